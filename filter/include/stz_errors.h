@@ -1,0 +1,31 @@
+/* h5stz: every error code of the C ABI with its text, in one table.
+ * Codes are stable: a number is never reused for another meaning. Texts say what went wrong; callers that know
+ * more (a filter, a Python function) add what to do about it.
+ * Use: #define STZ_ERROR(name, code, text) ... then STZ_ERRORS(STZ_ERROR). */
+#ifndef STZ_ERRORS_H
+#define STZ_ERRORS_H
+
+#define STZ_ERRORS(X)                                                                                   \
+  X(STZ_OK, 0, "no error")                                                                              \
+  X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range")                            \
+  X(STZ_ERROR_DTYPE, -2, "unknown element type")                                                        \
+  X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes or more bytes than can be addressed")         \
+  X(STZ_ERROR_MODE, -4, "unknown bound mode")                                                           \
+  X(STZ_ERROR_BOUND, -5, "the bound is not a finite number that is zero or more")                       \
+  X(STZ_ERROR_OPTION, -6, "an option has a value that this version does not know")                      \
+  X(STZ_ERROR_CAPACITY, -7, "the output buffer is too small")                                           \
+  X(STZ_ERROR_MEMORY, -8, "out of memory")                                                              \
+  X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                        \
+  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz: update to read it")    \
+  X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                              \
+  X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                 \
+  X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                        \
+  X(STZ_ERROR_INTERNAL, -99, "internal error: please report it with the data that caused it")
+
+enum stz_error {
+#define STZ_ERROR_ENUM(name, code, text) name = code,
+  STZ_ERRORS(STZ_ERROR_ENUM)
+#undef STZ_ERROR_ENUM
+};
+
+#endif
