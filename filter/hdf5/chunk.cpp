@@ -1,0 +1,140 @@
+// Encoding and decoding of one chunk (chunk.h). Decoding calls HDF5 for memory only and believes the stream, not the client
+// data; these merely bound what a damaged stream may ask for.
+#include "chunk.h"
+
+#include <cstdlib>
+
+#include "stz.h"
+#include "stz_cd_values.h"
+
+namespace stz::hdf5 {
+namespace {
+
+// A chunk buffer, from the allocator of the library that will free it (a debug build of HDF5 has one of its own).
+class Buffer {
+ public:
+  Buffer(const Library& library, size_t size)
+      : library_(library), data_(library.reachable ? library.H5allocate_memory(size, false) : std::malloc(size)) {}
+  ~Buffer() { release(library_, data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* data() const { return data_; }
+
+  void replace(void** buffer) {
+    release(library_, *buffer);
+    *buffer = data_;
+    data_ = nullptr;
+  }
+
+ private:
+  static void release(const Library& library, void* data) {
+    if (!data) return;
+    if (library.reachable) {
+      library.H5free_memory(data);
+    } else {
+      std::free(data);
+    }
+  }
+
+  const Library& library_;
+  void* data_;
+};
+
+uint64_t array_bytes(const stz_layout& layout) {
+  uint64_t bytes = stz_element_size(layout.dtype);
+  for (int axis = 0; axis < layout.rank; ++axis) bytes *= layout.shape[axis];
+  return bytes;
+}
+
+// Signed and unsigned integers of one size share their bits: a stream written directly may call a bool either.
+bool same_bits(const stz_layout& a, const stz_layout& b) {
+  const auto is_integer = [](int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; };
+  const size_t size = stz_element_size(a.dtype);
+  const bool same_type = a.dtype == b.dtype || (is_integer(a.dtype) && is_integer(b.dtype) && size == stz_element_size(b.dtype));
+  return same_type && (size == 1 || a.byte_order == b.byte_order);
+}
+
+bool out_of_memory(size_t bytes, Message& message) {
+  message.set("out of memory: a buffer of %zu bytes for one chunk; smaller chunks need less", bytes);
+  return false;
+}
+
+// What a damaged or foreign chunk says of itself must be what the dataset's chunks are, before any memory is asked for.
+bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* cd_values, Message& message) {
+  if (info.array_bytes == 0 || info.array_bytes > STZ_MAX_CHUNK_BYTES) {
+    message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes, a chunk has 1 byte to 4 GiB",
+                static_cast<unsigned long long>(info.array_bytes));
+    return false;
+  }
+  stz_options options;
+  stz_layout layout;
+  if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, nullptr, 0) != STZ_OK || layout.rank < 0) return true;
+  const uint64_t expected = array_bytes(layout);
+  if (info.array_bytes != expected) {
+    message.set("the chunk is damaged or of another dataset: it decodes to %llu bytes, a chunk here has %llu",
+                static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(expected));
+    return false;
+  }
+  if (!same_bits(info.layout, layout)) {
+    message.set("the chunk is of another dataset: its element type or byte order (%d, %d) is not the dataset's (%d, %d)",
+                info.layout.dtype, info.layout.byte_order, layout.dtype, layout.byte_order);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
+                    void** buffer, Message& message) {
+  stz_options options;
+  stz_layout layout;
+  if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
+  if (layout.rank < 0) {
+    message.set("cd_values do not tell the chunk's type and shape, and the HDF5 library that calls offers no function to ask: give "
+                "the full form (103)");
+    return 0;
+  }
+  const uint64_t expected = array_bytes(layout);
+  if (bytes != expected) {
+    message.set("the chunk has %zu bytes, type and shape in cd_values make %llu: give the dataset's own", bytes,
+                static_cast<unsigned long long>(expected));
+    return 0;
+  }
+  const size_t capacity = stz_max_compressed_size(&layout);
+  Buffer out(library, capacity);
+  if (!out.data()) return out_of_memory(capacity, message);
+  size_t size = 0;
+  const int error = stz_compress(&layout, *buffer, &options, out.data(), capacity, &size);
+  if (error) {
+    message.set("compressing a chunk failed: %s (error %d)", stz_error_text(error), error);
+    return 0;
+  }
+  out.replace(buffer);
+  *buffer_size = capacity;
+  return size;
+}
+
+size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
+                    void** buffer, Message& message) {
+  stz_stream_info info;
+  int error = stz_info(*buffer, bytes, &info);
+  if (error) {
+    message.set("a chunk of %zu bytes cannot be read: %s (error %d)", bytes, stz_error_text(error), error);
+    return 0;
+  }
+  if (!check_stream(info, cd_count, cd_values, message)) return 0;
+  const auto size = static_cast<size_t>(info.array_bytes);
+  Buffer out(library, size);
+  if (!out.data()) return out_of_memory(size, message);
+  error = stz_decompress(*buffer, bytes, out.data(), size);
+  if (error) {
+    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
+    return 0;
+  }
+  out.replace(buffer);
+  *buffer_size = size;
+  return size;
+}
+
+}  // namespace stz::hdf5

@@ -1,0 +1,137 @@
+// can_apply and set_local without the callback's shell (dataset.h). No call is made here that is expected to fail: some HDF5
+// versions print the errors of nested calls.
+#include "dataset.h"
+
+#include <cstring>
+
+#include "filter_id.h"
+#include "stz_cd_values.h"
+
+namespace stz::hdf5 {
+namespace {
+
+// The library's own filters, which have no name in the pipeline before they have been used.
+const char* builtin_filter_name(int id) {
+  static constexpr const char* kNames[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
+  return id > 0 && id < static_cast<int>(sizeof kNames / sizeof *kNames) ? kNames[id] : "";
+}
+
+struct OwnFilter {
+  unsigned flags = 0;
+  size_t count = 0;
+  unsigned values[STZ_CD_MAX_WORDS] = {};
+};
+
+// Another filter in front would hand over bytes that are no samples any more (shuffled, say): a bound on them is no bound
+// on the data.
+bool find_first_in_pipeline(const Library& library, Id properties, OwnFilter& own, Message& message) {
+  if (library.H5Pget_nfilters(properties) < 1) {
+    message.set("the dataset's creation properties have no filters");
+    return false;
+  }
+  char name[64] = "";
+  own.count = STZ_CD_MAX_WORDS;
+  const int id = library.H5Pget_filter2(properties, 0, &own.flags, &own.count, own.values, sizeof name, name, nullptr);
+  if (id == STZ_FILTER_ID) return true;
+  name[sizeof name - 1] = '\0';
+  const char* const shown = name[0] ? name : builtin_filter_name(id);
+  message.set("filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples themselves; "
+              "fletcher32 may follow it",
+              id, *shown ? " (" : "", shown, *shown ? ")" : "",
+              id == 2 ? "shuffle=False" : id == 6 ? "scaleoffset=None" : "no other compression");
+  return false;
+}
+
+bool chunk_shape(const Library& library, Id properties, stz_layout& layout, Message& message) {
+  Size extents[STZ_MAX_RANK] = {};
+  if (library.H5Pget_layout(properties) != kLayoutChunked) {
+    message.set("the dataset is not chunked: give it a chunk shape");
+    return false;
+  }
+  const int rank = library.H5Pget_chunk(properties, STZ_MAX_RANK, extents);
+  if (rank < 1 || rank > STZ_MAX_RANK) {
+    message.set("the chunk has %d axes: 1 to %d are possible", rank, STZ_MAX_RANK);
+    return false;
+  }
+  layout.rank = rank;
+  uint64_t bytes = stz_element_size(layout.dtype);
+  for (int axis = 0; axis < rank; ++axis) {
+    if (extents[axis] == 0 || extents[axis] > STZ_MAX_CHUNK_BYTES / bytes) {
+      message.set("the chunk has %s: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB", extents[axis] ? "4 GiB or more" : "an axis of length 0");
+      return false;
+    }
+    bytes *= extents[axis];
+    layout.shape[axis] = extents[axis];
+  }
+  return true;
+}
+
+// The dataset's own fill value, as bits of a host-endian integer. Complex types have no fill value in the codec.
+bool take_fill_value(const Library& library, Id properties, Id type, const ElementType& element, stz_options& options,
+                     Message& message) {
+  int state = 0;
+  if (element.dtype == STZ_C64 || element.dtype == STZ_C128) return true;
+  if (library.H5Pfill_value_defined(properties, &state) < 0 || state != kFillUserDefined) return true;
+  unsigned char bytes[8] = {};
+  const size_t size = stz_element_size(element.dtype);
+  if (library.H5Pget_fill_value(properties, type, bytes) < 0) {
+    message.set("the dataset's fill value cannot be converted to its type: give a fill value of that type");
+    return false;
+  }
+  options.has_fill = 1;
+  options.fill = 0;
+  for (size_t i = 0; i < size; ++i) {
+    const size_t significance = element.byte_order == STZ_BIG ? size - 1 - i : i;
+    options.fill |= uint64_t{bytes[i]} << 8 * significance;
+  }
+  return true;
+}
+
+bool is_integer(int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; }
+
+}  // namespace
+
+bool check_dataset(const Library& library, Id properties, Id type, ElementType& element, Message& message) {
+  OwnFilter own;
+  return find_first_in_pipeline(library, properties, own, message) && element_type(library, type, element, message);
+}
+
+bool complete_cd_values(const Library& library, Id properties, Id type, const ElementType& element, Message& message) {
+  OwnFilter own;
+  if (!find_first_in_pipeline(library, properties, own, message)) return false;
+  if (own.count > STZ_CD_MAX_WORDS) {
+    message.set("cd_values has %zu words: no form has more than %d", own.count, STZ_CD_MAX_WORDS);
+    return false;
+  }
+  stz_options options;
+  stz_layout given;
+  if (stz_cd_values_parse(own.count, own.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
+
+  if (element.exact_only) {
+    options.mode = STZ_LOSSLESS;
+    options.bound = 0;
+  }
+  if (options.mode == STZ_POINTWISE_RELATIVE && is_integer(element.dtype)) {
+    message.set("a point-wise relative bound is for floating-point data: use mode 1 (absolute) or 0 (lossless) for integers");
+    return false;
+  }
+
+  stz_layout layout{};
+  layout.dtype = element.dtype;
+  layout.byte_order = element.byte_order;
+  if (!chunk_shape(library, properties, layout, message)) return false;
+  // Properties copied from a dataset of another type bring that one's fill value: its bits mean nothing here.
+  const bool copied_from_other_type = given.rank >= 0 && given.dtype != layout.dtype;
+  if (copied_from_other_type) options.has_fill = 0;
+  if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
+
+  unsigned words[STZ_CD_MAX_WORDS];
+  const size_t count = stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS);
+  if (count == 0 || library.H5Pmodify_filter(properties, STZ_FILTER_ID, own.flags, count, words) < 0) {
+    message.set("internal error: the client data cannot be written back");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace stz::hdf5

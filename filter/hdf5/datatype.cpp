@@ -1,0 +1,165 @@
+// Maps HDF5 datatypes (datatype.h). Invariant: a type is accepted only if every bit of its elements is one that the codec's
+// type has in the same place; a type that merely has the right size (bfloat16, a 12-bit integer in 16) is refused by name.
+#include "datatype.h"
+
+#include <cstring>
+
+#include "stz.h"
+
+namespace stz::hdf5 {
+namespace {
+
+// Bit positions and widths of the IEEE 754 interchange formats.
+struct FloatFormat {
+  int dtype;
+  size_t size, exponent_at, exponent_bits, mantissa_bits, bias;
+};
+constexpr FloatFormat kFloatFormats[] = {
+    {STZ_F16, 2, 10, 5, 10, 15},
+    {STZ_F32, 4, 23, 8, 23, 127},
+    {STZ_F64, 8, 52, 11, 52, 1023},
+};
+
+// Member names that programs use for complex numbers: h5py, PyTables, Julia; Octave, MATLAB.
+constexpr const char* kComplexNames[][2] = {{"r", "i"}, {"real", "imag"}};
+
+const char* class_name(const Library& library, Id type, int type_class) {
+  switch (type_class) {
+    case kTypeTime: return "a time type";
+    case kTypeString: return library.H5Tis_variable_str(type) > 0 ? "a variable-length string" : "a fixed-length string";
+    case kTypeOpaque: return "an opaque type";
+    case kTypeCompound: return "a compound type (a record)";
+    case kTypeReference: return "a reference";
+    case kTypeVariableLength: return "a variable-length sequence";
+    case kTypeArray: return "an array type (a small array in every element)";
+    default: return "a type unknown to this version";
+  }
+}
+
+bool unsupported(const char* what, Message& message) {
+  message.set("cannot compress %s: only integers, IEEE half, single and double floats, complex numbers of two single or double "
+              "floats, enumerations and bit fields; create this dataset without the h5stz filter", what);
+  return false;
+}
+
+// VAX and mixed orders are neither; a single byte has none.
+bool byte_order(const Library& library, Id type, size_t size, ElementType& element, Message& message) {
+  const int order = library.H5Tget_order(type);
+  if (size != 1 && order != kOrderLittle && order != kOrderBig) {
+    return unsupported("numbers whose byte order is neither little nor big endian", message);
+  }
+  element.byte_order = size != 1 && order == kOrderBig ? STZ_BIG : STZ_LITTLE;
+  return true;
+}
+
+bool integer_type(const Library& library, Id type, bool is_signed, ElementType& element, Message& message) {
+  const size_t size = library.H5Tget_size(type);
+  const size_t precision = library.H5Tget_precision(type);
+  if (precision != size * 8) {
+    message.set("cannot compress integers of %zu bits in %zu bytes: only integers that use all their bits; store them as a "
+                "full-width integer", precision, size);
+    return false;
+  }
+  switch (size) {
+    case 1: element.dtype = is_signed ? STZ_I8 : STZ_U8; break;
+    case 2: element.dtype = is_signed ? STZ_I16 : STZ_U16; break;
+    case 4: element.dtype = is_signed ? STZ_I32 : STZ_U32; break;
+    case 8: element.dtype = is_signed ? STZ_I64 : STZ_U64; break;
+    default: {
+      message.set("cannot compress integers of %zu bytes: only 1, 2, 4 and 8; create this dataset without the h5stz filter", size);
+      return false;
+    }
+  }
+  return byte_order(library, type, size, element, message);
+}
+
+bool float_type(const Library& library, Id type, ElementType& element, Message& message) {
+  const size_t size = library.H5Tget_size(type);
+  const size_t precision = library.H5Tget_precision(type);
+  size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
+  if (library.H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0) {
+    return unsupported("a float whose format HDF5 does not tell", message);
+  }
+  for (const FloatFormat& format : kFloatFormats) {
+    if (size == format.size && precision == size * 8 && sign_at == size * 8 - 1 && exponent_at == format.exponent_at &&
+        exponent_bits == format.exponent_bits && mantissa_at == 0 && mantissa_bits == format.mantissa_bits &&
+        library.H5Tget_ebias(type) == format.bias && library.H5Tget_norm(type) == kNormImplied) {
+      element.dtype = format.dtype;
+      return byte_order(library, type, size, element, message);
+    }
+  }
+  const char* known_as = size == 2 && exponent_bits == 8 && mantissa_bits == 7 ? " (bfloat16)"
+                         : size >= 10 && exponent_bits == 15                   ? " (long double)"
+                                                                               : "";
+  message.set("cannot compress %zu-byte floats%s with %zu exponent and %zu mantissa bits: only IEEE half, single and double "
+              "precision; convert the data or create this dataset without the h5stz filter",
+              size, known_as, exponent_bits, mantissa_bits);
+  return false;
+}
+
+bool complex_of(const Library& library, Id part, ElementType& element, Message& message) {
+  if (!float_type(library, part, element, message)) return false;
+  if (element.dtype == STZ_F16) return unsupported("complex numbers of two half-precision floats", message);
+  element.dtype = element.dtype == STZ_F32 ? STZ_C64 : STZ_C128;
+  return true;
+}
+
+bool has_complex_names(const Library& library, Id type) {
+  char* real = library.H5Tget_member_name(type, 0);
+  char* imaginary = library.H5Tget_member_name(type, 1);
+  bool found = false;
+  for (const auto& names : kComplexNames) {
+    found = found || (real && imaginary && !std::strcmp(real, names[0]) && !std::strcmp(imaginary, names[1]));
+  }
+  if (real) library.H5free_memory(real);
+  if (imaginary) library.H5free_memory(imaginary);
+  return found;
+}
+
+bool compound_type(const Library& library, Id type, ElementType& element, Message& message) {
+  const char* const refusal = class_name(library, type, kTypeCompound);
+  if (library.H5Tget_nmembers(type) != 2 || !has_complex_names(library, type)) return unsupported(refusal, message);
+  const TypeId real(library, library.H5Tget_member_type(type, 0));
+  const TypeId imaginary(library, library.H5Tget_member_type(type, 1));
+  if (!real.valid() || !imaginary.valid() || library.H5Tget_class(real.get()) != kTypeFloat ||
+      library.H5Tget_class(imaginary.get()) != kTypeFloat) {
+    return unsupported(refusal, message);
+  }
+  ElementType second;
+  if (!complex_of(library, real.get(), element, message) || !complex_of(library, imaginary.get(), second, message)) return false;
+  const size_t part = stz_element_size(element.dtype) / 2;
+  if (second.dtype != element.dtype || second.byte_order != element.byte_order || library.H5Tget_member_offset(type, 0) != 0 ||
+      library.H5Tget_member_offset(type, 1) != part || library.H5Tget_size(type) != 2 * part) {
+    return unsupported("a complex number whose two parts differ or do not lie side by side", message);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool element_type(const Library& library, Id type, ElementType& element, Message& message) {
+  const int type_class = library.H5Tget_class(type);
+  switch (type_class) {
+    case kTypeInteger: return integer_type(library, type, library.H5Tget_sign(type) != kSignNone, element, message);
+    case kTypeFloat: return float_type(library, type, element, message);
+    case kTypeCompound: return compound_type(library, type, element, message);
+    case kTypeBitfield: {
+      element.exact_only = true;
+      return integer_type(library, type, false, element, message);
+    }
+    case kTypeEnum: {
+      const TypeId base(library, library.H5Tget_super(type));
+      if (!base.valid() || library.H5Tget_class(base.get()) != kTypeInteger) return unsupported("an enumeration of no integers", message);
+      element.exact_only = true;
+      return integer_type(library, base.get(), library.H5Tget_sign(base.get()) != kSignNone, element, message);
+    }
+    case kTypeComplex: {
+      const TypeId part(library, library.H5Tget_super(type));
+      if (!part.valid() || library.H5Tget_class(part.get()) != kTypeFloat) return unsupported("a complex number of no floats", message);
+      return complex_of(library, part.get(), element, message);
+    }
+    default: return unsupported(class_name(library, type, type_class), message);
+  }
+}
+
+}  // namespace stz::hdf5

@@ -1,0 +1,111 @@
+// Finds the HDF5 functions of the calling library (library.h). Invariant: every resolved function lies in the same loaded
+// object as the caller. A program that has HDF5 linked in statically, hidden, may also have a shared libhdf5 in its global
+// scope; handing the ids of one to the other would read some unrelated object.
+#include "library.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <new>
+
+namespace stz::hdf5 {
+namespace {
+
+// Tables already resolved. Entries are immutable once published and never freed; two threads may publish the same
+// library at the same time, which costs one table and is harmless.
+std::atomic<const Library*> known_libraries{nullptr};
+
+constexpr Library kUnreachable{};
+
+// VTK renames the symbols of the HDF5 that it carries.
+constexpr const char* kPrefixes[] = {"", "vtkhdf5_"};
+
+void* find_symbol(void* scope, const char* prefix, const char* name) {
+  char full_name[64];
+  if (std::snprintf(full_name, sizeof full_name, "%s%s", prefix, name) >= static_cast<int>(sizeof full_name)) return nullptr;
+  return dlsym(scope, full_name);
+}
+
+bool lies_in(const void* address, const void* base) {
+  Dl_info found;
+  return address && dladdr(address, &found) && found.dli_fbase == base;
+}
+
+template <typename Function>
+bool resolve(void* scope, const char* prefix, const char* name, const void* base, Function& function) {
+  void* address = find_symbol(scope, prefix, name);
+  if (!lies_in(address, base)) return false;
+  function = reinterpret_cast<Function>(address);
+  return true;
+}
+
+bool resolve_all(void* scope, const char* prefix, Library& library) {
+#define STZ_HDF5_RESOLVE(name, result, parameters) \
+  if (!resolve(scope, prefix, #name, library.base, library.name)) return false;
+  STZ_HDF5_FUNCTIONS(STZ_HDF5_RESOLVE)
+#undef STZ_HDF5_RESOLVE
+  // 1.8 has ids of 32 bits, so nothing here would fit it.
+  unsigned major = 0, minor = 0, release = 0;
+  if (library.H5get_libversion(&major, &minor, &release) < 0 || (major == 1 && minor < 10)) return false;
+
+  const auto data = [&](void* where, const char* name) { return static_cast<const Id*>(find_symbol(where, prefix, name)); };
+  library.error_class = data(scope, "H5E_ERR_CLS_g");
+  library.error_major = data(scope, "H5E_PLINE_g");
+  library.error_minor = data(scope, "H5E_CANTFILTER_g");
+  library.copied_error_class = data(RTLD_DEFAULT, "H5E_ERR_CLS_g");
+  library.copied_error_major = data(RTLD_DEFAULT, "H5E_PLINE_g");
+  library.copied_error_minor = data(RTLD_DEFAULT, "H5E_CANTFILTER_g");
+  return true;
+}
+
+void resolve_caller(const Dl_info& caller, Library& library) {
+  library.base = caller.dli_fbase;
+  // The handle is kept: as long as the object stays loaded its address identifies it. Null for the main program when it was
+  // started by another name than its own; the global scope serves for that.
+  void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+  for (void* scope : {handle ? handle : RTLD_DEFAULT, RTLD_DEFAULT}) {
+    for (const char* prefix : kPrefixes) {
+      if (resolve_all(scope, prefix, library)) {
+        library.reachable = true;
+        return;
+      }
+    }
+  }
+  library = Library{};
+  library.base = caller.dli_fbase;
+}
+
+// An id that the library has set: those it has not are -1.
+Id first_set(const Id* own, const Id* copied) {
+  if (own && *own > 0) return *own;
+  return copied && *copied > 0 ? *copied : -1;
+}
+
+}  // namespace
+
+const Library* calling_library(const void* return_address) noexcept {
+  Dl_info caller;
+  if (!dladdr(return_address, &caller) || !caller.dli_fname) return &kUnreachable;
+  for (const Library* entry = known_libraries.load(std::memory_order_acquire); entry; entry = entry->next) {
+    if (entry->base == caller.dli_fbase) return entry;
+  }
+  auto* const entry = new (std::nothrow) Library{};
+  if (!entry) return &kUnreachable;
+  resolve_caller(caller, *entry);
+  entry->next = known_libraries.load(std::memory_order_relaxed);
+  while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return entry;
+}
+
+void push_error(const Library& library, const char* function, const Message& message) noexcept {
+  if (!library.reachable) return;
+  const Id error_class = first_set(library.error_class, library.copied_error_class);
+  const Id major = first_set(library.error_major, library.copied_error_major);
+  const Id minor = first_set(library.error_minor, library.copied_error_minor);
+  if (error_class < 0 || major < 0 || minor < 0) return;
+  library.H5Epush2(kDefaultErrorStack, "h5stz", function, 0, error_class, major, minor, "h5stz: %s", message.text);
+}
+
+}  // namespace stz::hdf5

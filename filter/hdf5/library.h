@@ -1,0 +1,89 @@
+// The functions of the very libhdf5 that is calling the plug-in. Several copies of HDF5, of different versions, can live in one
+// process (h5py, netCDF4 and PyTables bring one each) and share one image of this plug-in, and ids mean something only to the
+// copy that made them: so the caller is identified by its code address on every call and there is no "the" HDF5.
+#ifndef STZ_HDF5_LIBRARY_H
+#define STZ_HDF5_LIBRARY_H
+
+#include "hdf5_abi.h"
+#include "message.h"
+
+namespace stz::hdf5 {
+
+// name, result, parameters. A library counts as reachable only if it has all of them.
+#define STZ_HDF5_FUNCTIONS(X)                                                                                           \
+  X(H5get_libversion, Status, (unsigned* major, unsigned* minor, unsigned* release))                                    \
+  X(H5allocate_memory, void*, (size_t size, bool clear))                                                                \
+  X(H5free_memory, Status, (void* memory))                                                                              \
+  X(H5Epush2, Status,                                                                                                   \
+    (Id stack, const char* file, const char* function, unsigned line, Id error_class, Id major, Id minor,               \
+     const char* format, ...))                                                                                          \
+  X(H5Pget_layout, int, (Id properties))                                                                                \
+  X(H5Pget_chunk, int, (Id properties, int max_rank, Size* extents))                                                    \
+  X(H5Pget_nfilters, int, (Id properties))                                                                              \
+  X(H5Pget_filter2, int,                                                                                                \
+    (Id properties, unsigned index, unsigned* flags, size_t* cd_count, unsigned* cd_values, size_t name_size,           \
+     char* name, unsigned* config))                                                                                     \
+  X(H5Pmodify_filter, Status, (Id properties, int filter, unsigned flags, size_t cd_count, const unsigned* cd_values))  \
+  X(H5Pfill_value_defined, Status, (Id properties, int* state))                                                         \
+  X(H5Pget_fill_value, Status, (Id properties, Id type, void* value))                                                   \
+  X(H5Tget_class, int, (Id type))                                                                                       \
+  X(H5Tget_size, size_t, (Id type))                                                                                     \
+  X(H5Tget_precision, size_t, (Id type))                                                                                \
+  X(H5Tget_order, int, (Id type))                                                                                       \
+  X(H5Tget_sign, int, (Id type))                                                                                        \
+  X(H5Tget_fields, Status,                                                                                              \
+    (Id type, size_t* sign_at, size_t* exponent_at, size_t* exponent_bits, size_t* mantissa_at, size_t* mantissa_bits)) \
+  X(H5Tget_ebias, size_t, (Id type))                                                                                    \
+  X(H5Tget_norm, int, (Id type))                                                                                        \
+  X(H5Tget_super, Id, (Id type))                                                                                        \
+  X(H5Tget_nmembers, int, (Id type))                                                                                    \
+  X(H5Tget_member_name, char*, (Id type, unsigned index))                                                               \
+  X(H5Tget_member_offset, size_t, (Id type, unsigned index))                                                            \
+  X(H5Tget_member_type, Id, (Id type, unsigned index))                                                                  \
+  X(H5Tis_variable_str, Status, (Id type))                                                                              \
+  X(H5Tclose, Status, (Id type))
+
+struct Library {
+  const void* base;  // load address of the calling object
+  bool reachable;    // false: the pointers below are null
+#define STZ_HDF5_MEMBER(name, result, parameters) result(*name) parameters;
+  STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
+#undef STZ_HDF5_MEMBER
+  // Addresses, not values: the library assigns the ids when it initialises, and anew after H5close.
+  const Id* error_class;
+  const Id* error_major;
+  const Id* error_minor;
+  // Where a program not built as position-independent code keeps its own copy of the three above; may be null.
+  const Id* copied_error_class;
+  const Id* copied_error_major;
+  const Id* copied_error_minor;
+  const Library* next;
+};
+
+// The library whose code is at `return_address`: __builtin_return_address(0), taken in the callback itself. Never null; the
+// result lives as long as the process. Thread-safe, takes no lock of its own (so a fork cannot leave one held).
+const Library* calling_library(const void* return_address) noexcept;
+
+// Appends the message to the library's error stack. Must be the last HDF5 call of a callback: most others clear the stack.
+void push_error(const Library& library, const char* function, const Message& message) noexcept;
+
+// An id that is closed at the end of the scope.
+class TypeId {
+ public:
+  TypeId(const Library& library, Id id) : library_(library), id_(id) {}
+  ~TypeId() {
+    if (id_ >= 0) library_.H5Tclose(id_);
+  }
+  TypeId(const TypeId&) = delete;
+  TypeId& operator=(const TypeId&) = delete;
+  Id get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  const Library& library_;
+  Id id_;
+};
+
+}  // namespace stz::hdf5
+
+#endif

@@ -1,0 +1,70 @@
+// The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
+// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is printed, thrown or kept.
+#include <exception>
+
+#include "chunk.h"
+#include "dataset.h"
+#include "filter_id.h"
+#include "library.h"
+#include "stz.h"
+
+namespace stz::hdf5 {
+namespace {
+
+// Runs `body(library, message)`; what it reports, or throws, ends on the error stack, and `failed` is returned instead.
+template <typename Result, typename Body>
+Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
+  const Library* const library = calling_library(return_address);
+  Message message;
+  Result result = failed;
+  try {
+    result = body(*library, message);
+  } catch (const std::exception& error) {
+    message.set("internal error: %s", error.what());
+  } catch (...) {
+    message.set("internal error: an unknown exception");
+  }
+  if (result == failed) push_error(*library, callback, message);
+  return result;
+}
+
+// HDF5 heeds this one for mandatory filters only, set_local for all; so both check. Without a reachable library nothing
+// can be checked: the user's full form is then all there is.
+Status can_apply(Id properties, Id type, Id) {
+  return guarded(__builtin_return_address(0), "can_apply", 0, [&](const Library& library, Message& message) -> Status {
+    ElementType element;
+    return !library.reachable || check_dataset(library, properties, type, element, message) ? 1 : 0;
+  });
+}
+
+Status set_local(Id properties, Id type, Id) {
+  return guarded(__builtin_return_address(0), "set_local", -1, [&](const Library& library, Message& message) -> Status {
+    if (!library.reachable) return 1;
+    ElementType element;
+    const bool done = check_dataset(library, properties, type, element, message) &&
+                      complete_cd_values(library, properties, type, element, message);
+    return done ? 1 : -1;
+  });
+}
+
+size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_t bytes, size_t* buffer_size, void** buffer) {
+  return guarded(__builtin_return_address(0), "filter", size_t{0}, [&](const Library& library, Message& message) {
+    const auto run = flags & kFlagReverse ? decode_chunk : encode_chunk;
+    return run(library, cd_count, cd_values, bytes, buffer_size, buffer, message);
+  });
+}
+
+constexpr FilterClass kFilterClass = {
+    kFilterClassVersion, STZ_FILTER_ID, 1, 1, "h5stz: error-bounded compression", can_apply, set_local, filter,
+};
+
+}  // namespace
+}  // namespace stz::hdf5
+
+extern "C" {
+
+STZ_API int H5PLget_plugin_type() { return stz::hdf5::kPluginTypeFilter; }
+
+STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::kFilterClass; }
+
+}  // extern "C"
