@@ -1,0 +1,117 @@
+"""The promise |x - x'| <= bound, sample by sample, over fields, dtypes, byte orders and bounds from 1e-1 to below one
+ulp.
+
+Each case runs in memory (`h5stz.compress`) and through an HDF5 file. The difference is compared in float64, and every
+sample within 4 ulp of the bound once more in exact rational arithmetic (`fractions.Fraction`). NaN and infinities
+must keep their bits.
+"""
+
+from fractions import Fraction
+
+import h5stz
+import numpy as np
+
+import fields
+import peers
+import report
+
+DTYPES = ("float16", "float32", "float64", "int16", "int32")
+RELATIVE = tuple(10.0**-exponent for exponent in range(1, 16, 2))
+ULPS = (4.0, 2.0, 1.0, 0.5, 0.25)
+
+
+def bounds(array):
+    """Absolute bounds for an array: relative ones down to one ulp of the largest value, a few ulp and below, the
+    least there is.
+    """
+    finite = array[np.isfinite(array)].astype(np.float64)
+    if array.dtype.kind in "iu":
+        return [relative * fields.value_range(finite) for relative in RELATIVE[:3]] + [3.0, 1.0, 0.5]
+    ulp = float(np.spacing(np.abs(finite).max().astype(array.dtype)))
+    relative = [factor * fields.value_range(finite) for factor in RELATIVE]
+    return [bound for bound in relative if bound > 8 * ulp] + [factor * ulp for factor in ULPS] + [5e-324]
+
+
+def cast(array, dtype):
+    """The field in another dtype, scaled to its range where it does not fit."""
+    target = np.dtype(dtype)
+    finite = np.where(np.isfinite(array), array, 0).astype(np.float64)
+    limit = float(np.finfo(target).max if target.kind == "f" else np.iinfo(target).max)
+    largest = np.abs(finite).max()
+    if target.kind == "f":
+        scale = limit / 4 / largest if largest > limit / 4 or largest < float(np.finfo(target).tiny) else 1
+        return (array.astype(np.float64) * scale).astype(target)
+    return np.rint(finite * (min(limit, 2.0**20) / 4 / largest)).astype(target)
+
+
+def largest_error(array, decoded, bound):
+    """(samples outside the bound, largest |x - x'| / bound); a changed or a new NaN or infinity is outside."""
+    bits = np.dtype(f"u{array.dtype.itemsize}")
+    native, result = array.astype(array.dtype.newbyteorder("=")), decoded.astype(array.dtype.newbyteorder("="))
+    finite = np.isfinite(native)
+    changed = np.count_nonzero(native.view(bits)[~finite] != result.view(bits)[~finite])
+    lost = finite & ~np.isfinite(result)
+    x, y = native[finite & ~lost], result[finite & ~lost]
+    with np.errstate(over="ignore"):
+        difference = np.abs(x.astype(np.float64) - y.astype(np.float64))
+    outside = np.count_nonzero(difference - bound > 4 * np.spacing(bound))
+    near = np.abs(difference - bound) <= 4 * np.spacing(bound)
+    limit = Fraction(bound)
+    outside += sum(abs(Fraction(a.item()) - Fraction(b.item())) > limit for a, b in zip(x[near], y[near], strict=True))
+    return int(changed + np.count_nonzero(lost) + outside), float(difference.max(initial=0) / bound)
+
+
+def run_case(name, array, bound):
+    """Both ways for one array and bound; the file's result is measured where it is another one than that in memory."""
+    stream = h5stz.compress(array, absolute=bound)
+    decoded = np.asarray(h5stz.decompress(stream)).reshape(array.shape)
+    violations, error = largest_error(array, decoded, bound)
+    _, stored = peers.through_hdf5(array, h5stz.STZ(absolute=bound))
+    if stored.tobytes() != decoded.tobytes():
+        more, stored_error = largest_error(array, stored, bound)
+        violations, error = violations + more, max(error, stored_error)
+    record = {"field": name, "dtype": array.dtype.name, "order": "big" if array.dtype.str[0] == ">" else "little"}
+    return record | {"bound": bound, "violations": violations, "error_over_bound": error}
+
+
+def crop(array, edge):
+    """The first `edge` samples of each axis in a 3-D box, more on fewer axes, so that every field takes about as
+    long.
+    """
+    if edge is None:
+        return array
+    shortest = max(2, round((edge**3) ** (1 / array.ndim)))
+    return np.ascontiguousarray(array[tuple(slice(0, shortest) for _ in array.shape)])
+
+
+def main():
+    parser = report.parser(__doc__)
+    parser.add_argument("--edge", type=int, metavar="N", help="first N^3 samples of each field only; default all")
+    parser.add_argument("--fields", help="comma-separated names; default all")
+    parser.add_argument("--dtypes", default=",".join(DTYPES), help="comma-separated; default %(default)s")
+    arguments = parser.parse_args()
+    native = fields.floats(arguments.directory) | fields.integers(arguments.directory)
+    names = arguments.fields.split(",") if arguments.fields else list(native)
+
+    records, rows = [], []
+    for name in names:
+        field = crop(native[name], arguments.edge)
+        for dtype in arguments.dtypes.split(","):
+            array = cast(field, dtype)
+            ordered = [array.astype(array.dtype.newbyteorder(order)) for order in "<>"]
+            cases = [run_case(name, entry, bound) for entry in ordered for bound in bounds(array)]
+            records += cases
+            tried = [case["bound"] for case in cases]
+            row = [name, dtype, str(len(cases)), f"{min(tried):.3g}", f"{max(tried):.3g}"]
+            row += [str(sum(case["violations"] for case in cases))]
+            rows.append([*row, f"{max(case['error_over_bound'] for case in cases):.6f}"])
+    header = ["field", "dtype", "cases", "least bound", "largest bound", "violations", "max error / bound"]
+    print(report.markdown(header, rows), end="\n\n")
+    checks = report.Checks()
+    checks.promise(f"samples outside the bound in {len(records)} cases", sum(r["violations"] for r in records), 0)
+    checks.promise("max error / bound", max(r["error_over_bound"] for r in records), 1)
+    report.finish(arguments, records, checks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""One function per codec, all alike: array (and bound) in, (stored bytes, decoded array) out.
+
+A peer that cannot do an array raises `Unsupported`. Sizes are real bytes: of the stream, or of the chunks in an HDF5
+file.
+"""
+
+import io
+
+import h5py
+import numpy as np
+
+
+class Unsupported(Exception):
+    """The codec has no mode for this array; the text says why."""
+
+
+def write_hdf5(array, options, chunks=None):
+    """The image of a closed HDF5 file in memory with one dataset, by default of one chunk."""
+    image = io.BytesIO()
+    with h5py.File(image, "w") as file:
+        file.create_dataset("field", data=array, chunks=chunks or array.shape, **options)
+    return image
+
+
+def read_hdf5(image):
+    """(bytes of the dataset's chunks as stored, array)."""
+    with h5py.File(image, "r") as file:
+        dataset = file["field"]
+        return dataset.id.get_storage_size(), dataset[...]
+
+
+def through_hdf5(array, options, chunks=None):
+    """Writes one dataset, closes the file, opens it again and reads: (bytes of its chunks, array).
+
+    The file is closed in between because the chunk cache would otherwise hand back the samples that were never coded.
+    """
+    return read_hdf5(write_hdf5(array, options, chunks))
+
+
+def h5stz(array, bound, chunks=None):
+    """h5stz with its default settings at an absolute bound."""
+    import h5stz as package
+
+    return through_hdf5(array, package.STZ(absolute=bound), chunks)
+
+
+def sz3_compress(array, bound):
+    """SZ3 3.4 (PyPI `pysz`) with its default settings at an absolute bound; float32/64 and int32/64, rank 1-4."""
+    from pysz import sz, szConfig, szErrorBoundMode
+
+    config = szConfig()
+    config.errorBoundMode = szErrorBoundMode.ABS
+    config.absErrorBound = bound
+    return sz.compress(np.ascontiguousarray(array), config)[0]
+
+
+def sz3_decompress(stream, like):
+    """The array of a stream of `sz3_compress`; dtype and shape are those of `like`."""
+    from pysz import sz
+
+    return np.asarray(sz.decompress(stream, like.dtype, like.shape)[0])
+
+
+def sz3(array, bound):
+    """SZ3 3.4 at an absolute bound."""
+    stream = sz3_compress(array, bound)
+    return len(stream), sz3_decompress(stream, array)
+
+
+def zfp(array, bound):
+    """ZFP in fixed-accuracy mode, through hdf5plugin."""
+    import hdf5plugin
+
+    return through_hdf5(array, hdf5plugin.Zfp(accuracy=bound))
+
+
+def sperr(array, bound):
+    """SPERR in its point-wise error mode, through hdf5plugin; 2-D and 3-D only.
+
+    `swap` gives it the axes in its own order: without, its ratio on arrays with unequal axes is several times lower.
+    """
+    import hdf5plugin
+
+    if array.ndim not in (2, 3):
+        raise Unsupported("SPERR is for 2-D and 3-D arrays")
+    return through_hdf5(array, hdf5plugin.Sperr(absolute=bound, swap=True))
+
+
+def fpzip(array):
+    """fpzip in lossless mode; float32 and float64."""
+    import fpzip as package
+
+    stream = package.compress(array, precision=0, order="C")
+    return len(stream), package.decompress(stream, order="C").reshape(array.shape)
+
+
+def blosc2(array):
+    """Blosc2: byte shuffle and zstd at its highest level, one thread."""
+    import blosc2 as package
+
+    stream = package.compress2(
+        array,
+        typesize=array.dtype.itemsize,
+        codec=package.Codec.ZSTD,
+        clevel=9,
+        filters=[package.Filter.SHUFFLE],
+        nthreads=1,
+    )
+    return len(stream), np.frombuffer(package.decompress2(stream), array.dtype).reshape(array.shape)
+
+
+def chunk_shape(array, edge):
+    """Chunks of `edge` samples per axis, fewer where the array is thinner (HDF5 wants no chunk longer than a fixed
+    axis).
+    """
+    return tuple(min(edge, extent) for extent in array.shape)
+
+
+def hdf5_chunks(array, edge):
+    """The chunks of an array as HDF5 hands them to a filter: all of `chunk_shape`, edge chunks padded.
+
+    Yields (chunk array, box of the valid samples as slices). They are read back from a file without a filter, so that
+    the padding is HDF5's own.
+    """
+    image = write_hdf5(array, {}, chunk_shape(array, edge))
+    with h5py.File(image, "r") as file:
+        dataset = file["field"]
+        for index in range(dataset.id.get_num_chunks()):
+            offset = dataset.id.get_chunk_info(index).chunk_offset
+            _, raw = dataset.id.read_direct_chunk(offset)
+            box = tuple(
+                slice(start, min(start + edge, extent)) for start, extent in zip(offset, array.shape, strict=True)
+            )
+            yield np.frombuffer(raw, array.dtype).reshape(dataset.chunks), box
