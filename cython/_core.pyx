@@ -1,0 +1,201 @@
+# cython: language_level=3, boundscheck=True, embedsignature=True
+"""Thin binding of the C ABI (filter/include/stz.h): no policy, no NumPy, the GIL is released around the codec.
+
+Arrays are buffers of bytes in C order, described by (dtype code, byte order, shape). Arguments are checked by the core;
+its error codes become StzError. What arguments mean for users is decided in the Python modules of the package.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdlib cimport free, malloc
+
+from math import prod
+
+from stz cimport *
+
+from h5stz.errors import StzError
+
+
+cdef extern from *:
+    """
+    #include "filter_id.h"
+
+    struct stz_error_row { const char* name; int code; const char* text; };
+    static const struct stz_error_row stz_error_table[] = {
+    #define STZ_ERROR_ROW(name, code, text) {#name, code, text},
+        STZ_ERRORS(STZ_ERROR_ROW)
+    #undef STZ_ERROR_ROW
+    };
+    enum { STZ_ERROR_ROWS = sizeof stz_error_table / sizeof stz_error_table[0] };
+    """
+    struct stz_error_row:
+        const char* name
+        int code
+        const char* text
+    const stz_error_row* stz_error_table
+    int STZ_ERROR_ROWS
+    int STZ_FILTER_ID
+
+
+FILTER_ID = STZ_FILTER_ID
+VERSION = STZ_VERSION_TEXT.decode()
+FORMAT_VERSION = STZ_FORMAT_VERSION
+LITTLE, BIG = STZ_LITTLE, STZ_BIG
+MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
+BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION}
+# The keys are numpy.dtype.str without its byte order.
+DTYPES = {
+    "f2": STZ_F16, "f4": STZ_F32, "f8": STZ_F64, "i1": STZ_I8, "u1": STZ_U8, "i2": STZ_I16, "u2": STZ_U16,
+    "i4": STZ_I32, "u4": STZ_U32, "i8": STZ_I64, "u8": STZ_U64, "c8": STZ_C64, "c16": STZ_C128,
+}
+ERROR_CODES = {stz_error_table[row].name.decode(): stz_error_table[row].code for row in range(STZ_ERROR_ROWS)}
+ERROR_TEXTS = {stz_error_table[row].code: stz_error_table[row].text.decode() for row in range(STZ_ERROR_ROWS)}
+
+
+cdef check(int code):
+    """Raises the StzError of a code that is not STZ_OK."""
+    if code != STZ_OK:
+        raise StzError(stz_error_text(code).decode(), code)
+
+
+cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
+    if len(shape) > STZ_MAX_RANK:
+        check(STZ_ERROR_SHAPE)
+    layout.dtype = dtype
+    layout.byte_order = byte_order
+    layout.rank = <int32_t>len(shape)
+    for axis, extent in enumerate(shape):
+        layout.shape[<int>axis] = extent
+
+
+cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers):
+    """`fill` is None or the bits of the fill value as an int."""
+    stz_default_options(options)
+    options.mode = mode
+    options.bound = bound
+    options.has_fill = fill is not None
+    options.fill = 0 if fill is None else fill
+    options.block = block
+    options.threads = threads
+    options.effort = effort
+    options.layers = layers
+
+
+def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
+             int effort, int layers):
+    """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int."""
+    cdef stz_layout layout
+    cdef stz_options options
+    cdef Py_buffer view
+    cdef size_t size = 0
+    cdef int code
+    fill_layout(&layout, dtype, byte_order, shape)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers)
+    cdef size_t capacity = stz_max_compressed_size(&layout)
+    if capacity == 0:
+        check(STZ_ERROR_SHAPE)
+    # Pages that the codec does not write are never backed by memory; the copy is of the compressed bytes alone.
+    cdef char* out = <char*>malloc(capacity)
+    if out == NULL:
+        raise MemoryError()
+    try:
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
+                raise ValueError("the buffer has another size than dtype and shape say")
+            with nogil:
+                code = stz_compress(&layout, view.buf, &options, out, capacity, &size)
+        finally:
+            PyBuffer_Release(&view)
+        check(code)
+        return PyBytes_FromStringAndSize(out, <Py_ssize_t>size)
+    finally:
+        free(out)
+
+
+def decompress(stream, out):
+    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes."""
+    cdef Py_buffer source, target
+    cdef int code
+    PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
+    try:
+        PyObject_GetBuffer(out, &target, PyBUF_WRITABLE)
+        try:
+            with nogil:
+                code = stz_decompress(source.buf, source.len, target.buf, target.len)
+        finally:
+            PyBuffer_Release(&target)
+    finally:
+        PyBuffer_Release(&source)
+    check(code)
+
+
+def info(stream):
+    """What the header of `stream` (or of a prefix of it) says, as a dict of numbers and `form`."""
+    cdef Py_buffer source
+    cdef stz_stream_info found
+    cdef int code, index
+    PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
+    try:
+        with nogil:
+            code = stz_info(source.buf, source.len, &found)
+    finally:
+        PyBuffer_Release(&source)
+    check(code)
+    return {
+        "dtype": found.layout.dtype,
+        "byte_order": found.layout.byte_order,
+        "shape": tuple([found.layout.shape[index] for index in range(found.layout.rank)]),
+        "mode": found.mode,
+        "bound": found.bound,
+        "fill": found.fill if found.has_fill else None,
+        "block": found.block,
+        "format_version": found.format_version,
+        "levels": found.levels,
+        "level_bytes": tuple([found.level_offset[index] for index in range(found.levels)]),
+        "array_bytes": found.array_bytes,
+        "form": found.form.decode(),
+    }
+
+
+def pack(int mode, double bound, fill, int block, int threads, int effort, int layers):
+    """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
+    cdef stz_options options
+    cdef unsigned int words[STZ_CD_MAX_WORDS]
+    cdef size_t index
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers)
+    cdef size_t count = stz_cd_values_pack(&options, NULL, words, STZ_CD_MAX_WORDS)
+    if count == 0:
+        check(STZ_ERROR_OPTION)
+    return tuple([words[index] for index in range(count)])
+
+
+def parse(words):
+    """What client data (a sequence of ints, any form) say: a dict of the options; the full form adds dtype, byte_order, shape."""
+    cdef unsigned int values[STZ_CD_MAX_WORDS]
+    cdef stz_options options
+    cdef stz_layout layout
+    cdef char message[1024]
+    cdef size_t index
+    cdef size_t count = len(words)
+    if count > STZ_CD_MAX_WORDS:
+        raise StzError(f"cd_values has {count} words, at most {STZ_CD_MAX_WORDS} are possible", STZ_ERROR_ARGUMENT)
+    for index in range(count):
+        values[index] = words[index]
+    cdef int code = stz_cd_values_parse(count, values, &options, &layout, message, sizeof(message))
+    if code != STZ_OK:
+        raise StzError((<bytes>message).decode(), code)
+    result = {
+        "mode": options.mode,
+        "bound": options.bound,
+        "fill": options.fill if options.has_fill else None,
+        "block": options.block,
+        "threads": options.threads,
+        "effort": options.effort,
+        "layers": options.layers,
+    }
+    if layout.rank >= 0:
+        result["dtype"] = layout.dtype
+        result["byte_order"] = layout.byte_order
+        result["shape"] = tuple([layout.shape[index] for index in range(<size_t>layout.rank)])
+    return result

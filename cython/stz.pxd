@@ -1,0 +1,76 @@
+# The C ABI of filter/include/stz.h for Cython; see there for what each function promises.
+from libc.stddef cimport size_t
+from libc.stdint cimport int32_t, uint64_t
+
+
+cdef extern from "stz.h" nogil:
+    const char* STZ_VERSION_TEXT
+    int STZ_FORMAT_VERSION
+    int STZ_MAX_RANK
+
+    enum:
+        STZ_OK
+        STZ_ERROR_ARGUMENT
+        STZ_ERROR_SHAPE
+        STZ_ERROR_OPTION
+        STZ_ERROR_CAPACITY
+
+    enum:
+        STZ_F16, STZ_F32, STZ_F64, STZ_I8, STZ_U8, STZ_I16, STZ_U16
+        STZ_I32, STZ_U32, STZ_I64, STZ_U64, STZ_C64, STZ_C128
+
+    enum:
+        STZ_LITTLE, STZ_BIG
+
+    enum:
+        STZ_LOSSLESS, STZ_ABSOLUTE, STZ_POINTWISE_RELATIVE
+
+    enum:
+        STZ_BLOCK_DEFAULT, STZ_BLOCK_REGION
+
+    ctypedef struct stz_layout:
+        int32_t dtype
+        int32_t byte_order
+        int32_t rank
+        uint64_t* shape
+
+    ctypedef struct stz_options:
+        int32_t mode
+        double bound
+        int32_t has_fill
+        uint64_t fill
+        int32_t block
+        int32_t threads
+        int32_t effort
+        int32_t layers
+
+    ctypedef struct stz_stream_info:
+        stz_layout layout
+        int32_t mode
+        double bound
+        int32_t has_fill
+        uint64_t fill
+        int32_t block
+        int32_t format_version
+        int32_t levels
+        uint64_t* level_offset
+        uint64_t array_bytes
+        const char* form
+
+    void stz_default_options(stz_options* options)
+    size_t stz_element_size(int32_t dtype)
+    size_t stz_max_compressed_size(const stz_layout* layout)
+    int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
+                     size_t capacity, size_t* out_size)
+    int stz_decompress(const void* stream, size_t size, void* out, size_t out_size)
+    int stz_info(const void* stream, size_t size, stz_stream_info* info)
+    const char* stz_error_text(int code)
+
+
+cdef extern from "stz_cd_values.h" nogil:
+    enum:
+        STZ_CD_MAX_WORDS
+
+    int stz_cd_values_parse(size_t count, const unsigned int* values, stz_options* options, stz_layout* layout,
+                            char* message, size_t message_size)
+    size_t stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity)

@@ -1,0 +1,35 @@
+"""h5stz: error-bounded lossy and lossless compression of scientific arrays, for HDF5 and in memory.
+
+Importing registers the filter with h5py's HDF5: datasets written with it can then be read and written.
+"""
+
+from h5stz._core import FILTER_ID, FORMAT_VERSION
+from h5stz._core import VERSION as __version__
+from h5stz.codec import StreamInfo, compress, decompress, info
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options import STZ
+from h5stz.registration import plugin_path, register
+
+__all__ = [
+    "FILTER_ID",
+    "FORMAT_VERSION",
+    "STZ",
+    "StreamInfo",
+    "StzError",
+    "StzTypeError",
+    "__version__",
+    "cd_values",
+    "compress",
+    "decompress",
+    "info",
+    "plugin_path",
+    "register",
+]
+
+
+def cd_values(**options):
+    """The filter's client data (tuple of ints, docs/cd_values.md) of options as of `STZ`."""
+    return STZ(**options).filter_options
+
+
+register()

@@ -1,0 +1,164 @@
+"""Absolute bounds from what users ask for: a share of the range, or a PSNR, over the whole dataset."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from h5stz import _core, elements, slabs, validity
+from h5stz.errors import StzError
+
+_BOUND_ERROR = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+
+# A measured PSNR must lie in target + [0, WINDOW] dB. The search aims inside of that, because chunks of other shapes than
+# those measured give slightly other errors.
+WINDOW = 0.7
+_MARGIN = 0.1
+_ROUNDS = 14
+_CHUNK_SAMPLES = 1 << 15
+_SEARCH_BYTES = 64 << 20
+_BATCH = 1 << 18
+
+
+def range_of(found):
+    """high - low of validity.Extremes as a float; StzError if float64 cannot hold it. 0.0 where nothing is valid."""
+    if found is None:
+        return 0.0
+    try:
+        return float(found.width)
+    except OverflowError:
+        raise StzError(
+            f"the range of the data ({found.low!r} to {found.high!r}) exceeds float64: give the bound with absolute=",
+            _BOUND_ERROR,
+        ) from None
+
+
+def relative_bound(relative, found):
+    """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
+    bound = relative * range_of(found)
+    exact = Fraction(relative) * found.width if found else Fraction(0)
+    return math.nextafter(bound, 0.0) if Fraction(bound) > exact else bound
+
+
+def psnr_bound(psnr, data, found, settings_for):
+    """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
+
+    PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
+    dataset is cut into chunks: small chunks and large ones are measured, and both must comply.
+
+    Args:
+        psnr: target in dB.
+        data: array-like, the whole dataset.
+        found: its validity.Extremes.
+        settings_for: function from a bound to the Settings to compress with.
+    """
+    width = range_of(found)
+    if width == 0:
+        raise StzError("psnr= has no meaning for constant data: use lossless=True, which is as small", _BOUND_ERROR)
+    search = _Search(psnr, width, data, settings_for)
+    bound = search.run()
+    if bound is None:
+        raise StzError(search.failure(), _BOUND_ERROR)
+    return bound
+
+
+class _Search:
+    """Brackets the target in log(bound) and narrows the bracket by the secant rule."""
+
+    def __init__(self, psnr, width, data, settings_for):
+        self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
+        self.better = self.worse = None  # (bound, worst PSNR, best PSNR) on either side of the target
+        self.small = slabs.boxes(data.shape, _chunk_extents(data.shape))
+        self.large = slabs.boxes(data.shape, slabs.slab_extents(data, slabs.STORED_BYTES))
+
+    def run(self):
+        """The bound, or None if none complies."""
+        # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
+        guess = self.width * 10 ** (-self.psnr / 20) * math.sqrt(3)
+        size = self.data.size * self.data.dtype.itemsize
+        if size > _SEARCH_BYTES:
+            # First on evenly spread chunks, then on everything, starting from what they gave.
+            step = -(-size // (_SEARCH_BYTES // 4))
+            guess = self._narrow(guess, [self.small[::step]]) or guess
+            self.better = self.worse = None
+        return self._narrow(guess, [self.large, self.small])
+
+    def _narrow(self, bound, partitions):
+        allowed = None
+        for _ in range(_ROUNDS):
+            levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
+            worst, best = min(levels), max(levels)
+            if worst >= self.psnr + _MARGIN and best <= self.psnr + WINDOW - _MARGIN:
+                return bound
+            if worst >= self.psnr and best <= self.psnr + WINDOW:
+                allowed = bound
+            if (worst + best) / 2 > self.psnr + WINDOW / 2:
+                self.better = bound, worst, best
+            else:
+                self.worse = bound, worst, best
+            bound = self._next(bound)
+            if bound is None:
+                break
+        return allowed
+
+    def _next(self, bound):
+        """The bound to try, or None when the bracket is closed."""
+        aim = self.psnr + WINDOW / 2
+        measured = [side for side in (self.better, self.worse) if side is not None]
+        if len(measured) == 1:
+            level = sum(measured[0][1:]) / 2
+            # 20 dB per decade; lossless results and plateaus say only in which direction to go.
+            step = 10 ** (max(-40.0, min(40.0, level - aim)) / 20)
+            following = bound * max(step, 1.05) if self.better else bound * min(step, 1 / 1.05)
+            # No error exceeds the range by much, and the codec takes a bound below the last bit for lossless.
+            return following if self.width * 1e-18 < following < 4 * self.width else None
+        low, high = math.log(self.better[0]), math.log(self.worse[0])
+        if high - low < 1e-6:
+            return None
+        top, bottom = sum(self.better[1:]) / 2, sum(self.worse[1:]) / 2
+        share = (top - aim) / (top - bottom) if math.isfinite(top) else 0.5
+        return math.exp(low + (high - low) * min(max(share, 0.1), 0.9))
+
+    def failure(self):
+        """Why run() found no bound, with the nearest ones."""
+        near = [f"absolute={bound:.6g} gives {worst:.2f} dB" for bound, worst, _ in filter(None, (self.better, self.worse))]
+        return (
+            f"psnr={self.psnr:g}: no bound gives {self.psnr:g} to {self.psnr + WINDOW:g} dB on these data; "
+            + ", ".join(near)
+            + ": choose one of them"
+        )
+
+
+def _chunk_extents(shape):
+    """A small chunk of these data: equal extents on all axes that are long enough."""
+    extents, left = [1] * len(shape), _CHUNK_SAMPLES
+    for rank, axis in zip(range(len(shape), 0, -1), sorted(range(len(shape)), key=shape.__getitem__), strict=True):
+        extents[axis] = max(1, min(shape[axis], round(left ** (1 / rank))))
+        left = max(1, left // extents[axis])
+    return extents
+
+
+def _psnr(data, boxes, settings, width):
+    """The PSNR in dB over the valid samples of these boxes; inf where nothing differs."""
+    squares, count = 0.0, 0
+    excluded = () if settings.fill is None else (settings.fill,)
+    for box in boxes:
+        original = elements.stored(slabs.piece(data, box), settings.fill)
+        decoded = np.empty_like(original)
+        _core.decompress(settings.encode(original), elements.as_bytes(decoded))
+        original, decoded = validity.components(original), validity.components(decoded)
+        for low in range(0, original.size, _BATCH):
+            values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]
+            keep = validity.valid(values, excluded)
+            error = _difference(values[keep], others[keep]) / width
+            squares += float(np.dot(error, error))
+            count += error.size
+    return math.inf if squares == 0 else 10 * math.log10(count / squares)
+
+
+def _difference(values, others):
+    """|values - others| as float64; in integers where float64 cannot hold them."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        high, low = np.maximum(values, others), np.minimum(values, others)
+        return (high.astype("u8") - low.astype("u8")).astype("f8")
+    return np.abs(values.astype("f8") - others.astype("f8"))

@@ -1,0 +1,42 @@
+"""The plug-in file and its registration with h5py's copy of HDF5.
+
+HDF5 reads HDF5_PLUGIN_PATH only when it initialises, so in Python the filter is handed over by address. The plug-in
+finds the functions of whichever HDF5 calls it: one file serves h5py, netCDF4, PyTables and the command-line tools.
+"""
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+import h5py
+
+from h5stz import _core
+
+_FILE = Path(__file__).parent / "plugins" / "libh5stz.so"
+
+
+def plugin_path():
+    """The directory (str) that holds ``libh5stz.so``: what HDF5_PLUGIN_PATH must name for programs outside Python."""
+    return str(_FILE.parent)
+
+
+@cache
+def _load():
+    """The plug-in, loaded once; it stays loaded because HDF5 keeps pointers into it."""
+    if not _FILE.exists():
+        raise ImportError(f"the HDF5 plug-in {_FILE} is missing: the installation is incomplete, repeat `pip install h5stz`")
+    try:
+        library = ctypes.CDLL(str(_FILE))
+        information = library.H5PLget_plugin_info
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"the HDF5 plug-in {_FILE} cannot be loaded ({error}): repeat `pip install h5stz`") from error
+    information.restype = ctypes.c_void_p
+    information.argtypes = []
+    return library
+
+
+def register():
+    """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too."""
+    h5py.h5z.register_filter(_load().H5PLget_plugin_info())
+    if not h5py.h5z.filter_avail(_core.FILTER_ID):
+        raise ImportError(f"h5py's HDF5 {h5py.version.hdf5_version} did not accept the filter {_core.FILTER_ID} of {_FILE}")

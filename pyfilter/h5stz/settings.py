@@ -1,0 +1,34 @@
+"""Resolved options: what the core needs to compress, with nothing left to find out from data.
+
+A Settings is what options.py makes of a user's arguments; it turns into a stream (encode) or into client data.
+"""
+
+from dataclasses import dataclass
+
+from h5stz import _core, elements
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options as numbers of the core. `fill` holds bits (None: no fill value); see ``stz_options`` in stz.h."""
+
+    mode: int
+    bound: float
+    fill: int | None = None
+    block: int = 0
+    threads: int = 0
+    effort: int = 0
+    layers: int = 0
+
+    def encode(self, array):
+        """The stream (bytes) of a C-contiguous ndarray of a storage dtype."""
+        code, byte_order = elements.element_type(array.dtype)
+        return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
+
+    def cd_values(self):
+        """The filter's client data, a tuple of ints (short form of docs/cd_values.md)."""
+        return _core.pack(*self.fields())
+
+    def fields(self):
+        """Everything in the order in which the binding takes it."""
+        return self.mode, self.bound, self.fill, self.block, self.threads, self.effort, self.layers

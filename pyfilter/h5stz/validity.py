@@ -1,0 +1,166 @@
+"""Which samples of an array are valid: finite, not masked (numpy.ma) and not the fill value.
+
+Everything here looks at the whole array in pieces and computes with exact numbers: Python ints and fractions.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from h5stz import _core, elements, slabs
+from h5stz.errors import StzError
+
+# A repeated extreme is a fill value when its distance to the rest is more than CLEAR ranges of the rest, and may be one
+# from MAYBE ranges on. Below one sample in RARE (but two at least) it is too rare to be taken for one without asking.
+CLEAR = 10
+MAYBE = 1
+RARE = 10_000
+
+_SAMPLE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The least and the greatest valid number, exact, how often each occurs, and the count of valid numbers."""
+
+    low: int | float
+    high: int | float
+    low_count: int
+    high_count: int
+    count: int
+
+    @property
+    def width(self):
+        """high - low, exact."""
+        return Fraction(self.high) - Fraction(self.low)
+
+    def merged(self, other):
+        """The extremes of both parts together."""
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Extremes(
+            low,
+            high,
+            sum(part.low_count for part in (self, other) if part.low == low),
+            sum(part.high_count for part in (self, other) if part.high == high),
+            self.count + other.count,
+        )
+
+
+def components(array):
+    """The real numbers of a contiguous ndarray as a 1-D array: two per complex sample, bool as uint8."""
+    values = array.reshape(-1)
+    if values.dtype.kind == "c":
+        return values.view(f"{values.dtype.str[0]}f{values.dtype.itemsize // 2}")
+    return values.view(elements.storage_dtype(values.dtype))
+
+
+def valid(values, excluded=()):
+    """Which of these real numbers are valid (a bool array or, for all of them, a slice). `excluded`: bits of fill values."""
+    keep = slice(None)
+    if values.dtype.kind == "f" and values.size:
+        with np.errstate(invalid="ignore"):
+            finite = np.isfinite(values.min()) and np.isfinite(values.max())
+        keep = keep if finite else np.isfinite(values)
+    for bits in excluded:
+        other = values.view(f"{values.dtype.str[0]}u{values.dtype.itemsize}") != bits
+        keep = other if isinstance(keep, slice) else keep & other
+    return keep
+
+
+def numbers(piece, excluded=()):
+    """The valid numbers of an ndarray or masked array as a 1-D array. `excluded` are bits of fill values."""
+    mask = np.ma.getmask(piece)
+    values = np.ma.getdata(piece)
+    values = components(np.ascontiguousarray(values if mask is np.ma.nomask else values[~mask]))
+    return values[valid(values, excluded)]
+
+
+def extremes(pieces, excluded=()):
+    """The Extremes over arrays (any iterable of them), or None if no number is valid."""
+    found = None
+    for piece in pieces:
+        values = numbers(piece, excluded)
+        if values.size:
+            low, high = values.min(), values.max()
+            counts = int(np.count_nonzero(values == low)), int(np.count_nonzero(values == high))
+            part = Extremes(low.item(), high.item(), *counts, values.size)
+            found = part if found is None else found.merged(part)
+    return found
+
+
+def sample(array):
+    """A small evenly spread part of an ndarray, for hints on which no promise rests."""
+    step = max(1, array.size // _SAMPLE) | 1  # odd: does not stay in one column of a power-of-two array
+    return array.reshape(-1)[::step] if array.flags.c_contiguous else np.asarray(array).flat[::step]
+
+
+def detect_fill(find, dtype, strict):
+    """The fill value of data as bits, or None.
+
+    A fill value is an extreme (least or greatest finite number) that is repeated and set apart from the rest. Data with
+    two distinct numbers only have none.
+
+    Args:
+        find: function from a tuple of excluded bits to the Extremes of the rest.
+        dtype: of the data; complex data have no fill value.
+        strict: raise StzError naming ``fill_value=`` where it is not clear, instead of taking the number for data.
+    """
+    if np.dtype(dtype).kind in "cb":
+        return None
+    everything = find(())
+    if everything is None:
+        return None
+    suspects = _suspects(find, dtype, everything, ())
+    clear = [suspect for suspect in suspects if suspect.clear]
+    if len(suspects) == 1 and clear:
+        # The rest may hold a second one, which the first had kept from sight.
+        suspects += _suspects(find, dtype, suspects[0].rest, (suspects[0].bits,))
+    if strict and suspects and (len(suspects) > 1 or not clear):
+        raise StzError(_question(suspects), _core.ERROR_CODES["STZ_ERROR_OPTION"])
+    return clear[0].bits if clear else None
+
+
+@dataclass(frozen=True)
+class _Suspect:
+    number: int | float
+    bits: int
+    count: int
+    clear: bool
+    rest: Extremes
+
+
+def _suspects(find, dtype, whole, excluded):
+    """The repeated extremes of `whole` that are set apart from the rest, the greater first."""
+    ends = [(whole.high, whole.high_count), (whole.low, whole.low_count)]
+    ends = [(number, elements.fill_bits(number, dtype), count) for number, count in ends if count > 1]
+    if whole.low == whole.high:
+        return []
+    rests = [find((*excluded, bits)) for _, bits, _ in ends]
+    if len(ends) == 2:
+        # Two fill values, one at each end, hide each other: judge both by what lies between them.
+        between = find((*excluded, ends[0][1], ends[1][1]))
+        if between is not None and all(_distance(number, between) > CLEAR * between.width for number, _, _ in ends):
+            rests = [between, between]
+    found = []
+    for (number, bits, count), rest in zip(ends, rests, strict=True):
+        if rest is None or rest.low == rest.high:
+            continue
+        distance, enough = _distance(number, rest), count * RARE >= whole.count
+        if distance > CLEAR * rest.width or (distance > MAYBE * rest.width and enough):
+            found.append(_Suspect(number, bits, count, distance > CLEAR * rest.width and enough, rest))
+    return found
+
+
+def _distance(number, rest):
+    """How far `number` lies outside the range of `rest`."""
+    return max(Fraction(number) - Fraction(rest.high), Fraction(rest.low) - Fraction(number))
+
+
+def _question(suspects):
+    described = " and ".join(f"{each.number!r} ({each.count} times)" for each in suspects)
+    rest = suspects[-1].rest
+    return (
+        f"is {described} a fill value? The other numbers are {rest.low!r} to {rest.high!r}. Give "
+        f"fill_value={suspects[0].number!r} if it marks missing samples, fill_value=False if every number is data"
+    )

@@ -1,0 +1,148 @@
+"""Build of h5stz: the C++ core once, the HDF5 plug-in and the Cython binding from the same objects.
+
+Metadata is in pyproject.toml. A source is recompiled only when it, a header it includes or its command changed, so
+`pip install -e . --no-build-isolation` is quick to repeat. CXX and CXXFLAGS are honoured (sanitizers, other compilers).
+"""
+
+import fcntl
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+JOBS = int(os.environ.get("H5STZ_BUILD_JOBS", min(2, os.cpu_count() or 1)))
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+CXX = shlex.split(os.environ.get("CXX", "g++"))
+INCLUDES = ["-Ifilter/include", "-Ifilter"]
+# No fast-math of any kind and no contraction: encoder and decoder must compute the same bits on every machine.
+FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-Wall", "-Wextra"]
+FLAGS += ["-DSTZ_X86=1"] if X86 else []
+LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
+PLUGIN_LINK_FLAGS = [
+    "-shared",
+    *LINK_FLAGS,
+    "-Wl,-z,nodelete",  # HDF5 may unload a plug-in while per-thread state is alive
+    "-Wl,-Bsymbolic",  # another copy of the core in the process must not take over our calls
+    "-Wl,--no-undefined",
+    "-Wl,--exclude-libs,ALL",
+    "-Wl,--as-needed",
+    "-ldl",
+]
+
+# Every filter/simd/*.cpp is compiled once per row with -DSTZ_ISA=<name>; the core picks one when it runs.
+AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mpopcnt", "-mlzcnt"]
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512cd"]
+ISAS = [("baseline", [])] + ([("avx2", AVX2), ("avx512", AVX512 + AVX2)] if X86 else [])
+
+
+def dependencies(depfile):
+    """The files named by a depfile of -MMD, or none if it does not exist."""
+    if not depfile.exists():
+        return []
+    text = depfile.read_text().replace("\\\n", " ")
+    return [Path(name) for name in text.split(":", 1)[1].split()]
+
+
+def compile_one(source, target, extra):
+    """Compiles `source` (relative to the root) to `target` unless the object there is up to date."""
+    command = [*CXX, *shlex.split(os.environ.get("CXXFLAGS", "")), *FLAGS, *INCLUDES, *extra]
+    command += ["-MMD", "-c", str(source), "-o", str(target)]
+    record, depfile = target.with_suffix(".command"), target.with_suffix(".d")
+    needs = [path if path.is_absolute() else ROOT / path for path in dependencies(depfile)]
+    current = (
+        target.exists()
+        and needs
+        and record.exists()
+        and record.read_text() == shlex.join(command)
+        and all(path.exists() and path.stat().st_mtime <= target.stat().st_mtime for path in needs)
+    )
+    if not current:
+        record.unlink(missing_ok=True)
+        subprocess.run(command, cwd=ROOT, check=True)
+        record.write_text(shlex.join(command))
+    return target
+
+
+def compile_filter(directory):
+    """Compiles everything below filter/; returns the objects of the core and those of the HDF5 side."""
+    jobs = []
+    for part in ("core", "hdf5"):
+        jobs += [(part, source, source.stem, []) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
+    for source in sorted((ROOT / "filter" / "simd").glob("*.cpp")):
+        jobs += [("core", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in ISAS]
+
+    def run(job):
+        part, source, stem, extra = job
+        target = directory / source.parent.name / f"{stem}.o"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return part, compile_one(source.relative_to(ROOT), target, extra)
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        done = list(pool.map(run, jobs))
+    return [[str(target) for part, target in done if part == wanted] for wanted in ("core", "hdf5")]
+
+
+class build_filter(build_ext):
+    """Compiles the core, links the plug-in beside the package and hands the core to the extension."""
+
+    def build_extensions(self):
+        directory = ROOT / "build" / f"filter-{sys.platform}-{platform.machine()}"
+        directory.mkdir(parents=True, exist_ok=True)
+        with open(directory / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two builds of one checkout share the objects
+            self.build_all(directory)
+
+    def build_all(self, directory):
+        core, hdf5 = compile_filter(directory)
+
+        # An archive: the binding takes from it what it calls and leaves the HDF5 callbacks to the plug-in.
+        archive = directory / "libstz.a"
+        archive.unlink(missing_ok=True)
+        subprocess.run([os.environ.get("AR", "ar"), "rcs", str(archive), *core, *hdf5], check=True)
+        for extension in self.extensions:
+            extension.extra_objects = [str(archive)]
+            extension.depends.append(str(archive))
+        super().build_extensions()
+
+        plugin = self.plugin_path()
+        plugin.parent.mkdir(parents=True, exist_ok=True)
+        plugin.unlink(missing_ok=True)  # a running process may have the old one mapped
+        subprocess.run([*CXX, *core, *hdf5, *PLUGIN_LINK_FLAGS, "-o", str(plugin)], check=True)
+
+    def plugin_path(self):
+        package = ROOT / "pyfilter" / "h5stz" if self.in_source() else Path(self.build_lib) / "h5stz"
+        return package / "plugins" / "libh5stz.so"
+
+    def in_source(self):
+        return bool(getattr(self, "editable_mode", False)) or self.requested_inplace
+
+    def run(self):
+        self.requested_inplace = bool(self.inplace)  # setuptools clears the flag while it builds
+        super().run()
+
+    def get_outputs(self):
+        return [*super().get_outputs(), *([] if self.inplace else [str(Path(self.build_lib, "h5stz/plugins/libh5stz.so"))])]
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "h5stz._core",
+            ["cython/_core.pyx"],
+            language="c++",
+            include_dirs=["cython", "filter/include", "filter/hdf5"],
+            depends=["cython/stz.pxd", "filter/include/stz.h", "filter/include/stz_errors.h"],
+            extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
+            extra_link_args=[*LINK_FLAGS, "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"],
+        )
+    ],
+    cmdclass={"build_ext": build_filter},
+)
