@@ -1,0 +1,113 @@
+"""What the tests of the HDF5 plug-in share: the plug-in's place, its client data, other programs to run it in.
+
+A tool or package that this host lacks is written to `missing`; test modules define the tests that need it only
+``if tools(...)``, and conftest prints the list at the end of the run. Nothing is skipped silently, nothing is marked.
+"""
+
+import importlib.util
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+FILTER_ID = 34765
+HOSTS = Path(__file__).parent / "hosts"
+LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
+
+#: Reasons why tests have not been collected, in the order found.
+missing: list[str] = []
+
+
+def tools(*programs: str) -> bool:
+    """Whether all `programs` are on the PATH; those that are not are noted in `missing`."""
+    return _all_there(programs, shutil.which, "program")
+
+
+def packages(*modules: str) -> bool:
+    """Whether all Python `modules` can be imported; those that cannot are noted in `missing`."""
+    return _all_there(modules, importlib.util.find_spec, "Python package")
+
+
+def _all_there(names, find, kind):
+    absent = [f"{kind} {name} (tests that need it were not collected)" for name in names if not find(name)]
+    missing.extend(reason for reason in absent if reason not in missing)
+    return not absent
+
+
+def plugin_directory() -> str:
+    """The directory with libh5stz.so: the package's, or H5STZ_PLUGIN_DIR to test another build of it."""
+    chosen = os.environ.get("H5STZ_PLUGIN_DIR")
+    if chosen:
+        return chosen
+    import h5stz
+
+    return str(h5stz.plugin_path())
+
+
+def plugin_file() -> str:
+    return str(Path(plugin_directory()) / "libh5stz.so")
+
+
+def environment() -> dict[str, str]:
+    """An environment in which every HDF5 program finds the plug-in, and no other plug-in."""
+    return {**os.environ, "HDF5_PLUGIN_PATH": plugin_directory()}
+
+
+def run(*command, succeed=True) -> str:
+    """Runs a program beside the plug-in and returns its output with its errors; asserts how it ended.
+
+    `succeed=False` asks for an ordinary failure: a program that dies of a signal is never right.
+    """
+    done = subprocess.run([str(word) for word in command], env=environment(), text=True, timeout=240,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert (done.returncode == 0) if succeed else (done.returncode > 0), f"{command} -> {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def run_python(script: str, *arguments) -> str:
+    return run(sys.executable, HOSTS / script, *arguments)
+
+
+def double_words(value: float) -> tuple[int, int]:
+    """A double as two words of client data, low word first."""
+    return struct.unpack("<II", struct.pack("<d", value))
+
+
+def short_form(mode: int, bound: float = 0.0) -> tuple[int, ...]:
+    return (101, mode, *double_words(bound))
+
+
+def bits(value: np.generic) -> int:
+    """A scalar's bits as an unsigned integer, whatever its byte order."""
+    native = np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("="))
+    return int(native.view(f"u{native.dtype.itemsize}")[()])
+
+
+def full_form(dtype_code: int, big_endian: bool, chunk, mode=ABSOLUTE, bound=0.0, fill=None) -> tuple[int, ...]:
+    """The full form as docs/cd_values.md defines it, written down independently of the plug-in."""
+    fill_words = (0, 0, 0) if fill is None else (1, fill & 0xFFFFFFFF, fill >> 32)
+    kind = dtype_code | int(big_endian) << 8 | len(chunk) << 16
+    return (103, mode, *double_words(bound), 0, *fill_words, kind, *chunk)
+
+
+def field(shape, dtype="f4", scale=100.0) -> np.ndarray:
+    """A smooth field with a little noise, so that compression has something to do and something to get wrong."""
+    rng = np.random.default_rng(7)
+    axes = np.meshgrid(*[np.linspace(0, 3 + axis, n) for axis, n in enumerate(shape)], indexing="ij")
+    values = scale * np.prod([np.sin(a + 0.3) for a in axes], axis=0) + rng.normal(0, scale * 1e-4, shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * values[::-1]
+    return values.astype(dtype)
+
+
+def largest_error(original, decoded) -> float:
+    """max |x - x'|, for complex numbers over both components, in extended precision."""
+    original, decoded = np.asarray(original), np.asarray(decoded)
+    if original.dtype.kind == "c":
+        return max(largest_error(original.real, decoded.real), largest_error(original.imag, decoded.imag))
+    wide = "O" if original.dtype.kind in "iub" and original.dtype.itemsize == 8 else np.longdouble
+    return float(np.abs(original.astype(wide) - decoded.astype(wide)).max())
