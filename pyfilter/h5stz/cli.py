@@ -1,0 +1,156 @@
+"""The command line: `h5stz plugin-path | args | info | doctor`, also as `python -m h5stz`.
+
+Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
+"""
+
+import argparse
+import os
+import sys
+
+import h5py
+import numpy as np
+
+from h5stz import _core, arguments, elements, registration
+from h5stz.errors import StzError
+from h5stz.options import STZ
+
+
+def main(argv=None):
+    """Runs the command line `argv` (default: that of the process) and returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        return options.command(options) or 0
+    except (StzError, OSError, KeyError) as error:
+        print(f"h5stz: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
+        return 1
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="h5stz", description="Error-bounded compression of scientific arrays in HDF5.")
+    parser.add_argument("--version", action="version", version=_core.VERSION)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    command = commands.add_parser("plugin-path", help="print the directory for HDF5_PLUGIN_PATH")
+    command.set_defaults(command=_plugin_path)
+
+    command = commands.add_parser("args", help="print arguments for h5repack, nccopy and CDO")
+    command.set_defaults(command=_args)
+    bound = command.add_argument_group("bound (exactly one)")
+    bound.add_argument("--absolute", type=float, metavar="B", help="|x - x'| <= B")
+    bound.add_argument("--relative", type=float, metavar="R", help="R times the range of --data")
+    bound.add_argument("--psnr", type=float, metavar="DB", help="this PSNR over --data")
+    bound.add_argument("--pointwise-relative", type=float, metavar="R", help="|x - x'| <= R |x|")
+    bound.add_argument("--lossless", action="store_true", help="every bit comes back")
+    command.add_argument("--data", nargs=2, metavar=("FILE", "DATASET"), help="the dataset that will be compressed")
+    command.add_argument("--fill-value", type=_number, metavar="X", help="marks missing samples; needs --data or --dtype")
+    command.add_argument("--dtype", help="of the dataset, e.g. f4 or i2, where --data is not given")
+    command.add_argument("--block", default="default", choices=list(_core.BLOCKS))
+    command.add_argument("--threads", type=int, default=1)
+    command.add_argument("--variable", metavar="NAME", help="compress this dataset only")
+
+    command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")
+    command.set_defaults(command=_info)
+    command.add_argument("file", metavar="FILE")
+    command.add_argument("dataset", metavar="DATASET", nargs="?", help="this one only")
+
+    command = commands.add_parser("doctor", help="check that the filter works here and print versions")
+    command.set_defaults(command=_doctor)
+    return parser
+
+
+def _number(text):
+    """An int where possible: float64 does not hold every 64-bit integer."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _plugin_path(_):
+    print(registration.plugin_path())
+
+
+def _args(options):
+    wanted = {
+        name: getattr(options, name)
+        for name in ("absolute", "relative", "psnr", "pointwise_relative", "lossless", "fill_value", "block", "threads")
+    }
+    if options.data:
+        with h5py.File(options.data[0]) as file:
+            resolved = STZ(data=file[options.data[1]], **wanted)
+    else:
+        resolved = STZ(dtype=_dtype(options.dtype), **wanted)
+    print(f"# {resolved!r}")
+    for line in arguments.lines(resolved.filter_options, options.variable).values():
+        print(line)
+
+
+def _dtype(text):
+    try:
+        return None if text is None else np.dtype(text)
+    except TypeError as error:
+        raise StzError(f"--dtype {text}: {error}", _core.ERROR_CODES["STZ_ERROR_DTYPE"]) from None
+
+
+def _info(options):
+    with h5py.File(options.file) as file:
+        if options.dataset:
+            item = file[options.dataset]
+            if not isinstance(item, h5py.Dataset):
+                raise KeyError(f"{options.dataset} is no dataset")
+            _print_dataset(item)
+            return
+        found = []
+        file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+        compressed = [item for item in found if _client_data(item) is not None]
+        for item in compressed:
+            _print_dataset(item)
+        if not compressed:
+            print(f"{options.file}: {len(found)} datasets, none compressed with h5stz")
+
+
+def _client_data(dataset):
+    """The client data of our filter on this dataset, or None."""
+    properties = dataset.id.get_create_plist()
+    for index in range(properties.get_nfilters()):
+        identifier, _, words, _ = properties.get_filter(index)
+        if identifier == _core.FILTER_ID:
+            return words
+    return None
+
+
+def _print_dataset(dataset):
+    words = _client_data(dataset)
+    print(f"{dataset.name}: {dataset.dtype} {'x'.join(map(str, dataset.shape))}")
+    if words is None:
+        print("  not compressed with h5stz")
+        return
+    meaning = _core.parse(words)
+    mode = elements.name_of(_core.MODES, meaning["mode"])
+    stored = dataset.id.get_storage_size()
+    print(f"  bound: {mode}" + ("" if mode == "lossless" else f" {meaning['bound']!r}"))
+    if meaning["fill"] is not None:
+        print(f"  fill value: {elements.fill_number(meaning['fill'], dataset.dtype)!r}")
+    print(f"  chunks: {'x'.join(map(str, dataset.chunks))}, {dataset.id.get_num_chunks()} stored")
+    print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
+
+
+def _doctor(_):
+    print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
+    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")
+    print(f"plug-in: {registration.plugin_path()}")
+    paths = os.environ.get("HDF5_PLUGIN_PATH", "").split(os.pathsep)
+    if registration.plugin_path() in map(os.path.abspath, filter(None, paths)):
+        print("HDF5_PLUGIN_PATH: names it: HDF5 programs started from here find the filter")
+    else:
+        print("HDF5_PLUGIN_PATH: does not name it: for programs outside Python type")
+        print(f"  export HDF5_PLUGIN_PATH={registration.plugin_path()}")
+    data = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
+    with h5py.File("doctor.h5", "w", driver="core", backing_store=False) as file:
+        dataset = file.create_dataset("x", data=data, chunks=data.shape, **STZ(absolute=1e-3))
+        file.flush()
+        dataset.refresh()
+        worst = float(np.abs(dataset[...].astype("f8") - data).max())
+    if worst > 1e-3:
+        raise StzError(f"round trip through HDF5: error {worst} with the bound 0.001", _core.ERROR_CODES["STZ_ERROR_INTERNAL"])
+    print("round trip through HDF5: within the bound")
