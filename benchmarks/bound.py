@@ -17,6 +17,7 @@ import report
 
 DTYPES = ("float16", "float32", "float64", "int16", "int32")
 RELATIVE = tuple(10.0**-exponent for exponent in range(1, 16, 2))
+LEAST = 5e-324  # the least positive bound there is
 ULPS = (4.0, 2.0, 1.0, 0.5, 0.25)
 
 
@@ -25,11 +26,16 @@ def bounds(array):
     least there is.
     """
     finite = array[np.isfinite(array)].astype(np.float64)
+    if not finite.any():
+        return [1.0, LEAST]
+    value_range = fields.value_range(finite)
     if array.dtype.kind in "iu":
-        return [relative * fields.value_range(finite) for relative in RELATIVE[:3]] + [3.0, 1.0, 0.5]
-    ulp = float(np.spacing(np.abs(finite).max().astype(array.dtype)))
-    relative = [factor * fields.value_range(finite) for factor in RELATIVE]
-    return [bound for bound in relative if bound > 8 * ulp] + [factor * ulp for factor in ULPS] + [5e-324]
+        tried = [factor * value_range for factor in RELATIVE[:3]] + [3.0, 1.0, 0.5]
+    else:
+        ulp = float(np.spacing(np.abs(finite).max().astype(array.dtype)))
+        tried = [factor * value_range for factor in RELATIVE if factor * value_range > 8 * ulp]
+        tried += [factor * ulp for factor in ULPS] + [LEAST]
+    return [bound for bound in tried if bound > 0]
 
 
 def cast(array, dtype):
@@ -37,7 +43,7 @@ def cast(array, dtype):
     target = np.dtype(dtype)
     finite = np.where(np.isfinite(array), array, 0).astype(np.float64)
     limit = float(np.finfo(target).max if target.kind == "f" else np.iinfo(target).max)
-    largest = np.abs(finite).max()
+    largest = np.abs(finite).max(initial=0) or 1.0
     if target.kind == "f":
         scale = limit / 4 / largest if largest > limit / 4 or largest < float(np.finfo(target).tiny) else 1
         return (array.astype(np.float64) * scale).astype(target)
