@@ -49,6 +49,8 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   unsigned major = 0, minor = 0, release = 0;
   if (library.H5get_libversion(&major, &minor, &release) < 0 || (major == 1 && minor < 10)) return false;
 
+  resolve(scope, prefix, "H5Eis_paused", library.base, library.H5Eis_paused);
+
   const auto data = [&](void* where, const char* name) { return static_cast<const Id*>(find_symbol(where, prefix, name)); };
   library.error_class = data(scope, "H5E_ERR_CLS_g");
   library.error_major = data(scope, "H5E_PLINE_g");
@@ -82,6 +84,11 @@ Id first_set(const Id* own, const Id* copied) {
   return copied && *copied > 0 ? *copied : -1;
 }
 
+bool error_stack_is_paused(const Library& library) {
+  bool paused = false;
+  return library.H5Eis_paused && library.H5Eis_paused(kDefaultErrorStack, &paused) >= 0 && paused;
+}
+
 }  // namespace
 
 const Library* calling_library(const void* return_address) noexcept {
@@ -105,7 +112,10 @@ void push_error(const Library& library, const char* function, const Message& mes
   const Id major = first_set(library.error_major, library.copied_error_major);
   const Id minor = first_set(library.error_minor, library.copied_error_minor);
   if (error_class < 0 || major < 0 || minor < 0) return;
-  library.H5Epush2(kDefaultErrorStack, "h5stz", function, 0, error_class, major, minor, "h5stz: %s", message.text);
+  // A paused stack takes no record, but its contents can be replaced. To resume and pause it would clear it.
+  const Id stack = error_stack_is_paused(library) ? library.H5Ecreate_stack() : kDefaultErrorStack;
+  library.H5Epush2(stack, "h5stz", function, 0, error_class, major, minor, "h5stz: %s", message.text);
+  if (stack > 0) library.H5Eset_current_stack(stack);  // and closes it
 }
 
 }  // namespace stz::hdf5

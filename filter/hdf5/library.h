@@ -17,6 +17,8 @@ namespace stz::hdf5 {
   X(H5Epush2, Status,                                                                                                   \
     (Id stack, const char* file, const char* function, unsigned line, Id error_class, Id major, Id minor,               \
      const char* format, ...))                                                                                          \
+  X(H5Ecreate_stack, Id, ())                                                                                            \
+  X(H5Eset_current_stack, Status, (Id stack))                                                                           \
   X(H5Pget_layout, int, (Id properties))                                                                                \
   X(H5Pget_chunk, int, (Id properties, int max_rank, Size* extents))                                                    \
   X(H5Pget_nfilters, int, (Id properties))                                                                              \
@@ -49,6 +51,8 @@ struct Library {
 #define STZ_HDF5_MEMBER(name, result, parameters) result(*name) parameters;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
 #undef STZ_HDF5_MEMBER
+  // Newer libraries pause their error stack while a filter runs and drop what is pushed; null in those that do not.
+  Status (*H5Eis_paused)(Id stack, bool* paused);
   // Addresses, not values: the library assigns the ids when it initialises, and anew after H5close.
   const Id* error_class;
   const Id* error_major;
