@@ -1,0 +1,42 @@
+#!/bin/bash
+# HDF5 and netCDF programs that know nothing of h5stz: they find the plug-in through HDF5_PLUGIN_PATH.
+# Needs h5repack, h5dump and h5ls (hdf5-tools) and nccopy (netcdf-bin). Writes its files into the current directory.
+set -euo pipefail
+python=${PYTHON:-python3}
+
+HDF5_PLUGIN_PATH=$("$python" -m h5stz plugin-path)
+export HDF5_PLUGIN_PATH
+
+# A file without compression, as any program could have written it.
+"$python" - <<'EOF'
+import h5py, numpy as np
+field = np.fromfunction(lambda z, y, x: np.sin(z / 9) * np.cos(y / 7) + x / 64, (40, 64, 64), dtype="f4")
+with h5py.File("plain.h5", "w", track_order=True) as file:
+    file.create_dataset("rho", data=field, chunks=(40, 64, 64))
+    file.create_dataset("constants", data=np.arange(4))
+EOF
+
+# The arguments for a bound. Client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.
+"$python" -m h5stz args --absolute 0.001 --variable rho
+
+# Compress one dataset of an existing file within 1e-3, and restore a file without the filter.
+h5repack -f rho:UD=34765,0,4,102,1,1,3 plain.h5 compressed.h5
+h5repack -f rho:NONE compressed.h5 restored.h5
+
+# The same with nccopy. "none" first, so that a filter that is there already is replaced.
+nccopy -F none -F rho,34765,102,1,1,3 plain.h5 compressed.nc
+
+# Any program reads the samples.
+h5ls -v compressed.h5/rho | grep Filter
+h5dump -d rho -s 0,0,0 -c 1,1,4 compressed.h5
+h5dump -d rho -s 0,0,0 -c 1,1,4 compressed.nc
+
+"$python" - <<'EOF'
+import h5py, numpy as np
+with h5py.File("plain.h5") as plain:
+    for name in ("compressed.h5", "restored.h5", "compressed.nc"):
+        with h5py.File(name) as file:
+            error = np.abs(file["rho"][...].astype("f8") - plain["rho"][...]).max()
+            ratio = plain["rho"].nbytes / file["rho"].id.get_storage_size()
+            print(f"{name}: ratio {ratio:.1f}, max error / bound: {error / 1e-3:.6f}")
+EOF
