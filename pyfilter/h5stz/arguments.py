@@ -16,10 +16,10 @@ _MOST_DECIMALS = 400
 def integer_words(words):
     """Client data in the form that is easiest to read among those that mean the same; `words` are of STZ.filter_options."""
     meaning = _core.parse(words)
-    if meaning["mode"] == _core.MODES["lossless"] and len(words) == 4:
-        return words[:2]
     if meaning["fill"] is not None:
         return words
+    if meaning["mode"] == _core.MODES["lossless"]:
+        return words[:2] if len(words) == 4 else words
     # repr() has the fewest digits that name the double; the reader rounds them to the same double.
     _, digits, exponent = Decimal(repr(meaning["bound"])).normalize().as_tuple()
     mantissa = int("".join(map(str, digits))) * 10 ** max(exponent, 0)
@@ -47,7 +47,7 @@ def lines(words, variable=None):
         cdo = f"""echo '{variable}="{specification}"' > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"""
     return {
         "h5repack": f"h5repack -f '{prefix}UD={identifier},0,{len(words)},{values}' IN.h5 OUT.h5",
-        # Without "none" first nccopy keeps the filter that a variable already has.
-        "nccopy": f"nccopy -F none -F '{variable or '*'},{specification}' IN.nc OUT.nc",
+        # nccopy keeps the filter that a variable already has, and takes "none" for all that is said in one run.
+        "nccopy": f"nccopy -F none IN.nc plain.nc && nccopy -F '{variable or '*'},{specification}' plain.nc OUT.nc",
         "cdo": cdo,
     }

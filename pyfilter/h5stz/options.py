@@ -133,10 +133,10 @@ def resolve(
         raise StzError(f"{kind}= refers to the whole dataset: give it too, {kind}={number!r}, data=array", _ARGUMENT)
     plain = {
         "block": _block(block),
-        # 0 stands for the default in client data: files written with defaults do not change when a default does.
-        "threads": _count("threads", threads, 255) if threads != 1 else 0,
-        "effort": _count("effort", effort, 9) if effort != DEFAULT_EFFORT else 0,
-        "layers": _count("layers", layers, 1) if layers != 1 else 0,
+        # Defaults are 0: so the core takes them, and the client data are the shortest.
+        "threads": _count("threads", threads, 255, default=1),
+        "effort": _count("effort", effort, 9, default=DEFAULT_EFFORT),
+        "layers": _count("layers", layers, 1, default=1),
     }
     view = _View(data, exact=kind in ("relative", "psnr"))
     fill, origin = _fill(fill_value, view, dtype)
@@ -253,14 +253,18 @@ def _checked_dtype(kind, data, dtype):
 def _check_number(name, value):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)
+    try:
+        float(value)
+    except OverflowError:
+        raise StzError(f"{name} is a number beyond float64, which cannot be stored", _ARGUMENT) from None
 
 
-def _count(name, value, largest):
+def _count(name, value, largest, default):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise StzTypeError(f"{name}={value!r} must be an integer", _ARGUMENT)
     if not 1 <= value <= largest:
         raise StzError(f"{name}={value!r} must be " + (f"1 to {largest}" if largest > 1 else "1 in this version"), _OPTION)
-    return int(value)
+    return 0 if value == default else int(value)
 
 
 def _block(block):
