@@ -6,6 +6,7 @@ A tool or package that this host lacks is written to `missing`; test modules def
 
 import importlib.util
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -70,6 +71,14 @@ def run(*command, succeed=True) -> str:
 
 def run_python(script: str, *arguments) -> str:
     return run(sys.executable, HOSTS / script, *arguments)
+
+
+def mapped_library(name: str, owner: str = "") -> str:
+    """The path of a shared library that this process has loaded; where there are several, that of the package `owner`."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "/" in line}
+    found = [path for path in paths if re.match(rf"{name}(_serial)?[-.].*so", Path(path).name)]
+    return next((path for path in found if f"/{owner}.libs/" in path), found[0])
 
 
 def double_words(value: float) -> tuple[int, int]:

@@ -74,9 +74,7 @@ def test_unfiltered_edge_chunks(tmp_path):
 
 def ctypes_set_chunk_opts(properties):
     """H5Pset_chunk_opts in h5py's own libhdf5, which h5py does not wrap."""
-    with open("/proc/self/maps") as maps:
-        path = next(line.split()[-1] for line in maps if "h5py.libs/libhdf5-" in line)
-    call = ctypes.CDLL(path).H5Pset_chunk_opts
+    call = ctypes.CDLL(host_tools.mapped_library("libhdf5", "h5py")).H5Pset_chunk_opts
     call.argtypes = [ctypes.c_int64, ctypes.c_uint]
     assert call(properties.id, 2) >= 0
 
