@@ -34,6 +34,29 @@ def run(command, json_file, *options, data=None, timeout=280):
     return json.loads(json_file.read_text())
 
 
+# What measures the bound must see a violation of one ulp, and a NaN that comes or goes. In a process of its own: benchmarks/
+# and tests/ have modules of the same names.
+MEASURE = """
+import numpy as np
+from bound import largest_error
+limit = 2.0**-30
+x = np.array([1.0, 1.0, np.nan, np.inf, 1e300, 0.0])
+def violations(*changes):
+    y = x.copy()
+    for index, value in changes:
+        y[index] = value
+    return largest_error(x, y, limit)[0]
+assert violations() == 0
+assert violations((0, 1 + limit), (1, 1 - limit), (5, limit)) == 0
+assert violations((0, np.nextafter(1 + limit, 2))) == 1
+assert violations((5, np.nextafter(limit, 1))) == 1
+assert violations((2, 0.0), (3, -np.inf)) == 2
+assert violations((4, np.inf), (1, np.nan)) == 2
+assert largest_error(x.astype(">f8"), x.astype(">f8") + limit, limit)[0] == 0
+assert largest_error(np.array([5], "i4"), np.array([7], "i4"), 1.5) == (1, 2 / 1.5)
+"""
+
+
 if packages("pysz", "hdf5plugin", "fpzip", "blosc2"):
 
     @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
@@ -49,6 +72,9 @@ if packages("pysz", "hdf5plugin", "fpzip", "blosc2"):
     def test_speed_prints_every_codec(tmp_path):
         document = run("speed", tmp_path / "figures.json", "--edge", "32", "--repeats", "1", "--hdf5plugin")
         assert {record["codec"] for record in document["records"]} > {"h5stz", "sz3"}
+
+    def test_violations_are_found():
+        subprocess.run([sys.executable, "-c", MEASURE], cwd=BENCHMARKS, check=True, timeout=60)
 
     @pytest.mark.slow
     def test_speed(tmp_path):
