@@ -189,6 +189,15 @@ def test_data_are_read_in_pieces(tmp_path, monkeypatch):
             assert (found.bound, found.fill_value) == (wanted.bound, wanted.fill_value)
 
 
+def test_data_that_are_unpacked_when_read_are_refused():
+    class Unpacked(Stored):
+        def __getitem__(self, key):
+            return self.array[key] * 0.5
+
+    with pytest.raises(h5stz.StzError, match="unpacking"):
+        h5stz.STZ(relative=0.1, data=Unpacked(np.arange(10, dtype="i2"), 1000))
+
+
 @given(
     fill=st.sampled_from([-9999.0, -999.0, 1e20, -1e30, 9.96921e36, 99999.0]),
     order=st.sampled_from("<>"),

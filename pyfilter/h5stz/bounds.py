@@ -75,7 +75,7 @@ class _Search:
         """The bound, or None if none complies."""
         # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
         guess = self.width * 10 ** (-self.psnr / 20) * math.sqrt(3)
-        size = self.data.size * self.data.dtype.itemsize
+        size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
         if size > _SEARCH_BYTES:
             # First on evenly spread chunks, then on everything, starting from what they gave.
             step = -(-size // (_SEARCH_BYTES // 4))

@@ -9,6 +9,9 @@ from math import prod
 
 import numpy as np
 
+from h5stz import _core
+from h5stz.errors import StzTypeError
+
 LOADED_BYTES = 4 << 20  # pieces of data in memory: about the size of a cache
 STORED_BYTES = 64 << 20  # pieces of data that must be read first
 
@@ -46,5 +49,12 @@ def slabs(data, limit=None):
 
 
 def piece(data, box):
-    """One box of `data` in memory."""
-    return np.asanyarray(data[box])
+    """One box of `data` in memory, of the dtype that `data` announces."""
+    found = np.asanyarray(data[box])
+    if found.dtype != data.dtype:
+        raise StzTypeError(
+            f"reading data gives {found.dtype}, but they are stored as {data.dtype}: turn unpacking off (netCDF4: "
+            "set_auto_maskandscale(False)), or give the array that will be stored",
+            _core.ERROR_CODES["STZ_ERROR_DTYPE"],
+        )
+    return found
