@@ -58,14 +58,22 @@ def environment() -> dict[str, str]:
     return {**os.environ, "HDF5_PLUGIN_PATH": plugin_directory()}
 
 
-def run(*command, succeed=True) -> str:
+def run(*command, succeed=True, directory=None) -> str:
     """Runs a program beside the plug-in and returns its output with its errors; asserts how it ended.
 
     `succeed=False` asks for an ordinary failure: a program that dies of a signal is never right.
     """
-    done = subprocess.run([str(word) for word in command], env=environment(), text=True, timeout=240,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert (done.returncode == 0) if succeed else (done.returncode > 0), f"{command} -> {done.returncode}\n{done.stdout}"
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=directory,
+        env=environment(),
+        text=True,
+        timeout=240,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    ended_so = done.returncode == 0 if succeed else done.returncode > 0
+    assert ended_so, f"{command} -> {done.returncode}\n{done.stdout}"
     return done.stdout
 
 
@@ -74,7 +82,7 @@ def run_python(script: str, *arguments) -> str:
 
 
 def mapped_library(name: str, owner: str = "") -> str:
-    """The path of a shared library that this process has loaded; where there are several, that of the package `owner`."""
+    """The path of a shared library that this process has loaded; of several that of the package `owner`."""
     with open("/proc/self/maps") as maps:
         paths = {line.split()[-1] for line in maps if "/" in line}
     found = [path for path in paths if re.match(rf"{name}(_serial)?[-.].*so", Path(path).name)]

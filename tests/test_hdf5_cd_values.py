@@ -1,14 +1,13 @@
-"""The filter's client data (filter/hdf5/cd_values.cpp): every form, every rejection, through the C functions themselves."""
+"""The filter's client data (filter/hdf5/cd_values.cpp): every form and every rejection, through the C functions."""
 
 import ctypes
 from fractions import Fraction
 
+import host_tools
 import pytest
+from host_tools import ABSOLUTE, LOSSLESS, POINTWISE, double_words, full_form, short_form
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import host_tools
-from host_tools import ABSOLUTE, LOSSLESS, POINTWISE, double_words, full_form, short_form
 
 MAX_RANK = 32
 MAX_WORDS = 9 + MAX_RANK
@@ -16,14 +15,25 @@ ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION 
 
 
 class Layout(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_int32), ("byte_order", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("shape", ctypes.c_uint64 * MAX_RANK)]
+    _fields_ = [
+        ("dtype", ctypes.c_int32),
+        ("byte_order", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.c_uint64 * MAX_RANK),
+    ]
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("mode", ctypes.c_int32), ("bound", ctypes.c_double), ("has_fill", ctypes.c_int32),
-                ("fill", ctypes.c_uint64), ("block", ctypes.c_int32), ("threads", ctypes.c_int32),
-                ("effort", ctypes.c_int32), ("layers", ctypes.c_int32)]
+    _fields_ = [
+        ("mode", ctypes.c_int32),
+        ("bound", ctypes.c_double),
+        ("has_fill", ctypes.c_int32),
+        ("fill", ctypes.c_uint64),
+        ("block", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("effort", ctypes.c_int32),
+        ("layers", ctypes.c_int32),
+    ]
 
 
 library = ctypes.CDLL(host_tools.plugin_file())
@@ -35,14 +45,17 @@ def parse(words):
     options, layout, message = Options(), Layout(), ctypes.create_string_buffer(640)
     # The array ends where the words end: valgrind or a sanitizer sees a read beyond it.
     values = (ctypes.c_uint * len(words))(*words)
-    error = library.stz_cd_values_parse(ctypes.c_size_t(len(words)), values, ctypes.byref(options), ctypes.byref(layout),
-                                        message, ctypes.c_size_t(640))
+    error = library.stz_cd_values_parse(
+        ctypes.c_size_t(len(words)), values, ctypes.byref(options), ctypes.byref(layout), message, ctypes.c_size_t(640)
+    )
     return error, message.value.decode(), options, layout
 
 
 def pack(options, layout=None, capacity=MAX_WORDS):
     out = (ctypes.c_uint * MAX_WORDS)()
-    count = library.stz_cd_values_pack(ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity))
+    count = library.stz_cd_values_pack(
+        ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity)
+    )
     return tuple(out[:count])
 
 
@@ -156,11 +169,13 @@ def test_the_greatest_chunk_is_one_byte_below_4_gib():
 
 
 @settings(max_examples=1000)
-@given(head=st.sampled_from([(101,), (102,), (103,), (103, 1, 0, 0, 0, 0, 0, 0, 2 | 3 << 16)]),
-       rest=st.lists(st.integers(0, 5) | st.integers(0, 2**32 - 1), max_size=60))
+@given(
+    head=st.sampled_from([(101,), (102,), (103,), (103, 1, 0, 0, 0, 0, 0, 0, 2 | 3 << 16)]),
+    rest=st.lists(st.integers(0, 5) | st.integers(0, 2**32 - 1), max_size=60),
+)
 def test_any_words_are_understood_or_refused(head, rest):
     error, message, options, layout = parse((*head, *rest))
-    assert error < 0 and message or error == 0 and not message
+    assert (error < 0 and message) or (error == 0 and not message)
     if error == 0:
         again = pack(options, layout if layout.rank >= 0 else None)
         reparsed = parse(again)
@@ -178,8 +193,15 @@ def test_short_form_is_packed_in_its_shortest_spelling():
 def test_pack_refuses_what_parse_would_refuse():
     layout = Layout(dtype=2, rank=1)
     layout.shape[0] = 2**30
-    for options in [Options(mode=3), Options(mode=-1), Options(mode=1, bound=-1.0), Options(block=2), Options(threads=256),
-                    Options(effort=10), Options(layers=-1)]:
+    for options in [
+        Options(mode=3),
+        Options(mode=-1),
+        Options(mode=1, bound=-1.0),
+        Options(block=2),
+        Options(threads=256),
+        Options(effort=10),
+        Options(layers=-1),
+    ]:
         assert pack(options) == ()
     assert pack(Options(), layout) == ()
     layout.shape[0] = 2**30 - 1
@@ -195,6 +217,9 @@ def test_message_is_cut_at_the_callers_size():
 
 
 def test_null_pointers_are_errors():
-    assert library.stz_cd_values_parse(ctypes.c_size_t(1), None, ctypes.byref(Options()), None, None, ctypes.c_size_t(0)) == ERROR_ARGUMENT
+    assert (
+        library.stz_cd_values_parse(ctypes.c_size_t(1), None, ctypes.byref(Options()), None, None, ctypes.c_size_t(0))
+        == ERROR_ARGUMENT
+    )
     assert library.stz_cd_values_parse(ctypes.c_size_t(0), None, None, None, None, ctypes.c_size_t(0)) == ERROR_ARGUMENT
     assert library.stz_cd_values_pack(None, None, None, ctypes.c_size_t(9)) == 0

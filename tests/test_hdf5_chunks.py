@@ -4,27 +4,37 @@ import ctypes
 import threading
 
 import h5py
+import host_tools
 import numpy as np
 import pytest
+from host_tools import ABSOLUTE, FILTER_ID, field, full_form, largest_error, short_form
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-import host_tools
-from host_tools import ABSOLUTE, FILTER_ID, field, full_form, largest_error, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 
 BOUND = 0.01
+WORDS = short_form(ABSOLUTE, BOUND)
 DECODE = 0x100  # H5Z_FLAG_REVERSE
 
 
-def write(path, data, chunks, words=short_form(ABSOLUTE, BOUND), **more):
+def write(path, data, chunks, words=WORDS, **more):
     with h5py.File(path, "w") as file:
         file.create_dataset("d", data=data, chunks=chunks, compression=FILTER_ID, compression_opts=words, **more)
 
 
-@pytest.mark.parametrize("shape, chunks", [((50, 70), (16, 24)), ((1000,), (999,)), ((5, 6, 7), (4, 4, 4)), ((3, 100), (3, 64)),
-                                           ((7, 1, 9), (7, 1, 2)), ((1,), (1,)), ((9, 9, 9, 9), (4, 5, 6, 7))])
+@pytest.mark.parametrize(
+    "shape, chunks",
+    [
+        ((50, 70), (16, 24)),
+        ((1000,), (999,)),
+        ((5, 6, 7), (4, 4, 4)),
+        ((3, 100), (3, 64)),
+        ((7, 1, 9), (7, 1, 2)),
+        ((1,), (1,)),
+        ((9, 9, 9, 9), (4, 5, 6, 7)),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["<f4", ">f8"])
 def test_edge_chunks(tmp_path, shape, chunks, dtype):
     data = field(shape, dtype)
@@ -45,11 +55,18 @@ def test_smooth_data_become_small(tmp_path):
 def test_growing_dataset(tmp_path):
     data = field((100, 10))
     with h5py.File(tmp_path / "f.h5", "w") as file:
-        dataset = file.create_dataset("d", shape=(0, 10), maxshape=(None, 10), chunks=(32, 10), dtype="f4", compression=FILTER_ID,
-                                      compression_opts=short_form(ABSOLUTE, 0.0))
+        dataset = file.create_dataset(
+            "d",
+            shape=(0, 10),
+            maxshape=(None, 10),
+            chunks=(32, 10),
+            dtype="f4",
+            compression=FILTER_ID,
+            compression_opts=short_form(ABSOLUTE, 0.0),
+        )
         for start in range(0, 100, 7):
             dataset.resize(min(start + 7, 100), axis=0)
-            dataset[start:] = data[start:start + 7]
+            dataset[start:] = data[start : start + 7]
             file.flush()
     with h5py.File(tmp_path / "f.h5") as file:
         assert np.array_equal(file["d"][()], data)
@@ -95,12 +112,15 @@ def read_error(path):
     return str(raised.value)
 
 
-@pytest.mark.parametrize("chunk, said", [
-    (b"\0" * 100, "not an h5stz stream"),
-    (b"not a stream at all, just some text", "not an h5stz stream"),
-    (b"x", "cannot be read"),
-    (np.arange(256, dtype="u1").tobytes() * 6, "not an h5stz stream"),
-])
+@pytest.mark.parametrize(
+    "chunk, said",
+    [
+        (b"\0" * 100, "not an h5stz stream"),
+        (b"not a stream at all, just some text", "not an h5stz stream"),
+        (b"x", "cannot be read"),
+        (np.arange(256, dtype="u1").tobytes() * 6, "not an h5stz stream"),
+    ],
+)
 def test_foreign_chunk_is_an_error_that_says_so(tmp_path, chunk, said):
     write(tmp_path / "f.h5", field((16, 24)), (16, 24))
     replace_chunk(tmp_path / "f.h5", chunk)
@@ -126,12 +146,15 @@ def test_damaged_chunk_is_an_error(tmp_path, where, flip):
     assert "h5stz: " in read_error(tmp_path / "f.h5")
 
 
-@pytest.mark.parametrize("other, said", [
-    (field((16, 25)), "decodes to 1600 bytes, a chunk here has 1536"),
-    (field((8, 24), "f8").reshape(8, 24)[:, :12], "decodes to 768 bytes"),
-    (field((16, 24), ">f4"), "byte order"),
-    (field((16, 24), "i4"), "element type"),
-])
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        (field((16, 25)), "decodes to 1600 bytes, a chunk here has 1536"),
+        (field((8, 24), "f8").reshape(8, 24)[:, :12], "decodes to 768 bytes"),
+        (field((16, 24), ">f4"), "byte order"),
+        (field((16, 24), "i4"), "element type"),
+    ],
+)
 def test_chunk_of_another_dataset_is_an_error(tmp_path, other, said):
     write(tmp_path / "f.h5", field((16, 24)), (16, 24))
     write(tmp_path / "other.h5", other, other.shape)
@@ -164,12 +187,27 @@ libc.free.argtypes = [ctypes.c_void_p]
 
 
 class FilterClass(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_int), ("id", ctypes.c_int), ("encoder", ctypes.c_uint), ("decoder", ctypes.c_uint),
-                ("name", ctypes.c_char_p),
-                ("can_apply", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
-                ("set_local", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
-                ("filter", ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_uint, ctypes.c_size_t, ctypes.POINTER(ctypes.c_uint),
-                                            ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p)))]
+    _fields_ = [
+        ("version", ctypes.c_int),
+        ("id", ctypes.c_int),
+        ("encoder", ctypes.c_uint),
+        ("decoder", ctypes.c_uint),
+        ("name", ctypes.c_char_p),
+        ("can_apply", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
+        ("set_local", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
+        (
+            "filter",
+            ctypes.CFUNCTYPE(
+                ctypes.c_size_t,
+                ctypes.c_uint,
+                ctypes.c_size_t,
+                ctypes.POINTER(ctypes.c_uint),
+                ctypes.c_size_t,
+                ctypes.POINTER(ctypes.c_size_t),
+                ctypes.POINTER(ctypes.c_void_p),
+            ),
+        ),
+    ]
 
 
 plugin = ctypes.CDLL(host_tools.plugin_file())
@@ -213,8 +251,17 @@ def test_without_reachable_functions_the_full_form_suffices():
         assert largest_error(data, np.frombuffer(decoded, "f4").reshape(data.shape)) <= BOUND
 
 
-@pytest.mark.parametrize("words", [(), short_form(ABSOLUTE, BOUND), (1, 2, 3), full_form(2, False, (20, 31)), full_form(3, False, (20, 30)),
-                                   full_form(4, False, (20, 30))])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        short_form(ABSOLUTE, BOUND),
+        (1, 2, 3),
+        full_form(2, False, (20, 31)),
+        full_form(3, False, (20, 30)),
+        full_form(4, False, (20, 30)),
+    ],
+)
 def test_encoding_needs_words_that_fit_the_chunk(words):
     assert call_filter(0, words, field((20, 30)).tobytes())[0] == 0
 

@@ -4,10 +4,9 @@ import re
 from decimal import Decimal
 
 import h5py
+import host_tools
 import numpy as np
 import pytest
-
-import host_tools
 from host_tools import ABSOLUTE, FILTER_ID, LOSSLESS, double_words, field, full_form, largest_error, run, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
@@ -89,7 +88,9 @@ if host_tools.tools("h5dump", "h5ls", "h5repack", "h5diff"):
 
     def test_h5dump_says_why_a_chunk_cannot_be_read(tmp_path):
         with h5py.File(tmp_path / "f.h5", "w") as file:
-            dataset = file.create_dataset("d", data=field((16, 24)), chunks=(16, 24), compression=FILTER_ID, compression_opts=(101, 0))
+            dataset = file.create_dataset(
+                "d", data=field((16, 24)), chunks=(16, 24), compression=FILTER_ID, compression_opts=(101, 0)
+            )
             file.flush()
             dataset.id.write_direct_chunk((0, 0), b"no stream")
         printed = run("h5dump", "--enable-error-stack", tmp_path / "f.h5", succeed=False)
@@ -109,8 +110,10 @@ if host_tools.tools("nccopy", "ncdump", "ncgen"):
         numbers = field((40, 50), "f8")
         text = ", ".join("_" if row % 11 == 3 else f"{number:.6f}" for row, number in enumerate(numbers.ravel()))
         source = tmp_path / "source.cdl"
-        source.write_text("netcdf source { dimensions: y = 40 ; x = 50 ; variables: double v(y, x) ; v:_FillValue = 1e20 ;"
-                          f" int n(x) ; data: v = {text} ; n = {', '.join(str(3 * k) for k in range(50))} ; }}")
+        source.write_text(
+            "netcdf source { dimensions: y = 40 ; x = 50 ; variables: double v(y, x) ; v:_FillValue = 1e20 ;"
+            f" int n(x) ; data: v = {text} ; n = {', '.join(str(3 * k) for k in range(50))} ; }}"
+        )
         run("ncgen", "-4", "-o", tmp_path / "source.nc", source)
         return tmp_path / "source.nc"
 
@@ -150,5 +153,7 @@ if host_tools.tools("nccopy", "ncdump", "ncgen"):
         run("nccopy", "-F", f"*,{FILTER_ID},102,1,1,2", netcdf, packed)
         run("nccopy", "-F", "none", packed, plain)
         run("nccopy", "-F", f"v,{FILTER_ID},102,1,5,1", plain, again)
-        assert f'v:_Filter = "{decimal_words((FILTER_ID, 103, ABSOLUTE, *double_words(0.5)))},' in run("ncdump", "-hs", again)
+        assert f'v:_Filter = "{decimal_words((FILTER_ID, 103, ABSOLUTE, *double_words(0.5)))},' in run(
+            "ncdump", "-hs", again
+        )
         check_ncdump(netcdf, again, 0.51)

@@ -1,13 +1,12 @@
-"""The plug-in in compiled programs: C and Fortran, HDF5 shared, linked in and hidden, linked in with renamed symbols."""
+"""The plug-in in compiled programs: C and Fortran; HDF5 shared, linked in and hidden, linked in with other names."""
 
 import re
 import shlex
 import subprocess
 
-import pytest
-
 import host_tools
-from host_tools import ABSOLUTE, FILTER_ID, HOSTS, double_words, full_form, run
+import pytest
+from host_tools import ABSOLUTE, HOSTS, full_form, run
 
 BOUND = 0.01
 STORED = full_form(2, False, (16, 24), ABSOLUTE, BOUND)
@@ -39,7 +38,7 @@ if host_tools.tools("h5cc"):
 
     @pytest.fixture(scope="module")
     def shared(build):
-        run("h5cc", "-shlib", "-o", build / "shared", HOSTS / "host.c")
+        run("h5cc", "-shlib", "-o", build / "shared", HOSTS / "host.c", directory=build)
         return build / "shared"
 
     def test_c_program(tmp_path, shared):
@@ -75,13 +74,24 @@ if host_tools.tools("h5cc"):
             assert "failed" in run(hidden, tmp_path / "f.h5", BOUND, succeed=False)
 
         def test_hdf5_of_the_program_itself(tmp_path, build):
-            run("gcc", "-rdynamic", HOSTS / "host.c", "-o", build / "exported", "-Wl,--whole-archive", archive,
-                "-Wl,--no-whole-archive", *libraries)
+            run(
+                "gcc",
+                "-rdynamic",
+                HOSTS / "host.c",
+                "-o",
+                build / "exported",
+                "-Wl,--whole-archive",
+                archive,
+                "-Wl,--no-whole-archive",
+                *libraries,
+            )
             check(run(build / "exported", tmp_path / "f.h5", BOUND))
 
         def test_hidden_hdf5_beside_a_global_one(tmp_path, build, hidden):
             """The ids of the hidden copy must not be shown to the other: the short form fails, as without the other."""
-            shared_copy = next(word for word in run("ldd", build / "shared").split() if re.match(r"/.*libhdf5.*\.so", word))
+            shared_copy = next(
+                word for word in run("ldd", build / "shared").split() if re.match(r"/.*libhdf5.*\.so", word)
+            )
             command = ["env", f"LD_PRELOAD={shared_copy}", hidden, tmp_path / "f.h5", BOUND]
             check(run(*command, "full"))
             assert "failed" in run(*command, succeed=False)
@@ -95,8 +105,17 @@ if host_tools.tools("h5cc"):
                 run("gcc", "-c", *libraries, HOSTS / "host.c", "-o", build / "host.o")
                 for name, source in [("renamed.o", build / "host.o"), ("librenamed.a", archive)]:
                     run("objcopy", f"--redefine-syms={build / 'symbols'}", source, build / name)
-                run("gcc", "-rdynamic", build / "renamed.o", "-o", build / "renamed", "-Wl,--whole-archive", build / "librenamed.a",
-                    "-Wl,--no-whole-archive", *libraries)
+                run(
+                    "gcc",
+                    "-rdynamic",
+                    build / "renamed.o",
+                    "-o",
+                    build / "renamed",
+                    "-Wl,--whole-archive",
+                    build / "librenamed.a",
+                    "-Wl,--no-whole-archive",
+                    *libraries,
+                )
                 printed = run(build / "renamed", tmp_path / "f.h5", BOUND, "refuse")
                 assert "message pipeline h5stz: cannot compress a fixed-length string" in printed
                 check(printed)
@@ -105,7 +124,7 @@ if host_tools.tools("h5cc"):
 if host_tools.tools("h5fc", "gfortran"):
 
     def test_fortran_program(tmp_path, build):
-        run("h5fc", "-shlib", "-o", build / "fortran", HOSTS / "host.f90")
+        run("h5fc", "-shlib", "-o", build / "fortran", HOSTS / "host.f90", directory=build)
         check(run(build / "fortran", tmp_path / "f.h5", BOUND), full_form(3, False, (16, 16), ABSOLUTE, BOUND))
 
 
@@ -119,6 +138,10 @@ if host_tools.tools("readelf"):
         symbols = run("readelf", "--dyn-syms", "-W", host_tools.plugin_file())
         undefined = [line.split()[-1] for line in symbols.splitlines() if " UND " in line]
         assert not [name for name in undefined if "H5" in name], undefined
-        defined = {line.split()[7].split("@")[0] for line in symbols.splitlines() if re.search(r"(GLOBAL|WEAK) +DEFAULT +\d+ ", line)}
+        defined = {
+            line.split()[7].split("@")[0]
+            for line in symbols.splitlines()
+            if re.search(r"(GLOBAL|WEAK) +DEFAULT +\d+ ", line)
+        }
         assert {"H5PLget_plugin_type", "H5PLget_plugin_info", "stz_cd_values_parse", "stz_cd_values_pack"} <= defined
         assert not [name for name in defined if not name.startswith(("stz_", "H5PLget_plugin_"))], defined

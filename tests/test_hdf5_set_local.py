@@ -5,18 +5,32 @@ ignores can_apply, and an unsuitable dataset must still be refused.
 """
 
 import h5py
+import host_tools
 import numpy as np
 import pytest
-
-import host_tools
 from host_tools import ABSOLUTE, FILTER_ID, LOSSLESS, POINTWISE, field, full_form, largest_error, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 
 MANDATORY, OPTIONAL = 0, 1
+HALF = short_form(ABSOLUTE, 0.5)
 
 # stz_dtype of stz.h
-CODES = {"f2": 1, "f4": 2, "f8": 3, "i1": 4, "u1": 5, "i2": 6, "u2": 7, "i4": 8, "u4": 9, "i8": 10, "u8": 11, "c8": 12, "c16": 13}
+CODES = {
+    "f2": 1,
+    "f4": 2,
+    "f8": 3,
+    "i1": 4,
+    "u1": 5,
+    "i2": 6,
+    "u2": 7,
+    "i4": 8,
+    "u4": 9,
+    "i8": 10,
+    "u8": 11,
+    "c8": 12,
+    "c16": 13,
+}
 DTYPES = [order + name for name in CODES for order in "<>" if not (order == ">" and name in ("i1", "u1"))]
 
 
@@ -26,7 +40,7 @@ def file(tmp_path):
         yield opened
 
 
-def create(file, data=None, words=short_form(ABSOLUTE, 0.5), name="d", **more):
+def create(file, data=None, words=HALF, name="d", **more):
     if data is not None:
         more["data"] = data
     more.setdefault("chunks", True)
@@ -81,15 +95,19 @@ def test_bool_and_enumerations_are_their_integers_and_lossless(tmp_path):
     with h5py.File(tmp_path / "f.h5", "w") as file:
         stored = stored_words(create(file, flags, short_form(ABSOLUTE, 5.0), chunks=(30,)))
         assert stored == full_form(4, False, (30,), LOSSLESS)
-        dataset = create(file, np.array([0, 7, 300] * 9, ">i2"), short_form(POINTWISE, 0.1), "e", dtype=colours, chunks=(10,))
+        dataset = create(
+            file, np.array([0, 7, 300] * 9, ">i2"), short_form(POINTWISE, 0.1), "e", dtype=colours, chunks=(10,)
+        )
         assert stored_words(dataset) == full_form(6, True, (10,), LOSSLESS)
     with h5py.File(tmp_path / "f.h5") as file:
         assert np.array_equal(file["d"][()], flags)
         assert np.array_equal(file["e"][()], [0, 7, 300] * 9)
 
 
-@pytest.mark.parametrize("type_id, code, big", [(h5py.h5t.STD_B8LE, 5, False), (h5py.h5t.STD_B16BE, 7, True),
-                                                (h5py.h5t.STD_B64LE, 11, False)])
+@pytest.mark.parametrize(
+    "type_id, code, big",
+    [(h5py.h5t.STD_B8LE, 5, False), (h5py.h5t.STD_B16BE, 7, True), (h5py.h5t.STD_B64LE, 11, False)],
+)
 def test_bit_fields_are_unsigned_and_lossless(file, type_id, code, big):
     dataset = create_typed(file, type_id, short_form(ABSOLUTE, 3.0))
     assert stored_words(dataset) == full_form(code, big, (4,), LOSSLESS)
@@ -97,7 +115,7 @@ def test_bit_fields_are_unsigned_and_lossless(file, type_id, code, big):
 
 def complex_compound(names, parts=(h5py.h5t.IEEE_F32LE,) * 2, offsets=(0, 4), size=8):
     compound = h5py.h5t.create(h5py.h5t.COMPOUND, size)
-    for name, part, offset in zip(names, parts, offsets):
+    for name, part, offset in zip(names, parts, offsets, strict=True):
         compound.insert(name, offset, part)
     return compound
 
@@ -168,7 +186,7 @@ def test_variable_length_data_never_reach_the_codec(tmp_path):
     """HDF5 2.0 leaves optional filters of such datasets out without asking them; 1.14 asks and is refused."""
     with h5py.File(tmp_path / "f.h5", "w") as file:
         for name, dtype, values in [("s", h5py.string_dtype(), ["one", "two"]), ("v", h5py.vlen_dtype("f4"), None)]:
-            with pytest.raises((ValueError, OSError), match="filters|h5stz: cannot compress a variable-length"):
+            with pytest.raises((ValueError, OSError), match=r"filters|h5stz: cannot compress a variable-length"):
                 create_typed(file, h5py.h5t.py_create(dtype, logical=True), flags=MANDATORY, name=name)
             try:
                 dataset = create_typed(file, h5py.h5t.py_create(dtype, logical=True), name=name)
@@ -180,8 +198,10 @@ def test_variable_length_data_never_reach_the_codec(tmp_path):
             assert all(dataset.id.get_chunk_info(i).filter_mask for i in range(dataset.id.get_num_chunks()))
 
 
-@pytest.mark.parametrize("in_front, said", [({"shuffle": True}, r"filter 2 \(shuffle\).*shuffle=False"),
-                                            ({"scaleoffset": 3}, r"filter 6 \(scaleoffset\)")])
+@pytest.mark.parametrize(
+    "in_front, said",
+    [({"shuffle": True}, r"filter 2 \(shuffle\).*shuffle=False"), ({"scaleoffset": 3}, r"filter 6 \(scaleoffset\)")],
+)
 def test_a_filter_in_front_is_refused_by_name(file, in_front, said):
     with pytest.raises(ValueError, match=f"h5stz: {said}"):
         create(file, field((64, 64)), **in_front)
@@ -192,20 +212,36 @@ def test_gzip_in_front_is_refused(file):
     properties.set_chunk((4,))
     properties.set_deflate(1)
     properties.set_filter(FILTER_ID, OPTIONAL, (101, 0))
-    with pytest.raises(ValueError, match="deflate.* is in front of h5stz"):
+    with pytest.raises(ValueError, match=r"deflate.* is in front of h5stz"):
         h5py.h5d.create(file.id, b"d", f32, h5py.h5s.create_simple((8,)), properties)
 
 
 def test_fletcher32_behind_works(tmp_path):
     data = field((50, 60))
     with h5py.File(tmp_path / "f.h5", "w") as file:
-        assert list(create(file, data, short_form(ABSOLUTE, 0.01), fletcher32=True, chunks=(16, 16))._filters) == [str(FILTER_ID), "fletcher32"]
+        assert list(create(file, data, short_form(ABSOLUTE, 0.01), fletcher32=True, chunks=(16, 16))._filters) == [
+            str(FILTER_ID),
+            "fletcher32",
+        ]
     with h5py.File(tmp_path / "f.h5") as file:
         assert largest_error(data, file["d"][()]) <= 0.01
 
 
-@pytest.mark.parametrize("dtype, fill", [("<f4", -9.75), (">f4", -9.75), ("<f8", 1e20), (">f8", 1e20), ("<f2", -1.0), ("<i2", -32768),
-                                         (">i2", -2), ("u1", 255), (">u8", 2**64 - 2), ("<f4", np.nan)])
+@pytest.mark.parametrize(
+    "dtype, fill",
+    [
+        ("<f4", -9.75),
+        (">f4", -9.75),
+        ("<f8", 1e20),
+        (">f8", 1e20),
+        ("<f2", -1.0),
+        ("<i2", -32768),
+        (">i2", -2),
+        ("u1", 255),
+        (">u8", 2**64 - 2),
+        ("<f4", np.nan),
+    ],
+)
 def test_the_datasets_fill_value_is_taken(file, dtype, fill):
     stored = stored_words(create(file, shape=(10,), dtype=dtype, fillvalue=fill, words=short_form(ABSOLUTE, 1e-3)))
     assert stored[5:8] == (1, *divmod(host_tools.bits(np.array(fill, dtype)[()]), 2**32)[::-1])
@@ -213,7 +249,11 @@ def test_the_datasets_fill_value_is_taken(file, dtype, fill):
 
 def test_a_fill_value_given_in_the_words_is_kept(file):
     words = (*short_form(ABSOLUTE, 0.1), 0, 1, host_tools.bits(np.float32(-1)), 0)
-    assert stored_words(create(file, field((9,)), words, fillvalue=-2.0))[5:8] == (1, host_tools.bits(np.float32(-1)), 0)
+    assert stored_words(create(file, field((9,)), words, fillvalue=-2.0))[5:8] == (
+        1,
+        host_tools.bits(np.float32(-1)),
+        0,
+    )
 
 
 def test_no_fill_value_unless_the_user_defined_one(file):
@@ -232,7 +272,7 @@ def test_fill_samples_come_back_bit_for_bit(tmp_path):
 
 
 def test_properties_copied_from_another_dataset(file):
-    """h5repack and nccopy hand over the full form of the source: type and chunk are the new dataset's, the rest stays."""
+    """h5repack and nccopy hand over the source's full form: type and chunk are the new dataset's, the rest stays."""
     source = create(file, field((64, 64)), (102, ABSOLUTE, 5, 1, 1), chunks=(16, 16), fillvalue=-1.0)
     properties = source.id.get_create_plist()
     space = source.id.get_space()
@@ -245,9 +285,16 @@ def test_properties_copied_from_another_dataset(file):
     assert stored_words(other_type) == tuple(expected)
 
 
-@pytest.mark.parametrize("words, said", [((101, 9, 0, 0), "word 1 .mode. is 9"), ((101, 1), "2 words"), ((5, 1, 2), "word 0"),
-                                         ((*short_form(ABSOLUTE, 1.0), 0, 0, 0, 0, *range(60)), "68 words"),
-                                         (short_form(ABSOLUTE, float("nan")), "words 2 and 3")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ((101, 9, 0, 0), "word 1 .mode. is 9"),
+        ((101, 1), "2 words"),
+        ((5, 1, 2), "word 0"),
+        ((*short_form(ABSOLUTE, 1.0), 0, 0, 0, 0, *range(60)), "68 words"),
+        (short_form(ABSOLUTE, float("nan")), "words 2 and 3"),
+    ],
+)
 def test_malformed_words_reach_the_user(file, words, said):
     with pytest.raises(ValueError, match=f"h5stz: cd_values .*{said}"):
         create(file, field((9,)), words)

@@ -129,7 +129,8 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   if (!out.data()) return out_of_memory(size, message);
   error = stz_decompress(*buffer, bytes, out.data(), size);
   if (error) {
-    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
+    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes,
+                stz_error_text(error), error);
     return 0;
   }
   out.replace(buffer);

@@ -35,8 +35,8 @@ bool find_first_in_pipeline(const Library& library, Id properties, OwnFilter& ow
   if (id == STZ_FILTER_ID) return true;
   name[sizeof name - 1] = '\0';
   const char* const shown = name[0] ? name : builtin_filter_name(id);
-  message.set("filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples themselves; "
-              "fletcher32 may follow it",
+  message.set("filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples "
+              "themselves; fletcher32 may follow it",
               id, *shown ? " (" : "", shown, *shown ? ")" : "",
               id == 2 ? "shuffle=False" : id == 6 ? "scaleoffset=None" : "no other compression");
   return false;
@@ -57,7 +57,8 @@ bool chunk_shape(const Library& library, Id properties, stz_layout& layout, Mess
   uint64_t bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] == 0 || extents[axis] > STZ_MAX_CHUNK_BYTES / bytes) {
-      message.set("the chunk has %s: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB", extents[axis] ? "4 GiB or more" : "an axis of length 0");
+      message.set("the chunk has %s: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB",
+                  extents[axis] ? "4 GiB or more" : "an axis of length 0");
       return false;
     }
     bytes *= extents[axis];

@@ -65,10 +65,10 @@ bool integer_type(const Library& library, Id type, bool is_signed, ElementType& 
     case 2: element.dtype = is_signed ? STZ_I16 : STZ_U16; break;
     case 4: element.dtype = is_signed ? STZ_I32 : STZ_U32; break;
     case 8: element.dtype = is_signed ? STZ_I64 : STZ_U64; break;
-    default: {
-      message.set("cannot compress integers of %zu bytes: only 1, 2, 4 and 8; create this dataset without the h5stz filter", size);
+    default:
+      message.set("cannot compress integers of %zu bytes: only 1, 2, 4 and 8; create this dataset without the h5stz filter",
+                  size);
       return false;
-    }
   }
   return byte_order(library, type, size, element, message);
 }
@@ -149,13 +149,17 @@ bool element_type(const Library& library, Id type, ElementType& element, Message
     }
     case kTypeEnum: {
       const TypeId base(library, library.H5Tget_super(type));
-      if (!base.valid() || library.H5Tget_class(base.get()) != kTypeInteger) return unsupported("an enumeration of no integers", message);
+      if (!base.valid() || library.H5Tget_class(base.get()) != kTypeInteger) {
+        return unsupported("an enumeration of no integers", message);
+      }
       element.exact_only = true;
       return integer_type(library, base.get(), library.H5Tget_sign(base.get()) != kSignNone, element, message);
     }
     case kTypeComplex: {
       const TypeId part(library, library.H5Tget_super(type));
-      if (!part.valid() || library.H5Tget_class(part.get()) != kTypeFloat) return unsupported("a complex number of no floats", message);
+      if (!part.valid() || library.H5Tget_class(part.get()) != kTypeFloat) {
+        return unsupported("a complex number of no floats", message);
+      }
       return complex_of(library, part.get(), element, message);
     }
     default: return unsupported(class_name(library, type, type_class), message);

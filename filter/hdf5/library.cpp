@@ -63,15 +63,13 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
 
 void resolve_caller(const Dl_info& caller, Library& library) {
   library.base = caller.dli_fbase;
-  // The handle is kept: as long as the object stays loaded its address identifies it. Null for the main program when it was
-  // started by another name than its own; the global scope serves for that.
+  // The handle is kept: as long as the object stays loaded its address identifies it. There is none for the main program when
+  // it was started by another name than its own; the global scope begins with it.
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-  for (void* scope : {handle ? handle : RTLD_DEFAULT, RTLD_DEFAULT}) {
-    for (const char* prefix : kPrefixes) {
-      if (resolve_all(scope, prefix, library)) {
-        library.reachable = true;
-        return;
-      }
+  for (const char* prefix : kPrefixes) {
+    if (resolve_all(handle ? handle : RTLD_DEFAULT, prefix, library)) {
+      library.reachable = true;
+      return;
     }
   }
   library = Library{};

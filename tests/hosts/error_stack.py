@@ -1,6 +1,6 @@
-"""Reads a dataset "d" with the bare C functions of one Python package's libhdf5 and prints the error stack that is left.
+"""Reads a dataset "d" with the bare C functions of one Python package's libhdf5 and prints the error stack.
 
-    error_stack.py PACKAGE FILE
+error_stack.py PACKAGE FILE
 """
 
 import ctypes
@@ -25,8 +25,15 @@ hdf5.H5Ewalk2.argtypes = [integer, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_
 
 
 class ErrorRecord(ctypes.Structure):
-    _fields_ = [("class_id", integer), ("major", integer), ("minor", integer), ("line", ctypes.c_uint),
-                ("function", ctypes.c_char_p), ("file", ctypes.c_char_p), ("text", ctypes.c_char_p)]
+    _fields_ = [
+        ("class_id", integer),
+        ("major", integer),
+        ("minor", integer),
+        ("line", ctypes.c_uint),
+        ("function", ctypes.c_char_p),
+        ("file", ctypes.c_char_p),
+        ("text", ctypes.c_char_p),
+    ]
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint, ctypes.POINTER(ErrorRecord), ctypes.c_void_p)

@@ -2,8 +2,8 @@
 
     three_libraries.py DIRECTORY
 
-Every library writes a file through the filter with set_local of its own (PyTables into a dataset that exists: it cannot ask for
-a foreign filter), then every library reads every file. The order of use changes from file to file. Prints "ok" at the end.
+Every library writes a file through the filter (PyTables into a dataset that exists: it cannot ask for a foreign
+filter), then every library reads every file. The order of use changes from file to file. Prints "ok" at the end.
 """
 
 import ctypes
@@ -27,7 +27,9 @@ chunks = (16, 24)
 
 def write_h5py(path):
     with h5py.File(path, "w") as file:
-        dataset = file.create_dataset("d", data=data, chunks=chunks, compression=FILTER_ID, compression_opts=short_form(ABSOLUTE, bound))
+        dataset = file.create_dataset(
+            "d", data=data, chunks=chunks, compression=FILTER_ID, compression_opts=short_form(ABSOLUTE, bound)
+        )
         assert dataset._filters[str(FILTER_ID)] == full_form(2, False, chunks, ABSOLUTE, bound)
 
 
@@ -39,16 +41,27 @@ def write_netcdf(path):
         file.createDimension("x", data.shape[1])
         variable = file.createVariable("d", "f4", ("y", "x"), chunksizes=chunks, fill_value=False)
         words = short_form(ABSOLUTE, bound)
-        code = define_filter(ctypes.c_int(file._grpid), ctypes.c_int(variable._varid), ctypes.c_uint(FILTER_ID),
-                             ctypes.c_size_t(len(words)), (ctypes.c_uint * len(words))(*words))
+        code = define_filter(
+            ctypes.c_int(file._grpid),
+            ctypes.c_int(variable._varid),
+            ctypes.c_uint(FILTER_ID),
+            ctypes.c_size_t(len(words)),
+            (ctypes.c_uint * len(words))(*words),
+        )
         assert code == 0, f"nc_def_var_filter returned {code}"
         variable[...] = data
 
 
 def write_pytables(path):
     with h5py.File(path, "w") as file:
-        file.create_dataset("d", shape=data.shape, dtype="f4", chunks=chunks, compression=FILTER_ID,
-                            compression_opts=short_form(ABSOLUTE, bound))
+        file.create_dataset(
+            "d",
+            shape=data.shape,
+            dtype="f4",
+            chunks=chunks,
+            compression=FILTER_ID,
+            compression_opts=short_form(ABSOLUTE, bound),
+        )
     with tables.open_file(path, "a") as file:
         file.root.d[...] = data
 
