@@ -125,6 +125,7 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
 
 int parse(size_t count, const unsigned* values, stz_options& options, stz_layout& layout, Message& message) {
   stz_default_options(&options);
+  parse_packed(0, options, message);  // 0 is "the default" in the client data too: words not given and words of 0 are the same
   std::memset(&layout, 0, sizeof layout);
   layout.rank = -1;
   if (count == 0) return STZ_OK;

@@ -1,0 +1,85 @@
+// A closed block: one box of one level, as arrays of its classes with a halo, and what prediction may see there.
+//
+// Class arrays share one shape; an index counts half-steps along split axes and steps along the others, from the block's lower corner.
+// Class 0 holds the reconstruction of the coarser level, real wherever the domain has samples. The other classes hold the block's own
+// samples. Along an even axis a class may be asked for indexes outside: on the first plane above the block (`plane`) it sees the coarse
+// grid interpolated by the mean of the 1-D cubics, everywhere else linear extrapolation along the axis. Nothing of other blocks of the
+// level is ever used. Values and magnitudes (for contexts) have the same geometry.
+#pragma once
+#include <vector>
+
+#include "../simd/kernels.h"
+#include "stencil.h"
+
+namespace stz {
+
+// Where the samples of a block are in its class arrays.
+struct BlockGeometry {
+  Box box;                         // samples of the level
+  int split_mask, active_mask;     // axes that are split; axes with more than one sample on the level
+  Index even, odd;                 // indexes of even and odd samples (along axes that are not split: all of them, none)
+  std::array<bool, axes> plane;    // the domain continues above the block along this split axis
+  Index below, above;              // halo widths
+  Index stride;                    // elements between neighbours in a class array; the last is 1
+  i64 origin, array_size;          // of index 0; elements of one class array
+  ClassList classes;
+
+  i64 count(int cls, int a) const { return cls >> a & 1 ? odd[a] : even[a]; }
+  Index counts(int cls) const { return {count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)}; }
+  u64 samples(int cls) const {
+    Index c = counts(cls);
+    return u64(c[0]) * u64(c[1]) * u64(c[2]) * u64(c[3]);
+  }
+  i64 array(int cls) const { return i64(slot[cls]) * array_size + origin; }  // offset of index 0 of a class
+  i64 at(i64 i, i64 j, i64 k) const { return i * stride[0] + j * stride[1] + k * stride[2]; }
+  i64 total() const { return (classes.count + 1) * array_size + row_slack; }
+  int slot[16];  // class -> array number
+};
+
+// `reach`: the stencil of the level with the widest reach.
+BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach);
+
+// A stencil laid out for a geometry: offsets from a sample of the class to its taps.
+struct LaidOut {
+  int groups = 0, odd = 0;
+  std::vector<int> taps;
+  std::vector<std::ptrdiff_t> offset;
+  TapTable table(int first_groups) const { return {first_groups, taps.data(), offset.data()}; }
+};
+LaidOut lay_out(const BlockGeometry& g, int cls, const Stencil& stencil);
+// One group of all taps at distance one (nearest faces and diagonals) or of the nearest faces only, for the median.
+LaidOut lay_out_nearest(const BlockGeometry& g, int cls, bool faces_only);
+
+// Calls row(i, j, k) for every row of the index box [from, to) of a class.
+template <class F>
+inline void for_rows(const Index& from, const Index& to, F row) {
+  for (i64 i = from[0]; i < to[0]; i++)
+    for (i64 j = from[1]; j < to[1]; j++)
+      for (i64 k = from[2]; k < to[2]; k++) row(i, j, k);
+}
+
+// Class 0 of the block with its halo, from the grid of the coarser level (contiguous, extent `n`).
+template <class S>
+void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values);
+// Planes above the block and halo of a class whose own samples are complete.
+template <class S>
+void close_class(const BlockGeometry& g, int cls, S* values);
+// The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`).
+template <class S>
+void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid);
+
+// The same two for magnitudes: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's magnitudes.
+void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes);
+void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes);
+void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid);
+
+// Weights of the sums of groups (faces at +-1, faces at +-3) that form the mean of the 1-D cubics over `odd` axes.
+template <class R>
+inline void cubic_weights(int odd, R* weights) {
+  for (int k = 0; k < odd; k++) {
+    weights[k] = R(9.0 / 16.0 / odd);
+    weights[odd + k] = R(-1.0 / 16.0 / odd);
+  }
+}
+
+}  // namespace stz

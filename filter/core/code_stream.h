@@ -1,0 +1,96 @@
+// One stream of codes: interleaved rANS symbols from the front, raw bits from the back.
+//
+// Layout: state of lane 0 (u32; its top bit set: a byte log2(lanes) follows), states of the other lanes, 16-bit words in the order the
+// decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a class are sorted by context
+// into queues (stable); queues are coded one after the other, each with its context's model: symbol j of a dense queue belongs to lane
+// j mod lanes; so does token j of a sparse queue. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and the raw bits have
+// met: a second check beside the stream's CRC. The raw bits of a dense queue: the low bits of all its codes, then those of its symbols.
+#pragma once
+#include <vector>
+
+#include "bytes.h"
+#include "code_tables.h"
+
+namespace stz {
+
+constexpr int contexts = 16;
+constexpr u8 no_context = 255;  // a masked sample: it has no code
+constexpr u32 rans_low = 1u << 15;
+constexpr int max_lanes = 64;
+
+// A sample stored verbatim: where it is in its class (raster order) and its bits.
+struct Verbatim {
+  u32 index;
+  u64 bits;
+};
+// The code that marks a verbatim sample.
+template <class Code>
+constexpr Code verbatim_code = Code(u64(1) << (8 * sizeof(Code) - 1));
+// Codes beyond it are stored verbatim.
+template <class Code>
+constexpr u64 largest_code = sizeof(Code) == 4 ? 0x7fffffff : (u64(1) << 61) - 1;
+
+// Collects the classes of a stream, then writes it. Reusable: finish() leaves it empty.
+class CodeStreamEncoder {
+ public:
+  // `verbatim` in raster order, one entry for each verbatim_code among the codes; `width` their bits.
+  template <class Code>
+  void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim, int width);
+  // Appends the stream to `out`; nothing if all codes were zero.
+  void finish(Bytes& out);
+
+ private:
+  struct Segment {
+    const CodeTable* table;  // of a dense queue; null: tokens
+    size_t from, count;
+  };
+  struct Token {
+    const CodeTable* table;
+    u8 symbol;
+  };
+  template <class Code>
+  void add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
+  template <class Code>
+  void add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
+  void raw(u64 v, int bits);
+  void escape(u64 v, bool is_verbatim, u64 sample, int width);
+
+  std::vector<Segment> segments_;
+  std::vector<u8> symbols_;
+  std::vector<Token> tokens_;
+  std::vector<u8> queue_;
+  std::vector<u16> words_;
+  Bytes raw_;
+  u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
+  int pending_ = 0;
+  bool nonzero_ = false;
+};
+
+class CodeStreamDecoder {
+ public:
+  CodeStreamDecoder(const u8* data, size_t size);
+  // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
+  template <class Code>
+  void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim, int width);
+  void finish();  // everything consumed, all states at their end
+
+ private:
+  u32 next(const CodeTable& t);
+  void decode_symbols(const CodeTable& t, u8* out, size_t n);
+  u64 raw(int bits);
+  u64 escape(bool& is_verbatim);
+  template <class Code>
+  void decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
+  template <class Code>
+  void decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
+
+  const u8 *begin_, *word_, *end_;  // words grow up from word_, raw bytes shrink down from end_
+  u32 state_[max_lanes];
+  u32 lanes_ = 1, token_ = 0;
+  u64 accumulator_ = 0;
+  int available_ = 0;
+  std::vector<u8> symbols_;
+  std::vector<u8> queue_;
+};
+
+}  // namespace stz

@@ -1,0 +1,209 @@
+// Reading side of code_stream.h. Every read is checked against what is left.
+#include <algorithm>
+
+#include "code_stream.h"
+
+namespace stz {
+
+CodeStreamDecoder::CodeStreamDecoder(const u8* data, size_t size) : begin_(data), word_(data), end_(data + size) {
+  ByteReader in(data, size);
+  state_[0] = in.get<u32>();
+  if (state_[0] >> 31) {
+    int log2_lanes = in.get<u8>();
+    require(log2_lanes >= 1 && log2_lanes <= 6, STZ_ERROR_CORRUPT);
+    lanes_ = 1u << log2_lanes;
+    state_[0] &= 0x7fffffff;
+  }
+  for (u32 lane = 1; lane < lanes_; lane++) state_[lane] = in.get<u32>();
+  for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] >= rans_low && state_[lane] >> 31 == 0, STZ_ERROR_CORRUPT);
+  word_ = data + in.consumed();
+}
+
+u64 CodeStreamDecoder::raw(int bits) {
+  if (bits > 32) {
+    u64 low = raw(32);
+    return low | raw(bits - 32) << 32;
+  }
+  while (available_ < bits) {
+    require(end_ > word_, STZ_ERROR_TRUNCATED);
+    accumulator_ |= u64(*--end_) << available_;
+    available_ += 8;
+  }
+  u64 v = accumulator_ & ((u64(1) << bits) - 1);
+  accumulator_ >>= bits;
+  available_ -= bits;
+  return v;
+}
+
+u32 CodeStreamDecoder::next(const CodeTable& t) {
+  u32& x = state_[token_++ & (lanes_ - 1)];
+  u32 d = t.decoding()[x & (probability_total - 1)];
+  x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
+  if (x < rans_low) {
+    require(end_ - word_ >= 2, STZ_ERROR_TRUNCATED);
+    x = x << 16 | load_le<u16>(word_);
+    word_ += 2;
+  }
+  return d & 255;
+}
+
+void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
+  const u32* table = t.decoding();
+  const u8* word = word_;
+  const u32 lanes = lanes_;
+  size_t i = 0;
+  if (lanes >= 4) {
+    // as long as every symbol could take a word, no check is needed inside a round of lanes
+    while (i + lanes <= n && size_t(end_ - word) >= 2 * lanes + 2) {
+      for (u32 k = 0; k < lanes; k++) {
+        u32 x = state_[k], d = table[x & (probability_total - 1)];
+        out[i + k] = u8(d);
+        x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
+        u32 refilled = x << 16 | load_le<u16>(word);
+        bool refill = x < rans_low;
+        state_[k] = refill ? refilled : x;
+        word += refill ? 2 : 0;
+      }
+      i += lanes;
+    }
+  }
+  for (; i < n; i++) {
+    u32 &state = state_[i & (lanes - 1)], x = state, d = table[x & (probability_total - 1)];
+    out[i] = u8(d);
+    x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
+    if (x < rans_low) {
+      require(end_ - word >= 2, STZ_ERROR_TRUNCATED);
+      x = x << 16 | load_le<u16>(word);
+      word += 2;
+    }
+    state = x;
+  }
+  word_ = word;
+}
+
+u64 CodeStreamDecoder::escape(bool& is_verbatim) {
+  int e = int(raw(6));
+  is_verbatim = e == verbatim_exponent;
+  return is_verbatim ? 0 : ((u64(1) << e) | raw(e)) - 1;
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  symbols_.resize(n);
+  decode_symbols(t, symbols_.data(), n);
+  const u8* symbols = symbols_.data();
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  u8 largest = 0;
+  for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
+  if (!shift)
+    for (size_t i = 0; i < n; i++) queue[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
+  else
+    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | raw(shift)));
+  if (largest < plain) return;
+  for (size_t i = 0; i < n; i++) {
+    if (symbols[i] < plain) continue;
+    u64 low = zigzag(queue[i]) & ((u64(1) << shift) - 1), v;
+    bool is_verbatim = false;
+    if (symbols[i] == t.count) v = escape(is_verbatim);
+    else {
+      int bits;
+      v = dense_symbol_base(symbols[i], bits);
+      v += raw(bits) + 1;
+    }
+    if (is_verbatim) {
+      queue[i] = verbatim_code<Code>;
+      verbatim.push_back(raw(width));
+      continue;
+    }
+    require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
+    u64 z = v << shift | low;
+    require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    queue[i] = Code(unzigzag(z));
+  }
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+  std::fill(queue, queue + n, Code(0));
+  token_ = 0;
+  for (size_t at = 0; at < n;) {
+    u32 s = next(gaps);
+    u64 gap;
+    bool is_verbatim = false;
+    if (int(s) == gaps.count) {
+      gap = escape(is_verbatim);
+      require(!is_verbatim && gap <= n - at, STZ_ERROR_CORRUPT);
+      if (gap == n - at) break;
+    } else {
+      int bits;
+      gap = gap_base(s, bits);
+      if (gap >= n - at) break;  // the end
+      gap += raw(bits);
+      require(gap < n - at, STZ_ERROR_CORRUPT);
+    }
+    at += gap;
+    s = next(values);
+    u64 v = s;
+    if (int(s) == values.count) v = escape(is_verbatim);
+    else if (s >= direct_symbols) {
+      int bits;
+      v = dense_symbol_base(s, bits);
+      v += raw(bits) + 1;
+    }
+    if (is_verbatim) {
+      queue[at++] = verbatim_code<Code>;
+      verbatim.push_back(raw(width));
+      continue;
+    }
+    require(v < largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    queue[at++] = Code(unzigzag(v + 1));
+  }
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
+                                     int width) {
+  size_t length[contexts] = {}, start[contexts + 1] = {};
+  bool all = true;
+  for (size_t i = 0; i < n; i++) {
+    if (context[i] != no_context) length[context[i]]++;
+    else all = false;
+  }
+  for (int k = 0; k < contexts; k++) start[k + 1] = start[k] + length[k];
+  queue_.resize((start[contexts] + 1) * sizeof(Code));
+  Code* queue = reinterpret_cast<Code*>(queue_.data());
+  std::vector<u64> samples[contexts];
+  for (int k = 0; k < contexts; k++) {
+    if (!length[k]) continue;
+    if (models[k].sparse) decode_sparse(queue + start[k], length[k], models[k], samples[k], width);
+    else decode_dense(queue + start[k], length[k], models[k], samples[k], width);
+  }
+  const Code* at[contexts];
+  for (int k = 0; k < contexts; k++) at[k] = queue + start[k];
+  if (all)
+    for (size_t i = 0; i < n; i++) code[i] = *at[context[i]]++;
+  else
+    for (size_t i = 0; i < n; i++) code[i] = context[i] == no_context ? Code(0) : *at[context[i]]++;
+  bool stored = false;
+  for (auto& s : samples) stored |= !s.empty();
+  if (!stored) return;
+  size_t taken[contexts] = {};
+  for (size_t i = 0; i < n; i++)
+    if (code[i] == verbatim_code<Code>) {
+      require(context[i] != no_context && taken[context[i]] < samples[context[i]].size(), STZ_ERROR_CORRUPT);
+      verbatim.push_back({u32(i), samples[context[i]][taken[context[i]]++]});
+    }
+}
+
+void CodeStreamDecoder::finish() {
+  require(word_ == end_ && available_ < 8 && accumulator_ == 0, STZ_ERROR_CORRUPT);
+  for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] == rans_low, STZ_ERROR_CORRUPT);
+}
+
+template void CodeStreamDecoder::decode_class(i32*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
+template void CodeStreamDecoder::decode_class(i64*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
+
+}  // namespace stz

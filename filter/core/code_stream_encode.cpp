@@ -1,0 +1,175 @@
+// Writing side of code_stream.h.
+#include <algorithm>
+
+#include "code_stream.h"
+
+namespace stz {
+
+void CodeStreamEncoder::raw(u64 v, int bits) {
+  if (bits > 32) {
+    raw(v & 0xffffffffu, 32);
+    v >>= 32;
+    bits -= 32;
+  }
+  accumulator_ |= v << pending_;
+  pending_ += bits;
+  while (pending_ >= 8) {
+    raw_.push_back(u8(accumulator_));
+    accumulator_ >>= 8;
+    pending_ -= 8;
+  }
+}
+
+void CodeStreamEncoder::escape(u64 v, bool is_verbatim, u64 sample, int width) {
+  if (is_verbatim) {
+    raw(verbatim_exponent, 6);
+    raw(sample, width);
+    return;
+  }
+  int e = floor_log2(v + 1);
+  raw(u64(e), 6);
+  raw(v + 1 - (u64(1) << e), e);
+}
+
+template <class Code>
+void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  size_t from = symbols_.size(), stored = 0;
+  symbols_.resize(from + n);
+  u8* symbols = &symbols_[from];
+  if (shift)
+    for (size_t i = 0; i < n; i++) raw(queue[i] == verbatim_code<Code> ? 0 : zigzag(queue[i]) & ((u64(1) << shift) - 1), shift);
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  for (size_t i = 0; i < n; i++) {
+    u64 v = zigzag(queue[i]) >> shift;
+    if (v < plain) {
+      symbols[i] = u8(v);
+      continue;
+    }
+    bool is_verbatim = queue[i] == verbatim_code<Code>;
+    Symbol s = !is_verbatim && v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
+    if (int(s.symbol) < t.count) {
+      symbols[i] = u8(s.symbol);
+      raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
+    } else {
+      symbols[i] = u8(t.count);
+      escape(v, is_verbatim, is_verbatim ? verbatim[stored++] : 0, width);
+    }
+  }
+  for (size_t i = 0; i < n; i++) cost_ += t.cost[symbols[i]];
+  segments_.push_back({&t, from, n});
+}
+
+template <class Code>
+void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
+  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+  size_t from = tokens_.size(), last = 0, stored = 0;
+  auto token = [&](const CodeTable& t, int symbol) {
+    tokens_.push_back({&t, u8(symbol)});
+    cost_ += t.cost[symbol];
+  };
+  for (size_t i = 0; i < n; i++) {
+    if (queue[i] == 0) continue;
+    u64 gap = i - last;
+    Symbol g = gap <= largest_gap_symbol_value ? gap_symbol(u32(gap)) : Symbol{gap_symbols, 0};
+    if (int(g.symbol) < gaps.count) {
+      token(gaps, int(g.symbol));
+      raw(gap & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
+    } else {
+      token(gaps, gaps.count);
+      escape(gap, false, 0, 0);
+    }
+    last = i + 1;
+    bool is_verbatim = queue[i] == verbatim_code<Code>;
+    u64 v = zigzag(queue[i]) - 1;
+    Symbol s = !is_verbatim && v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
+    if (int(s.symbol) < values.count) {
+      token(values, int(s.symbol));
+      raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
+    } else {
+      token(values, values.count);
+      escape(v, is_verbatim, is_verbatim ? verbatim[stored++] : 0, width);
+    }
+  }
+  if (last < n) {  // the end: the likeliest run that reaches it, without its raw bits
+    int best = gaps.count, bits;
+    for (int s = gaps.count - 1; s >= 0 && gap_base(u32(s), bits) >= n - last; s--)
+      if (best == gaps.count || gaps.freq[s] > gaps.freq[best]) best = s;
+    token(gaps, best);
+    if (best == gaps.count) escape(n - last, false, 0, 0);
+  }
+  segments_.push_back({nullptr, from, tokens_.size() - from});
+}
+
+template <class Code>
+void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models,
+                                  const std::vector<Verbatim>& verbatim, int width) {
+  size_t length[contexts] = {}, start[contexts + 1] = {};
+  Code any = 0;
+  for (size_t i = 0; i < n; i++) {
+    any |= code[i];
+    if (context[i] != no_context) length[context[i]]++;
+  }
+  nonzero_ |= any != 0;
+  for (int k = 0; k < contexts; k++) start[k + 1] = start[k] + length[k];
+  queue_.resize((start[contexts] + 1) * sizeof(Code));
+  Code* queue = reinterpret_cast<Code*>(queue_.data());
+  size_t at[contexts];
+  std::copy(start, start + contexts, at);
+  for (size_t i = 0; i < n; i++)
+    if (context[i] != no_context) queue[at[context[i]]++] = code[i];
+  std::vector<u64> samples[contexts];
+  for (const Verbatim& v : verbatim) samples[context[v.index]].push_back(v.bits);
+  for (int k = 0; k < contexts; k++) {
+    if (!length[k]) continue;
+    if (models[k].sparse) add_sparse(queue + start[k], length[k], models[k], samples[k], width);
+    else add_dense(queue + start[k], length[k], models[k], samples[k], width);
+  }
+}
+
+void CodeStreamEncoder::finish(Bytes& out) {
+  if (nonzero_) {
+    u64 estimate = cost_ / (256 * 8);
+    int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
+    u32 lanes = 1u << log2_lanes, state[max_lanes];
+    std::fill(state, state + lanes, rans_low);
+    words_.clear();  // written backwards
+    auto put = [&](const CodeTable& t, int s, size_t j) {
+      u32& x = state[j & (lanes - 1)];
+      if (x >= u32(t.freq[s]) << 19) {
+        words_.push_back(u16(x));
+        x >>= 16;
+      }
+      u32 quotient = u32((u64(x) * t.reciprocal[s]) >> 32) >> t.shift[s];
+      x = x + t.bias[s] + quotient * (probability_total - t.freq[s]);
+    };
+    for (size_t k = segments_.size(); k-- > 0;) {
+      const Segment& segment = segments_[k];
+      for (size_t j = segment.count; j-- > 0;) {
+        if (segment.table) put(*segment.table, symbols_[segment.from + j], j);
+        else put(*tokens_[segment.from + j].table, tokens_[segment.from + j].symbol, j);
+      }
+    }
+    put_le<u32>(out, state[0] | (log2_lanes ? 1u << 31 : 0));
+    if (log2_lanes) out.push_back(u8(log2_lanes));
+    for (u32 lane = 1; lane < lanes; lane++) put_le<u32>(out, state[lane]);
+    size_t at = out.size();
+    out.resize(at + 2 * words_.size());
+    for (size_t i = 0; i < words_.size(); i++) store_le<u16>(&out[at + 2 * i], words_[words_.size() - 1 - i]);
+    if (pending_) raw_.push_back(u8(accumulator_));
+    out.insert(out.end(), raw_.rbegin(), raw_.rend());
+  }
+  segments_.clear();
+  symbols_.clear();
+  tokens_.clear();
+  raw_.clear();
+  accumulator_ = cost_ = 0;
+  pending_ = 0;
+  nonzero_ = false;
+}
+
+template void CodeStreamEncoder::add_class(const i32*, const u8*, size_t, const Model*, const std::vector<Verbatim>&, int);
+template void CodeStreamEncoder::add_class(const i64*, const u8*, size_t, const Model*, const std::vector<Verbatim>&, int);
+
+}  // namespace stz

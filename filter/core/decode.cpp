@@ -1,0 +1,97 @@
+#include "decode.h"
+
+#include <algorithm>
+
+#include "checksum.h"
+#include "convert.h"
+#include "decode_level.h"
+
+namespace stz {
+namespace {
+
+// The last four bytes of a constant or raw stream are the checksum of all before them.
+const u8* checked_payload(const Header& h, const u8* stream, size_t size, size_t payload) {
+  require(size >= h.size + payload + 4, STZ_ERROR_TRUNCATED);
+  require(size == h.size + payload + 4, STZ_ERROR_CORRUPT);
+  require(load_le<u32>(stream + size - 4) == crc32c(stream, size - 4), STZ_ERROR_CHECKSUM);
+  return stream + h.size;
+}
+
+template <class S>
+void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
+  const stz_layout& layout = h.layout;
+  const size_t width = component_size(layout.dtype);
+  const int parts = components(layout.dtype);
+  const bool swap = swapped(layout);
+  const u64 elements = element_count(layout);
+  u64 valid = 1;
+  for (int k = 0; k < layout.rank; k++) valid *= h.valid[k];
+  std::vector<u8> kinds;
+  std::vector<OtherSample> others;
+  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others); };
+  // plain native numbers need no other buffer
+  const bool direct = !h.masked && !h.partial && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
+                      is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+  if (direct) {
+    decode_to(reinterpret_cast<S*>(out));
+    return;
+  }
+  std::vector<S> samples(valid * u64(parts));
+  decode_to(samples.data());
+  if (h.partial)
+    for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
+  const u64 infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000 : u64(0x7ff) << 52;
+  const u64 row = layout.rank ? h.valid[layout.rank - 1] : 1;
+  for (int part = 0; part < parts; part++)
+    for (u64 first = 0; first < valid; first += row) {
+      u64 rest = first / row, element = 0, stride = layout.rank ? layout.shape[layout.rank - 1] : 1;
+      for (int k = layout.rank - 2; k >= 0; k--) {
+        element += rest % h.valid[k] * stride;
+        rest /= h.valid[k];
+        stride *= layout.shape[k];
+      }
+      for (u64 x = 0; x < row; x++) {
+        const u64 at = u64(part) * valid + first + x;
+        u64 bits;
+        switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
+          case mask_none: bits = bits_of<S>(h, samples[at]); break;
+          case mask_fill: bits = h.fill; break;
+          case mask_nan: bits = h.nan_bits; break;
+          case mask_plus_infinity: bits = infinity; break;
+          case mask_minus_infinity: bits = infinity | u64(1) << (8 * width - 1); break;
+          default: bits = 0;  // told below
+        }
+        store_bits(out + ((element + x) * u64(parts) + u64(part)) * width, bits, width, swap);
+      }
+    }
+  for (const OtherSample& o : others) {
+    require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
+    u64 number = o.index % valid, part = o.index / valid, rest = number / row, element = number % row, stride = layout.rank ? layout.shape[layout.rank - 1] : 1;
+    for (int k = layout.rank - 2; k >= 0; k--) {
+      element += rest % h.valid[k] * stride;
+      rest /= h.valid[k];
+      stride *= layout.shape[k];
+    }
+    store_bits(out + (element * u64(parts) + part) * width, o.bits, width, swap);
+  }
+}
+
+}  // namespace
+
+void decode(const u8* stream, size_t size, u8* out, size_t out_size) {
+  Header h = read_header(stream, size);
+  const size_t bytes = array_bytes(h.layout);
+  require(bytes == out_size, STZ_ERROR_CAPACITY);
+  const size_t element = stz_element_size(h.layout.dtype);
+  if (h.form == Form::raw) {
+    const u8* payload = checked_payload(h, stream, size, bytes);
+    if (bytes) memcpy(out, payload, bytes);
+  } else if (h.form == Form::constant) {
+    const u8* payload = checked_payload(h, stream, size, element);
+    for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
+  } else if (h.sample == SampleType::f32) decode_blocks<float>(h, stream, size, out);
+  else if (h.sample == SampleType::f64) decode_blocks<double>(h, stream, size, out);
+  else decode_blocks<i64>(h, stream, size, out);
+}
+
+}  // namespace stz

@@ -1,0 +1,12 @@
+// Decodes the sections of one array of samples, coarse to fine.
+#pragma once
+#include "frame.h"
+#include "mask_coder.h"
+
+namespace stz {
+
+// `sections`: what follows the header. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `kinds` and `others`.
+template <class S>
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others);
+
+}  // namespace stz

@@ -1,0 +1,282 @@
+// Chooses how an array is represented (constant, raw, or blocks of numbers, integers or ordered bits), then encodes it.
+#include "encode.h"
+
+#include <algorithm>
+
+#include "checksum.h"
+#include "convert.h"
+#include "encode_level.h"
+
+namespace stz {
+namespace {
+
+void check_options(const stz_layout& layout, const stz_options& o) {
+  require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
+  require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
+  require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype), STZ_ERROR_MODE);
+  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.threads >= 0 && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
+              o.layers <= 1,
+          STZ_ERROR_OPTION);
+}
+
+// An array in memory as components in the codec's order: all of component 0, then all of component 1.
+struct Array {
+  const stz_layout& layout;
+  const u8* data;
+  size_t width = component_size(layout.dtype);
+  int parts = components(layout.dtype);
+  bool swap = swapped(layout);
+  u64 elements = element_count(layout);
+  u64 bits(u64 element, int part) const { return load_bits(data + (element * u64(parts) + u64(part)) * width, width, swap); }
+};
+
+bool all_equal(const Array& a) {
+  const size_t element = a.width * size_t(a.parts);
+  return memcmp(a.data, a.data + element, (a.elements - 1) * element) == 0;
+}
+
+Bytes encode_raw(Header h, const Array& a) {
+  h.form = Form::raw;
+  Bytes out = write_header(h);
+  out.insert(out.end(), a.data, a.data + a.elements * a.width * size_t(a.parts));
+  put_le<u32>(out, crc32c(out.data(), out.size()));
+  return out;
+}
+
+Bytes encode_constant(Header h, const Array& a) {
+  h.form = Form::constant;
+  Bytes out = write_header(h);
+  out.insert(out.end(), a.data, a.data + a.width * size_t(a.parts));
+  put_le<u32>(out, crc32c(out.data(), out.size()));
+  return out;
+}
+
+// Extent of the array without trailing planes in which every component has the bits of the very last one.
+bool find_valid_extent(const Array& a, Header& h) {
+  const int rank = a.layout.rank;
+  std::copy(a.layout.shape, a.layout.shape + rank, h.valid);
+  if (rank == 0 || a.elements < 64) return false;
+  h.padding = a.bits(a.elements - 1, 0);
+  auto padded = [&](u64 element) {
+    for (int part = 0; part < a.parts; part++)
+      if (a.bits(element, part) != h.padding) return false;
+    return true;
+  };
+  if (!padded(a.elements - 1) || !padded(a.elements - 2)) {
+    if (a.layout.shape[rank - 1] > 1) return false;
+  }
+  u64 stride[STZ_MAX_RANK];
+  u64 s = 1;
+  for (int k = rank - 1; k >= 0; k--) {
+    stride[k] = s;
+    s *= a.layout.shape[k];
+  }
+  bool found = false;
+  for (int axis = 0; axis < rank; axis++) {
+    // a plane: all elements whose index along `axis` is v, inside the extent found so far
+    auto plane = [&](u64 v) {
+      u64 count = 1;
+      for (int k = 0; k < rank; k++)
+        if (k != axis) count *= h.valid[k];
+      for (u64 e = count; e-- > 0;) {
+        u64 rest = e, element = v * stride[axis];
+        for (int k = rank - 1; k >= 0; k--) {
+          if (k == axis) continue;
+          element += rest % h.valid[k] * stride[k];
+          rest /= h.valid[k];
+        }
+        if (!padded(element)) return false;
+      }
+      return true;
+    };
+    while (h.valid[axis] > 1 && plane(h.valid[axis] - 1)) {
+      h.valid[axis]--;
+      found = true;
+    }
+  }
+  return found;
+}
+
+// Calls f(number in the valid box, element of the array) for all elements of the valid box.
+template <class F>
+void for_valid(const Array& a, const Header& h, F f) {
+  if (!h.partial) {
+    for (u64 e = 0; e < a.elements; e++) f(e, e);
+    return;
+  }
+  const int rank = a.layout.rank;
+  const u64 row = h.valid[rank - 1];
+  u64 rows = 1;
+  for (int k = 0; k < rank - 1; k++) rows *= h.valid[k];
+  for (u64 r = 0; r < rows; r++) {
+    u64 rest = r, element = 0, stride = a.layout.shape[rank - 1];
+    for (int k = rank - 2; k >= 0; k--) {
+      element += rest % h.valid[k] * stride;
+      rest /= h.valid[k];
+      stride *= a.layout.shape[k];
+    }
+    for (u64 x = 0; x < row; x++) f(r * row + x, element + x);
+  }
+}
+
+struct Masks {
+  std::vector<u8> kinds;  // empty: nothing is masked
+  std::vector<OtherSample> others;
+};
+
+Masks find_masks(const Array& a, Header& h, u64 valid) {
+  Masks m;
+  const bool floating = is_floating(a.layout.dtype);
+  if (!floating && !h.has_fill) return m;
+  bool have_nan = false;
+  for (int part = 0; part < a.parts; part++)
+    for_valid(a, h, [&](u64 number, u64 element) {
+      u64 bits = a.bits(element, part), at = u64(part) * valid + number;
+      u8 kind = mask_none;
+      if (h.has_fill && bits == h.fill) kind = mask_fill;
+      else if (floating) {
+        kind = special_kind(a.layout.dtype, bits, h.nan_bits);
+        if (kind == mask_other && !have_nan) {  // the first NaN is the common one
+          have_nan = true;
+          h.nan_bits = bits;
+          kind = mask_nan;
+        }
+      }
+      if (kind == mask_none) return;
+      if (m.kinds.empty()) m.kinds.resize(valid * u64(a.parts));
+      m.kinds[at] = kind;
+      if (kind == mask_other) m.others.push_back({at, bits});
+    });
+  h.masked = !m.kinds.empty();
+  return m;
+}
+
+template <class S>
+std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m, u64 valid) {
+  std::vector<S> samples(valid * u64(a.parts));
+  S last = 0;
+  for (int part = 0; part < a.parts; part++)
+    for_valid(a, h, [&](u64 number, u64 element) {
+      u64 at = u64(part) * valid + number;
+      if (m.kinds.empty() || !m.kinds[at]) last = sample_of<S>(h, a.bits(element, part));
+      samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+    });
+  return samples;
+}
+
+template <class S>
+Bytes encode_blocks(Header h, const S* samples, const Masks& m) {
+  h.form = Form::blocks;
+  Bytes sections = encode_sections<S>(h, samples, m.kinds.empty() ? nullptr : m.kinds.data(), m.others);
+  Bytes out = write_header(h);
+  out.insert(out.end(), sections.begin(), sections.end());
+  return out;
+}
+
+void keep_smaller(Bytes& best, Bytes other) {
+  if (best.empty() || other.size() < best.size()) best = std::move(other);
+}
+
+double unit_in_last_place(double v, i32 dtype) {
+  if (v == 0) return 0;
+  const int mantissa = component_size(dtype) == 2 ? 10 : component_size(dtype) == 4 ? 23 : 52;
+  const int smallest = component_size(dtype) == 2 ? -24 : component_size(dtype) == 4 ? -149 : -1074;
+  return __builtin_ldexp(1, std::max(smallest, std::max(__builtin_ilogb(v), -1022) - mantissa));
+}
+
+template <class S>
+Bytes encode_floating(const Array& a, Header h, const Masks& m, u64 valid) {
+  const i32 dtype = a.layout.dtype;
+  std::vector<S> samples = load_samples<S>(a, h, m, valid);
+  h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
+  double largest = 0;
+  for (u64 i = 0; i < samples.size(); i++)
+    if (m.kinds.empty() || !m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  const double ulp = unit_in_last_place(largest, dtype);
+  Bytes best;
+  if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * ulp) {
+    Header u = h;
+    u.quantizer = QuantizerKind::uniform;
+    // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
+    u.base = ulp * 0.5 > 0.02 * h.bound ? h.bound - 0.5 * ulp : h.bound;
+    if (u.base < 0.1 * h.bound) u.base = h.bound;
+    best = encode_blocks(u, samples.data(), m);
+  }
+  if (h.mode == STZ_POINTWISE_RELATIVE) {
+    Header o = h;
+    o.quantizer = QuantizerKind::ordered;
+    const double ulps = h.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
+    if (dtype != STZ_F16 && ulps >= 1) {
+      o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
+      return encode_blocks(o, samples.data(), m);
+    }
+  }
+  if (best.empty() || h.bound < 8 * ulp) {  // lossless
+    Header o = h;
+    o.step = 1;
+    if (dtype == STZ_F16) {
+      o.quantizer = QuantizerKind::integer;
+      o.transform = Transform::ordered_half;
+      o.base = o.bound;
+      std::vector<S> integers = load_samples<S>(a, o, m, valid);
+      keep_smaller(best, encode_blocks(o, integers.data(), m));
+    } else {
+      o.quantizer = QuantizerKind::ordered;
+      keep_smaller(best, encode_blocks(o, samples.data(), m));
+    }
+  }
+  return best;
+}
+
+template <class S>
+Bytes encode_integers(const Array& a, Header h, const Masks& m, u64 valid) {
+  std::vector<S> samples = load_samples<S>(a, h, m, valid);
+  h.sample = sizeof(S) == 4 ? SampleType::f32 : S(0.5) != S(0) ? SampleType::f64 : SampleType::i64;
+  h.quantizer = QuantizerKind::integer;
+  h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
+  return encode_blocks(h, samples.data(), m);
+}
+
+}  // namespace
+
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options) {
+  require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
+  array_bytes(layout);  // checks dtype and shape
+  check_options(layout, options);
+  Header h;
+  h.layout = layout;
+  h.mode = options.mode;
+  h.bound = options.mode == STZ_LOSSLESS ? 0 : options.bound;
+  if (h.bound == 0) h.mode = STZ_LOSSLESS;
+  h.base = h.bound;
+  h.region = options.block == STZ_BLOCK_REGION;
+  const size_t width = component_size(layout.dtype);
+  h.has_fill = options.has_fill != 0;
+  h.fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);
+  Array a{layout, data};
+  if (a.elements == 0) return encode_raw(h, a);
+  if (a.elements > 1 && all_equal(a)) return encode_constant(h, a);
+  const size_t raw_size = a.elements * a.width * size_t(a.parts);
+  if (raw_size <= 64) return encode_raw(h, a);
+  h.partial = find_valid_extent(a, h);
+  u64 valid = 1;
+  for (int k = 0; k < layout.rank; k++) valid *= h.valid[k];
+  Masks m = find_masks(a, h, valid);
+  Bytes out;
+  switch (layout.dtype) {
+    case STZ_F16:
+    case STZ_F32:
+    case STZ_C64: out = encode_floating<float>(a, h, m, valid); break;
+    case STZ_F64:
+    case STZ_C128: out = encode_floating<double>(a, h, m, valid); break;
+    case STZ_I32:
+    case STZ_U32: out = encode_integers<double>(a, h, m, valid); break;
+    case STZ_I64:
+    case STZ_U64: out = encode_integers<i64>(a, h, m, valid); break;
+    default: out = encode_integers<float>(a, h, m, valid);
+  }
+  if (out.size() > raw_size + 32) return encode_raw(h, a);
+  return out;
+}
+
+}  // namespace stz

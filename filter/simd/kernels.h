@@ -1,0 +1,125 @@
+// The inner loops of the codec. Each works on one row: n neighbouring samples along the last axis of a class.
+//
+// kernels.cpp holds one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
+// Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers.
+// Rows may be read and written up to `row_slack` elements beyond n (garbage that the caller overwrites or ignores).
+#pragma once
+#include "../core/common.h"
+
+namespace stz {
+
+constexpr int row_slack = 64;  // elements
+
+// What a sample type is predicted in, and the integer that holds its codes. i64 samples (wide integers) are predicted in double.
+template <class S>
+struct Arithmetic;
+template <>
+struct Arithmetic<float> {
+  using Real = float;
+  using Code = i32;
+};
+template <>
+struct Arithmetic<double> {
+  using Real = double;
+  using Code = i64;
+};
+template <>
+struct Arithmetic<i64> {
+  using Real = double;
+  using Code = i64;
+};
+template <class S>
+using RealOf = typename Arithmetic<S>::Real;
+template <class S>
+using CodeOf = typename Arithmetic<S>::Code;
+
+// Neighbours as offsets (in elements) from the sample, group by group.
+struct TapTable {
+  int groups = 0;
+  const int* taps = nullptr;               // number of taps of each group
+  const std::ptrdiff_t* offset = nullptr;  // of all taps, group after group
+};
+
+// How a float level is quantised: code = rint((x - p) * inverse), x' = p + code * step.
+template <class T>
+struct Uniform {
+  T inverse, step;
+  T safe;        // an error of at most `safe`, computed in T, proves the bound
+  T code_limit;  // larger codes take the exact path
+};
+
+template <class S>
+struct RowKernels {
+  using Real = RealOf<S>;
+  using Code = CodeOf<S>;
+  // p[x] = sum over groups of weight * (sum of the group's taps)
+  void (*predict)(const S* row, const TapTable& taps, const Real* weights, int n, Real* p);
+  // sums[g * pitch + x] = sum of the taps of group g
+  void (*group_sums)(const S* row, const TapTable& taps, int n, Real* sums, std::ptrdiff_t pitch);
+  // median of the taps (the mean of the middle two if their number is even)
+  void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
+  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs
+  void (*interleave)(const S* even, const S* odd, int n, S* out);
+};
+
+template <class T>
+struct UniformKernels {
+  using Code = CodeOf<T>;
+  // Quantises x[stride * i]; returns true if every error is proved within the bound and every code is small.
+  bool (*quantize)(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed);
+  // for codes up to code_limit
+  void (*dequantize)(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed);
+};
+
+template <class Code>
+struct CodeKernels {
+  // the largest |code|; the most negative code counts as the largest of all
+  u64 (*largest)(const Code* code, int n);
+  // normalised magnitudes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12)
+  void (*magnitude)(const Code* code, int n, int right, int left, u32 factor, u8* magnitude);
+};
+
+// Least squares over n samples (a multiple of 16, padded with zeros), regressor g at m + g * pitch. Float lanes, summed in double in a
+// fixed order.
+struct FitKernels {
+  // residual[k] = |y[k] - sum over g of c[g] m_g[k]|; returns the sum of log2(1 + residual), good to 1e-3
+  double (*residuals)(const float* m, std::ptrdiff_t pitch, const float* y, const float* c, int groups, int n, float* residual);
+  // a[g * groups + h] = sum w m_g m_h for h >= g, b[g] = sum w m_g y; `scratch` holds n floats
+  void (*normal_equations)(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch, double* a,
+                           double* b);
+};
+
+struct Kernels {
+  RowKernels<float> f32;
+  RowKernels<double> f64;
+  RowKernels<i64> int64;
+  UniformKernels<float> uniform32;
+  UniformKernels<double> uniform64;
+  CodeKernels<i32> code32;
+  CodeKernels<i64> code64;
+  FitKernels fit;
+  // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
+  void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
+  const char* isa;
+};
+
+const Kernels& kernels();
+
+template <class S>
+const RowKernels<S>& row_kernels() {
+  if constexpr (sizeof(S) == 4) return kernels().f32;
+  else if constexpr (S(0.5) != S(0)) return kernels().f64;
+  else return kernels().int64;
+}
+template <class T>
+const UniformKernels<T>& uniform_kernels() {
+  if constexpr (sizeof(T) == 4) return kernels().uniform32;
+  else return kernels().uniform64;
+}
+template <class Code>
+const CodeKernels<Code>& code_kernels() {
+  if constexpr (sizeof(Code) == 4) return kernels().code32;
+  else return kernels().code64;
+}
+
+}  // namespace stz
