@@ -144,4 +144,6 @@ if host_tools.tools("readelf"):
             if re.search(r"(GLOBAL|WEAK) +DEFAULT +\d+ ", line)
         }
         assert {"H5PLget_plugin_type", "H5PLget_plugin_info", "stz_cd_values_parse", "stz_cd_values_pack"} <= defined
-        assert not [name for name in defined if not name.startswith(("stz_", "H5PLget_plugin_"))], defined
+        # Templates of the C++ library have its own default visibility; -Bsymbolic keeps our calls to them inside.
+        ours = re.compile(r"stz_|H5PLget_plugin_|_ZNK?St|_ZSt")
+        assert not [name for name in defined if not ours.match(name)], defined
