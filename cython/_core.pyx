@@ -166,7 +166,8 @@ def pack(int mode, double bound, fill, int block, int threads, int effort, int l
     fill_options(&options, mode, bound, fill, block, threads, effort, layers)
     cdef size_t count = stz_cd_values_pack(&options, NULL, words, STZ_CD_MAX_WORDS)
     if count == 0:
-        check(STZ_ERROR_OPTION)
+        # Only this is left of what stz_cd_values_pack refuses: a few denormal bounds are everyday ones with swapped words.
+        raise StzError(f"the bound {bound!r} cannot be told from one with swapped words: use lossless=True", STZ_ERROR_BOUND)
     return tuple([words[index] for index in range(count)])
 
 

@@ -12,7 +12,7 @@ cdef extern from "stz.h" nogil:
         STZ_OK
         STZ_ERROR_ARGUMENT
         STZ_ERROR_SHAPE
-        STZ_ERROR_OPTION
+        STZ_ERROR_BOUND
         STZ_ERROR_CAPACITY
 
     enum:

@@ -1,7 +1,8 @@
 """What holds for all tests: the slow tier, hypothesis without deadlines, and a list of what this host cannot run."""
 
-import host_tools
 from hypothesis import settings
+
+import host_tools
 
 # Times on a shared machine say nothing; a failure found once is to be found again.
 settings.register_profile("h5stz", deadline=None, derandomize=True, max_examples=60)

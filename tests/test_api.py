@@ -2,14 +2,14 @@
 
 import math
 
-import exact
-import fields
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+import exact
+import fields
 import h5stz
 
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
@@ -22,7 +22,9 @@ BOUNDS = st.floats(1e-6, 1e3) | st.floats(0, allow_infinity=False, allow_nan=Fal
 
 def arrays(dtypes, shapes=SHAPES):
     """Arrays with few equal samples and arrays with many, NaN and infinities among them."""
-    return st.sampled_from(dtypes).flatmap(lambda dtype: npst.arrays(dtype, shapes) | npst.arrays(dtype, shapes, fill=st.nothing()))
+    return st.sampled_from(dtypes).flatmap(
+        lambda dtype: npst.arrays(dtype, shapes) | npst.arrays(dtype, shapes, fill=st.nothing())
+    )
 
 
 @given(array=arrays(DTYPES), bound=BOUNDS)
@@ -184,7 +186,9 @@ def test_the_announced_size_is_checked_before_allocation():
     assert h5stz.decompress(stream, out=out, max_bytes=0) is out
 
 
-@pytest.mark.parametrize("garbage", [b"", b"S", b"no stream at all, but long enough to have a header" * 9], ids=["empty", "short", "text"])
+@pytest.mark.parametrize(
+    "garbage", [b"", b"S", b"no stream at all, but long enough to have a header" * 9], ids=["empty", "short", "text"]
+)
 def test_what_is_no_stream_is_refused(garbage):
     for function in (h5stz.decompress, h5stz.info):
         with pytest.raises(h5stz.StzError) as caught:

@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 
-import exact
-import fields
 import h5py
-import host_tools
 import numpy as np
 import pytest
 
+import exact
+import fields
 import h5stz
+import host_tools
 from h5stz import arguments, cli
 
 
@@ -35,7 +35,9 @@ def test_plugin_path(capsys):
     assert os.path.exists(os.path.join(h5stz.plugin_path(), "libh5stz.so"))
 
 
-@pytest.mark.parametrize("command", [["-m", "h5stz"], [os.path.join(os.path.dirname(sys.executable), "h5stz")]], ids=["module", "script"])
+@pytest.mark.parametrize(
+    "command", [["-m", "h5stz"], [os.path.join(os.path.dirname(sys.executable), "h5stz")]], ids=["module", "script"]
+)
 def test_both_ways_to_start(command):
     command = [sys.executable, *command, "plugin-path"]
     assert subprocess.run(command, text=True, capture_output=True, check=True).stdout == h5stz.plugin_path() + "\n"
@@ -165,7 +167,8 @@ if host_tools.tools("nccopy", "ncgen"):
 
     @pytest.mark.parametrize("variable", [[], ["--variable", "a"]], ids=["all", "one"])
     def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
-        text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1; data: a = 1, 2, 3, 4, 5, 6; }"
+        text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1;"
+        text += " data: a = 1, 2, 3, 4, 5, 6; }"
         (tmp_path / "x.cdl").write_text(text)
         host_tools.run("ncgen", "-4", "-o", tmp_path / "in.nc", tmp_path / "x.cdl")
         line = printed_lines(capsys, "--absolute", "0.25", *variable)["nccopy"]

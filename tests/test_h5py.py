@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import exact
-import fields
 import h5py
 import numpy as np
 import pytest
@@ -15,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+import exact
+import fields
 import h5stz
 
 DTYPES = [order + kind for kind in ("f2", "f4", "f8", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16") for order in "<>"]
@@ -59,11 +59,15 @@ def test_fields_keep_the_bound_of_the_whole_dataset_in_every_chunk(name):
 @pytest.mark.parametrize("side", [16, 24, 64])
 def test_psnr_holds_for_chunks_of_any_size(name, side):
     field = fields.load(name)
-    decoded, _ = written(field.array, tuple(min(extent, side) for extent in field.array.shape), **h5stz.STZ(psnr=60, data=field.array))
+    decoded, _ = written(
+        field.array, tuple(min(extent, side) for extent in field.array.shape), **h5stz.STZ(psnr=60, data=field.array)
+    )
     assert 60 <= exact.psnr(field.array, decoded) <= 60.7
 
 
-@pytest.mark.parametrize("options", [{"lossless": True}, {"pointwise_relative": 1e-3}, {"absolute": 1e-3, "block": "region", "threads": 2}])
+@pytest.mark.parametrize(
+    "options", [{"lossless": True}, {"pointwise_relative": 1e-3}, {"absolute": 1e-3, "block": "region", "threads": 2}]
+)
 def test_modes(options):
     array = fields.random_field((20, 30, 40), 3, 1).astype("f4")
     decoded, _ = written(array, (16, 16, 16), **h5stz.STZ(**options))
@@ -79,6 +83,16 @@ def test_both_ways_to_give_the_options():
         assert first.id.get_create_plist().get_filter(0) == second.id.get_create_plist().get_filter(0)
         automatic = file.create_dataset("c", data=array, **h5stz.STZ(absolute=1e-3))
         assert automatic.chunks
+
+
+def test_a_stored_chunk_is_a_stream():
+    array = fields.random_field((20, 30), 3, 1)
+    with file_in_memory() as file:
+        dataset = file.create_dataset("x", data=array, chunks=(16, 16), **h5stz.STZ(absolute=1e-3))
+        file.flush()
+        _, stream = dataset.id.read_direct_chunk((0, 16))
+        exact.largest_error(array[:16, 16:], h5stz.decompress(stream)[:, :14], 1e-3)
+        assert h5stz.info(stream).shape == (16, 16)
 
 
 def test_enumerations_and_bool():
@@ -165,7 +179,9 @@ def compressed_file(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("environment", [{}, {"HDF5_PLUGIN_PATH": h5stz.plugin_path()}], ids=["import alone", "and plug-in path"])
+@pytest.mark.parametrize(
+    "environment", [{}, {"HDF5_PLUGIN_PATH": h5stz.plugin_path()}], ids=["import alone", "and plug-in path"]
+)
 def test_reading_needs_the_import_alone(compressed_file, environment):
     done = python(READ, compressed_file, **environment)
     assert done.stdout == "2.5\n", done.stderr

@@ -137,7 +137,8 @@ def _print_dataset(dataset):
 
 def _doctor(_):
     print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
-    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")
+    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
+    print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")
     print(f"plug-in: {registration.plugin_path()}")
     paths = os.environ.get("HDF5_PLUGIN_PATH", "").split(os.pathsep)
     if registration.plugin_path() in map(os.path.abspath, filter(None, paths)):

@@ -119,7 +119,8 @@ def _check_out(out, header):
         raise StzTypeError("out must be an ndarray", _ARGUMENT)
     if out.shape != header.shape or elements.storage_dtype(out.dtype) != header.dtype:
         raise StzError(
-            f"out is {out.dtype.str} {out.shape}, the stream holds {header.dtype.str} {header.shape}: they must agree", _CAPACITY
+            f"out is {out.dtype.str} {out.shape}, the stream holds {header.dtype.str} {header.shape}: they must agree",
+            _CAPACITY,
         )
     if not out.flags.c_contiguous or not out.flags.writeable:
         raise StzError("out must be C-contiguous and writable", _ARGUMENT)

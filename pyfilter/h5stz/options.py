@@ -72,10 +72,12 @@ class STZ(h5py.filters.FilterRefBase):
 
     @property
     def bound(self):
+        """The resolved bound, see the class."""
         return self._resolved.settings.bound
 
     @property
     def fill_value(self):
+        """The fill value as a number, or None."""
         return self._resolved.fill_value
 
     def __repr__(self):
@@ -212,8 +214,8 @@ def _only_bound(absolute, relative, psnr, pointwise_relative, lossless):
     """(name, number) of the one bound that is given."""
     if not isinstance(lossless, (bool, np.bool_)):
         raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
-    numbers = {"absolute": absolute, "relative": relative, "psnr": psnr, "pointwise_relative": pointwise_relative}
-    given = {name: number for name, number in numbers.items() if number is not None}
+    candidates = {"absolute": absolute, "relative": relative, "psnr": psnr, "pointwise_relative": pointwise_relative}
+    given = {name: number for name, number in candidates.items() if number is not None}
     if lossless:
         given["lossless"] = 0.0
     if len(given) != 1:
@@ -228,7 +230,9 @@ def _only_bound(absolute, relative, psnr, pointwise_relative, lossless):
         return name, number
     _check_number(name, number)
     if not math.isfinite(number) or number < 0:
-        raise StzError(f"{name}={number!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND)
+        raise StzError(
+            f"{name}={number!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND
+        )
     number = float(number)
     if name == "pointwise_relative" and number >= 1:
         raise StzError(f"pointwise_relative={number!r} must be below 1: it is a share of each sample", _BOUND)

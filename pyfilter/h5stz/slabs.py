@@ -23,7 +23,9 @@ def is_array_like(data):
 
 def boxes(shape, extents):
     """Index tuples of the boxes of at most `extents` that cover an array of `shape`, in C order."""
-    cuts = [[slice(low, min(low + step, size)) for low in range(0, size, step)] for size, step in zip(shape, extents, strict=True)]
+    cuts = [
+        [slice(low, min(low + step, size)) for low in range(0, size, step)] for size, step in zip(shape, extents, strict=True)
+    ]
     return list(product(*cuts))
 
 
@@ -50,7 +52,7 @@ def slabs(data, limit=None):
 
 def piece(data, box):
     """One box of `data` in memory, of the dtype that `data` announces."""
-    found = np.asanyarray(data[box])
+    found = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
     if found.dtype != data.dtype:
         raise StzTypeError(
             f"reading data gives {found.dtype}, but they are stored as {data.dtype}: turn unpacking off (netCDF4: "

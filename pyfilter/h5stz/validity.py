@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from h5stz import _core, elements, slabs
+from h5stz import _core, elements
 from h5stz.errors import StzError
 
 # A repeated extreme is a fill value when its distance to the rest is more than CLEAR ranges of the rest, and may be one
