@@ -4,6 +4,7 @@ A tool or package that this host lacks is written to `missing`; test modules def
 ``if tools(...)``, and conftest prints the list at the end of the run. Nothing is skipped silently, nothing is marked.
 """
 
+import ctypes
 import importlib.util
 import os
 import re
@@ -18,6 +19,7 @@ import numpy as np
 FILTER_ID = 34765
 HOSTS = Path(__file__).parent / "hosts"
 LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
+MAX_RANK = 32
 
 #: Reasons why tests have not been collected, in the order found.
 missing: list[str] = []
@@ -87,6 +89,58 @@ def mapped_library(name: str, owner: str = "") -> str:
         paths = {line.split()[-1] for line in maps if "/" in line}
     found = [path for path in paths if re.match(rf"{name}(_serial)?[-.].*so", Path(path).name)]
     return next((path for path in found if f"/{owner}.libs/" in path), found[0])
+
+
+class Layout(ctypes.Structure):
+    """stz_layout of stz.h."""
+
+    _fields_ = [
+        ("dtype", ctypes.c_int32),
+        ("byte_order", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.c_uint64 * MAX_RANK),
+    ]
+
+
+class Options(ctypes.Structure):
+    """stz_options of stz.h."""
+
+    _fields_ = [
+        ("mode", ctypes.c_int32),
+        ("bound", ctypes.c_double),
+        ("has_fill", ctypes.c_int32),
+        ("fill", ctypes.c_uint64),
+        ("block", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("effort", ctypes.c_int32),
+        ("layers", ctypes.c_int32),
+    ]
+
+
+class StreamInfo(ctypes.Structure):
+    """stz_stream_info of stz.h."""
+
+    _fields_ = [
+        ("layout", Layout),
+        ("mode", ctypes.c_int32),
+        ("bound", ctypes.c_double),
+        ("has_fill", ctypes.c_int32),
+        ("fill", ctypes.c_uint64),
+        ("block", ctypes.c_int32),
+        ("format_version", ctypes.c_int32),
+        ("levels", ctypes.c_int32),
+        ("level_offset", ctypes.c_uint64 * (2 * MAX_RANK)),
+        ("array_bytes", ctypes.c_uint64),
+        ("form", ctypes.c_char_p),
+    ]
+
+
+def stream_info(stream: bytes) -> StreamInfo:
+    """What a stream's header says, through stz_info."""
+    info = StreamInfo()
+    error = ctypes.CDLL(plugin_file()).stz_info(stream, ctypes.c_size_t(len(stream)), ctypes.byref(info))
+    assert error == 0, error
+    return info
 
 
 def double_words(value: float) -> tuple[int, int]:

@@ -3,37 +3,15 @@
 import ctypes
 from fractions import Fraction
 
-import host_tools
 import pytest
-from host_tools import ABSOLUTE, LOSSLESS, POINTWISE, double_words, full_form, short_form
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-MAX_RANK = 32
+import host_tools
+from host_tools import ABSOLUTE, LOSSLESS, MAX_RANK, POINTWISE, Layout, Options, double_words, full_form, short_form
+
 MAX_WORDS = 9 + MAX_RANK
 ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION = -1, -2, -3, -4, -5, -6
-
-
-class Layout(ctypes.Structure):
-    _fields_ = [
-        ("dtype", ctypes.c_int32),
-        ("byte_order", ctypes.c_int32),
-        ("rank", ctypes.c_int32),
-        ("shape", ctypes.c_uint64 * MAX_RANK),
-    ]
-
-
-class Options(ctypes.Structure):
-    _fields_ = [
-        ("mode", ctypes.c_int32),
-        ("bound", ctypes.c_double),
-        ("has_fill", ctypes.c_int32),
-        ("fill", ctypes.c_uint64),
-        ("block", ctypes.c_int32),
-        ("threads", ctypes.c_int32),
-        ("effort", ctypes.c_int32),
-        ("layers", ctypes.c_int32),
-    ]
 
 
 library = ctypes.CDLL(host_tools.plugin_file())
@@ -53,9 +31,7 @@ def parse(words):
 
 def pack(options, layout=None, capacity=MAX_WORDS):
     out = (ctypes.c_uint * MAX_WORDS)()
-    count = library.stz_cd_values_pack(
-        ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity)
-    )
+    count = library.stz_cd_values_pack(ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity))
     return tuple(out[:count])
 
 

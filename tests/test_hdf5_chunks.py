@@ -4,12 +4,13 @@ import ctypes
 import threading
 
 import h5py
-import host_tools
 import numpy as np
 import pytest
-from host_tools import ABSOLUTE, FILTER_ID, field, full_form, largest_error, short_form
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+import host_tools
+from host_tools import ABSOLUTE, FILTER_ID, field, full_form, largest_error, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 

@@ -4,9 +4,10 @@ import re
 from decimal import Decimal
 
 import h5py
-import host_tools
 import numpy as np
 import pytest
+
+import host_tools
 from host_tools import ABSOLUTE, FILTER_ID, LOSSLESS, double_words, field, full_form, largest_error, run, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
@@ -153,7 +154,5 @@ if host_tools.tools("nccopy", "ncdump", "ncgen"):
         run("nccopy", "-F", f"*,{FILTER_ID},102,1,1,2", netcdf, packed)
         run("nccopy", "-F", "none", packed, plain)
         run("nccopy", "-F", f"v,{FILTER_ID},102,1,5,1", plain, again)
-        assert f'v:_Filter = "{decimal_words((FILTER_ID, 103, ABSOLUTE, *double_words(0.5)))},' in run(
-            "ncdump", "-hs", again
-        )
+        assert f'v:_Filter = "{decimal_words((FILTER_ID, 103, ABSOLUTE, *double_words(0.5)))},' in run("ncdump", "-hs", again)
         check_ncdump(netcdf, again, 0.51)

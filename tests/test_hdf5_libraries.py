@@ -1,8 +1,9 @@
 """The plug-in in several copies of libhdf5: those of the Python wheels, alone and all in one process."""
 
 import h5py
-import host_tools
 import pytest
+
+import host_tools
 from host_tools import FILTER_ID, field, run_python
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())

@@ -4,8 +4,9 @@ import re
 import shlex
 import subprocess
 
-import host_tools
 import pytest
+
+import host_tools
 from host_tools import ABSOLUTE, HOSTS, full_form, run
 
 BOUND = 0.01
@@ -89,9 +90,7 @@ if host_tools.tools("h5cc"):
 
         def test_hidden_hdf5_beside_a_global_one(tmp_path, build, hidden):
             """The ids of the hidden copy must not be shown to the other: the short form fails, as without the other."""
-            shared_copy = next(
-                word for word in run("ldd", build / "shared").split() if re.match(r"/.*libhdf5.*\.so", word)
-            )
+            shared_copy = next(word for word in run("ldd", build / "shared").split() if re.match(r"/.*libhdf5.*\.so", word))
             command = ["env", f"LD_PRELOAD={shared_copy}", hidden, tmp_path / "f.h5", BOUND]
             check(run(*command, "full"))
             assert "failed" in run(*command, succeed=False)
@@ -139,9 +138,7 @@ if host_tools.tools("readelf"):
         undefined = [line.split()[-1] for line in symbols.splitlines() if " UND " in line]
         assert not [name for name in undefined if "H5" in name], undefined
         defined = {
-            line.split()[7].split("@")[0]
-            for line in symbols.splitlines()
-            if re.search(r"(GLOBAL|WEAK) +DEFAULT +\d+ ", line)
+            line.split()[7].split("@")[0] for line in symbols.splitlines() if re.search(r"(GLOBAL|WEAK) +DEFAULT +\d+ ", line)
         }
         assert {"H5PLget_plugin_type", "H5PLget_plugin_info", "stz_cd_values_parse", "stz_cd_values_pack"} <= defined
         # Templates of the C++ library have its own default visibility; -Bsymbolic keeps our calls to them inside.

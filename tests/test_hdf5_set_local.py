@@ -5,9 +5,10 @@ ignores can_apply, and an unsuitable dataset must still be refused.
 """
 
 import h5py
-import host_tools
 import numpy as np
 import pytest
+
+import host_tools
 from host_tools import ABSOLUTE, FILTER_ID, LOSSLESS, POINTWISE, field, full_form, largest_error, short_form
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
@@ -95,9 +96,7 @@ def test_bool_and_enumerations_are_their_integers_and_lossless(tmp_path):
     with h5py.File(tmp_path / "f.h5", "w") as file:
         stored = stored_words(create(file, flags, short_form(ABSOLUTE, 5.0), chunks=(30,)))
         assert stored == full_form(4, False, (30,), LOSSLESS)
-        dataset = create(
-            file, np.array([0, 7, 300] * 9, ">i2"), short_form(POINTWISE, 0.1), "e", dtype=colours, chunks=(10,)
-        )
+        dataset = create(file, np.array([0, 7, 300] * 9, ">i2"), short_form(POINTWISE, 0.1), "e", dtype=colours, chunks=(10,))
         assert stored_words(dataset) == full_form(6, True, (10,), LOSSLESS)
     with h5py.File(tmp_path / "f.h5") as file:
         assert np.array_equal(file["d"][()], flags)

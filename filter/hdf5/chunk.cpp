@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "missing_value.h"
 #include "stz.h"
 #include "stz_cd_values.h"
 
@@ -104,6 +105,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const size_t capacity = stz_max_compressed_size(&layout);
   Buffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
+  find_missing_value(layout, *buffer, options);
   size_t size = 0;
   const int error = stz_compress(&layout, *buffer, &options, out.data(), capacity, &size);
   if (error) {
