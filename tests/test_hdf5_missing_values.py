@@ -58,6 +58,12 @@ def test_found_costs_no_more_than_named(tmp_path, dtype):
     assert len(found) == len(named) < data.nbytes / 3
 
 
+def test_missing_value_far_into_a_chunk_is_found(tmp_path):
+    data = field((400, 100))
+    data[390:] = 1e20
+    assert stream_info(write(tmp_path / "f.h5", data, short_form(ABSOLUTE, BOUND))[0]).has_fill == 1
+
+
 def outlier(data):
     data[1, 2] = 1e20
     return data
