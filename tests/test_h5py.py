@@ -55,13 +55,17 @@ def test_fields_keep_the_bound_of_the_whole_dataset_in_every_chunk(name):
     assert stored < field.array.nbytes
 
 
-@pytest.mark.parametrize("name", ["smooth_3d", "rough_3d"] if "smooth_3d" in fields.names() else ["turb_wmag_91"])
+SMOOTH_AND_ROUGH = ["smooth_3d", "rough_3d"] if "smooth_3d" in fields.names() else ["turb_wmag_91", "geo_vorticity_41x128x128"]
+
+
+@pytest.mark.parametrize("name", SMOOTH_AND_ROUGH)
+@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("side", [16, 24, 64])
-def test_psnr_holds_for_chunks_of_any_size(name, side):
+def test_psnr_holds_for_chunks_of_any_size(name, known, side):
     field = fields.load(name)
-    decoded, _ = written(
-        field.array, tuple(min(extent, side) for extent in field.array.shape), **h5stz.STZ(psnr=60, data=field.array)
-    )
+    chunks = tuple(min(extent, side) for extent in field.array.shape)
+    options = h5stz.STZ(psnr=60, data=field.array, chunks=chunks if known else None)
+    decoded, _ = written(field.array, chunks, **options)
     assert 60 <= exact.psnr(field.array, decoded) <= 60.7
 
 

@@ -10,10 +10,11 @@ from h5stz.errors import StzError
 
 _BOUND_ERROR = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
-# A measured PSNR must lie in target + [0, WINDOW] dB. The search aims inside of that, because chunks of other shapes than
-# those measured give slightly other errors.
+# A measured PSNR must lie in target + [0, WINDOW] dB; the search is content _MARGIN inside of that. Where chunk shapes that are
+# not known differ by nearly WINDOW or more, the lowest PSNR of any of them is held within _NARROWEST of the target.
 WINDOW = 0.7
 _MARGIN = 0.1
+_NARROWEST = 0.15
 _ROUNDS = 14
 _CHUNK_SAMPLES = 1 << 15
 _SEARCH_BYTES = 64 << 20
@@ -40,22 +41,24 @@ def relative_bound(relative, found):
     return math.nextafter(bound, 0.0) if Fraction(bound) > exact else bound
 
 
-def psnr_bound(psnr, data, found, settings_for):
+def psnr_bound(psnr, data, found, settings_for, chunks=None):
     """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
 
     PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
-    dataset is cut into chunks: small chunks and large ones are measured, and both must comply.
+    dataset is cut into chunks. Without `chunks` small ones and large ones are measured: both reach `psnr`, and where they
+    differ by less than WINDOW both stay in the window.
 
     Args:
         psnr: target in dB.
         data: array-like, the whole dataset.
         found: its validity.Extremes.
         settings_for: function from a bound to the Settings to compress with.
+        chunks: shape of the chunks that the dataset will be stored in, None if not known.
     """
     width = range_of(found)
     if width == 0:
         raise StzError("psnr= has no meaning for constant data: use lossless=True, which is as small", _BOUND_ERROR)
-    search = _Search(psnr, width, data, settings_for)
+    search = _Search(psnr, width, data, settings_for, chunks)
     bound = search.run()
     if bound is None:
         raise StzError(search.failure(), _BOUND_ERROR)
@@ -65,37 +68,39 @@ def psnr_bound(psnr, data, found, settings_for):
 class _Search:
     """Brackets the target in log(bound) and narrows the bracket by the secant rule."""
 
-    def __init__(self, psnr, width, data, settings_for):
+    def __init__(self, psnr, width, data, settings_for, chunks):
         self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
-        self.better = self.worse = None  # (bound, worst PSNR, best PSNR) on either side of the target
-        self.small = slabs.boxes(data.shape, _chunk_extents(data.shape))
-        self.large = slabs.boxes(data.shape, slabs.slab_extents(data, slabs.STORED_BYTES))
+        extents = [chunks] if chunks else [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
+        self.partitions = [slabs.boxes(data.shape, each) for each in extents]
+        self.better = self.worse = None  # (bound, PSNR, PSNR above the aim) on either side of the aim
 
     def run(self):
         """The bound, or None if none complies."""
         # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
         guess = self.width * 10 ** (-self.psnr / 20) * math.sqrt(3)
         size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
-        if size > _SEARCH_BYTES:
+        if size > _SEARCH_BYTES and len(self.partitions[-1]) > 1:
             # First on evenly spread chunks, then on everything, starting from what they gave.
             step = -(-size // (_SEARCH_BYTES // 4))
-            guess = self._narrow(guess, [self.small[::step]]) or guess
+            guess = self._narrow(guess, [self.partitions[-1][::step]]) or guess
             self.better = self.worse = None
-        return self._narrow(guess, [self.large, self.small])
+        return self._narrow(guess, self.partitions)
 
     def _narrow(self, bound, partitions):
         allowed = None
         for _ in range(_ROUNDS):
             levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
-            worst, best = min(levels), max(levels)
-            if worst >= self.psnr + _MARGIN and best <= self.psnr + WINDOW - _MARGIN:
+            lowest, spread = min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
+            most = max(WINDOW - spread - _MARGIN, _MARGIN + _NARROWEST)
+            if _MARGIN <= lowest - self.psnr <= most:
                 return bound
-            if worst >= self.psnr and best <= self.psnr + WINDOW:
+            if lowest >= self.psnr and lowest + spread <= self.psnr + WINDOW:
                 allowed = bound
-            if (worst + best) / 2 > self.psnr + WINDOW / 2:
-                self.better = bound, worst, best
+            excess = lowest - self.psnr - (_MARGIN + most) / 2
+            if excess > 0:
+                self.better = bound, lowest, excess
             else:
-                self.worse = bound, worst, best
+                self.worse = bound, lowest, excess
             bound = self._next(bound)
             if bound is None:
                 break
@@ -103,25 +108,23 @@ class _Search:
 
     def _next(self, bound):
         """The bound to try, or None when the bracket is closed."""
-        aim = self.psnr + WINDOW / 2
-        measured = [side for side in (self.better, self.worse) if side is not None]
-        if len(measured) == 1:
-            level = sum(measured[0][1:]) / 2
+        if self.better is None or self.worse is None:
+            _, _, excess = self.better or self.worse
             # 20 dB per decade; lossless results and plateaus say only in which direction to go.
-            step = 10 ** (max(-40.0, min(40.0, level - aim)) / 20)
+            step = 10 ** (max(-40.0, min(40.0, excess)) / 20)
             following = bound * max(step, 1.05) if self.better else bound * min(step, 1 / 1.05)
             # No error exceeds the range by much, and the codec takes a bound below the last bit for lossless.
             return following if self.width * 1e-18 < following < 4 * self.width else None
         low, high = math.log(self.better[0]), math.log(self.worse[0])
         if high - low < 1e-6:
             return None
-        top, bottom = sum(self.better[1:]) / 2, sum(self.worse[1:]) / 2
-        share = (top - aim) / (top - bottom) if math.isfinite(top) else 0.5
+        above, below = self.better[2], self.worse[2]
+        share = above / (above - below) if math.isfinite(above) else 0.5
         return math.exp(low + (high - low) * min(max(share, 0.1), 0.9))
 
     def failure(self):
         """Why run() found no bound, with the nearest ones."""
-        near = [f"absolute={bound:.6g} gives {worst:.2f} dB" for bound, worst, _ in filter(None, (self.better, self.worse))]
+        near = [f"absolute={bound:.6g} gives {level:.2f} dB" for bound, level, _ in filter(None, (self.better, self.worse))]
         return (
             f"psnr={self.psnr:g}: no bound gives {self.psnr:g} to {self.psnr + WINDOW:g} dB on these data; "
             + ", ".join(near)

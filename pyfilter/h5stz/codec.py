@@ -65,7 +65,8 @@ def compress(array, **options):
         StzError: (a ValueError) with what to do about it.
     """
     array = np.asanyarray(array)
-    options.setdefault("data", array)
+    if options.get("data") is None:
+        options.update(data=array, chunks=array.shape or None)
     resolved = resolve(**options)
     return resolved.settings.encode(elements.stored(array, resolved.settings.fill))
 

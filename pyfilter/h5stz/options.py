@@ -43,6 +43,8 @@ class STZ(h5py.filters.FilterRefBase):
     Args:
         data: the whole dataset, for `relative`, `psnr` and a detected fill value: anything with shape, dtype and slicing
             (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
+        chunks: shape of the chunks in which `data` will be stored; with it `psnr` is exact. Without it those of `data`, if it
+            has any, or else small and large ones are tried: where they differ by more than 0.7 dB only the lower bound is kept.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
@@ -119,6 +121,7 @@ def resolve(
     pointwise_relative=None,
     lossless=False,
     data=None,
+    chunks=None,
     dtype=None,
     fill_value=None,
     block="default",
@@ -151,7 +154,8 @@ def resolve(
     if kind == "relative":
         bound = bounds.relative_bound(number, view.extremes(() if fill is None else (fill,)))
     elif kind == "psnr":
-        bound = bounds.psnr_bound(number, data, view.extremes(() if fill is None else (fill,)), settings_for)
+        found = view.extremes(() if fill is None else (fill,))
+        bound = bounds.psnr_bound(number, data, found, settings_for, _chunks(chunks, data))
     asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
     return Resolved(settings_for(bound), asked, None if fill is None else elements.fill_number(fill, dtype), origin)
 
@@ -252,6 +256,16 @@ def _checked_dtype(kind, data, dtype):
         raise StzError(f"pointwise_relative= is for floating-point data, these are {dtype}: use absolute=", _MODE)
     elements.storage_dtype(dtype)
     return dtype
+
+
+def _chunks(chunks, data):
+    """The chunk shape to measure with: as given, or that of data which are stored in chunks, or None."""
+    if chunks is None:
+        found = getattr(data, "chunks", None)
+        return tuple(found) if found and all(isinstance(extent, int) for extent in found) else None
+    if not isinstance(chunks, tuple) or len(chunks) != len(data.shape):
+        raise StzError(f"chunks={chunks!r} must be a tuple of {len(data.shape)} integers, one for each axis of data", _ARGUMENT)
+    return tuple(_count("chunks", extent, 2**32 - 1, default=0) for extent in chunks)
 
 
 def _check_number(name, value):
