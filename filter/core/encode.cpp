@@ -164,6 +164,43 @@ std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m, u64
   return samples;
 }
 
+// The array itself, if it can be read as samples: native numbers, all finite, none of them the fill value, nothing cut off. Else null.
+template <class S>
+const S* plain_samples(const Array& a, const Header& h) {
+  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+  if (a.width != sizeof(S) || a.parts != 1 || a.swap || h.partial || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) return nullptr;
+  constexpr Bits exponent = sizeof(S) == 4 ? Bits(0x7f800000) : Bits(u64(0x7ff) << 52);
+  const Bits* bits = reinterpret_cast<const Bits*>(a.data);
+  const Bits fill = h.has_fill ? Bits(h.fill) : exponent;
+  constexpr u64 piece = 4096;
+  for (u64 from = 0; from < a.elements; from += piece) {
+    Bits special = 0;
+    for (u64 i = from; i < std::min(from + piece, a.elements); i++) special |= Bits((bits[i] & exponent) == exponent) | Bits(bits[i] == fill);
+    if (special) return nullptr;
+  }
+  return reinterpret_cast<const S*>(a.data);
+}
+
+template <class S>
+double largest_magnitude(const S* samples, u64 n, const Masks& m) {
+  if (!m.kinds.empty()) {
+    double largest = 0;
+    for (u64 i = 0; i < n; i++)
+      if (!m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+    return largest;
+  }
+  // finite numbers are ordered as their bits without the sign
+  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+  Bits largest = 0;
+  for (u64 i = 0; i < n; i++) {
+    Bits b;
+    memcpy(&b, samples + i, sizeof b);
+    b &= Bits(~Bits(0)) >> 1;
+    largest = b > largest ? b : largest;
+  }
+  return double(bit_cast_to<S>(largest));
+}
+
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m) {
   h.form = Form::blocks;
@@ -185,14 +222,18 @@ double unit_in_last_place(double v, i32 dtype) {
 }
 
 template <class S>
-Bytes encode_floating(const Array& a, Header h, const Masks& m, u64 valid) {
+Bytes encode_floating(const Array& a, Header h, u64 valid) {
   const i32 dtype = a.layout.dtype;
-  std::vector<S> samples = load_samples<S>(a, h, m, valid);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
-  double largest = 0;
-  for (u64 i = 0; i < samples.size(); i++)
-    if (m.kinds.empty() || !m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
-  const double ulp = unit_in_last_place(largest, dtype);
+  Masks m;
+  std::vector<S> loaded;
+  const S* samples = plain_samples<S>(a, h);
+  if (!samples) {
+    m = find_masks(a, h, valid);
+    loaded = load_samples<S>(a, h, m, valid);
+    samples = loaded.data();
+  }
+  const double ulp = unit_in_last_place(largest_magnitude(samples, valid * u64(a.parts), m), dtype);
   Bytes best;
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * ulp) {
     Header u = h;
@@ -200,7 +241,7 @@ Bytes encode_floating(const Array& a, Header h, const Masks& m, u64 valid) {
     // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
     u.base = ulp * 0.5 > 0.02 * h.bound ? h.bound - 0.5 * ulp : h.bound;
     if (u.base < 0.1 * h.bound) u.base = h.bound;
-    best = encode_blocks(u, samples.data(), m);
+    best = encode_blocks(u, samples, m);
   }
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     Header o = h;
@@ -208,7 +249,7 @@ Bytes encode_floating(const Array& a, Header h, const Masks& m, u64 valid) {
     const double ulps = h.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
     if (dtype != STZ_F16 && ulps >= 1) {
       o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
-      return encode_blocks(o, samples.data(), m);
+      return encode_blocks(o, samples, m);
     }
   }
   if (best.empty() || h.bound < 8 * ulp) {  // lossless
@@ -222,14 +263,15 @@ Bytes encode_floating(const Array& a, Header h, const Masks& m, u64 valid) {
       keep_smaller(best, encode_blocks(o, integers.data(), m));
     } else {
       o.quantizer = QuantizerKind::ordered;
-      keep_smaller(best, encode_blocks(o, samples.data(), m));
+      keep_smaller(best, encode_blocks(o, samples, m));
     }
   }
   return best;
 }
 
 template <class S>
-Bytes encode_integers(const Array& a, Header h, const Masks& m, u64 valid) {
+Bytes encode_integers(const Array& a, Header h, u64 valid) {
+  Masks m = find_masks(a, h, valid);
   std::vector<S> samples = load_samples<S>(a, h, m, valid);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : S(0.5) != S(0) ? SampleType::f64 : SampleType::i64;
   h.quantizer = QuantizerKind::integer;
@@ -261,19 +303,18 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   h.partial = find_valid_extent(a, h);
   u64 valid = 1;
   for (int k = 0; k < layout.rank; k++) valid *= h.valid[k];
-  Masks m = find_masks(a, h, valid);
   Bytes out;
   switch (layout.dtype) {
     case STZ_F16:
     case STZ_F32:
-    case STZ_C64: out = encode_floating<float>(a, h, m, valid); break;
+    case STZ_C64: out = encode_floating<float>(a, h, valid); break;
     case STZ_F64:
-    case STZ_C128: out = encode_floating<double>(a, h, m, valid); break;
+    case STZ_C128: out = encode_floating<double>(a, h, valid); break;
     case STZ_I32:
-    case STZ_U32: out = encode_integers<double>(a, h, m, valid); break;
+    case STZ_U32: out = encode_integers<double>(a, h, valid); break;
     case STZ_I64:
-    case STZ_U64: out = encode_integers<i64>(a, h, m, valid); break;
-    default: out = encode_integers<float>(a, h, m, valid);
+    case STZ_U64: out = encode_integers<i64>(a, h, valid); break;
+    default: out = encode_integers<float>(a, h, valid);
   }
   if (out.size() > raw_size + 32) return encode_raw(h, a);
   return out;

@@ -296,11 +296,8 @@ class Encoder {
       for (size_t b = 0; b < boxes.size() && !samples.full(); b++) {
         FitBox& box = boxes[b];
         const BlockGeometry& g = box.work.geometry;
-        Index to = g.counts(cls), low{}, high = to;
+        const Index to = g.counts(cls);
         if (g.samples(cls) == 0) continue;
-        if (!box.whole)  // away from the faces, where prediction is not what it will be
-          for (size_t a = 0; a < axes; a++)
-            if (high[a] > 5) low[a] = 1, high[a] -= 2;
         LaidOut laid_out = lay_out(g, cls, stencil), near = lay_out_nearest(g, cls, false), faces = lay_out_nearest(g, cls, true);
         auto add = [&](i64 i, i64 j, i64 k, i64 x, int n) {
           S* at = box.work.values.data() + g.array(cls) + g.at(i, j, k) + x;
@@ -323,10 +320,10 @@ class Encoder {
           for (u64 r = 0; r < runs && !samples.full(); r++) {
             i64 c[axes];
             for (size_t a = 0; a < axes; a++) {
-              i64 extent = high[a] - low[a] - (a == 3 ? std::min<i64>(run, high[3] - low[3]) - 1 : 0);
-              c[a] = low[a] + i64(lcg(seed) % u64(std::max<i64>(1, extent)));
+              i64 extent = to[a] - (a == 3 ? std::min<i64>(run, to[3]) - 1 : 0);
+              c[a] = i64(lcg(seed) % u64(std::max<i64>(1, extent)));
             }
-            add(c[0], c[1], c[2], c[3], int(std::min<i64>(run, high[3] - c[3])));
+            add(c[0], c[1], c[2], c[3], int(std::min<i64>(run, to[3] - c[3])));
           }
         }
       }
@@ -357,14 +354,14 @@ class Encoder {
     }
     int rank = 0;
     for (i64 n : level.n) rank += n > 1;
-    const i64 side = rank == 1 ? 8192 : rank == 2 ? 64 : rank == 3 ? 16 : 8;
+    const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 32 : 16;
+    // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks.
     u64 volume = 0, seed = 7;
-    while (volume < exact_samples / 2) {
+    while (volume < exact_samples) {
       Box box;
       u64 size = 1;
       for (size_t a = 0; a < axes; a++) {
-        i64 wanted = a == 3 && rank > 1 ? 2 * side : side;
-        box.size[a] = std::min(level.n[a], wanted);
+        box.size[a] = std::min(level.n[a], side);
         u64 places = u64(level.n[a] - box.size[a]) / 2 + 1;
         box.low[a] = i64(lcg(seed) % places) * 2;
         size *= u64(box.size[a]);

@@ -172,30 +172,33 @@ void magnitude(const Code* __restrict code, int n, int right, int left, u32 fact
   }
 }
 
+// Bytes are summed as two sets of 16-bit lanes, the even and the odd ones: no unpacking.
 void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  constexpr int lanes = 64;
-  for (int x = 0; x < n; x += lanes) {
-    alignas(64) u16 total[lanes] = {}, sum[lanes];
+  typedef u16 Words __attribute__((vector_size(64)));
+  typedef u16 LooseWords __attribute__((vector_size(64), aligned(1), may_alias));
+  for (int x = 0; x < n; x += 64) {
+    Words even_total{}, odd_total{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
       int count = taps.taps[g];
-      if (!weights[g]) {
-        o += count;
-        continue;
+      if (u16 w = weights[g]) {
+        Words even{}, odd{};
+        for (int t = 0; t < count; t++) {
+          Words v = *(const LooseWords*)(row + x + o[t]);
+          even += v & 255;
+          odd += v >> 8;
+        }
+        even_total += even * w;
+        odd_total += odd * w;
       }
-      for (int i = 0; i < lanes; i++) sum[i] = row[x + i + o[0]];
-      for (int t = 1; t < count; t++)
-        for (int i = 0; i < lanes; i++) sum[i] = u16(sum[i] + row[x + i + o[t]]);
       o += count;
-      u16 w = weights[g];
-      for (int i = 0; i < lanes; i++) total[i] = u16(total[i] + sum[i] * w);
     }
-    alignas(64) u16 level[lanes] = {};
+    Words even{}, odd{};
     for (int k = 1; k < contexts; k++) {
-      u16 from = thresholds[k];
-      for (int i = 0; i < lanes; i++) level[i] = u16(level[i] + (total[i] >= from));
+      even -= (Words)(even_total >= thresholds[k]);
+      odd -= (Words)(odd_total >= thresholds[k]);
     }
-    for (int i = 0; i < lanes; i++) out[x + i] = u8(level[i]);
+    *(LooseWords*)(out + x) = even | odd << 8;
   }
 }
 
