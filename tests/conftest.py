@@ -6,12 +6,19 @@ import host_tools
 
 # Times on a shared machine say nothing; a failure found once is to be found again.
 settings.register_profile("h5stz", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("h5stz-slow", settings.get_profile("h5stz"), max_examples=2000)
 settings.load_profile("h5stz")
 
 
 def pytest_addoption(parser):
     """Adds --slow."""
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too, and property tests for longer")
+
+
+def pytest_configure(config):
+    """Has hypothesis look for longer with --slow."""
+    if config.getoption("--slow"):
+        settings.load_profile("h5stz-slow")
 
 
 def pytest_collection_modifyitems(config, items):

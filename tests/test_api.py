@@ -1,6 +1,7 @@
 """h5stz.compress, decompress and info: bound and bits over shapes, dtypes and byte orders, in memory."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -89,6 +90,16 @@ def test_the_same_bytes_for_every_number_of_threads():
     array = fields.random_field((40, 50, 60), 4, 1).astype("f4")
     streams = {h5stz.compress(array, absolute=1e-3, threads=threads) for threads in (1, 2, 3, 7)}
     assert len(streams) == 1
+
+
+def test_calls_from_many_threads_do_not_disturb_each_other():
+    arrays = [fields.random_field((30, 31, 32), slope, slope).astype("f4") for slope in range(1, 7)]
+    streams = [h5stz.compress(array, absolute=1e-3) for array in arrays]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda array: h5stz.compress(array, absolute=1e-3), arrays * 3)) == streams * 3
+        decoded = list(pool.map(h5stz.decompress, streams * 3))
+    for array, other in zip(arrays * 3, decoded, strict=True):
+        exact.largest_error(array, other, 1e-3)
 
 
 def test_strides_make_no_difference():
