@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "axis_schedule.h"
 #include "checksum.h"
 #include "convert.h"
 #include "encode_level.h"
@@ -202,9 +203,11 @@ double largest_magnitude(const S* samples, u64 n, const Masks& m) {
 }
 
 template <class S>
-Bytes encode_blocks(Header h, const S* samples, const Masks& m) {
+Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit) {
   h.form = Form::blocks;
-  Bytes sections = encode_sections<S>(h, samples, m.kinds.empty() ? nullptr : m.kinds.data(), m.others);
+  const u8* kinds = m.kinds.empty() ? nullptr : m.kinds.data();
+  h.offset = choose_axis_offsets<S>(h, samples, kinds, unit);
+  Bytes sections = encode_sections<S>(h, samples, kinds, m.others);
   Bytes out = write_header(h);
   out.insert(out.end(), sections.begin(), sections.end());
   return out;
@@ -241,7 +244,7 @@ Bytes encode_floating(const Array& a, Header h, u64 valid) {
     // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
     u.base = ulp * 0.5 > 0.02 * h.bound ? h.bound - 0.5 * ulp : h.bound;
     if (u.base < 0.1 * h.bound) u.base = h.bound;
-    best = encode_blocks(u, samples, m);
+    best = encode_blocks(u, samples, m, h.bound);
   }
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     Header o = h;
@@ -249,7 +252,7 @@ Bytes encode_floating(const Array& a, Header h, u64 valid) {
     const double ulps = h.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
     if (dtype != STZ_F16 && ulps >= 1) {
       o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
-      return encode_blocks(o, samples, m);
+      return encode_blocks(o, samples, m, ulp);
     }
   }
   if (best.empty() || h.bound < 8 * ulp) {  // lossless
@@ -260,10 +263,10 @@ Bytes encode_floating(const Array& a, Header h, u64 valid) {
       o.transform = Transform::ordered_half;
       o.base = o.bound;
       std::vector<S> integers = load_samples<S>(a, o, m, valid);
-      keep_smaller(best, encode_blocks(o, integers.data(), m));
+      keep_smaller(best, encode_blocks(o, integers.data(), m, 0.5));
     } else {
       o.quantizer = QuantizerKind::ordered;
-      keep_smaller(best, encode_blocks(o, samples, m));
+      keep_smaller(best, encode_blocks(o, samples, m, ulp));
     }
   }
   return best;
@@ -276,7 +279,7 @@ Bytes encode_integers(const Array& a, Header h, u64 valid) {
   h.sample = sizeof(S) == 4 ? SampleType::f32 : S(0.5) != S(0) ? SampleType::f64 : SampleType::i64;
   h.quantizer = QuantizerKind::integer;
   h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
-  return encode_blocks(h, samples.data(), m);
+  return encode_blocks(h, samples.data(), m, 0.5 * double(h.step));
 }
 
 }  // namespace
