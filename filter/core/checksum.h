@@ -5,7 +5,11 @@
 
 namespace stz {
 
+#ifdef STZ_FUZZING  // fuzz/: every checksum fits, so that mutated streams reach the code behind them
+inline u32 crc32c(const u8*, size_t) { return 0; }
+#else
 u32 crc32c(const u8* data, size_t size);
+#endif
 inline u16 crc16(const u8* data, size_t size) { return u16(crc32c(data, size)); }
 
 }  // namespace stz
