@@ -83,7 +83,7 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
   using R = RealOf<S>;
   constexpr int lanes = 64 / int(sizeof(R));
   for (int x = 0; x < n; x += lanes) {
-    Vector<R> v[64];
+    Vector<R> v[80];  // four odd axes have 3^4 - 1 neighbours at distance one
     for (int t = 0; t < count; t++) v[t] = load<S>(row + x + offsets[t]);
     for (int i = 0; i <= count / 2; i++)  // the smallest half, sorted
       for (int j = count - 1; j > i; j--) {
