@@ -30,7 +30,7 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
     double near = double(samples[at - stride]) + double(samples[at + stride]);
     double p = reach == 3 ? (9 * near - (double(samples[at - 3 * stride]) + double(samples[at + 3 * stride]))) / 16 : near / 2;
     double r = __builtin_fabs(double(samples[at]) - p) / unit;
-    cost += double(log2_fixed(u64(std::min(r, 1e15) * 256) + 256)) / 256 - 8;
+    cost += double(log2_fixed(u64((r < 1e15 ? r : 1e15) * 256) + 256)) / 256 - 8;
     count++;
   }
   return count >= 20 ? cost / double(count) : -1;

@@ -102,7 +102,8 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
   // the mean magnitude says where to look
   double sum = 0;
   for (int k = 0; k < h.used; k++) sum += double(h.count[h.bins[k]]) * double(bin_value(h.bins[k]));
-  int t = mean_index(u64(sum * 16) + 1, u64(h.total) * 16) - 49;
+  const double mean = sum / h.total;
+  int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
   int centre = default_scale_of(t);
   Model m;
   for (int shape = 0; shape < shapes; shape++)
