@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "logarithm.h"
 #include "quantize.h"
 
 namespace stz {
@@ -68,7 +69,7 @@ double number_of(i32 dtype, u64 bits) {
 }
 u64 number_bits(i32 dtype, double v) {
   switch (component_size(dtype)) {
-    case 2: return float_to_half(float(v));
+    case 2: return float_to_half(round_to_half(float(v)));
     case 4: return bit_cast_to<u32>(float(v));
     default: return bit_cast_to<u64>(v);
   }
@@ -89,6 +90,7 @@ S sample_of(const Header& h, u64 bits) {
   switch (h.transform) {
     case Transform::ordered_half: return S(ordered_half(bits));
     case Transform::lattice: return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
+    case Transform::logarithmic: return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
     default: break;
   }
   if constexpr (sizeof(S) == 4) return dtype == STZ_F16 ? half_to_float(u16(bits)) : bit_cast_to<float>(u32(bits));
@@ -102,6 +104,10 @@ u64 bits_of(const Header& h, S sample) {
   switch (h.transform) {
     case Transform::ordered_half: return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
     case Transform::lattice: return number_bits(dtype, h.origin + double(sample) * h.delta);
+    case Transform::logarithmic: {
+      double v = number_from_octaves(double(sample));
+      return number_bits(dtype, h.negative ? -v : v);
+    }
     default: break;
   }
   if constexpr (sizeof(S) == 4) return dtype == STZ_F16 ? float_to_half(float(sample)) : bit_cast_to<u32>(sample);

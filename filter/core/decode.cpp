@@ -58,6 +58,7 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
           case mask_fill: bits = h.fill; break;
           case mask_nan: bits = h.nan_bits; break;
           case mask_plus_infinity: bits = infinity; break;
+          case mask_zero: bits = 0; break;
           case mask_minus_infinity: bits = infinity | u64(1) << (8 * width - 1); break;
           default: bits = 0;  // told below
         }

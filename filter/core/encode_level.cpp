@@ -43,11 +43,12 @@ class Encoder {
     std::vector<double> bounds = level_bounds(header, h_.level.size());
     for (size_t l = 0; l < h_.level.size(); l++) {
       Quantizer<S> q;
-      q.half = header.layout.dtype == STZ_F16;
-      if (header.quantizer == QuantizerKind::uniform) q.set_uniform(header.bound, bounds[l]);
+      q.half = header.layout.dtype == STZ_F16 && header.transform == Transform::none;
+      if (header.quantizer == QuantizerKind::uniform) q.set_uniform(sample_bound(header), bounds[l]);
       q.kind = header.quantizer;
       q.step = header.step;
       q.relative = header.bound;
+      q.zero_bits = header.zero_bits;
       quantizer_.push_back(q);
       // the unit of fits: what one code is worth, halved; for ordered integers a few ulp of typical samples
       unit_.push_back(header.quantizer == QuantizerKind::uniform ? bounds[l] : header.quantizer == QuantizerKind::integer ? std::max(0.5, 0.5 * double(header.step)) : 0);

@@ -17,8 +17,8 @@ enum Flag : u32 {
   flag_offsets = 8,
   flag_level_bounds = 16,
   flag_level_blocks = 32,
-  flag_layers = 64,  // reserved: several precision layers
-  known_flags = 63,
+  flag_negative = 64,   // logarithmic: the numbers are negative
+  known_flags = 127,
 };
 
 }  // namespace
@@ -57,7 +57,7 @@ Bytes write_header(const Header& h) {
   if (h.form != Form::blocks) return out;
   u32 flags = (h.base != h.bound ? u32(flag_base) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
               (h.offset != std::array<int, axes>{} ? u32(flag_offsets) : 0) | (h.level_bound.empty() ? 0 : u32(flag_level_bounds)) |
-              (h.level_block.empty() ? 0 : u32(flag_level_blocks));
+              (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
   out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
   out.push_back(u8(flags));
   if (h.quantizer != QuantizerKind::uniform) put_varint(out, h.step);
@@ -66,7 +66,7 @@ Bytes write_header(const Header& h) {
     put_double(out, h.origin);
     put_double(out, h.delta);
   }
-  if (h.transform == Transform::logarithmic) out.push_back(u8(h.log_bits));
+  if (h.quantizer == QuantizerKind::ordered) out.push_back(u8(h.zero_bits));
   if (h.masked) put_bits(h.nan_bits);
   if (h.partial) {
     put_bits(h.padding);
@@ -137,7 +137,11 @@ Header read_header(const u8* data, size_t size) {
     h.origin = in.get_double();
     h.delta = in.get_double();
   }
-  if (h.transform == Transform::logarithmic) h.log_bits = in.get<u8>();
+  if (h.quantizer == QuantizerKind::ordered) {
+    h.zero_bits = in.get<u8>();
+    require(h.zero_bits < (h.sample == SampleType::f32 ? 23 : 52) && (h.zero_bits == 0 || h.step == 1), STZ_ERROR_CORRUPT);
+  }
+  h.negative = flags & flag_negative;
   h.masked = flags & flag_masked;
   if (h.masked) h.nan_bits = get_bits();
   h.partial = flags & flag_partial;

@@ -9,12 +9,13 @@ namespace stz {
 
 enum class Form : u8 { raw = 0, constant = 1, blocks = 2 };
 // What the samples of the codec are: the numbers themselves, or integers that stand for them.
+// lattice: value = origin + k * delta. logarithmic: octaves of numbers of one sign (logarithm.h). ordered_half: bits of float16 in order.
 enum class Transform : u8 { none = 0, lattice = 1, logarithmic = 2, ordered_half = 3 };
 // The type the codec computes with.
 enum class SampleType : u8 { f32 = 0, f64 = 1, i64 = 2 };
 
 // Masked samples: kinds beside 0, valid.
-enum MaskKind : u8 { mask_none = 0, mask_fill = 1, mask_nan = 2, mask_plus_infinity = 3, mask_minus_infinity = 4, mask_other = 5, mask_kinds = 6 };
+enum MaskKind : u8 { mask_none = 0, mask_fill = 1, mask_nan = 2, mask_plus_infinity = 3, mask_minus_infinity = 4, mask_other = 5, mask_zero = 6, mask_kinds = 7 };
 
 struct Header {
   stz_layout layout{};
@@ -31,7 +32,8 @@ struct Header {
   u64 step = 1;              // integer and ordered quantisers
   double base = 0;           // uniform: bound of level 0 before the schedule; equals `bound` unless the cast needs room
   double origin = 0, delta = 0;  // lattice: value = origin + k * delta
-  int log_bits = 0;          // logarithmic: fraction bits
+  bool negative = false;     // logarithmic: all numbers are below zero
+  int zero_bits = 0;         // ordered: low bits of the mantissa that are zero in every sample
   bool masked = false;
   u64 nan_bits = 0;          // the NaN that mask_nan stands for
   bool partial = false;      // valid extent smaller than the array
@@ -58,6 +60,8 @@ Header read_header(const u8* data, size_t size);
 
 // The codec's grids for a header: axes of length 1 vanish, those in front of the last four become the batch.
 Hierarchy hierarchy_of(const Header& h);
+// The bound in units of the samples: octaves if the transform is logarithmic.
+inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.base : h.bound; }
 // Bound of each level (half the step), level 0 first.
 std::vector<double> level_bounds(const Header& h, size_t levels);
 

@@ -58,7 +58,10 @@ S reconstruct(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
     if (q.kind == QuantizerKind::integer) return S(i64(u64(to_integer(p)) + u64(i64(code)) * q.step));
     using Order = decltype(ordered(S()));
     using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
-    return from_ordered(Order(U(predicted_order<S>(p)) + U(code) * U(q.step)));
+    const Order predicted = predicted_order<S>(p) >> q.zero_bits;
+    Order order = Order((U(predicted) + U(code) * U(q.step)) << q.zero_bits);
+    if (order < 0) order = Order(U(order) | ((U(1) << q.zero_bits) - 1));  // zero bits of negative numbers are ones in this order
+    return from_ordered(order);
   }
 }
 
@@ -104,11 +107,11 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
   } else {
     using Order = decltype(ordered(S()));
     using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
-    i64 c = nearest_multiple(i64(Order(U(ordered(x)) - U(predicted_order<S>(p)))), q.step);
+    i64 c = nearest_multiple(i64(Order(U(ordered(x) >> q.zero_bits) - U(predicted_order<S>(p) >> q.zero_bits))), q.step);
     if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
-    if (q.step == 1) return true;
+    if (q.step == 1) return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed);
     // point-wise: on the safe side of |x - x'| <= relative |x|, by more than the rounding of the two sides; zeros and signs are exact
     double error = __builtin_fabs(double(x) - double(reconstructed)), allowed = q.relative * __builtin_fabs(double(x));
     return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error <= allowed * (1 - 1e-15) && allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);

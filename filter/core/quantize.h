@@ -69,6 +69,7 @@ struct Quantizer {
   double level_bound = 0; // half the step (uniform)
   u64 step = 1;           // integer, ordered
   double relative = 0;    // ordered with a step: the point-wise bound
+  int zero_bits = 0;      // ordered with step 1: low mantissa bits that every sample leaves zero
   Uniform<Real> fast{};   // uniform
   void set_uniform(double bound_, double level_bound_);
 };
