@@ -114,7 +114,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     if (q.step == 1) return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed);
     // point-wise: on the safe side of |x - x'| <= relative |x|, by more than the rounding of the two sides; zeros and signs are exact
     double error = __builtin_fabs(double(x) - double(reconstructed)), allowed = q.relative * __builtin_fabs(double(x));
-    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error <= allowed * (1 - 1e-15) && allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
+    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error < __builtin_inf() && error <= allowed * (1 - 1e-15) && allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
   }
 }
 
