@@ -81,17 +81,33 @@ void for_predicted_rows(const BlockGeometry& g, int cls, const ClassParameters& 
 // Contexts of a class, raster order, from the magnitudes of the classes before it. `context` has row_slack elements more.
 void class_contexts(const BlockGeometry& g, int cls, const u8* magnitudes, const std::vector<u8>& mask, u8* context);
 
+// Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser samples
+// and earlier classes (of all nearest ones if none is valid).
+template <class S>
+void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values);
+// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `kinds`: the
+// level's samples and mask kinds (extent n).
+template <class S>
+void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid);
+
+constexpr u8 mean_magnitude = 16;  // what a masked sample counts in contexts
+
 // Normalised magnitudes of a class from its codes, with halo.
 template <class Code>
-void class_magnitudes(const BlockGeometry& g, int cls, const Code* code, int mean, u8* magnitudes) {
+void class_magnitudes(const BlockGeometry& g, int cls, const Code* code, int mean, const std::vector<u8>& mask, u8* magnitudes) {
   MagnitudeScale scale = magnitude_scale(mean);
   Index to = g.counts(cls);
   const int n = int(to[3]);
   to[3] = 1;
   if (n == 0) return;
+  size_t index = 0;
   for_rows(Index{}, to, [&](i64 i, i64 j, i64 k) {
-    code_kernels<Code>().magnitude(code, n, scale.right, scale.left, scale.factor, magnitudes + g.array(cls) + g.at(i, j, k));
-    code += n;
+    u8* row = magnitudes + g.array(cls) + g.at(i, j, k);
+    code_kernels<Code>().magnitude(code + index, n, scale.right, scale.left, scale.factor, row);
+    if (!mask.empty())
+      for (int x = 0; x < n; x++)
+        if (mask[index + size_t(x)]) row[x] = mean_magnitude;
+    index += size_t(n);
   });
   close_magnitudes(g, cls, magnitudes);
 }

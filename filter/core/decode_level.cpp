@@ -100,6 +100,9 @@ class Decoder {
       c = kind ? Code(0) : code(verbatim, 0);
       dequantize_row(d.quantizer_[level], &c, &p, 1, true, verbatim, next, &r);
     }
+    void end_level(BlockWork<S>& work, std::vector<S>& grid) {
+      if (d.masked_) fill_masked_box(work.geometry.box, d.h_.level[level].n, d.coarse_kinds_.data(), grid.data());
+    }
     void begin_class(BlockWork<S>& work, int cls) {
       if (!d.masked_ || cls != work.geometry.classes.mask[0]) return;
       d.load_kinds(work, d.coarse_kinds_.data(), d.h_.level[level + 1].n);
@@ -269,11 +272,13 @@ class Decoder {
           for_predicted_rows<S>(g, cls, p[cls], work.values.data(), [&](S* samples, const Real* prediction, int count, size_t at, const Index&) {
             dequantize_row(quantizer_[l], code + at, prediction, count, large, work.verbatim[cls], next, samples);
           });
+          if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
           close_class(g, cls, work.values.data());
-          class_magnitudes(g, cls, code, p[cls].mean, work.magnitudes.data());
+          class_magnitudes(g, cls, code, p[cls].mean, work.masks[cls], work.magnitudes.data());
         }
         if (merged && coder) coder->finish();
         store_block(g, work.values.data(), level.n, target + item * level.samples());
+        if (masked_ && !out) fill_masked_box(g.box, level.n, level_kinds.data() + item * level.samples(), target + item * level.samples());
         if (!out) store_magnitudes(g, work.magnitudes.data(), level.n, magnitudes.data() + item * level.samples());
       }
     grid_ = std::move(grid);

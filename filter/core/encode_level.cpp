@@ -169,6 +169,10 @@ class Encoder {
       code_block_mask(writer, masks, work.geometry, level_map(e.h_, level, item), work.kinds.data());
       work.set_masks();
     }
+    void end_level(BlockWork<S>& work, std::vector<S>& grid) {
+      const Level& l = e.h_.level[level];
+      if (e.has_kinds_) fill_masked_box(work.geometry.box, l.n, e.kinds_[level] + item * l.samples(), grid.data());
+    }
     void begin_class(BlockWork<S>& work, int cls) {
       if (cls == work.geometry.classes.mask[0]) begin_block(work);
     }
@@ -259,6 +263,7 @@ class Encoder {
       quantize_row(quantizer_[l], x, row_stride(l), prediction, n, mask.empty() ? nullptr : mask.data() + index, u32(index),
                    work.codes[cls].data() + index, samples, work.verbatim[cls]);
     });
+    if (!mask.empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
     close_class(g, cls, work.values.data());
   }
 
@@ -418,7 +423,7 @@ class Encoder {
       if (exact && !p[cls].mean)
         for (FitBox& box : boxes)
           if (!box.work.verbatim[cls].empty()) p[cls].mean = smallest_mean;
-      for (FitBox& box : boxes) class_magnitudes(box.work.geometry, cls, box.work.codes[cls].data(), p[cls].mean, box.work.magnitudes.data());
+      for (FitBox& box : boxes) class_magnitudes(box.work.geometry, cls, box.work.codes[cls].data(), p[cls].mean, box.work.masks[cls], box.work.magnitudes.data());
       double class_bits = p[cls].mean ? choose_models(histogram, state_.models, max_shift, p[cls]) : 0;
       bits += class_bits * double(class_samples(l, cls)) / double(std::max<u64>(1, count));
       ParameterModels scratch_models = models;
@@ -451,7 +456,7 @@ class Encoder {
           prepare(own, l, item, block_box(level, b), reach);
           for (int c = 0; c < classes.count; c++) {
             code_class(own, l, item, classes.mask[c], p[classes.mask[c]]);
-            class_magnitudes(own.geometry, classes.mask[c], own.codes[classes.mask[c]].data(), p[classes.mask[c]].mean, own.magnitudes.data());
+            class_magnitudes(own.geometry, classes.mask[c], own.codes[classes.mask[c]].data(), p[classes.mask[c]].mean, own.masks[classes.mask[c]], own.magnitudes.data());
           }
         }
         const BlockGeometry& g = work->geometry;
@@ -490,7 +495,9 @@ class Encoder {
           close_stream(from);
         }
         if (keep) {
-          store_block(g, work->values.data(), level.n, grid.data() + item * level.samples());
+          S* target = grid.data() + item * level.samples();
+          store_block(g, work->values.data(), level.n, target);
+          if (has_kinds_) fill_masked_box(g.box, level.n, kinds_[l] + item * level.samples(), target);
           store_magnitudes(g, work->magnitudes.data(), level.n, magnitudes.data() + item * level.samples());
         }
       }

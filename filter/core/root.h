@@ -44,10 +44,12 @@ void walk_root(const Hierarchy& h, std::vector<BlockWork<S>>& works, std::vector
       for_predicted_rows<S>(g, cls, ClassParameters{}, work.values.data(), [&](S* samples, const RealOf<S>* p, int n, size_t index, const Index& at) {
         codec.row(work, cls, samples, p, n, index, at);
       });
+      if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
       close_class(g, cls, work.values.data());
     }
     grid.resize(level.samples());
     store_block(g, work.values.data(), level.n, grid.data());
+    codec.end_level(work, grid);
   }
 }
 
@@ -63,7 +65,7 @@ void root_magnitudes(const Hierarchy& h, int mean, std::vector<BlockWork<S>>& wo
     const BlockGeometry& g = work.geometry;
     const size_t l = size_t(h.root) + k;
     load_coarse_magnitudes(g, grid.data(), h.level[l + 1].n, work.magnitudes.data());
-    for (int c = 0; c < g.classes.count; c++) class_magnitudes(g, g.classes.mask[c], work.codes[g.classes.mask[c]].data(), mean, work.magnitudes.data());
+    for (int c = 0; c < g.classes.count; c++) class_magnitudes(g, g.classes.mask[c], work.codes[g.classes.mask[c]].data(), mean, work.masks[g.classes.mask[c]], work.magnitudes.data());
     grid.resize(h.level[l].samples());
     store_magnitudes(g, work.magnitudes.data(), h.level[l].n, grid.data());
   }
