@@ -11,7 +11,8 @@ namespace {
 constexpr int fine_levels = 3;          // a candidate axis stays whole at that many levels
 constexpr u64 trial_samples = 1u << 19;  // arrays up to twice that are tried whole
 constexpr i64 probes = 3000;
-constexpr double suspicious = 1.3;  // ratio of the axes' costs that makes a candidate
+constexpr double suspicious = 1.3;   // ratio of the axes' costs that makes a candidate
+constexpr double worthwhile = 0.97;  // of the bytes, for a trial to win
 
 // Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: the axis has no say.
 template <class S>
@@ -82,19 +83,26 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
     t.offset = offset;
     return encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}).size();
   };
-  std::array<int, axes> best = none;
+  std::array<int, axes> best = none, all = none;
   size_t best_size = 0;
-  for (int rank = 0; rank + 1 < voices; rank++) {
-    int axis = ranked[rank];
-    if (cost[axis] < suspicious * lowest + 0.02) break;
+  int candidates = 0, taken = 0;
+  auto consider = [&](const std::array<int, axes>& offset) {
     if (!best_size) best_size = trial(none);
-    std::array<int, axes> offset = best;
-    offset[size_t(axis)] = fine_levels;
     size_t s = trial(offset);
-    if (double(s) > 0.97 * double(best_size)) break;
+    if (double(s) > worthwhile * double(best_size)) return;
     best_size = s;
     best = offset;
+    taken++;
+  };
+  for (int rank = 0; rank + 1 < voices; rank++) {
+    const size_t axis = size_t(ranked[rank]);
+    if (cost[axis] < suspicious * lowest + 0.02) break;
+    std::array<int, axes> offset = best;
+    offset[axis] = all[axis] = fine_levels;
+    candidates++;
+    consider(offset);
   }
+  if (candidates > 1 && taken < candidates) consider(all);
   return best;
 }
 

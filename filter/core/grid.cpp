@@ -35,7 +35,7 @@ std::array<int, axes> default_block(const Level& level, int l, bool region) {
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
   // log2 of the samples of a block, shared by the axes
-  int budget = rank <= 1 ? 15 : rank == 2 ? 16 : rank == 3 ? (region ? (l == 0 ? 15 : 12) : 18) : 16;
+  int budget = rank <= 1 ? 15 : rank == 2 ? 16 : rank == 3 ? (region ? (l == 0 ? 15 : 12) : 18) : 18;
   std::array<int, axes> log2_extent{};
   std::array<bool, axes> settled{};
   for (int round = 0; round < axes; round++) {  // a thin axis is not cut; its share goes to the others
