@@ -92,11 +92,12 @@ class ClassFit {
   ClassParameters best() {
     const float zero[max_groups] = {};
     consider({}, cost(zero, 0) + 1);
-    if (o_.coarser && o_.coarser->precision) {
+    // an axis of one sample at the coarser level makes its groups other ones
+    if (o_.coarser && o_.coarser->precision && o_.coarser->groups == groups_of(o_.coarser->stencil)) {
       float c[max_groups] = {};
       double unit = 1.0 / double(i64(1) << o_.coarser->precision);
       for (int g = 0; g < o_.coarser->groups; g++) c[g] = float(o_.coarser->weight[g] * unit);
-      if (o_.coarser->groups <= s_.groups_) consider(*o_.coarser, cost(c, o_.coarser->groups) + 2);
+      consider(*o_.coarser, cost(c, o_.coarser->groups) + 2);
     }
     if (s_.count_ >= 60) {
       fitted(stencil_standard, o_.standard_groups);
@@ -116,11 +117,12 @@ class ClassFit {
         }
       }
     }
-    best_.groups = u8(best_.stencil == stencil_standard ? o_.standard_groups : best_.stencil == stencil_wide ? o_.wide_groups : o_.long_groups);
+    best_.groups = u8(groups_of(best_.stencil));
     return best_;
   }
 
  private:
+  int groups_of(u8 stencil) const { return stencil == stencil_standard ? o_.standard_groups : stencil == stencil_wide ? o_.wide_groups : o_.long_groups; }
   static const FitKernels& fit_kernels() { return kernels().fit; }
   double cost(const float* c, int groups) {
     return fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), c, groups, n_, residual_.data()) * scale_;
