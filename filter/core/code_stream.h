@@ -30,6 +30,52 @@ constexpr Code verbatim_code = Code(u64(1) << (8 * sizeof(Code) - 1));
 template <class Code>
 constexpr u64 largest_code = sizeof(Code) == 4 ? 0x7fffffff : (u64(1) << 61) - 1;
 
+// Where each code of a class goes when codes are sorted by context. A class is walked in four parts at once: runs of one context would
+// otherwise wait for their own counter at every code.
+class QueueLayout {
+ public:
+  QueueLayout(const u8* context, size_t n) {
+    const size_t part = n / parts;
+    size_t count[parts][256] = {};
+    for (size_t i = 0; i < part; i++)
+      for (size_t p = 0; p < parts; p++) count[p][context[p * part + i]]++;
+    for (size_t i = parts * part; i < n; i++) count[parts - 1][context[i]]++;
+    size_t at = 0;
+    for (int k = 0; k < contexts; k++) {
+      start_[k] = at;
+      for (size_t p = 0; p < parts; p++) {
+        next_[p][k] = at;
+        at += count[p][k];
+      }
+    }
+    start_[contexts] = at;
+    masked_ = at != n;
+  }
+  size_t start(int k) const { return start_[k]; }
+  size_t length(int k) const { return start_[k + 1] - start_[k]; }
+  // Calls f(code number, place) for every code that has a context. Once.
+  template <class F>
+  void for_each(const u8* context, size_t n, F f) {
+    const size_t part = n / parts;
+    if (masked_) {
+      for (size_t i = 0; i < part; i++)
+        for (size_t p = 0; p < parts; p++)
+          if (context[p * part + i] != no_context) f(p * part + i, next_[p][context[p * part + i]]++);
+      for (size_t i = parts * part; i < n; i++)
+        if (context[i] != no_context) f(i, next_[parts - 1][context[i]]++);
+      return;
+    }
+    for (size_t i = 0; i < part; i++)
+      for (size_t p = 0; p < parts; p++) f(p * part + i, next_[p][context[p * part + i]]++);
+    for (size_t i = parts * part; i < n; i++) f(i, next_[parts - 1][context[i]]++);
+  }
+
+ private:
+  static constexpr size_t parts = 4;
+  size_t start_[contexts + 1], next_[parts][contexts];
+  bool masked_;
+};
+
 // Collects the classes of a stream, then writes it. Reusable: finish() leaves it empty.
 class CodeStreamEncoder {
  public:

@@ -166,27 +166,18 @@ void CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std
 template <class Code>
 void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
                                      int width) {
-  size_t length[contexts] = {}, start[contexts + 1] = {};
-  bool all = true;
-  for (size_t i = 0; i < n; i++) {
-    if (context[i] != no_context) length[context[i]]++;
-    else all = false;
-  }
-  for (int k = 0; k < contexts; k++) start[k + 1] = start[k] + length[k];
-  queue_.resize((start[contexts] + 1) * sizeof(Code));
+  QueueLayout layout(context, n);
+  if (queue_.size() < (n + 1) * sizeof(Code)) queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());
   std::vector<u64> samples[contexts];
   for (int k = 0; k < contexts; k++) {
-    if (!length[k]) continue;
-    if (models[k].sparse) decode_sparse(queue + start[k], length[k], models[k], samples[k], width);
-    else decode_dense(queue + start[k], length[k], models[k], samples[k], width);
+    const size_t length = layout.length(k);
+    if (!length) continue;
+    if (models[k].sparse) decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    else decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
   }
-  const Code* at[contexts];
-  for (int k = 0; k < contexts; k++) at[k] = queue + start[k];
-  if (all)
-    for (size_t i = 0; i < n; i++) code[i] = *at[context[i]]++;
-  else
-    for (size_t i = 0; i < n; i++) code[i] = context[i] == no_context ? Code(0) : *at[context[i]]++;
+  if (layout.start(contexts) != n) std::fill(code, code + n, Code(0));
+  layout.for_each(context, n, [&](size_t i, size_t at) { code[i] = queue[at]; });
   bool stored = false;
   for (auto& s : samples) stored |= !s.empty();
   if (!stored) return;

@@ -1,5 +1,6 @@
 // Writing side of code_stream.h.
 #include <algorithm>
+#include <type_traits>
 
 #include "code_stream.h"
 
@@ -33,6 +34,7 @@ void CodeStreamEncoder::escape(u64 v, bool is_verbatim, u64 sample, int width) {
 
 template <class Code>
 void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
+  using U = std::make_unsigned_t<Code>;
   const CodeTable& t = dense_table(m);
   const int shift = m.shift();
   size_t from = symbols_.size(), stored = 0;
@@ -41,12 +43,18 @@ void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, c
   if (shift)
     for (size_t i = 0; i < n; i++) raw(queue[i] == verbatim_code<Code> ? 0 : zigzag(queue[i]) & ((u64(1) << shift) - 1), shift);
   const u32 plain = u32(std::min(t.count, direct_symbols));
+  U largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    U v = ((U(queue[i]) << 1) ^ U(queue[i] >> (8 * sizeof(Code) - 1))) >> shift;
+    largest |= v;  // an upper bound is enough
+    symbols[i] = u8(v);
+  }
+  cost_ += n * t.mean_cost;
+  segments_.push_back({&t, from, n});
+  if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
     u64 v = zigzag(queue[i]) >> shift;
-    if (v < plain) {
-      symbols[i] = u8(v);
-      continue;
-    }
+    if (v < plain) continue;
     bool is_verbatim = queue[i] == verbatim_code<Code>;
     Symbol s = !is_verbatim && v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
     if (int(s.symbol) < t.count) {
@@ -57,8 +65,6 @@ void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, c
       escape(v, is_verbatim, is_verbatim ? verbatim[stored++] : 0, width);
     }
   }
-  for (size_t i = 0; i < n; i++) cost_ += t.cost[symbols[i]];
-  segments_.push_back({&t, from, n});
 }
 
 template <class Code>
@@ -105,26 +111,20 @@ void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, 
 template <class Code>
 void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models,
                                   const std::vector<Verbatim>& verbatim, int width) {
-  size_t length[contexts] = {}, start[contexts + 1] = {};
+  QueueLayout layout(context, n);
   Code any = 0;
-  for (size_t i = 0; i < n; i++) {
-    any |= code[i];
-    if (context[i] != no_context) length[context[i]]++;
-  }
+  for (size_t i = 0; i < n; i++) any |= code[i];
   nonzero_ |= any != 0;
-  for (int k = 0; k < contexts; k++) start[k + 1] = start[k] + length[k];
-  queue_.resize((start[contexts] + 1) * sizeof(Code));
+  if (queue_.size() < (n + 1) * sizeof(Code)) queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());
-  size_t at[contexts];
-  std::copy(start, start + contexts, at);
-  for (size_t i = 0; i < n; i++)
-    if (context[i] != no_context) queue[at[context[i]]++] = code[i];
+  layout.for_each(context, n, [&](size_t i, size_t at) { queue[at] = code[i]; });
   std::vector<u64> samples[contexts];
   for (const Verbatim& v : verbatim) samples[context[v.index]].push_back(v.bits);
   for (int k = 0; k < contexts; k++) {
-    if (!length[k]) continue;
-    if (models[k].sparse) add_sparse(queue + start[k], length[k], models[k], samples[k], width);
-    else add_dense(queue + start[k], length[k], models[k], samples[k], width);
+    const size_t length = layout.length(k);
+    if (!length) continue;
+    if (models[k].sparse) add_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    else add_dense(queue + layout.start(k), length, models[k], samples[k], width);
   }
 }
 
@@ -134,29 +134,35 @@ void CodeStreamEncoder::finish(Bytes& out) {
     int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
     u32 lanes = 1u << log2_lanes, state[max_lanes];
     std::fill(state, state + lanes, rans_low);
-    words_.clear();  // written backwards
-    auto put = [&](const CodeTable& t, int s, size_t j) {
-      u32& x = state[j & (lanes - 1)];
-      if (x >= u32(t.freq[s]) << 19) {
-        words_.push_back(u16(x));
-        x >>= 16;
-      }
-      u32 quotient = u32((u64(x) * t.reciprocal[s]) >> 32) >> t.shift[s];
-      x = x + t.bias[s] + quotient * (probability_total - t.freq[s]);
+    // words are written backwards, towards the start of the buffer; a symbol gives at most one
+    size_t symbols = 0;
+    for (const Segment& segment : segments_) symbols += segment.count;
+    if (words_.size() < symbols) words_.resize(symbols);
+    u16* const words_end = words_.data() + words_.size();
+    u16* word = words_end;
+    auto put = [&](u32 x, const CodeTable::Step& t) {
+      const bool full = x >= t.limit;
+      if (full) *--word = u16(x);
+      x = full ? x >> 16 : x;
+      return x + t.bias + (u32((u64(x) * t.reciprocal) >> 32) >> t.shift) * t.complement;
     };
     for (size_t k = segments_.size(); k-- > 0;) {
       const Segment& segment = segments_[k];
-      for (size_t j = segment.count; j-- > 0;) {
-        if (segment.table) put(*segment.table, symbols_[segment.from + j], j);
-        else put(*tokens_[segment.from + j].table, tokens_[segment.from + j].symbol, j);
+      if (segment.table) {
+        const u8* s = &symbols_[segment.from];
+        const CodeTable::Step* step = segment.table->step;
+        for (size_t j = segment.count; j-- > 0;) state[j & (lanes - 1)] = put(state[j & (lanes - 1)], step[s[j]]);
+      } else {
+        const Token* token = &tokens_[segment.from];
+        for (size_t j = segment.count; j-- > 0;) state[j & (lanes - 1)] = put(state[j & (lanes - 1)], token[j].table->step[token[j].symbol]);
       }
     }
     put_le<u32>(out, state[0] | (log2_lanes ? 1u << 31 : 0));
     if (log2_lanes) out.push_back(u8(log2_lanes));
     for (u32 lane = 1; lane < lanes; lane++) put_le<u32>(out, state[lane]);
     size_t at = out.size();
-    out.resize(at + 2 * words_.size());
-    for (size_t i = 0; i < words_.size(); i++) store_le<u16>(&out[at + 2 * i], words_[words_.size() - 1 - i]);
+    out.resize(at + 2 * size_t(words_end - word));
+    for (; word < words_end; word++, at += 2) store_le<u16>(&out[at], *word);
     if (pending_) raw_.push_back(u8(accumulator_));
     out.insert(out.end(), raw_.rbegin(), raw_.rend());
   }

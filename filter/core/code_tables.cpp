@@ -15,25 +15,29 @@ struct CodeTableSource {
 void build(CodeTable& t, const CodeTableSource& source) {
   t.count = source.count;
   u32 start = 0;
+  u64 expected = 0;
   for (int s = 0; s <= t.count; s++) {
-    u32 f = source.freq[s];
+    const u32 f = source.freq[s];
+    CodeTable::Step& step = t.step[s];
     t.freq[s] = u16(f);
-    t.start[s] = u16(start);
+    step.limit = f << 19;
+    step.complement = u16(probability_total - f);
     // division by f through a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994)
     if (f < 2) {
-      t.reciprocal[s] = ~0u;
-      t.shift[s] = 0;
-      t.bias[s] = u16(start + probability_total - 1);
+      step.reciprocal = ~0u;
+      step.shift = 0;
+      step.bias = u16(start + probability_total - 1);
     } else {
       int h = ceil_log2(f);
-      t.reciprocal[s] = u32(((u64(1) << (h + 31)) + f - 1) / f);
-      t.shift[s] = u8(h - 1);
-      t.bias[s] = u16(start);
+      step.reciprocal = u32(((u64(1) << (h + 31)) + f - 1) / f);
+      step.shift = u32(h - 1);
+      step.bias = u16(start);
     }
     t.cost[s] = u16(log2_fixed(probability_total) - log2_fixed(f));
+    expected += u64(t.cost[s]) * f;
     start += f;
   }
-  t.start[t.count + 1] = u16(start);
+  t.mean_cost = u32(expected / probability_total);
 }
 
 struct Family {
@@ -57,8 +61,9 @@ const u32* CodeTable::decoding() const {
   u32* table = slot.load(std::memory_order_acquire);
   if (table) return table;
   u32* made = new u32[probability_total];
+  u32* entry = made;
   for (int s = 0; s <= count; s++)
-    for (u32 k = 0; k < freq[s]; k++) made[start[s] + k] = u32(s) | u32(freq[s]) << 8 | k << 20;
+    for (u32 k = 0; k < freq[s]; k++) *entry++ = u32(s) | u32(freq[s]) << 8 | k << 20;
   if (slot.compare_exchange_strong(table, made, std::memory_order_acq_rel)) return made;
   delete[] made;  // another thread was faster
   return table;
