@@ -75,6 +75,13 @@ u64 number_bits(i32 dtype, double v) {
   }
 }
 
+// Of a number near the largest ones of the type: the nearest finite one.
+u64 finite_bits(i32 dtype, double v) {
+  const size_t width = component_size(dtype);
+  const double largest = width == 2 ? 65504 : width == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308;
+  return number_bits(dtype, std::clamp(v, -largest, largest));
+}
+
 // Half-precision bits in the order of the numbers.
 i64 ordered_half(u64 bits) {
   i64 v = int16_t(bits);
@@ -103,10 +110,10 @@ u64 bits_of(const Header& h, S sample) {
   if (!is_floating(dtype)) return integer_bits(dtype, S(0.5) == S(0) ? i64(sample) : to_integer(double(sample)));
   switch (h.transform) {
     case Transform::ordered_half: return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
-    case Transform::lattice: return number_bits(dtype, h.origin + double(sample) * h.delta);
+    case Transform::lattice: return finite_bits(dtype, h.origin + double(sample) * h.delta);
     case Transform::logarithmic: {
       double v = number_from_octaves(double(sample));
-      return number_bits(dtype, h.negative ? -v : v);
+      return finite_bits(dtype, h.negative ? -v : v);
     }
     default: break;
   }

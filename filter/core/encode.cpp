@@ -291,8 +291,8 @@ struct Floating {
     l.transform = Transform::lattice;
     l.origin = found->origin;
     l.delta = found->delta;
-    // steps of 2 m + 1 lattice units err by m units, and twice the rounding of a sample
-    double units = own.mode == STZ_ABSOLUTE ? (own.bound - 2 * ulp) / found->delta : 0;
+    // steps of 2 m + 1 lattice units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave higher)
+    double units = own.mode == STZ_ABSOLUTE ? (own.bound - 4 * ulp) / found->delta : 0;
     if (units > 7.5) return {};
     l.step = 2 * u64(std::max(0.0, units)) + 1;
     if (found->largest < i64(1) << 21) return on_lattice<float>(l, SampleType::f32);
