@@ -1,6 +1,7 @@
 // Reading side of code_stream.h. Every read is checked against what is left.
 #include <algorithm>
 
+#include "../simd/kernels.h"
 #include "code_stream.h"
 
 namespace stz {
@@ -51,22 +52,7 @@ void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
   const u32* table = t.decoding();
   const u8* word = word_;
   const u32 lanes = lanes_;
-  size_t i = 0;
-  if (lanes >= 4) {
-    // as long as every symbol could take a word, no check is needed inside a round of lanes
-    while (i + lanes <= n && size_t(end_ - word) >= 2 * lanes + 2) {
-      for (u32 k = 0; k < lanes; k++) {
-        u32 x = state_[k], d = table[x & (probability_total - 1)];
-        out[i + k] = u8(d);
-        x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
-        u32 refilled = x << 16 | load_le<u16>(word);
-        bool refill = x < rans_low;
-        state_[k] = refill ? refilled : x;
-        word += refill ? 2 : 0;
-      }
-      i += lanes;
-    }
-  }
+  size_t i = kernels().rans.decode(table, state_, lanes, out, n, &word, end_);
   for (; i < n; i++) {
     u32 &state = state_[i & (lanes - 1)], x = state, d = table[x & (probability_total - 1)];
     out[i] = u8(d);

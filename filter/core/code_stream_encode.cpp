@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "../simd/kernels.h"
 #include "code_stream.h"
 
 namespace stz {
@@ -140,22 +141,15 @@ void CodeStreamEncoder::finish(Bytes& out) {
     if (words_.size() < symbols) words_.resize(symbols);
     u16* const words_end = words_.data() + words_.size();
     u16* word = words_end;
-    auto put = [&](u32 x, const CodeTable::Step& t) {
-      const bool full = x >= t.limit;
-      if (full) *--word = u16(x);
-      x = full ? x >> 16 : x;
-      return x + t.bias + (u32((u64(x) * t.reciprocal) >> 32) >> t.shift) * t.complement;
-    };
+    const RansKernels& rans = kernels().rans;
     for (size_t k = segments_.size(); k-- > 0;) {
       const Segment& segment = segments_[k];
-      if (segment.table) {
-        const u8* s = &symbols_[segment.from];
-        const CodeTable::Step* step = segment.table->step;
-        for (size_t j = segment.count; j-- > 0;) state[j & (lanes - 1)] = put(state[j & (lanes - 1)], step[s[j]]);
-      } else {
-        const Token* token = &tokens_[segment.from];
-        for (size_t j = segment.count; j-- > 0;) state[j & (lanes - 1)] = put(state[j & (lanes - 1)], token[j].table->step[token[j].symbol]);
-      }
+      if (segment.table) rans.encode(segment.table->reciprocal, segment.table->step, state, lanes, &symbols_[segment.from], segment.count, &word);
+      else
+        for (size_t j = segment.count; j-- > 0;) {
+          const Token& token = tokens_[segment.from + j];
+          rans.encode(token.table->reciprocal, token.table->step, state + (j & (lanes - 1)), 1, &token.symbol, 1, &word);
+        }
     }
     put_le<u32>(out, state[0] | (log2_lanes ? 1u << 31 : 0));
     if (log2_lanes) out.push_back(u8(log2_lanes));

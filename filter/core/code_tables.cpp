@@ -16,22 +16,18 @@ void build(CodeTable& t, const CodeTableSource& source) {
   t.count = source.count;
   u32 start = 0;
   u64 expected = 0;
+  for (int s = 0; s < 64; s++) t.reciprocal[s] = t.step[s] = 0;
   for (int s = 0; s <= t.count; s++) {
     const u32 f = source.freq[s];
-    CodeTable::Step& step = t.step[s];
     t.freq[s] = u16(f);
-    step.limit = f << 19;
-    step.complement = u16(probability_total - f);
     // division by f through a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994)
     if (f < 2) {
-      step.reciprocal = ~0u;
-      step.shift = 0;
-      step.bias = u16(start + probability_total - 1);
+      t.reciprocal[s] = ~0u;
+      t.step[s] = f | (start + probability_total - 1) << 12;
     } else {
       int h = ceil_log2(f);
-      step.reciprocal = u32(((u64(1) << (h + 31)) + f - 1) / f);
-      step.shift = u32(h - 1);
-      step.bias = u16(start);
+      t.reciprocal[s] = u32(((u64(1) << (h + 31)) + f - 1) / f);
+      t.step[s] = f | start << 12 | u32(h - 1) << 28;
     }
     t.cost[s] = u16(log2_fixed(probability_total) - log2_fixed(f));
     expected += u64(t.cost[s]) * f;

@@ -18,18 +18,13 @@ constexpr int gap_tables = 48, first_gap = 12, value_tables = 32;
 constexpr int verbatim_exponent = 63;
 
 struct CodeTable {
-  // What the encoder needs of a symbol: x -> x + bias + quotient * complement with quotient = (x * reciprocal >> 32) >> shift = x / freq.
-  struct Step {
-    u32 reciprocal, limit;  // states from limit on give away 16 bits first
-    u16 bias, complement;
-    u32 shift;
-  };
-  int count;          // symbols coded directly; symbol `count` is the escape
-  u16 freq[50];       // of 4096
-  Step step[50];
-  u16 cost[50];       // in 1/256 bit
-  u32 mean_cost;      // expected, in 1/256 bit
-  const u32* decoding() const;  // 4096 entries: symbol | freq << 8 | offset << 20; built on first use
+  int count;      // symbols coded directly; symbol `count` is the escape
+  u16 freq[50];   // of 4096
+  u16 cost[50];   // in 1/256 bit
+  u32 mean_cost;  // expected, in 1/256 bit
+  // What the encoder needs of a symbol: x -> x + bias + quotient * (4096 - freq) with quotient = (x * reciprocal >> 32) >> shift = x / freq.
+  u32 reciprocal[64], step[64];  // step: freq | bias << 12 | shift << 28
+  const u32* decoding() const;   // 4096 entries: symbol | freq << 8 | offset << 20; built on first use
   mutable u32* decoding_ = nullptr;
 };
 

@@ -1,6 +1,10 @@
 // One body per kernel; compiled once per instruction set with STZ_ISA naming it (see setup.py). Nothing here may be shared between the
 // variants: every function is local to this file, and no inline function of another header is called.
+// GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
 #include "kernels.h"
+#include "rans.h"
 
 #include <type_traits>
 
@@ -17,11 +21,18 @@ namespace {
 
 constexpr int contexts = 16;
 
-// 64-byte vectors; the compiler lowers them to what the instruction set has.
+// Vectors as wide as the instruction set's: wider ones are lowered to scalar code by GCC 12. Nothing may depend on the width.
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
 template <class T>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(64)));
-  typedef T loose __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
+  typedef T type __attribute__((vector_size(vector_bytes)));
+  typedef T loose __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
 };
 template <class T>
 using Vector = typename VectorOf<T>::type;
@@ -32,7 +43,7 @@ inline __attribute__((always_inline)) Vector<RealOf<S>> load(const S* p) {
   if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0)) return *(const typename VectorOf<S>::loose*)p;
   else {
     Vector<R> v;
-    for (unsigned i = 0; i < 64 / sizeof(R); i++) v[i] = R(p[i]);
+    for (unsigned i = 0; i < vector_bytes / sizeof(R); i++) v[i] = R(p[i]);
     return v;
   }
 }
@@ -44,7 +55,7 @@ inline __attribute__((always_inline)) void store(T* p, Vector<T> v) {
 template <class S>
 void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
   using R = RealOf<S>;
-  constexpr int lanes = 64 / int(sizeof(R));
+  constexpr int lanes = vector_bytes / int(sizeof(R));
   for (int x = 0; x < n; x += lanes) {
     const S* base = row + x;
     const std::ptrdiff_t* o = taps.offset;
@@ -64,7 +75,7 @@ void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n
 template <class S>
 void group_sums(const S* row, const TapTable& taps, int n, RealOf<S>* sums, std::ptrdiff_t pitch) {
   using R = RealOf<S>;
-  constexpr int lanes = 64 / int(sizeof(R));
+  constexpr int lanes = vector_bytes / int(sizeof(R));
   for (int x = 0; x < n; x += lanes) {
     const S* base = row + x;
     const std::ptrdiff_t* o = taps.offset;
@@ -81,7 +92,7 @@ void group_sums(const S* row, const TapTable& taps, int n, RealOf<S>* sums, std:
 template <class S>
 void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealOf<S>* p) {
   using R = RealOf<S>;
-  constexpr int lanes = 64 / int(sizeof(R));
+  constexpr int lanes = vector_bytes / int(sizeof(R));
   for (int x = 0; x < n; x += lanes) {
     Vector<R> v[80];  // four odd axes have 3^4 - 1 neighbours at distance one
     for (int t = 0; t < count; t++) v[t] = load<S>(row + x + offsets[t]);
@@ -174,9 +185,10 @@ void magnitude(const Code* __restrict code, int n, int right, int left, u32 fact
 
 // Bytes are summed as two sets of 16-bit lanes, the even and the odd ones: no unpacking.
 void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  typedef u16 Words __attribute__((vector_size(64)));
-  typedef u16 LooseWords __attribute__((vector_size(64), aligned(1), may_alias));
-  for (int x = 0; x < n; x += 64) {
+  typedef u16 Words __attribute__((vector_size(vector_bytes)));
+  typedef short SignedWords __attribute__((vector_size(vector_bytes)));
+  typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  for (int x = 0; x < n; x += vector_bytes) {
     Words even_total{}, odd_total{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
@@ -193,73 +205,77 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
       }
       o += count;
     }
-    Words even{}, odd{};
+    // compared as signed numbers, which every instruction set can: shift both sides by 2^15
+    SignedWords a = (SignedWords)(even_total ^ 0x8000), b = (SignedWords)(odd_total ^ 0x8000), even{}, odd{};
     for (int k = 1; k < contexts; k++) {
-      even -= (Words)(even_total >= thresholds[k]);
-      odd -= (Words)(odd_total >= thresholds[k]);
+      short before = short((thresholds[k] - 1) ^ 0x8000);
+      even -= a > before;
+      odd -= b > before;
     }
-    *(LooseWords*)(out + x) = even | odd << 8;
+    *(LooseWords*)(out + x) = (Words)even | (Words)odd << 8;
   }
 }
 
-double horizontal(Vector<float> v) {
-  double t = 0;
-  for (unsigned i = 0; i < 16; i++) t += double(v[i]);
-  return t;
-}
+// Sums in double of the lanes of a sum over n floats that was formed in 16 lanes, whatever the vectors' width.
+constexpr int parts = 64 / vector_bytes, part_lanes = vector_bytes / 4;
+struct Lanes {
+  Vector<float> part[parts]{};
+  double sum() const {
+    double t = 0;
+    for (int p = 0; p < parts; p++)
+      for (int i = 0; i < part_lanes; i++) t += double(part[p][i]);
+    return t;
+  }
+};
 
 double residuals(const float* m, std::ptrdiff_t pitch, const float* y, const float* c, int groups, int n, float* residual) {
+  typedef i32 Ints __attribute__((vector_size(vector_bytes)));
   double total = 0;
-  Vector<float> lanes{};
+  Lanes lanes;
   for (int k = 0; k < n; k += 16) {
-    Vector<float> r = load<float>(y + k);
-    for (int g = 0; g < groups; g++) r -= load<float>(m + g * pitch + k) * c[g];
-    r = r < 0 ? -r : r;
-    store<float>(residual + k, r);
-    // log2 from the exponent and a cubic in the mantissa
-    typedef i32 Ints __attribute__((vector_size(64)));
-    Vector<float> u = r + 1.0f;
-    Ints b = (Ints)u;
-    Vector<float> e = __builtin_convertvector((b >> 23) - 127, Vector<float>);
-    Vector<float> f = (Vector<float>)((b & 0x7fffff) | 0x3f800000) - 1.0f;
-    lanes += e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
+    for (int p = 0; p < parts; p++) {
+      const int at = k + p * part_lanes;
+      Vector<float> r = load<float>(y + at);
+      for (int g = 0; g < groups; g++) r -= load<float>(m + g * pitch + at) * c[g];
+      r = (Vector<float>)((Ints)r & 0x7fffffff);
+      store<float>(residual + at, r);
+      // log2 from the exponent and a cubic in the mantissa
+      Vector<float> u = r + 1.0f;
+      Ints b = (Ints)u;
+      Vector<float> e = __builtin_convertvector((b >> 23) - 127, Vector<float>);
+      Vector<float> f = (Vector<float>)((b & 0x7fffff) | 0x3f800000) - 1.0f;
+      lanes.part[p] += e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
+    }
     if ((k & 1023) == 1008) {
-      total += horizontal(lanes);
-      lanes = Vector<float>{};
+      total += lanes.sum();
+      lanes = Lanes{};
     }
   }
-  return total + horizontal(lanes);
+  return total + lanes.sum();
+}
+
+// sum of w * a over n, for `count` arrays a
+template <int count>
+inline __attribute__((always_inline)) void products(const float* w, const float* a, std::ptrdiff_t pitch, int n, double* sums) {
+  Lanes lanes[count];
+  for (int k = 0; k < n; k += 16)
+    for (int p = 0; p < parts; p++) {
+      const int at = k + p * part_lanes;
+      Vector<float> v = load<float>(w + at);
+      for (int i = 0; i < count; i++) lanes[i].part[p] += v * load<float>(a + i * pitch + at);
+    }
+  for (int i = 0; i < count; i++) sums[i] = lanes[i].sum();
 }
 
 void normal_equations(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch, double* a,
                       double* b) {
   for (int g = 0; g < groups; g++) {
     const float* mg = m + g * pitch;
-    for (int k = 0; k < n; k += 16) store<float>(scratch + k, load<float>(w + k) * load<float>(mg + k));
+    for (int k = 0; k < n; k += part_lanes) store<float>(scratch + k, load<float>(w + k) * load<float>(mg + k));
     int h = g;
-    for (; h + 3 < groups; h += 4) {
-      Vector<float> t0{}, t1{}, t2{}, t3{};
-      const float *p0 = m + h * pitch, *p1 = p0 + pitch, *p2 = p1 + pitch, *p3 = p2 + pitch;
-      for (int k = 0; k < n; k += 16) {
-        Vector<float> v = load<float>(scratch + k);
-        t0 += v * load<float>(p0 + k);
-        t1 += v * load<float>(p1 + k);
-        t2 += v * load<float>(p2 + k);
-        t3 += v * load<float>(p3 + k);
-      }
-      a[g * groups + h] = horizontal(t0);
-      a[g * groups + h + 1] = horizontal(t1);
-      a[g * groups + h + 2] = horizontal(t2);
-      a[g * groups + h + 3] = horizontal(t3);
-    }
-    for (; h < groups; h++) {
-      Vector<float> t{};
-      for (int k = 0; k < n; k += 16) t += load<float>(scratch + k) * load<float>(m + h * pitch + k);
-      a[g * groups + h] = horizontal(t);
-    }
-    Vector<float> t{};
-    for (int k = 0; k < n; k += 16) t += load<float>(scratch + k) * load<float>(y + k);
-    b[g] = horizontal(t);
+    for (; h + 3 < groups; h += 4) products<4>(scratch, m + h * pitch, pitch, n, a + g * groups + h);
+    for (; h < groups; h++) products<1>(scratch, m + h * pitch, pitch, n, a + g * groups + h);
+    products<1>(scratch, y, pitch, n, b + g);
   }
 }
 
@@ -281,7 +297,7 @@ constexpr CodeKernels<Code> code_table() {
 extern const Kernels STZ_JOIN(kernels_, STZ_ISA);
 const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     row_table<float>(),      row_table<double>(), row_table<i64>(),  uniform_table<float>(), uniform_table<double>(),
-    code_table<i32>(),       code_table<i64>(),   {residuals, normal_equations}, context, STZ_TEXT(STZ_ISA),
+    code_table<i32>(),       code_table<i64>(),   {residuals, normal_equations}, {rans_decode, rans_encode}, context, STZ_TEXT(STZ_ISA),
 };
 
 }  // namespace stz

@@ -89,6 +89,14 @@ struct FitKernels {
                            double* b);
 };
 
+// Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two.
+struct RansKernels {
+  // Decodes whole rounds of lanes while enough words are left that none needs a check; returns the symbols done and moves *word.
+  size_t (*decode)(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end);
+  // Encodes n symbols, last first; words are stored below *word, which moves down. Both tables have 64 entries.
+  void (*encode)(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word);
+};
+
 struct Kernels {
   RowKernels<float> f32;
   RowKernels<double> f64;
@@ -98,6 +106,7 @@ struct Kernels {
   CodeKernels<i32> code32;
   CodeKernels<i64> code64;
   FitKernels fit;
+  RansKernels rans;
   // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
   void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
   const char* isa;

@@ -1,0 +1,155 @@
+// Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
+// reference; the AVX-512 ones do sixteen lanes at a time and write the same words.
+#pragma once
+#include "kernels.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#define STZ_RANS_512 1
+#endif
+
+namespace stz {
+namespace {
+
+constexpr u32 low_state = 1u << 15;
+
+inline u16 load_word(const u8* p) {
+  return u16(p[0] | p[1] << 8);
+}
+
+size_t rans_decode_scalar(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
+  const u8* word = *position;
+  size_t i = 0;
+  // as long as every symbol could take a word, no check is needed inside a round
+  for (; i + lanes <= n && size_t(end - word) >= 2 * lanes + 2; i += lanes)
+    for (u32 k = 0; k < lanes; k++) {
+      u32 x = state[k], d = table[x & 4095];
+      out[i + k] = u8(d);
+      x = ((d >> 8) & 4095) * (x >> 12) + (d >> 20);
+      u32 refilled = x << 16 | load_word(word);
+      bool refill = x < low_state;
+      state[k] = refill ? refilled : x;
+      word += refill ? 2 : 0;
+    }
+  *position = word;
+  return i;
+}
+
+inline u32 rans_put(u32 x, u32 reciprocal, u32 step, u16** word) {
+  const u32 freq = step & 4095;
+  const bool full = x >= freq << 19;
+  if (full) *--*word = u16(x);
+  x = full ? x >> 16 : x;
+  return x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
+}
+
+void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
+  for (size_t j = n; j-- > 0;) {
+    u32& x = state[j & (lanes - 1)];
+    x = rans_put(x, reciprocal[symbols[j]], step[symbols[j]], word);
+  }
+}
+
+#ifdef STZ_RANS_512
+
+// Sixteen plain loads: faster than the gather instruction on several processors.
+inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i index) {
+  alignas(64) u32 i[16];
+  _mm512_store_si512(i, index);
+  return _mm512_setr_epi32(int(table[i[0]]), int(table[i[1]]), int(table[i[2]]), int(table[i[3]]), int(table[i[4]]), int(table[i[5]]),
+                           int(table[i[6]]), int(table[i[7]]), int(table[i[8]]), int(table[i[9]]), int(table[i[10]]), int(table[i[11]]),
+                           int(table[i[12]]), int(table[i[13]]), int(table[i[14]]), int(table[i[15]]));
+}
+
+template <int vectors>
+size_t rans_decode_512(const u32* table, u32* state, u8* out, size_t n, const u8** position, const u8* end) {
+  constexpr u32 lanes = 16 * vectors;
+  const u8* word = *position;
+  const __m512i mask = _mm512_set1_epi32(4095), low = _mm512_set1_epi32(low_state);
+  __m512i x[vectors];
+  for (int v = 0; v < vectors; v++) x[v] = _mm512_loadu_si512(state + 16 * v);
+  size_t i = 0;
+  for (; i + lanes <= n && size_t(end - word) >= 2 * lanes + 32; i += lanes)
+    for (int v = 0; v < vectors; v++) {
+      __m512i d = look_up(table, _mm512_and_si512(x[v], mask));
+      _mm_storeu_si128((__m128i*)(out + i + 16 * size_t(v)), _mm512_cvtepi32_epi8(d));
+      __m512i y = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_and_si512(_mm512_srli_epi32(d, 8), mask), _mm512_srli_epi32(x[v], 12)), _mm512_srli_epi32(d, 20));
+      __mmask16 refill = _mm512_cmplt_epu32_mask(y, low);
+      __m512i words = _mm512_maskz_expand_epi32(refill, _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)word)));
+      x[v] = _mm512_mask_or_epi32(y, refill, _mm512_slli_epi32(y, 16), words);
+      word += 2 * __builtin_popcount(refill);
+    }
+  for (int v = 0; v < vectors; v++) _mm512_storeu_si512(state + 16 * v, x[v]);
+  *position = word;
+  return i;
+}
+
+// A table of 64 entries in four registers.
+struct Table64 {
+  __m512i part[4];
+  explicit Table64(const u32* t) {
+    for (int k = 0; k < 4; k++) part[k] = _mm512_loadu_si512(t + 16 * k);
+  }
+  __attribute__((always_inline)) __m512i operator()(__m512i s) const {
+    __m512i a = _mm512_permutex2var_epi32(part[0], s, part[1]), b = _mm512_permutex2var_epi32(part[2], s, part[3]);
+    return _mm512_mask_mov_epi32(a, _mm512_cmpgt_epu32_mask(s, _mm512_set1_epi32(31)), b);
+  }
+};
+
+template <int vectors>
+void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const u8* symbols, size_t n, u16** position) {
+  const Table64 reciprocal_of(reciprocals), step_of(steps);
+  u16* word = *position;
+  __m512i x[vectors];
+  for (int v = 0; v < vectors; v++) x[v] = _mm512_loadu_si512(state + 16 * v);
+  for (size_t i = n; i > 0;) {
+    i -= 16 * vectors;
+    for (int v = vectors - 1; v >= 0; v--) {
+      __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(symbols + i + 16 * size_t(v))));
+      __m512i r = reciprocal_of(s), e = step_of(s), freq = _mm512_and_si512(e, _mm512_set1_epi32(4095));
+      __mmask16 full = _mm512_cmpge_epu32_mask(x[v], _mm512_slli_epi32(freq, 19));
+      // the words of the full lanes, in lane order, below those written before
+      alignas(64) u32 given[16];
+      _mm512_store_si512(given, _mm512_maskz_compress_epi32(full, x[v]));
+      const int count = __builtin_popcount(full);
+      word -= count;
+      alignas(32) u16 narrow[16];
+      _mm256_store_si256((__m256i*)narrow, _mm512_cvtepi32_epi16(_mm512_load_si512(given)));
+      __builtin_memcpy(word, narrow, 2 * size_t(count));
+      __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
+      __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32), odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
+      __m512i quotient = _mm512_srlv_epi32(_mm512_mask_blend_epi32(0xAAAA, even, odd), _mm512_srli_epi32(e, 28));
+      __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 12), _mm512_set1_epi32(0xffff));
+      x[v] = _mm512_add_epi32(_mm512_add_epi32(y, bias), _mm512_mullo_epi32(quotient, _mm512_sub_epi32(_mm512_set1_epi32(4096), freq)));
+    }
+  }
+  for (int v = 0; v < vectors; v++) _mm512_storeu_si512(state + 16 * v, x[v]);
+  *position = word;
+}
+
+#endif
+
+size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
+#ifdef STZ_RANS_512
+  if (lanes == 16) return rans_decode_512<1>(table, state, out, n, position, end);
+  if (lanes == 32) return rans_decode_512<2>(table, state, out, n, position, end);
+  if (lanes == 64) return rans_decode_512<4>(table, state, out, n, position, end);
+#endif
+  return rans_decode_scalar(table, state, lanes, out, n, position, end);
+}
+
+void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
+#ifdef STZ_RANS_512
+  const size_t rounds = n / lanes * lanes;
+  if (lanes >= 16) {
+    rans_encode_scalar(reciprocal, step, state, lanes, symbols + rounds, n - rounds, word);
+    if (lanes == 16) return rans_encode_512<1>(reciprocal, step, state, symbols, rounds, word);
+    if (lanes == 32) return rans_encode_512<2>(reciprocal, step, state, symbols, rounds, word);
+    return rans_encode_512<4>(reciprocal, step, state, symbols, rounds, word);
+  }
+#endif
+  rans_encode_scalar(reciprocal, step, state, lanes, symbols, n, word);
+}
+
+}  // namespace
+}  // namespace stz
