@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quantize.h"
+
 namespace stz {
 
 BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach) {
@@ -188,7 +190,7 @@ void close_class(const BlockGeometry& g, int cls, S* values) {
         S* row = values + g.array(cls) + g.at(i, j, k) + low[3];
         int n = int(high[3] - low[3]);
         row_kernels<S>().predict(row, taps, weights, n, p.data());
-        for (int x = 0; x < n; x++) row[x] = S(p[size_t(x)]);
+        for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
       });
       to[size_t(a)]++;  // later planes cover the edges that they share with this one
     }
