@@ -81,6 +81,17 @@ void for_predicted_rows(const BlockGeometry& g, int cls, const ClassParameters& 
 // Contexts of a class, raster order, from the magnitudes of the classes before it. `context` has row_slack elements more.
 void class_contexts(const BlockGeometry& g, int cls, const u8* magnitudes, const std::vector<u8>& mask, u8* context);
 
+// Adds |code| of all codes but verbatim ones to the sums that a mean is made of.
+template <class Code>
+void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
+  for (size_t i = 0; i < n; i++) {
+    if (code[i] == verbatim_code<Code>) continue;
+    u64 a = zigzag(code[i]) / 2 + (code[i] < 0);
+    sum += a < (u64(1) << 40) ? a : u64(1) << 40;
+    count++;
+  }
+}
+
 // Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser samples
 // and earlier classes (of all nearest ones if none is valid).
 template <class S>

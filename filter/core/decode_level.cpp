@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "level_quantizers.h"
 #include "root.h"
 #include "section.h"
 
@@ -17,17 +18,7 @@ class Decoder {
 
   Decoder(const Header& header, std::vector<u8>& kinds, std::vector<OtherSample>& others)
       : header_(header), h_(hierarchy_of(header)), kinds_(kinds), others_(others), masked_(header.masked) {
-    std::vector<double> bounds = level_bounds(header, h_.level.size());
-    for (size_t l = 0; l < h_.level.size(); l++) {
-      Quantizer<S> q;
-      q.half = header.layout.dtype == STZ_F16 && header.transform == Transform::none;
-      if (header.quantizer == QuantizerKind::uniform) q.set_uniform(sample_bound(header), bounds[l]);
-      q.kind = header.quantizer;
-      q.step = header.step;
-      q.relative = header.bound;
-      q.zero_bits = header.zero_bits;
-      quantizer_.push_back(q);
-    }
+    quantizer_ = level_quantizers<S>(header, h_.level.size());
   }
 
   void run(const u8* data, size_t size, S* out) {
@@ -55,42 +46,30 @@ class Decoder {
     Decoder& d;
     BinaryDecoder in;
     RootModels models;
-    MaskModels masks;
+    MaskModels mask_models;
     u64 item = 0;
     size_t level = 0;
-    u64 sizes[2] = {0, 0};
     u8 kind_before = 0;
 
     Code code(std::vector<Verbatim>& verbatim, u32 index) {
-      if (in.bit(models.verbatim[0])) {
-        u64 high = 8 * sizeof(S) > 32 ? in.raw(int(8 * sizeof(S)) - 32) : 0;
-        verbatim.push_back({index, high << 32 | in.raw(32)});
-        remember(0);
+      if (in.bit(models.verbatim)) {
+        verbatim.push_back({index, in.raw(8 * sizeof(S))});
+        models.remember(0);
         return verbatim_code<Code>;
       }
-      i64 c = in.signed_number(models.code[context()]);
+      i64 c = in.signed_number(models.next());
       require(u64(c < 0 ? -c : c) <= largest_code<Code>, STZ_ERROR_CORRUPT);
-      remember(zigzag(Code(c)) / 2);
+      models.remember(zigzag(Code(c)) / 2);
       return Code(c);
     }
-    size_t context() const { return std::min<size_t>(15, size_t(floor_log2(2 * (sizes[0] + sizes[1]) + 1))); }
-    void remember(u64 size) {
-      sizes[1] = sizes[0];
-      sizes[0] = std::min<u64>(size, 1 << 20);
-    }
-    void begin_level(int l) { level = size_t(l); }
+    void begin_level(size_t l) { level = l; }
     void coarsest(u64 i, Real p, Code& c, S& r) {
       u8 kind = 0;
       const Level& grid = d.h_.level[level];
       if (d.masked_) {
-        LevelMap map = level_map(d.h_, level, item);
-        u64 index = map.item, rest = i;
-        for (size_t a = axes; a-- > 0;) {
-          index += rest % u64(grid.n[a]) * u64(map.step[a]);
-          rest /= u64(grid.n[a]);
-        }
+        const u64 index = level_zero_index(grid, level_map(d.h_, level, item), i);
         MaskReader reader = d.mask_reader(in);
-        kind = reader.code(masks.masked[0][kind_before ? 1 : 0], masks, 0, kind_before, index);
+        kind = reader.code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, 0, kind_before, index);
         kind_before = kind;
         d.coarse_kinds_.resize(grid.samples());
         d.coarse_kinds_[i] = kind;
@@ -103,14 +82,15 @@ class Decoder {
     void end_level(BlockWork<S>& work, std::vector<S>& grid) {
       if (d.masked_) fill_masked_box(work.geometry.box, d.h_.level[level].n, d.coarse_kinds_.data(), grid.data());
     }
-    void begin_class(BlockWork<S>& work, int cls) {
-      if (!d.masked_ || cls != work.geometry.classes.mask[0]) return;
+    void masks(BlockWork<S>& work) {
+      if (!d.masked_) return;
+      const Level& l = d.h_.level[level];
       d.load_kinds(work, d.coarse_kinds_.data(), d.h_.level[level + 1].n);
       MaskReader reader = d.mask_reader(in);
-      code_block_mask(reader, masks, work.geometry, level_map(d.h_, level, item), work.kinds.data());
+      code_block_mask(reader, mask_models, work.geometry, level_map(d.h_, level, item), work.kinds.data());
       work.set_masks();
-      d.coarse_kinds_.resize(d.h_.level[level].samples());
-      store_magnitudes(work.geometry, work.kinds.data(), d.h_.level[level].n, d.coarse_kinds_.data());
+      d.coarse_kinds_.resize(l.samples());
+      store_magnitudes(work.geometry, work.kinds.data(), l.n, d.coarse_kinds_.data());
     }
     void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index&) {
       Code* c = work.codes[cls].data() + index;
@@ -142,12 +122,12 @@ class Decoder {
     grid_.resize(samples * h_.batch);
     if (masked_) grid_kinds_.resize(grid_.size());
     for (u64 item = 0; item < h_.batch; item++) {
-      std::vector<S> coarsest, grid;
+      std::vector<S> grid;
       reader.item = item;
-      walk_root<S>(h_, works[item], coarsest, coarsest_code[item], reader, grid);
+      walk_root<S>(h_, works[item], coarsest_code[item], reader, grid);
       std::copy(grid.begin(), grid.end(), grid_.begin() + std::ptrdiff_t(item * samples));
       if (masked_) std::copy(coarse_kinds_.begin(), coarse_kinds_.end(), grid_kinds_.begin() + std::ptrdiff_t(item * samples));
-      add_root_codes<S>(works[item], coarsest_code[item], sum, count);
+      add_root_codes<S>(works[item], sum, count);
     }
     int mean = mean_index(sum, count);
     if (mean) state_.mean = mean;
@@ -163,9 +143,7 @@ class Decoder {
   void decode_level(size_t l, ByteReader in, S* out) {
     const Level &level = h_.level[l], &coarser = h_.level[l + 1];
     const ClassList classes = classes_of(level.split_mask());
-    int active = 0;
-    for (size_t a = 0; a < axes; a++)
-      if (level.n[a] > 1) active |= 1 << a;
+    const int active = level.active_mask();
     const size_t total = in.left();
     const u8* begin = in.take(0);
     const u64 blob_size = in.varint();

@@ -1,13 +1,11 @@
-// Encodes the sections of one array of samples, coarse to fine.
+// Encodes all sections of one array of samples, coarse to fine.
 #pragma once
-#include "frame.h"
 #include "mask_coder.h"
 
 namespace stz {
 
 // `samples`: all items of the batch, C order; `kinds`: their mask kinds (null: nothing is masked); `others`: the bits of samples of kind
-// mask_other, by rising index.
-// Encodes all sections; fills h.section. Returns the sections one after the other.
+// mask_other, by rising index. Fills h.section; returns the sections one after the other.
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others);
 

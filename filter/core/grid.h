@@ -27,6 +27,11 @@ struct Level {
     for (int a = 0; a < axes; a++) m |= int(split[a]) << a;
     return m;
   }
+  int active_mask() const {      // bit a: axis a has more than one sample
+    int m = 0;
+    for (int a = 0; a < axes; a++) m |= int(n[a] > 1) << a;
+    return m;
+  }
   u64 samples() const { return u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]); }
 };
 

@@ -16,4 +16,13 @@ LevelMap level_map(const Hierarchy& h, size_t level, u64 item) {
   return map;
 }
 
+u64 level_zero_index(const Level& level, const LevelMap& map, u64 i) {
+  u64 index = map.item;
+  for (size_t a = axes; a-- > 0;) {
+    index += i % u64(level.n[a]) * u64(map.step[a]);
+    i /= u64(level.n[a]);
+  }
+  return index;
+}
+
 }  // namespace stz

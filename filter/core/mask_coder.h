@@ -71,6 +71,8 @@ struct LevelMap {
   Index step;    // level-0 elements per step of the level
 };
 LevelMap level_map(const Hierarchy& h, size_t level, u64 item);
+// Level-0 index of a level's sample number `i` (C order).
+u64 level_zero_index(const Level& level, const LevelMap& map, u64 i);
 
 // Codes the masks of a block; `kinds` has the geometry's halo. Class 0 must be loaded; writing: all classes hold their kinds.
 template <class Coder>

@@ -1,0 +1,103 @@
+#include "encode_root.h"
+
+#include "root.h"
+#include "section.h"
+
+namespace stz {
+namespace {
+
+template <class S>
+struct RootWriter {
+  using Real = RealOf<S>;
+  using Code = CodeOf<S>;
+  const LevelSource<S>& source;
+  BinaryEncoder out;
+  RootModels models;
+  MaskModels mask_models;
+  u64 item = 0;
+  size_t level = 0;
+  u8 kind_before = 0;
+
+  void begin_level(size_t l) { level = l; }
+
+  void coarsest(u64 i, Real p, Code& c, S& r) {
+    u8 kind = mask_none;
+    if (source.has_kinds()) {
+      kind = source.kinds(level, item)[i];
+      auto writer = source.mask_writer(out);
+      const u64 index = level_zero_index(source.level(level), level_map(source.hierarchy(), level, item), i);
+      writer.code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, kind, kind_before, index);
+      kind_before = kind;
+    }
+    const u8 masked = kind != mask_none;
+    std::vector<Verbatim> verbatim;
+    size_t next = 0;
+    quantize_row(source.quantizer(level), source.samples(level, item) + i, 1, &p, 1, &masked, 0, &c, &r, verbatim);
+    if (!masked) code(c, verbatim, next);
+  }
+
+  void masks(BlockWork<S>& work) {
+    if (!source.has_kinds()) return;
+    source.load_kinds(work, level, item);
+    auto writer = source.mask_writer(out);
+    code_block_mask(writer, mask_models, work.geometry, level_map(source.hierarchy(), level, item), work.kinds.data());
+    work.set_masks();
+  }
+
+  void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index& at) {
+    const S* x = source.row(source.samples(level, item), level, work.geometry, cls, at);
+    Code* c = work.codes[cls].data() + index;
+    const u8* masked = work.masks[cls].empty() ? nullptr : work.masks[cls].data() + index;
+    size_t next = work.verbatim[cls].size();
+    quantize_row(source.quantizer(level), x, source.row_stride(level), p, n, masked, u32(index), c, samples, work.verbatim[cls]);
+    for (int i = 0; i < n; i++)
+      if (!masked || !masked[i]) code(c[i], work.verbatim[cls], next);
+  }
+
+  void end_level(BlockWork<S>& work, std::vector<S>& grid) {
+    if (source.has_kinds()) fill_masked_box(work.geometry.box, source.level(level).n, source.kinds(level, item), grid.data());
+  }
+
+ private:
+  void code(Code c, const std::vector<Verbatim>& verbatim, size_t& next) {
+    const bool stored = c == verbatim_code<Code>;
+    out.bit(models.verbatim, stored);
+    if (stored) out.raw(verbatim[next++].bits, 8 * sizeof(S));
+    else out.signed_number(models.next(), c);
+    models.remember(stored ? 0 : zigzag(c) / 2);
+  }
+};
+
+}  // namespace
+
+template <class S>
+Bytes encode_root(const LevelSource<S>& source, LevelState<S>& state) {
+  const Hierarchy& h = source.hierarchy();
+  RootWriter<S> writer{source, {}, {}, {}};
+  std::vector<std::vector<BlockWork<S>>> works(h.batch);
+  std::vector<std::vector<CodeOf<S>>> coarsest_code(h.batch);
+  u64 sum = 0, count = 0;
+  for (u64 item = 0; item < h.batch; item++) {
+    std::vector<S> grid;
+    writer.item = item;
+    walk_root<S>(h, works[item], coarsest_code[item], writer, grid);
+    state.grid.insert(state.grid.end(), grid.begin(), grid.end());
+    add_root_codes<S>(works[item], sum, count);
+  }
+  const int mean = mean_index(sum, count);
+  if (mean) state.parameters.mean = mean;
+  for (u64 item = 0; item < h.batch; item++) {
+    std::vector<u8> grid;
+    root_magnitudes<S>(h, mean, works[item], coarsest_code[item], grid);
+    state.magnitudes.insert(state.magnitudes.end(), grid.begin(), grid.end());
+  }
+  Bytes out = writer.out.finish();
+  put_check(out, crc32c(out.data(), out.size()), check_size(out.size()));
+  return out;
+}
+
+template Bytes encode_root(const LevelSource<float>&, LevelState<float>&);
+template Bytes encode_root(const LevelSource<double>&, LevelState<double>&);
+template Bytes encode_root(const LevelSource<i64>&, LevelState<i64>&);
+
+}  // namespace stz
