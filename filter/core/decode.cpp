@@ -5,6 +5,7 @@
 #include "checksum.h"
 #include "convert.h"
 #include "decode_level.h"
+#include "valid_extent.h"
 
 namespace stz {
 namespace {
@@ -23,9 +24,7 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
   const bool swap = swapped(layout);
-  const u64 elements = element_count(layout);
-  u64 valid = 1;
-  for (int k = 0; k < layout.rank; k++) valid *= h.valid[k];
+  const u64 elements = element_count(layout), valid = valid_elements(h);
   std::vector<u8> kinds;
   std::vector<OtherSample> others;
   auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others); };
@@ -41,39 +40,24 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
   const u64 infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000 : u64(0x7ff) << 52;
-  const u64 row = layout.rank ? h.valid[layout.rank - 1] : 1;
   for (int part = 0; part < parts; part++)
-    for (u64 first = 0; first < valid; first += row) {
-      u64 rest = first / row, element = 0, stride = layout.rank ? layout.shape[layout.rank - 1] : 1;
-      for (int k = layout.rank - 2; k >= 0; k--) {
-        element += rest % h.valid[k] * stride;
-        rest /= h.valid[k];
-        stride *= layout.shape[k];
+    for_valid(h, [&](u64 number, u64 element) {
+      const u64 at = u64(part) * valid + number;
+      u64 bits;
+      switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
+        case mask_none: bits = bits_of<S>(h, samples[at]); break;
+        case mask_fill: bits = h.fill; break;
+        case mask_nan: bits = h.nan_bits; break;
+        case mask_zero: bits = 0; break;
+        case mask_plus_infinity: bits = infinity; break;
+        case mask_minus_infinity: bits = infinity | u64(1) << (8 * width - 1); break;
+        default: bits = 0;  // told below
       }
-      for (u64 x = 0; x < row; x++) {
-        const u64 at = u64(part) * valid + first + x;
-        u64 bits;
-        switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
-          case mask_none: bits = bits_of<S>(h, samples[at]); break;
-          case mask_fill: bits = h.fill; break;
-          case mask_nan: bits = h.nan_bits; break;
-          case mask_plus_infinity: bits = infinity; break;
-          case mask_zero: bits = 0; break;
-          case mask_minus_infinity: bits = infinity | u64(1) << (8 * width - 1); break;
-          default: bits = 0;  // told below
-        }
-        store_bits(out + ((element + x) * u64(parts) + u64(part)) * width, bits, width, swap);
-      }
-    }
+      store_bits(out + (element * u64(parts) + u64(part)) * width, bits, width, swap);
+    });
   for (const OtherSample& o : others) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
-    u64 number = o.index % valid, part = o.index / valid, rest = number / row, element = number % row, stride = layout.rank ? layout.shape[layout.rank - 1] : 1;
-    for (int k = layout.rank - 2; k >= 0; k--) {
-      element += rest % h.valid[k] * stride;
-      rest /= h.valid[k];
-      stride *= layout.shape[k];
-    }
-    store_bits(out + (element * u64(parts) + part) * width, o.bits, width, swap);
+    store_bits(out + (element_of(h, o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
   }
 }
 

@@ -1,0 +1,10 @@
+// Encodes the numbers of an array as blocks, in the representation that is smallest under its bound (encoder only).
+#pragma once
+#include "array.h"
+
+namespace stz {
+
+// A whole stream of form `blocks`. `h` holds layout, mode, bound, fill value and valid extent.
+Bytes encode_numbers(const Array& a, const Header& h);
+
+}  // namespace stz
