@@ -54,7 +54,14 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   h.has_fill = options.has_fill != 0;
   h.fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);
   Array a{layout, data};
-  if (a.elements == 0) return encode_raw(h, a);
+  if (a.elements == 0) {
+    Bytes out = encode_raw(h, a);
+    if (out.size() <= 64) return out;
+    h.mode = STZ_LOSSLESS;  // the longest shapes leave no room for a bound and a fill value
+    h.bound = 0;
+    h.has_fill = false;
+    return encode_raw(h, a);
+  }
   if (a.elements > 1 && all_equal(a)) return encode_constant(h, a);
   const size_t raw_size = a.elements * a.width * size_t(a.parts);
   if (raw_size <= 64) return encode_raw(h, a);

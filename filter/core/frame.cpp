@@ -26,11 +26,12 @@ enum Flag : u32 {
 u64 element_count(const stz_layout& layout) {
   require(layout.rank >= 0 && layout.rank <= STZ_MAX_RANK, STZ_ERROR_SHAPE);
   u64 n = 1;
+  bool empty = false;  // axes beside one of length 0 are limited as well: a header has to name them
   for (int a = 0; a < layout.rank; a++) {
-    if (layout.shape[a] == 0) return 0;
-    require(!__builtin_mul_overflow(n, layout.shape[a], &n) && n < (u64(1) << 56), STZ_ERROR_SHAPE);
+    if (layout.shape[a] == 0) empty = true;
+    else require(!__builtin_mul_overflow(n, layout.shape[a], &n) && n < (u64(1) << 56), STZ_ERROR_SHAPE);
   }
-  return n;
+  return empty ? 0 : n;
 }
 
 u64 array_bytes(const stz_layout& layout) {

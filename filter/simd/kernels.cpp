@@ -137,13 +137,14 @@ template <class T, int stride>
 bool quantize_stride(const T* __restrict x, const T* __restrict p, int n, const Uniform<T>& q, CodeOf<T>* __restrict code,
                      T* __restrict reconstructed) {
   using Code = CodeOf<T>;
+  using Word = typename std::make_unsigned<Code>::type;  // the bits of a value out of range may wrap around; its code is not used
   const T inverse = q.inverse, step = q.step, safe = q.safe, limit = q.code_limit;
   Code bad = 0;
   for (int i = 0; i < n; i++) {
     T v = x[stride * i], u = (v - p[i]) * inverse + magic<T>, c = u - magic<T>, r = p[i] + c * step;
     T error = __builtin_fabs(v - r), size = __builtin_fabs(c);
     bad |= Code(!(error <= safe)) | Code(!(size <= limit));
-    code[i] = bits(u) - bits(magic<T>);
+    code[i] = Code(Word(bits(u)) - Word(bits(magic<T>)));
     reconstructed[i] = r;
   }
   return !bad;
