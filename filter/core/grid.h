@@ -14,7 +14,7 @@ namespace stz {
 constexpr int axes = 4;
 constexpr int max_levels = 48;
 constexpr int never_split = 63;           // axis offset of a batch-like axis
-constexpr u64 root_samples = 2048;        // levels of at most that many samples form the root section
+constexpr u64 root_samples = 256;        // levels of at most that many samples form the root section
 
 using Index = std::array<i64, axes>;
 

@@ -1,4 +1,4 @@
-// The root section: the coarsest levels, at most 2048 samples, coded sample by sample with the adaptive binary coder.
+// The root section: the coarsest levels, at most 256 samples, coded sample by sample with the adaptive binary coder.
 //
 // The coarsest grid is predicted by the sample before it in raster order (the first one by 0), the classes of the levels above by the mean
 // of the 1-D cubics. One walk serves both directions: `Codec` codes one row of samples, given its prediction.
