@@ -63,7 +63,7 @@ class Decoder {
       return Code(c);
     }
     void begin_level(size_t l) { level = l; }
-    void coarsest(u64 i, Real p, Code& c, S& r) {
+    void coarsest(u64 i, Real p, S& r) {
       u8 kind = 0;
       const Level& grid = d.h_.level[level];
       if (d.masked_) {
@@ -76,7 +76,7 @@ class Decoder {
       }
       std::vector<Verbatim> verbatim;
       size_t next = 0;
-      c = kind ? Code(0) : code(verbatim, 0);
+      const Code c = kind ? Code(0) : code(verbatim, 0);
       dequantize_row(d.quantizer_[level], &c, &p, 1, true, verbatim, next, &r);
     }
     void end_level(BlockWork<S>& work, std::vector<S>& grid) {
@@ -115,28 +115,18 @@ class Decoder {
     require(check_size(total - width) == width, STZ_ERROR_CORRUPT);
     check(in, begin, total - width);
     RootReader reader{*this, BinaryDecoder(begin, total - width), {}, {}};
-    std::vector<std::vector<BlockWork<S>>> works(h_.batch);
-    std::vector<std::vector<Code>> coarsest_code(h_.batch);
-    u64 sum = 0, count = 0;
     const u64 samples = h_.level[size_t(h_.root)].samples();
-    grid_.resize(samples * h_.batch);
-    if (masked_) grid_kinds_.resize(grid_.size());
+    std::vector<Code> codes(samples * h_.batch);
+    std::vector<S> grid;
+    BlockWork<S> work;
     for (u64 item = 0; item < h_.batch; item++) {
-      std::vector<S> grid;
       reader.item = item;
-      walk_root<S>(h_, works[item], coarsest_code[item], reader, grid);
-      std::copy(grid.begin(), grid.end(), grid_.begin() + std::ptrdiff_t(item * samples));
-      if (masked_) std::copy(coarse_kinds_.begin(), coarse_kinds_.end(), grid_kinds_.begin() + std::ptrdiff_t(item * samples));
-      add_root_codes<S>(works[item], sum, count);
+      walk_root<S>(h_, work, reader, grid, codes.data() + item * samples);
+      grid_.insert(grid_.end(), grid.begin(), grid.end());
+      if (masked_) grid_kinds_.insert(grid_kinds_.end(), coarse_kinds_.begin(), coarse_kinds_.end());
     }
-    int mean = mean_index(sum, count);
+    const int mean = root_magnitudes(codes, masked_ ? grid_kinds_.data() : nullptr, magnitudes_);
     if (mean) state_.mean = mean;
-    magnitudes_.resize(samples * h_.batch);
-    for (u64 item = 0; item < h_.batch; item++) {
-      std::vector<u8> grid;
-      root_magnitudes<S>(h_, mean, works[item], coarsest_code[item], grid);
-      std::copy(grid.begin(), grid.end(), magnitudes_.begin() + std::ptrdiff_t(item * samples));
-    }
     if (h_.root == 0 && masked_) kinds_ = grid_kinds_;
   }
 

@@ -20,7 +20,7 @@ struct RootWriter {
 
   void begin_level(size_t l) { level = l; }
 
-  void coarsest(u64 i, Real p, Code& c, S& r) {
+  void coarsest(u64 i, Real p, S& r) {
     u8 kind = mask_none;
     if (source.has_kinds()) {
       kind = source.kinds(level, item)[i];
@@ -32,6 +32,7 @@ struct RootWriter {
     const u8 masked = kind != mask_none;
     std::vector<Verbatim> verbatim;
     size_t next = 0;
+    Code c;
     quantize_row(source.quantizer(level), source.samples(level, item) + i, 1, &p, 1, &masked, 0, &c, &r, verbatim);
     if (!masked) code(c, verbatim, next);
   }
@@ -73,24 +74,18 @@ struct RootWriter {
 template <class S>
 Bytes encode_root(const LevelSource<S>& source, LevelState<S>& state) {
   const Hierarchy& h = source.hierarchy();
+  const u64 samples = h.level[size_t(h.root)].samples();
   RootWriter<S> writer{source, {}, {}, {}};
-  std::vector<std::vector<BlockWork<S>>> works(h.batch);
-  std::vector<std::vector<CodeOf<S>>> coarsest_code(h.batch);
-  u64 sum = 0, count = 0;
+  std::vector<CodeOf<S>> codes(samples * h.batch);
+  std::vector<S> grid;
+  BlockWork<S> work;
   for (u64 item = 0; item < h.batch; item++) {
-    std::vector<S> grid;
     writer.item = item;
-    walk_root<S>(h, works[item], coarsest_code[item], writer, grid);
+    walk_root<S>(h, work, writer, grid, codes.data() + item * samples);
     state.grid.insert(state.grid.end(), grid.begin(), grid.end());
-    add_root_codes<S>(works[item], sum, count);
   }
-  const int mean = mean_index(sum, count);
+  const int mean = root_magnitudes(codes, source.has_kinds() ? source.kinds(size_t(h.root), 0) : nullptr, state.magnitudes);
   if (mean) state.parameters.mean = mean;
-  for (u64 item = 0; item < h.batch; item++) {
-    std::vector<u8> grid;
-    root_magnitudes<S>(h, mean, works[item], coarsest_code[item], grid);
-    state.magnitudes.insert(state.magnitudes.end(), grid.begin(), grid.end());
-  }
   Bytes out = writer.out.finish();
   put_check(out, crc32c(out.data(), out.size()), check_size(out.size()));
   return out;

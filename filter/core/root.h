@@ -21,24 +21,44 @@ struct RootModels {
   }
 };
 
+// Places the codes of a level's block in the grid of level root, whose samples are 2^k of the level's apart along axes that were split.
+template <class S>
+void store_root_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, CodeOf<S>* grid) {
+  const BlockGeometry& g = work.geometry;
+  const Index& n = h.level[size_t(h.root)].n;
+  Index step{1, 1, 1, 1};
+  for (size_t k = size_t(h.root); k < l; k++)
+    for (size_t a = 0; a < axes; a++)
+      if (h.level[k].split[a]) step[a] *= 2;
+  for (int c = 0; c < g.classes.count; c++) {
+    const int cls = g.classes.mask[c];
+    const Index to = g.counts(cls);
+    const CodeOf<S>* code = work.codes[cls].data();
+    auto at = [&](size_t a, i64 v) { return (g.split_mask >> a & 1 ? 2 * v + (cls >> a & 1) : v) * step[a]; };
+    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      CodeOf<S>* row = grid + ((at(0, i) * n[1] + at(1, j)) * n[2] + at(2, k)) * n[3];
+      for (i64 x = 0; x < to[3]; x++) row[at(3, x)] = *code++;
+    });
+  }
+}
+
 // Walks over one item, coarse to fine. The codec codes one sample of the coarsest grid, or one row of a class: it fills codes and samples.
-// `works` keep the levels' blocks, `grid` receives the reconstruction of level root.
+// `grid` receives the reconstruction of level root, `codes` its codes; those of the coarsest grid count as zero: they are far from it by
+// construction. `work` is room to work in.
 template <class S, class RowCodec>
-void walk_root(const Hierarchy& h, std::vector<BlockWork<S>>& works, std::vector<CodeOf<S>>& coarsest_code, RowCodec& codec, std::vector<S>& grid) {
+void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vector<S>& grid, CodeOf<S>* codes) {
   const size_t top = h.level.size() - 1;
   const Level& coarse = h.level[top];
   grid.resize(coarse.samples());
-  coarsest_code.resize(coarse.samples());
   codec.begin_level(top);
   RealOf<S> previous = 0;
   for (u64 i = 0; i < coarse.samples(); i++) {
-    codec.coarsest(i, previous, coarsest_code[i], grid[i]);
+    codec.coarsest(i, previous, grid[i]);
     previous = RealOf<S>(grid[i]);
   }
-  works.resize(top - size_t(h.root));
+  std::fill(codes, codes + h.level[size_t(h.root)].samples(), CodeOf<S>(0));
   for (size_t l = top; l-- > size_t(h.root);) {
     const Level& level = h.level[l];
-    BlockWork<S>& work = works[l - size_t(h.root)];
     work.prepare(level, Box{Index{}, level.n}, stencil_standard);
     const BlockGeometry& g = work.geometry;
     codec.begin_level(l);
@@ -55,36 +75,25 @@ void walk_root(const Hierarchy& h, std::vector<BlockWork<S>>& works, std::vector
     grid.resize(level.samples());
     store_block(g, work.values.data(), level.n, grid.data());
     codec.end_level(work, grid);
+    store_root_codes(h, l, work, codes);
   }
 }
 
-// Mean magnitude over all codes of the root, and from it the magnitudes of level root of one item.
-template <class S>
-void root_magnitudes(const Hierarchy& h, int mean, std::vector<BlockWork<S>>& works, const std::vector<CodeOf<S>>& coarsest_code,
-                     std::vector<u8>& grid) {
-  MagnitudeScale scale = magnitude_scale(mean);
-  grid.resize(coarsest_code.size());
-  code_kernels<CodeOf<S>>().magnitude(coarsest_code.data(), int(coarsest_code.size()), scale.right, scale.left, scale.factor, grid.data());
-  for (size_t k = works.size(); k-- > 0;) {
-    BlockWork<S>& work = works[k];
-    const BlockGeometry& g = work.geometry;
-    const size_t l = size_t(h.root) + k;
-    load_coarse_magnitudes(g, grid.data(), h.level[l + 1].n, work.magnitudes.data());
-    for (int c = 0; c < g.classes.count; c++) class_magnitudes(g, g.classes.mask[c], work.codes[g.classes.mask[c]].data(), mean, work.masks[g.classes.mask[c]], work.magnitudes.data());
-    grid.resize(h.level[l].samples());
-    store_magnitudes(g, work.magnitudes.data(), h.level[l].n, grid.data());
-  }
-}
-
-// Adds the codes of one item's classes to the sums that the root's mean is made of. Those of the coarsest grid are left out: they are far
-// from zero by construction.
-template <class S>
-void add_root_codes(const std::vector<BlockWork<S>>& works, u64& sum, u64& count) {
-  for (const BlockWork<S>& work : works)
-    for (int c = 0; c < work.geometry.classes.count; c++) {
-      const int cls = work.geometry.classes.mask[c];
-      add_magnitudes(work.codes[cls].data(), size_t(work.geometry.samples(cls)), sum, count);
-    }
+// Mean magnitude of the root's codes, all items, and from it the magnitudes of level root. `kinds`: mask kinds of level root, or null.
+template <class Code>
+int root_magnitudes(const std::vector<Code>& codes, const u8* kinds, std::vector<u8>& magnitudes) {
+  u64 sum = 0, count = 0;
+  add_magnitudes(codes.data(), codes.size(), sum, count);
+  const int mean = mean_index(sum, count);
+  const MagnitudeScale scale = magnitude_scale(mean);
+  magnitudes.resize(codes.size());
+  constexpr size_t piece = 1 << 20;
+  for (size_t i = 0; i < codes.size(); i += piece)
+    code_kernels<Code>().magnitude(codes.data() + i, int(std::min(piece, codes.size() - i)), scale.right, scale.left, scale.factor, magnitudes.data() + i);
+  if (kinds)
+    for (size_t i = 0; i < codes.size(); i++)
+      if (kinds[i]) magnitudes[i] = mean_magnitude;
+  return mean;
 }
 
 }  // namespace stz
