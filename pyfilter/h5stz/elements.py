@@ -78,8 +78,10 @@ def fill_bits(value, dtype):
 
 
 def fill_number(bits, dtype):
-    """The fill value with these bits in arrays of `dtype`, as a Python number."""
+    """The fill value with these bits in arrays of `dtype` (of one component of complex ones), as a Python number."""
     dtype = storage_dtype(dtype).newbyteorder("=")
+    if dtype.kind == "c":
+        dtype = np.dtype(f"f{dtype.itemsize // 2}")
     return np.array(bits, f"u{dtype.itemsize}").view(dtype).item()
 
 
