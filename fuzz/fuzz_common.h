@@ -1,0 +1,99 @@
+// What the fuzz targets share: a reader of fuzzer bytes, a small generator of random numbers, sample types, a way to stop.
+//
+// A target is a function LLVMFuzzerTestOneInput: libFuzzer's, or called by standalone.cpp where libFuzzer is missing. A broken promise
+// prints what was promised and aborts; the sanitizers report the rest.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "stz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace fuzz {
+
+using Bytes = std::vector<uint8_t>;
+
+// A target that starts from real inputs gives the standalone driver its seeds and its way to mutate one.
+Bytes seed_input(uint64_t number);
+void mutate_input(Bytes& input, uint64_t random_seed);
+
+// SplitMix64 (Steele, Lea and Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t bits() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  uint64_t below(uint64_t limit) { return bits() % limit; }
+  double unit() { return double(bits() >> 11) * 0x1p-53; }
+  double normal() {  // near enough: the sum of twelve uniform numbers
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += unit();
+    return sum;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// The fuzzer's bytes as decisions; past their end every decision is 0.
+class Choices {
+ public:
+  Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+  size_t left() const { return size_t(end_ - at_); }
+  uint8_t byte() { return at_ < end_ ? *at_++ : 0; }
+  uint64_t below(uint64_t limit) {
+    uint64_t value = byte();
+    if (limit > 256) value = value << 8 | byte();
+    return value % limit;
+  }
+  uint64_t word() {
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) value = value << 8 | byte();
+    return value;
+  }
+
+ private:
+  const uint8_t *at_, *end_;
+};
+
+[[noreturn]] inline void broken(const std::string& promise) {
+  fprintf(stderr, "broken promise: %s\n", promise.c_str());
+  abort();
+}
+inline void promise(bool kept, const char* what) {
+  if (!kept) broken(what);
+}
+
+inline bool is_floating(int dtype) { return dtype <= STZ_F64 || dtype >= STZ_C64; }
+inline int parts(int dtype) { return dtype >= STZ_C64 ? 2 : 1; }
+inline size_t number_size(int dtype) { return stz_element_size(dtype) / size_t(parts(dtype)); }
+inline bool swapped(const stz_layout& layout) {
+  return (layout.byte_order == STZ_BIG) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+inline uint64_t elements(const stz_layout& layout) {
+  uint64_t count = 1;
+  for (int axis = 0; axis < layout.rank; axis++) count *= layout.shape[axis];
+  return count;
+}
+
+// Bits of one number of an array in memory, as a host integer, and back.
+inline uint64_t load_number(const uint8_t* from, size_t width, bool swap) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < width; i++) bits |= uint64_t(from[swap ? width - 1 - i : i]) << (8 * i);
+  return bits;
+}
+inline void store_number(uint8_t* to, uint64_t bits, size_t width, bool swap) {
+  for (size_t i = 0; i < width; i++) to[swap ? width - 1 - i : i] = uint8_t(bits >> (8 * i));
+}
+
+}  // namespace fuzz

@@ -1,0 +1,136 @@
+// Fuzz target: arbitrary bytes as a stream. Decoding must end with an array or an error code, quickly and in bounded memory.
+//
+// Built with STZ_FUZZING every checksum fits, so mutated streams reach the parsers behind the checksums. What comes out of a damaged stream
+// is not judged here (tests/test_corruption.py does that, with checksums); decoding twice must give the same bytes.
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "fuzz_common.h"
+
+namespace fuzz {
+namespace {
+
+constexpr uint64_t largest_array = uint64_t(1) << 22;
+
+long peak_memory() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// A small array of a random kind, compressed: a stream whose every part means something.
+Bytes make_stream(uint64_t number) {
+  Random random(number);
+  stz_layout layout{};
+  stz_options options;
+  stz_default_options(&options);
+  layout.dtype = STZ_F16 + int(random.below(13));
+  layout.byte_order = int(random.below(5) == 0);
+  layout.rank = int(random.below(6));
+  const uint64_t limit = random.below(3) ? 3000 : 300 + random.below(40000);
+  uint64_t count = 1;
+  for (int axis = 0; axis < layout.rank; axis++) {
+    uint64_t room = limit / count, extent = random.below(4) ? 1 + random.below(40) : 1 + random.below(limit);
+    layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(room, 1));
+    count *= layout.shape[axis];
+  }
+  options.mode = int(random.below(3));
+  if (!is_floating(layout.dtype) && options.mode == STZ_POINTWISE_RELATIVE) options.mode = STZ_ABSOLUTE;
+  static const double bounds[] = {1e-6, 1e-3, 0.1, 1, 20};
+  options.bound = bounds[random.below(5)];
+  options.block = int(random.below(2));
+  options.has_fill = int(random.below(4) == 0);
+  const size_t width = number_size(layout.dtype), numbers = size_t(count) * size_t(parts(layout.dtype));
+  Bytes array(numbers * width);
+  const int kind = int(random.below(6)), masks = int(random.below(4));
+  const uint64_t keep = random.below(3) ? numbers : numbers / 2;
+  for (size_t i = 0; i < numbers; i++) {
+    double value = kind == 0   ? double(i % 37) * 0.25
+                   : kind == 1 ? random.normal() * 30
+                   : kind == 2 ? (i > numbers / 2 ? 100 : 0.001 * double(i))
+                   : kind == 3 ? (random.below(20) ? 0 : 50 * random.normal())
+                   : kind == 4 ? double(i) * 0.01
+                               : 1e3 * random.unit();
+    uint64_t bits;
+    if (is_floating(layout.dtype)) {
+      if (width == 2) {
+        _Float16 half = _Float16(value);
+        uint16_t narrow;
+        memcpy(&narrow, &half, 2);
+        bits = narrow;
+      } else if (width == 4) {
+        float single = float(value);
+        uint32_t narrow;
+        memcpy(&narrow, &single, 4);
+        bits = narrow;
+      } else memcpy(&bits, &value, 8);
+      const uint64_t infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000u : uint64_t(0x7ff) << 52;
+      if ((masks == 1 && random.below(10) == 0) || (masks == 2 && i % 31 < 9)) bits = infinity | (masks == 1 ? random.below(3) : 1);
+    } else {
+      bits = uint64_t(int64_t(value));
+      if (masks && random.below(9) == 0) bits = options.fill;
+    }
+    if (i >= keep) bits = 0x55;
+    store_number(&array[i * width], bits, width, swapped(layout));
+  }
+  Bytes stream(stz_max_compressed_size(&layout));
+  size_t size = 0;
+  if (int error = stz_compress(&layout, array.data(), &options, stream.data(), stream.size(), &size)) broken(stz_error_text(error));
+  stream.resize(size);
+  return stream;
+}
+
+}  // namespace
+
+Bytes seed_input(uint64_t number) { return make_stream(number % 400); }
+
+void mutate_input(Bytes& input, uint64_t random_seed) {
+  Random random(random_seed * 2 + 1);
+  const uint64_t head = std::min<uint64_t>(input.size(), 60);
+  for (uint64_t count = 1 + random.below(6); count; count--) {
+    if (input.empty()) return;
+    const uint64_t at = random.below(3) ? random.below(input.size()) : random.below(std::min<uint64_t>(head, input.size()));
+    switch (random.below(9)) {
+      case 0:
+      case 1: input[at] ^= uint8_t(1 << random.below(8)); break;
+      case 2:
+      case 3: input[at] = uint8_t(random.bits()); break;
+      case 4: input[at] = uint8_t(random.below(2) ? 0 : 255); break;
+      case 5: input.resize(at); break;
+      case 6: input.insert(input.begin() + std::ptrdiff_t(at), uint8_t(random.bits())); break;
+      case 7: input.erase(input.begin() + std::ptrdiff_t(at)); break;
+      default:
+        for (uint64_t i = at; i < std::min<uint64_t>(input.size(), at + 8); i++) input[i] = uint8_t(random.bits());
+    }
+  }
+}
+
+}  // namespace fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace fuzz;
+  static const uint8_t nothing = 0;
+  if (!data) data = &nothing;
+  stz_stream_info info;
+  const int told = stz_info(data, size, &info);
+  if (told) {
+    Bytes out(64);
+    promise(stz_decompress(data, size, out.data(), out.size()) != STZ_OK, "a stream that stz_info refuses is not decoded");
+    return 0;
+  }
+  promise(info.form != nullptr && info.levels >= 1 && info.layout.rank <= STZ_MAX_RANK, "stz_info is complete");
+  if (info.array_bytes > largest_array) {  // asked for by the header alone: refused because the buffer has another size
+    Bytes out(64);
+    promise(stz_decompress(data, size, out.data(), out.size()) != STZ_OK, "a small buffer is not enough");
+    return 0;
+  }
+  Bytes first(info.array_bytes + 1, 0), second(info.array_bytes + 1, 0xff);
+  const long before = peak_memory();
+  const int error = stz_decompress(data, size, first.data(), info.array_bytes);
+  promise(peak_memory() - before < 700 * 1024, "memory is bounded by what the array needs");
+  const int again = stz_decompress(data, size, second.data(), info.array_bytes);
+  promise(error == again, "the same stream has the same result");
+  if (!error) promise(memcmp(first.data(), second.data(), info.array_bytes) == 0, "the same stream gives the same array");
+  return 0;
+}
