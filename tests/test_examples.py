@@ -92,3 +92,6 @@ if tools("bash", "h5repack", "h5dump", "h5ls", "nccopy"):
         check_bound(output, count=3)
         assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
         assert output.count("(0,0,0):") == 2
+        for name in ("compressed.h5", "compressed.nc"):
+            ratio = float(re.search(re.escape(name) + r": ratio ([0-9.]+)", output).group(1))
+            assert ratio > 10, f"{name} is hardly compressed"
