@@ -20,16 +20,14 @@ def shape_for(*parts):
     return SHAPES[sum(map(ord, "".join(map(str, parts)))) % len(SHAPES)]
 
 
-@pytest.mark.parametrize("pattern", cases.PATTERNS)
-@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize(("dtype", "pattern"), cases.PAIRS, ids=str)
 def test_absolute_bounds_as_shares_of_the_range(dtype, pattern):
     array = cases.make(pattern, shape_for(dtype, pattern), dtype)
     for share in SHARES:
         cases.keeps(array, absolute=cases.width(array) * share)
 
 
-@pytest.mark.parametrize("pattern", cases.PATTERNS)
-@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
 def test_absolute_bounds_around_one_ulp(dtype, pattern):
     array = cases.make(pattern, shape_for(pattern, dtype), dtype)
     numbers = np.abs(exact.components(array))
@@ -48,8 +46,7 @@ def test_absolute_bounds_of_any_size(dtype, bound):
         cases.keeps(cases.make(pattern, shape_for(bound, pattern), dtype), absolute=bound)
 
 
-@pytest.mark.parametrize("pattern", cases.PATTERNS)
-@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
 def test_pointwise_relative_bounds(dtype, pattern):
     array = cases.make(pattern, shape_for(dtype, pattern), dtype)
     for bound in (5e-324, 1e-17, 1e-7, 1e-4, 0.01, 0.3, 0.9, np.nextafter(1, 0)):
@@ -98,8 +95,7 @@ def test_integers_below_a_bound_of_one_are_exact(dtype, bound):
         cases.keeps(cases.make(pattern, (29, 31), dtype), absolute=bound)
 
 
-@pytest.mark.parametrize("pattern", cases.PATTERNS)
-@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize(("dtype", "pattern"), cases.PAIRS, ids=str)
 def test_lossless(dtype, pattern):
     array = cases.make(pattern, shape_for(pattern, dtype), dtype)
     for options in ({"lossless": True}, {"absolute": 0.0}) + (({"pointwise_relative": 0.0},) if dtype.kind in "fc" else ()):
@@ -142,8 +138,7 @@ def core_round_trip(array, mode, bound):
     return out
 
 
-@pytest.mark.parametrize("pattern", cases.PATTERNS)
-@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
 def test_pointwise_relative_bounds_of_one_and_more(dtype, pattern):
     # The package refuses them because they say so little; the codec keeps them.
     array = cases.make(pattern, (40, 50), dtype)

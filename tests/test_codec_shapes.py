@@ -32,23 +32,20 @@ def test_every_short_axis(dtype):
 @pytest.mark.parametrize("rows", SIDES)
 def test_every_small_plane(rows):
     for columns in SIDES:
-        for dtype, pattern in (("f4", "rough"), ("f8", "smooth"), ("i2", "walk"), ("c8", "rough")):
-            check((rows, columns), dtype, pattern)
+        check((rows, columns), "f4", "rough")
+        check((rows, columns), ("f8", "i2", "c8")[columns % 3], "walk")
 
 
 @pytest.mark.parametrize("first", [1, 2, 3, 4, 5, 8, 9, 16, 17])
 def test_small_volumes(first):
-    for second, third in itertools.product([1, 2, 3, 5, 6, 9, 12, 17], repeat=2):
-        check((first, second, third), "f4", "rough")
-        check((second, first, third), "f2", "walk")
-        check((third, second, first), "i8", "rough")
+    for second, third in itertools.product([1, 2, 3, 5, 6, 12, 17], repeat=2):
+        check((first, second, third), ("f4", "f2", "i8")[(second + third) % 3], "rough")
 
 
 @pytest.mark.parametrize("first", [1, 2, 3, 5, 8])
 def test_small_arrays_of_four_axes(first):
     for second, third, fourth in itertools.product([1, 2, 3, 4, 7], repeat=3):
-        check((first, second, third, fourth), "f4", "rough")
-        check((fourth, third, second, first), "f8", "walk", 1e-3)
+        check((first, second, third, fourth), ("f4", "f8")[(second + third + fourth) % 2], "rough", 1e-3)
 
 
 @pytest.mark.parametrize("rank", range(33))
@@ -76,10 +73,12 @@ def test_thin_arrays(shape, dtype):
 @pytest.mark.parametrize("pattern", ["smooth", "rough", "sparse", "random bits"])
 @pytest.mark.parametrize(
     ("shape", "dtype"),
-    zip(
-        [(33_000,), (260, 262), (35, 34, 33), (9, 10, 33, 17), (2, 3, 9, 35, 34), (6, 40, 41)],
-        ["f4", "f4", "f4", "f8", "i2", "c8"],
-        strict=True,
+    list(
+        zip(
+            [(33_000,), (260, 262), (35, 34, 33), (9, 10, 33, 17), (2, 3, 9, 35, 34), (6, 40, 41)],
+            ["f4", "f4", "f4", "f8", "i2", "c8"],
+            strict=True,
+        )
     ),
     ids=str,
 )
@@ -118,10 +117,12 @@ def test_every_small_volume(first):
 @pytest.mark.parametrize("block", ["default", "region"])
 @pytest.mark.parametrize(
     ("shape", "dtype"),
-    zip(
-        [(140_001,), (700, 513), (515, 700), (67, 130, 66), (65, 65, 65), (18, 35, 17, 34), (3, 70, 71, 9)],
-        ["f8", "f4", "u1", "f4", "i8", "f4", ">c8"],
-        strict=True,
+    list(
+        zip(
+            [(140_001,), (700, 513), (515, 700), (67, 130, 66), (65, 65, 65), (18, 35, 17, 34), (3, 70, 71, 9)],
+            ["f8", "f4", "u1", "f4", "i8", "f4", ">c8"],
+            strict=True,
+        )
     ),
     ids=str,
 )

@@ -22,19 +22,21 @@ void find_valid_extent(const Array& a, Header& h) {
     s *= a.layout.shape[k];
   }
   for (int axis = 0; axis < rank; axis++) {
-    // a plane: all elements whose index along `axis` is v, inside the extent found so far
+    // a plane: all elements whose index along `axis` is v, inside the extent found so far; from its end, row by row
     auto plane = [&](u64 v) {
-      u64 count = 1;
-      for (int k = 0; k < rank; k++)
-        if (k != axis) count *= h.valid[k];
-      for (u64 e = count; e-- > 0;) {
-        u64 rest = e, element = v * stride[axis];
-        for (int k = rank - 1; k >= 0; k--) {
+      const int last = rank - 1;
+      u64 rows = 1;
+      for (int k = 0; k < last; k++)
+        if (k != axis) rows *= h.valid[k];
+      for (u64 r = rows; r-- > 0;) {
+        u64 rest = r, row = v * stride[axis];
+        for (int k = last - 1; k >= 0; k--) {
           if (k == axis) continue;
-          element += rest % h.valid[k] * stride[k];
+          row += rest % h.valid[k] * stride[k];
           rest /= h.valid[k];
         }
-        if (!padded(element)) return false;
+        for (u64 x = axis == last ? 1 : h.valid[last]; x-- > 0;)
+          if (!padded(row + x)) return false;
       }
       return true;
     };
