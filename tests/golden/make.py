@@ -1,0 +1,134 @@
+"""Writes the golden streams of the current format version: python tests/golden/make.py
+
+One stream per form, dtype and mode, and the SHA-256 of the array that each decodes to. The arrays are made with integers
+and exact floating-point operations alone, so that they have the same bits with every NumPy on every machine. Once a format
+version is released its streams are never written again.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+import h5stz
+
+FOLDER = Path(__file__).parent
+KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+
+
+def noise(count, seed=1):
+    """Pseudo-random integers 0..1023 (a linear congruential generator)."""
+    state, found = seed, []
+    for _ in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        found.append(state >> 54)
+    return np.array(found, "i8")
+
+
+def waves(shape, roughness=0, seed=1):
+    """Integers around 1000: parabolic waves of different length along each axis, plus a little noise."""
+    total = np.full(shape, 1000, "i8")
+    for axis, extent in enumerate(shape):
+        place = np.arange(extent) * (7 + 4 * axis) % 64 - 32
+        line = (place * (32 - np.abs(place))) * np.where(np.arange(extent) // 16 % 2, 1, -1) // 2
+        total += line.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    return total + noise(total.size, seed).reshape(shape) * roughness // 1024
+
+
+def of_dtype(integers, dtype):
+    """These integers as an array of `dtype`: quarters for floating-point types, cut to the range of small integers."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "c":
+        return ((integers - 1000) / 4 + 0.25j * integers[::-1]).astype(dtype)
+    if dtype.kind == "f":
+        return ((integers - 1000) / 4).astype(dtype)
+    if dtype.itemsize == 1:
+        return ((integers - 1000) // 8 + 60).clip(0, 127).astype(dtype)
+    return integers.clip(0, 30000).astype(dtype)
+
+
+def with_bits(array, place, bits):
+    """A copy with the bits of the samples at `place` replaced."""
+    array = array.copy()
+    array.view(f"{array.dtype.str[0]}u{array.dtype.itemsize}")[place] = bits
+    return array
+
+
+def cases():
+    """{name: (array, options)}."""
+    found = {}
+    for number, kind in enumerate(KINDS):
+        shape = [(400,), (21, 23), (9, 8, 10), (5, 6, 4, 5)][number % 4]
+        array = of_dtype(waves(shape, 90, seed=number + 1), "<>"[number % 2] + kind)
+        found[f"{kind}_absolute"] = array, {"absolute": 6.5}
+        found[f"{kind}_lossless"] = of_dtype(waves((150,), 8, seed=number + 1), ">" + kind), {"lossless": True}
+        if array.dtype.kind in "fc":
+            found[f"{kind}_pointwise"] = of_dtype(waves((11, 30), 60) * 30, "<" + kind), {"pointwise_relative": 0.02}
+            found[f"{kind}_pointwise_signs"] = array, {"pointwise_relative": 0.125}
+    smooth = of_dtype(waves((2500,)), "f4")
+    found["levels_1d"] = smooth, {"absolute": 2.0}
+    found["levels_2d"] = of_dtype(waves((60, 61), 40), "f4"), {"absolute": 20.0}
+    found["levels_3d"] = of_dtype(waves((16, 17, 18), 100), "f4"), {"absolute": 30.0}
+    found["levels_4d"] = of_dtype(waves((7, 8, 9, 10), 100), "f8"), {"absolute": 40.0}
+    found["levels_5d"] = of_dtype(waves((2, 3, 9, 8, 10), 100), "f4"), {"absolute": 40.0}
+    found["thin"] = of_dtype(waves((1500, 2), 50), "f4"), {"absolute": 8.0}
+    found["regions"] = of_dtype(waves((35, 34, 33)), "f4"), {"absolute": 60.0, "block": "region"}
+    found["near_one_ulp"] = of_dtype(waves((200,), 300), "f4") + np.float32(4096), {"absolute": 2.0**-11}
+    found["lattice"] = (waves((40, 30), 30) * 0.1).astype("f4"), {"lossless": True}
+    found["nan"] = with_bits(of_dtype(waves((30, 31), 50), "f4"), np.s_[4:20, 9:17], 0x7FC00000), {"absolute": 8.0}
+    masked = of_dtype(waves((700,), 50), "f8")
+    masked[::11] = np.inf
+    masked[5::70] = -np.inf
+    found["infinities"] = masked, {"absolute": 8.0}
+    payloads = np.arange(20, dtype="u8") + 0x7FF8000000000000
+    found["nan_payloads"] = with_bits(of_dtype(waves((300,), 50), "f8"), np.s_[7:87:4], payloads), {"absolute": 8.0}
+    fill = of_dtype(waves((25, 30), 50), "i2")
+    fill[9:, 4:12] = -32768
+    found["fill_value"] = fill, {"absolute": 9.0, "fill_value": -32768}
+    fill = of_dtype(waves((25, 30), 50), ">f4")
+    fill[3:9, 4:12] = -9999
+    found["fill_value_float"] = fill, {"absolute": 9.0, "fill_value": -9999.0}
+    padded = of_dtype(waves((40, 44), 50), "f4")
+    padded[29:] = padded[:, 30:] = 0
+    found["padded"] = padded, {"absolute": 9.0}
+    found["padded_nan"] = with_bits(padded, np.s_[:, 30:], 0x7FC00001), {"absolute": 9.0}
+    found["constant"] = np.full((7, 8), 2.5, ">f8"), {"absolute": 0.1}
+    found["constant_nan"] = with_bits(np.zeros(9, "f4"), np.s_[:], 0x7FC12345), {"lossless": True}
+    found["raw"] = noise(24, 5).astype("u2"), {"lossless": True}
+    words = sum(noise(60, seed).astype("u8") << np.uint64(10 * seed) for seed in range(1, 7))
+    found["raw_noise"] = words, {"lossless": True}
+    found["scalar"] = np.array(2.25), {"lossless": True}
+    found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
+    return found
+
+
+def compress(array, options):
+    """The stream of a case; no fill value unless it names one."""
+    return h5stz.compress(array, **{"fill_value": False, **options})
+
+
+def digest(array):
+    """SHA-256 of an array's bytes."""
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def main():
+    """Writes the streams and arrays.json."""
+    folder = FOLDER / f"version_{h5stz.FORMAT_VERSION}"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.stz"):
+        old.unlink()
+    arrays, total = {}, 0
+    for name, (array, options) in cases().items():
+        stream = compress(array, options)
+        decoded = h5stz.decompress(stream)
+        (folder / f"{name}.stz").write_bytes(stream)
+        arrays[name] = {"dtype": decoded.dtype.str, "shape": decoded.shape, "sha256": digest(decoded)}
+        total += len(stream)
+    (folder / "arrays.json").write_text(json.dumps(arrays, indent=1) + "\n")
+    print(f"{len(arrays)} streams, {total} bytes in {folder}")
+
+
+if __name__ == "__main__":
+    main()
