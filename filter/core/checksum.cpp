@@ -1,7 +1,9 @@
-// CRC-32C by slicing over eight tables, which are computed at compile time.
+// CRC-32C by the processor's instruction, or by slicing over eight tables, which are computed at compile time.
 #include "checksum.h"
 
 #include <array>
+
+#include "../simd/kernels.h"
 
 namespace stz {
 namespace {
@@ -26,6 +28,7 @@ constexpr Tables tables = make_tables();
 #ifndef STZ_FUZZING
 u32 crc32c(const u8* p, size_t n) {
   u32 c = ~0u;
+  if (auto instruction = kernels().crc32c) return ~instruction(c, p, n);
   for (; n >= 8; n -= 8, p += 8) {
     u64 v = load_le<u64>(p) ^ c;
     c = 0;

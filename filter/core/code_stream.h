@@ -128,7 +128,7 @@ class CodeStreamDecoder {
   template <class Code>
   void decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
   template <class Code>
-  void decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
+  bool decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
 
   const u8 *begin_, *word_, *end_;  // words grow up from word_, raw bytes shrink down from end_
   u32 state_[max_lanes];

@@ -110,11 +110,13 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
   }
 }
 
+// Returns whether any code differs from zero.
 template <class Code>
-void CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
   std::fill(queue, queue + n, Code(0));
   token_ = 0;
+  bool any = false;
   for (size_t at = 0; at < n;) {
     u32 s = next(gaps);
     u64 gap;
@@ -131,6 +133,7 @@ void CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std
       require(gap < n - at, STZ_ERROR_CORRUPT);
     }
     at += gap;
+    any = true;
     s = next(values);
     u64 v = s;
     if (int(s) == values.count) v = escape(is_verbatim);
@@ -147,6 +150,7 @@ void CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std
     require(v < largest_code<Code> * 2, STZ_ERROR_CORRUPT);
     queue[at++] = Code(unzigzag(v + 1));
   }
+  return any;
 }
 
 template <class Code>
@@ -156,13 +160,18 @@ void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, co
   if (queue_.size() < (n + 1) * sizeof(Code)) queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());
   std::vector<u64> samples[contexts];
+  bool any = false;
   for (int k = 0; k < contexts; k++) {
     const size_t length = layout.length(k);
     if (!length) continue;
-    if (models[k].sparse) decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
-    else decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
+    if (models[k].sparse) any |= decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    else {
+      decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
+      any = true;
+    }
   }
-  if (layout.start(contexts) != n) std::fill(code, code + n, Code(0));
+  if (!any || layout.start(contexts) != n) std::fill(code, code + n, Code(0));
+  if (!any) return;
   layout.for_each(context, n, [&](size_t i, size_t at) { code[i] = queue[at]; });
   bool stored = false;
   for (auto& s : samples) stored |= !s.empty();

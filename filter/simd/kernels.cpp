@@ -52,23 +52,30 @@ inline __attribute__((always_inline)) void store(T* p, Vector<T> v) {
   *(typename VectorOf<T>::loose*)p = v;
 }
 
+// Two vectors at a time: one alone would wait for its own sums.
 template <class S>
 void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
   using R = RealOf<S>;
   constexpr int lanes = vector_bytes / int(sizeof(R));
-  for (int x = 0; x < n; x += lanes) {
+  for (int x = 0; x < n; x += 2 * lanes) {
     const S* base = row + x;
     const std::ptrdiff_t* o = taps.offset;
-    Vector<R> total{};
+    Vector<R> total0{}, total1{};
     for (int g = 0; g < taps.groups; g++) {
       int count = taps.taps[g];
-      Vector<R> sum = load<S>(base + o[0]);
-      for (int t = 1; t < count; t++) sum += load<S>(base + o[t]);
+      Vector<R> sum0 = load<S>(base + o[0]), sum1 = load<S>(base + o[0] + lanes);
+      for (int t = 1; t < count; t++) {
+        sum0 += load<S>(base + o[t]);
+        sum1 += load<S>(base + o[t] + lanes);
+      }
       o += count;
-      sum *= weights[g];
-      total = g ? total + sum : sum;
+      sum0 *= weights[g];
+      sum1 *= weights[g];
+      total0 = g ? total0 + sum0 : sum0;
+      total1 = g ? total1 + sum1 : sum1;
     }
-    store<R>(p + x, total);
+    store<R>(p + x, total0);
+    store<R>(p + x + lanes, total1);
   }
 }
 
@@ -109,12 +116,26 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
 
 template <class S>
 void interleave(const S* even, const S* odd, int n, S* out) {
-  int half = n / 2;
-  for (int i = 0; i < half; i++) {
+  typedef typename std::conditional<sizeof(S) == 4, i32, i64>::type Lane;
+  typedef Lane Lanes_ __attribute__((vector_size(vector_bytes)));
+  typedef Lane Loose __attribute__((vector_size(vector_bytes), aligned(sizeof(S)), may_alias));
+  constexpr int lanes = vector_bytes / int(sizeof(S));
+  Lanes_ low, high;  // 0, lanes, 1, lanes + 1, ... and the same from the middle
+  for (int i = 0; i < lanes; i++) {
+    low[i] = i / 2 + (i & 1) * lanes;
+    high[i] = low[i] + lanes / 2;
+  }
+  int i = 0;
+  for (; 2 * (i + lanes) <= n; i += lanes) {
+    Lanes_ e = *(const Loose*)(even + i), o = *(const Loose*)(odd + i);
+    *(Loose*)(out + 2 * i) = __builtin_shuffle(e, o, low);
+    *(Loose*)(out + 2 * i + lanes) = __builtin_shuffle(e, o, high);
+  }
+  for (; i < n / 2; i++) {
     out[2 * i] = even[i];
     out[2 * i + 1] = odd[i];
   }
-  if (n & 1) out[n - 1] = even[half];
+  if (n & 1) out[n - 1] = even[n / 2];
 }
 
 // Adding it rounds a value below a quarter of it to the nearest integer (ties to even), which then sits in the low bits.
@@ -185,11 +206,12 @@ void magnitude(const Code* __restrict code, int n, int right, int left, u32 fact
 }
 
 // Bytes are summed as two sets of 16-bit lanes, the even and the odd ones: no unpacking.
-void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  typedef u16 Words __attribute__((vector_size(vector_bytes)));
-  typedef short SignedWords __attribute__((vector_size(vector_bytes)));
-  typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
-  for (int x = 0; x < n; x += vector_bytes) {
+template <int bytes>
+void context_row(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
+  typedef u16 Words __attribute__((vector_size(bytes)));
+  typedef short SignedWords __attribute__((vector_size(bytes)));
+  typedef u16 LooseWords __attribute__((vector_size(bytes), aligned(1), may_alias));
+  for (int x = 0; x < n; x += bytes) {
     Words even_total{}, odd_total{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
@@ -216,6 +238,27 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
     *(LooseWords*)(out + x) = (Words)even | (Words)odd << 8;
   }
 }
+void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
+  if (vector_bytes == 64 && n <= 32) context_row<32>(row, taps, weights, thresholds, n, out);
+  else context_row<vector_bytes>(row, taps, weights, thresholds, n, out);
+}
+
+// CRC-32C of bytes, from and to the bit-inverted register; null where the instruction set has no instruction for it.
+#ifdef __SSE4_2__
+u32 crc32c(u32 crc, const u8* p, size_t n) {
+  u64 c = crc;
+  for (; n >= 8; n -= 8, p += 8) {
+    u64 v;
+    __builtin_memcpy(&v, p, 8);
+    c = __builtin_ia32_crc32di(c, v);
+  }
+  for (; n; n--, p++) c = __builtin_ia32_crc32qi(u32(c), *p);
+  return u32(c);
+}
+constexpr auto crc_kernel = crc32c;
+#else
+constexpr u32 (*crc_kernel)(u32, const u8*, size_t) = nullptr;
+#endif
 
 // Sums in double of the lanes of a sum over n floats that was formed in 16 lanes, whatever the vectors' width.
 constexpr int parts = 64 / vector_bytes, part_lanes = vector_bytes / 4;
@@ -298,7 +341,7 @@ constexpr CodeKernels<Code> code_table() {
 extern const Kernels STZ_JOIN(kernels_, STZ_ISA);
 const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     row_table<float>(),      row_table<double>(), row_table<i64>(),  uniform_table<float>(), uniform_table<double>(),
-    code_table<i32>(),       code_table<i64>(),   {residuals, normal_equations}, {rans_decode, rans_encode}, context, STZ_TEXT(STZ_ISA),
+    code_table<i32>(),       code_table<i64>(),   {residuals, normal_equations}, {rans_decode, rans_encode}, context, crc_kernel, STZ_TEXT(STZ_ISA),
 };
 
 }  // namespace stz

@@ -109,6 +109,8 @@ struct Kernels {
   RansKernels rans;
   // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
   void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
+  // CRC-32C of n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
+  u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   const char* isa;
 };
 
