@@ -14,7 +14,7 @@ constexpr int probability_bits = 12;
 constexpr u32 probability_total = 1u << probability_bits;
 constexpr int direct_symbols = 33, dense_symbols = 45, gap_symbols = 48;
 constexpr int shapes = 4, unshifted_scales = 36, scale_limit = unshifted_scales + 4 * 61;
-constexpr int gap_tables = 48, first_gap = 12, value_tables = 32;
+constexpr int gap_tables = 48, value_tables = 32;
 constexpr int verbatim_exponent = 63;
 
 struct CodeTable {

@@ -21,6 +21,24 @@ enum Flag : u32 {
   known_flags = 127,
 };
 
+// Samples, quantiser and transform that belong together for a dtype (the table of docs/format.md).
+bool known_combination(const Header& h) {
+  const size_t width = component_size(h.layout.dtype);
+  const bool floating = h.layout.dtype <= STZ_F64 || h.layout.dtype >= STZ_C64;
+  if (!floating) {
+    const SampleType fits = width <= 2 ? SampleType::f32 : width == 4 ? SampleType::f64 : SampleType::i64;
+    return h.sample == fits && h.quantizer == QuantizerKind::integer && h.transform == Transform::none;
+  }
+  const SampleType own = width == 8 ? SampleType::f64 : SampleType::f32;
+  switch (h.transform) {
+    case Transform::none: return h.sample == own && (h.quantizer == QuantizerKind::uniform || (h.quantizer == QuantizerKind::ordered && width > 2));
+    case Transform::lattice: return h.sample != SampleType::i64 && h.quantizer == QuantizerKind::integer && width > 2;
+    case Transform::logarithmic: return h.sample == SampleType::f64 && h.quantizer == QuantizerKind::uniform;
+    case Transform::ordered_half: return h.sample == SampleType::f32 && h.quantizer == QuantizerKind::integer && width == 2;
+  }
+  return false;
+}
+
 }  // namespace
 
 u64 element_count(const stz_layout& layout) {
@@ -128,6 +146,7 @@ Header read_header(const u8* data, size_t size) {
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
   h.transform = Transform(how >> 4);
+  require(known_combination(h), STZ_ERROR_VERSION);
   h.base = h.bound;
   if (h.quantizer != QuantizerKind::uniform) {
     h.step = in.varint();

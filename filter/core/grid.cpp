@@ -26,6 +26,7 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
     for (int a = 0; a < axes; a++)
       if (level.split[a]) m[a] = (m[a] + 1) / 2;
   }
+  require(h.level.back().split_mask() == 0, STZ_ERROR_CORRUPT);  // offsets that leave no coarsest level
   h.root = int(h.level.size()) - 1;
   while (h.root > 0 && h.level[size_t(h.root - 1)].samples() <= root_samples) h.root--;
   return h;

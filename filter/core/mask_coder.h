@@ -91,8 +91,7 @@ void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const 
       for (i64 x = 0; x < to[3]; x++) {
         u8 neighbour = mask_none;
         int face_count = 0, count = 0;
-        for (std::ptrdiff_t o : faces.offset)
-          if (row[x + o]) face_count++, neighbour = row[x + o];
+        for (std::ptrdiff_t o : faces.offset) face_count += row[x + o] != mask_none;
         for (std::ptrdiff_t o : near.offset)
           if (row[x + o]) count++, neighbour = row[x + o];
         int context = count == 0          ? 0

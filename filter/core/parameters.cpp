@@ -97,7 +97,6 @@ void ModelState::learn(int mean, int context, const Model& m) {
   d.steps = m.sparse ? int(m.gap) - int(base.gap) : int(m.scale) - int(base.scale);
   d.shape = m.shape;
   d.value = m.value;
-  d.known = true;
 }
 
 namespace {
@@ -124,6 +123,7 @@ template <class Coder>
 void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int max_shift) {
   if (c.bit(m.same_model, p == base)) {
     p = base;
+    require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
     return;
   }
   bool same_kind = c.bit(m.same_kind, p.sparse == base.sparse);

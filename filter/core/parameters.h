@@ -50,7 +50,6 @@ class ModelState {
   struct Deviation {
     int steps = 0;  // scale or gap steps from the default
     u8 shape = 0, value = 8;
-    bool known = false;
   };
   Deviation dense_[contexts], sparse_[contexts];
 };

@@ -2,7 +2,8 @@
 //   uniform: x' = p + code * step, rounded to the stored type (float and double samples under an absolute bound),
 //   integer: k' = rint(p) + code * step, all integers (integer and lattice data; step 1 is lossless),
 //   ordered: the same in the order of floating-point numbers, where neighbours differ by one (lossless and point-wise bounds).
-// The encoder proves the bound on the final value of every sample, in exact arithmetic, and stores verbatim what fails.
+// The encoder proves the bound on every sample, in exact arithmetic, and stores verbatim what fails. Under a transform (frame.h) the bound
+// of the samples is chosen so that the bound of the numbers follows.
 #pragma once
 #include <vector>
 
@@ -15,7 +16,7 @@ enum class QuantizerKind : u8 { uniform = 0, integer = 1, ordered = 2 };
 
 // ---------------------------------------------------------------- exact helpers
 
-// Nearest integer, ties to even. |v| >= 2^52 is an integer already.
+// Nearest integer, ties to even below 2^51; halves of numbers up to 2^52 are cut off, larger ones are integers already.
 inline double round_even(double v) {
   constexpr double magic = 6755399441055744.0;
   return __builtin_fabs(v) < 2251799813685248.0 ? (v + magic) - magic : __builtin_fabs(v) < 4503599627370496.0 ? double(i64(v)) : v;
