@@ -11,6 +11,8 @@ import h5stz
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 DTYPES = [np.dtype(order + kind) for kind in KINDS for order in "<>" if not (order == ">" and kind[1:] == "1")]
 FLOATING = [dtype for dtype in DTYPES if dtype.kind in "fc"]
+#: Every kind once, in one byte order or the other.
+ONCE = [np.dtype("<>"[place % 2] + kind) for place, kind in enumerate(KINDS)]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind in "iu"]
 
 #: Bytes that a stream may be longer than its array.

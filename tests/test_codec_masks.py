@@ -83,7 +83,7 @@ def with_bits(array, missing, bits):
 @pytest.mark.parametrize(
     "which", ["nan", "negative nan", "signalling nan", "payloads", "inf", "-inf", "infinities", "all kinds"]
 )
-@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize("dtype", [dtype for dtype in cases.ONCE if dtype.kind in "fc"], ids=str)
 def test_nan_and_infinities(dtype, which):
     for number, name in enumerate(COVERS):
         shape = SHAPES[number % len(SHAPES)]
@@ -94,12 +94,10 @@ def test_nan_and_infinities(dtype, which):
         cases.keeps(array, **MODES[(number + 2) % len(MODES)])
 
 
-@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", [dtype for dtype in cases.ONCE if dtype.kind != "c"], ids=str)
 @pytest.mark.parametrize("name", COVERS)
 def test_fill_values(dtype, name):
-    if dtype.kind == "c":
-        fills = []  # the package refuses them
-    elif dtype.kind == "f":
+    if dtype.kind == "f":
         info = np.finfo(dtype)
         fills = [-9999.0, 0.0, -0.0, float(info.max / 3), float(info.max), float(info.smallest_subnormal)]
     else:
@@ -139,7 +137,7 @@ def test_zeros_of_both_signs_are_not_the_same_fill_value(dtype):
     assert not exact.bits(decoded)[positive].any()
 
 
-@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", cases.ONCE, ids=str)
 @pytest.mark.parametrize("pad", ["zero", "nan", "odd nan", "value", "fill"])
 def test_chunks_padded_at_the_edge(dtype, pad):
     if pad.endswith("nan") and dtype.kind not in "fc":
