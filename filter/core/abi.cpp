@@ -47,9 +47,12 @@ const char* form_name(const Header& h) {
   if (h.form == Form::raw) return "raw";
   if (h.form == Form::constant) return "constant";
   switch (h.quantizer) {
-    case QuantizerKind::uniform: return "blocks of numbers";
-    case QuantizerKind::ordered: return "blocks of ordered numbers";
-    default: return h.transform == Transform::lattice ? "blocks of lattice numbers" : "blocks of integers";
+    case QuantizerKind::uniform:
+      return "blocks of numbers";
+    case QuantizerKind::ordered:
+      return "blocks of ordered numbers";
+    default:
+      return h.transform == Transform::lattice ? "blocks of lattice numbers" : "blocks of integers";
   }
 }
 
@@ -110,8 +113,10 @@ int stz_info(const void* stream, size_t size, stz_stream_info* info) {
     info->array_bytes = array_bytes(h.layout);
     info->form = form_name(h);
     info->levels = 1;
-    if (h.form == Form::raw) info->level_offset[0] = h.size + info->array_bytes + 4;
-    else if (h.form == Form::constant) info->level_offset[0] = h.size + stz_element_size(h.layout.dtype) + 4;
+    if (h.form == Form::raw)
+      info->level_offset[0] = h.size + info->array_bytes + 4;
+    else if (h.form == Form::constant)
+      info->level_offset[0] = h.size + stz_element_size(h.layout.dtype) + 4;
     else {
       u64 end = h.size;
       info->levels = i32(h.section.size());
@@ -126,10 +131,12 @@ int stz_info(const void* stream, size_t size, stz_stream_info* info) {
 const char* stz_error_text(int code) {
   switch (code) {
 #define STZ_ERROR_TEXT(name, number, text) \
-  case number: return text;
+  case number:                             \
+    return text;
     STZ_ERRORS(STZ_ERROR_TEXT)
 #undef STZ_ERROR_TEXT
-    default: return "unknown error code";
+    default:
+      return "unknown error code";
   }
 }
 

@@ -57,7 +57,8 @@ Masks find_masks(const Array& a, Header& h) {
     for_valid(h, [&](u64 number, u64 element) {
       u64 bits = a.bits(element, part), at = u64(part) * valid + number;
       u8 kind = mask_none;
-      if (h.has_fill && bits == h.fill) kind = mask_fill;
+      if (h.has_fill && bits == h.fill)
+        kind = mask_fill;
       else if (floating) {
         kind = special_kind(a.layout.dtype, bits, h.nan_bits);
         if (kind == mask_other && !have_nan) {  // the first NaN is the common one

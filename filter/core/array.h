@@ -57,7 +57,8 @@ const S* plain_samples(const Array& a, const Header& h) {
   constexpr u64 piece = 4096;
   for (u64 from = 0; from < a.elements; from += piece) {
     Bits special = 0;
-    for (u64 i = from; i < std::min(from + piece, a.elements); i++) special |= Bits((bits[i] & exponent) == exponent) | Bits(bits[i] == fill);
+    for (u64 i = from; i < std::min(from + piece, a.elements); i++)
+      special |= Bits((bits[i] & exponent) == exponent) | Bits(bits[i] == fill);
     if (special) return nullptr;
   }
   return reinterpret_cast<const S*>(a.data);

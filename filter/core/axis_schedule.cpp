@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-constexpr int fine_levels = 3;          // a candidate axis stays whole at that many levels
+constexpr int fine_levels = 3;           // a candidate axis stays whole at that many levels
 constexpr u64 trial_samples = 1u << 19;  // arrays up to twice that are tried whole
 constexpr i64 probes = 3000;
 constexpr double suspicious = 1.3;   // ratio of the axes' costs that makes a candidate
@@ -27,7 +27,8 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     i64 at = i64((seed >> 20) % u64(total)), c = at / stride % n[axis];
     if (c < reach || c >= n[axis] - reach) continue;
-    if (kinds && (kinds[at] || kinds[at - stride] || kinds[at + stride] || kinds[at - reach * stride] || kinds[at + reach * stride])) continue;
+    if (kinds && (kinds[at] || kinds[at - stride] || kinds[at + stride] || kinds[at - reach * stride] || kinds[at + reach * stride]))
+      continue;
     double near = double(samples[at - stride]) + double(samples[at + stride]);
     double p = reach == 3 ? (9 * near - (double(samples[at - 3 * stride]) + double(samples[at + 3 * stride]))) / 16 : near / 2;
     double r = __builtin_fabs(double(samples[at]) - p) / unit;

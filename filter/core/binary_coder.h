@@ -36,7 +36,8 @@ class BinaryEncoder {
  public:
   void bit(BitModel& m, int b) {
     u32 bound = (range_ >> 16) * m.one();
-    if (b) range_ = bound;
+    if (b)
+      range_ = bound;
     else {
       low_ += bound;
       range_ -= bound;
@@ -94,7 +95,8 @@ class BinaryEncoder {
       out_.push_back(u8(cache_ + carry));
       for (; pending_; pending_--) out_.push_back(u8(0xFF + carry));
       cache_ = u8(low_ >> 24);
-    } else pending_++;
+    } else
+      pending_++;
     low_ = u64(u32(low_) << 8);
   }
   u64 low_ = 0;
@@ -112,7 +114,8 @@ class BinaryDecoder {
   int bit(BitModel& m) {
     u32 bound = (range_ >> 16) * m.one();
     int b = code_ < bound;
-    if (b) range_ = bound;
+    if (b)
+      range_ = bound;
     else {
       code_ -= bound;
       range_ -= bound;

@@ -43,7 +43,8 @@ std::ptrdiff_t tap_offset(const BlockGeometry& g, int cls, const Tap& tap) {
     if (d & 1) {
       source ^= 1 << a;
       offset += (d + 1) / 2 * g.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
-    } else offset += d / 2 * g.stride[size_t(a)];
+    } else
+      offset += d / 2 * g.stride[size_t(a)];
   }
   return offset + g.array(source) - g.array(cls);
 }
@@ -56,8 +57,10 @@ void add_taps(const BlockGeometry& g, int cls, const std::vector<Tap>& taps, Lai
 template <class S>
 void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
   for (i64 x = 0; x < n; x++) {
-    if constexpr (S(0.5) == S(0)) to[x] = S(u64(from[x]) + (u64(from[x]) - u64(inner[x])) * u64(distance));
-    else to[x] = from[x] + (from[x] - inner[x]) * S(distance);
+    if constexpr (S(0.5) == S(0))
+      to[x] = S(u64(from[x]) + (u64(from[x]) - u64(inner[x])) * u64(distance));
+    else
+      to[x] = from[x] + (from[x] - inner[x]) * S(distance);
   }
 }
 void extrapolate(u8* to, const u8* from, const u8*, int, i64 n) { memcpy(to, from, size_t(n)); }
@@ -69,7 +72,8 @@ void extend_axis(const BlockGeometry& g, S* array, int a, i64 low, i64 high, i64
   const i64 step = g.stride[size_t(a)];
   const i64 inward = high - low > 1 ? step : 0;
   auto line = [&](S* base, i64 n) {  // base: index 0 along the axis
-    for (i64 i = low - 1; i >= from_index; i--) extrapolate(base + i * step, base + low * step, base + low * step + inward, int(low - i), n);
+    for (i64 i = low - 1; i >= from_index; i--)
+      extrapolate(base + i * step, base + low * step, base + low * step + inward, int(low - i), n);
     for (i64 i = high; i < to_index; i++)
       extrapolate(base + i * step, base + (high - 1) * step, base + (high - 1) * step - inward, int(i - high + 1), n);
   };
@@ -127,11 +131,13 @@ void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* g
         }
         S* out = grid + (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2] + k) * n[3] + g.box.low[3];
         const S* even = values + g.array(cls) + offset;
-        if (!split_x) memcpy(out, even, size_t(g.box.size[3]) * sizeof(S));
+        if (!split_x)
+          memcpy(out, even, size_t(g.box.size[3]) * sizeof(S));
         else if constexpr (sizeof(S) == 1) {
           const S* odd = values + g.array(cls | 8) + offset;
           for (i64 x = 0; x < g.box.size[3]; x++) out[x] = x & 1 ? odd[x >> 1] : even[x >> 1];
-        } else row_kernels<S>().interleave(even, values + g.array(cls | 8) + offset, int(g.box.size[3]), out);
+        } else
+          row_kernels<S>().interleave(even, values + g.array(cls | 8) + offset, int(g.box.size[3]), out);
       }
 }
 

@@ -15,13 +15,13 @@ namespace stz {
 
 // Where the samples of a block are in its class arrays.
 struct BlockGeometry {
-  Box box;                         // samples of the level
-  int split_mask, active_mask;     // axes that are split; axes with more than one sample on the level
-  Index even, odd;                 // indexes of even and odd samples (along axes that are not split: all of them, none)
-  std::array<bool, axes> plane;    // the domain continues above the block along this split axis
-  Index below, above;              // halo widths
-  Index stride;                    // elements between neighbours in a class array; the last is 1
-  i64 origin, array_size;          // of index 0; elements of one class array
+  Box box;                       // samples of the level
+  int split_mask, active_mask;   // axes that are split; axes with more than one sample on the level
+  Index even, odd;               // indexes of even and odd samples (along axes that are not split: all of them, none)
+  std::array<bool, axes> plane;  // the domain continues above the block along this split axis
+  Index below, above;            // halo widths
+  Index stride;                  // elements between neighbours in a class array; the last is 1
+  i64 origin, array_size;        // of index 0; elements of one class array
   ClassList classes;
 
   i64 count(int cls, int a) const { return cls >> a & 1 ? odd[a] : even[a]; }

@@ -87,8 +87,8 @@ void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
   }
 }
 
-#define STZ_INSTANTIATE(S)                                                            \
-  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);          \
+#define STZ_INSTANTIATE(S)                                                   \
+  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*); \
   template void fill_masked_box(const Box&, const Index&, const u8*, S*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

@@ -16,7 +16,7 @@ struct BlockWork {
   std::vector<Code> codes[16];
   std::vector<u8> masks[16];  // empty: no sample of the class is masked
   std::vector<Verbatim> verbatim[16];
-  std::vector<u8> kinds;          // mask kinds with halo, like magnitudes; empty if nothing is masked
+  std::vector<u8> kinds;  // mask kinds with halo, like magnitudes; empty if nothing is masked
 
   void prepare(const Level& level, const Box& box, StencilId reach) {
     geometry = block_geometry(level, box, reach);
@@ -48,8 +48,10 @@ class ClassPredictor {
     table_ = laid_out_.table(p.precision ? laid_out_.groups : 2 * laid_out_.odd);
   }
   void row(const S* samples, int n, RealOf<S>* p) const {
-    if (predictor_ == predict_linear) row_kernels<S>().predict(samples, table_, weights_, n, p);
-    else row_kernels<S>().median(samples, laid_out_.offset.data(), laid_out_.taps[0], n, p);
+    if (predictor_ == predict_linear)
+      row_kernels<S>().predict(samples, table_, weights_, n, p);
+    else
+      row_kernels<S>().median(samples, laid_out_.offset.data(), laid_out_.taps[0], n, p);
   }
 
  private:
@@ -92,8 +94,8 @@ void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
   }
 }
 
-// Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser samples
-// and earlier classes (of all nearest ones if none is valid).
+// Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser
+// samples and earlier classes (of all nearest ones if none is valid).
 template <class S>
 void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values);
 // The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `kinds`: the

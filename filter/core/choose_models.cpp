@@ -159,8 +159,10 @@ double choose_models(const ClassHistogram& histogram, const ModelState& state, i
     double base_bits = model_cost(h, base), bits;
     Model best = cheapest(h, max_shift, bits);
     // naming a model costs about this much
-    if (bits + 9 < base_bits) p.model[k] = best;
-    else bits = base_bits;
+    if (bits + 9 < base_bits)
+      p.model[k] = best;
+    else
+      bits = base_bits;
     total += bits;
   }
   return total;

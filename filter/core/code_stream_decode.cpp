@@ -92,7 +92,8 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
     if (symbols[i] < plain) continue;
     u64 low = zigzag(queue[i]) & ((u64(1) << shift) - 1), v;
     bool is_verbatim = false;
-    if (symbols[i] == t.count) v = escape(is_verbatim);
+    if (symbols[i] == t.count)
+      v = escape(is_verbatim);
     else {
       int bits;
       v = dense_symbol_base(symbols[i], bits);
@@ -136,7 +137,8 @@ bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std
     any = true;
     s = next(values);
     u64 v = s;
-    if (int(s) == values.count) v = escape(is_verbatim);
+    if (int(s) == values.count)
+      v = escape(is_verbatim);
     else if (s >= direct_symbols) {
       int bits;
       v = dense_symbol_base(s, bits);
@@ -164,7 +166,8 @@ void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, co
   for (int k = 0; k < contexts; k++) {
     const size_t length = layout.length(k);
     if (!length) continue;
-    if (models[k].sparse) any |= decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    if (models[k].sparse)
+      any |= decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
     else {
       decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
       any = true;

@@ -110,8 +110,8 @@ void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, 
 }
 
 template <class Code>
-void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models,
-                                  const std::vector<Verbatim>& verbatim, int width) {
+void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim,
+                                  int width) {
   QueueLayout layout(context, n);
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
@@ -124,8 +124,10 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
   for (int k = 0; k < contexts; k++) {
     const size_t length = layout.length(k);
     if (!length) continue;
-    if (models[k].sparse) add_sparse(queue + layout.start(k), length, models[k], samples[k], width);
-    else add_dense(queue + layout.start(k), length, models[k], samples[k], width);
+    if (models[k].sparse)
+      add_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    else
+      add_dense(queue + layout.start(k), length, models[k], samples[k], width);
   }
 }
 
@@ -144,7 +146,8 @@ void CodeStreamEncoder::finish(Bytes& out) {
     const RansKernels& rans = kernels().rans;
     for (size_t k = segments_.size(); k-- > 0;) {
       const Segment& segment = segments_[k];
-      if (segment.table) rans.encode(segment.table->reciprocal, segment.table->step, state, lanes, &symbols_[segment.from], segment.count, &word);
+      if (segment.table)
+        rans.encode(segment.table->reciprocal, segment.table->step, state, lanes, &symbols_[segment.from], segment.count, &word);
       else
         for (size_t j = segment.count; j-- > 0;) {
           const Token& token = tokens_[segment.from + j];

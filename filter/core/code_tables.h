@@ -1,7 +1,7 @@
 // The built-in symbol distributions and how codes become symbols. Immutable once built.
 //
-// A code c is coded by its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). A *dense* model codes v = z >> shift as a symbol, then
-// the low bits raw. A *sparse* model, for contexts where nearly every code is zero, codes runs of zeros (gaps) and the numbers z - 1
+// A code c is coded by its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). A *dense* model codes v = z >> shift as a symbol,
+// then the low bits raw. A *sparse* model, for contexts where nearly every code is zero, codes runs of zeros (gaps) and the numbers z - 1
 // between them. Symbols 0..32 are v itself; 33..44 stand for v = 33..256 by exponent and two mantissa bits, the rest raw; a symbol that a
 // table does not have, and every larger v, is its escape: six raw bits e, then v + 1 - 2^e in e raw bits; e = 63 marks a
 // sample stored verbatim.
@@ -22,7 +22,8 @@ struct CodeTable {
   u16 freq[50];   // of 4096
   u16 cost[50];   // in 1/256 bit
   u32 mean_cost;  // expected, in 1/256 bit
-  // What the encoder needs of a symbol: x -> x + bias + quotient * (4096 - freq) with quotient = (x * reciprocal >> 32) >> shift = x / freq.
+  // What the encoder needs of a symbol: x -> x + bias + quotient * (4096 - freq) with quotient = (x * reciprocal >> 32) >> shift = x /
+  // freq.
   u32 reciprocal[64], step[64];  // step: freq | bias << 12 | shift << 28
   const u32* decoding() const;   // 4096 entries: symbol | freq << 8 | offset << 20; built on first use
   mutable u32* decoding_ = nullptr;

@@ -31,14 +31,18 @@ constexpr bool host_is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 template <class T>
 inline T load_le(const u8* p) {
   T v = 0;
-  if constexpr (host_is_little) memcpy(&v, p, sizeof v);
-  else for (size_t i = 0; i < sizeof v; i++) v |= T(T(p[i]) << (8 * i));
+  if constexpr (host_is_little)
+    memcpy(&v, p, sizeof v);
+  else
+    for (size_t i = 0; i < sizeof v; i++) v |= T(T(p[i]) << (8 * i));
   return v;
 }
 template <class T>
 inline void store_le(u8* p, T v) {
-  if constexpr (host_is_little) memcpy(p, &v, sizeof v);
-  else for (size_t i = 0; i < sizeof v; i++) p[i] = u8(v >> (8 * i));
+  if constexpr (host_is_little)
+    memcpy(p, &v, sizeof v);
+  else
+    for (size_t i = 0; i < sizeof v; i++) p[i] = u8(v >> (8 * i));
 }
 
 inline int floor_log2(u64 v) { return 63 - __builtin_clzll(v); }  // v > 0

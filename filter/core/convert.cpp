@@ -39,39 +39,58 @@ namespace {
 
 i64 integer_of(i32 dtype, u64 bits) {
   switch (dtype) {
-    case STZ_I8: return int8_t(bits);
-    case STZ_I16: return int16_t(bits);
-    case STZ_I32: return i32(u32(bits));
-    case STZ_U64: return i64(bits ^ (u64(1) << 63));  // shifted into the signed range
-    default: return i64(bits);
+    case STZ_I8:
+      return int8_t(bits);
+    case STZ_I16:
+      return int16_t(bits);
+    case STZ_I32:
+      return i32(u32(bits));
+    case STZ_U64:
+      return i64(bits ^ (u64(1) << 63));  // shifted into the signed range
+    default:
+      return i64(bits);
   }
 }
 
 u64 integer_bits(i32 dtype, i64 v) {
   switch (dtype) {
-    case STZ_I8: return u64(std::clamp<i64>(v, -128, 127)) & 0xff;
-    case STZ_U8: return u64(std::clamp<i64>(v, 0, 255));
-    case STZ_I16: return u64(std::clamp<i64>(v, -32768, 32767)) & 0xffff;
-    case STZ_U16: return u64(std::clamp<i64>(v, 0, 65535));
-    case STZ_I32: return u64(std::clamp<i64>(v, INT32_MIN, INT32_MAX)) & 0xffffffff;
-    case STZ_U32: return u64(std::clamp<i64>(v, 0, UINT32_MAX));
-    case STZ_U64: return u64(v) ^ (u64(1) << 63);
-    default: return u64(v);
+    case STZ_I8:
+      return u64(std::clamp<i64>(v, -128, 127)) & 0xff;
+    case STZ_U8:
+      return u64(std::clamp<i64>(v, 0, 255));
+    case STZ_I16:
+      return u64(std::clamp<i64>(v, -32768, 32767)) & 0xffff;
+    case STZ_U16:
+      return u64(std::clamp<i64>(v, 0, 65535));
+    case STZ_I32:
+      return u64(std::clamp<i64>(v, INT32_MIN, INT32_MAX)) & 0xffffffff;
+    case STZ_U32:
+      return u64(std::clamp<i64>(v, 0, UINT32_MAX));
+    case STZ_U64:
+      return u64(v) ^ (u64(1) << 63);
+    default:
+      return u64(v);
   }
 }
 
 double number_of(i32 dtype, u64 bits) {
   switch (component_size(dtype)) {
-    case 2: return double(half_to_float(u16(bits)));
-    case 4: return double(bit_cast_to<float>(u32(bits)));
-    default: return bit_cast_to<double>(bits);
+    case 2:
+      return double(half_to_float(u16(bits)));
+    case 4:
+      return double(bit_cast_to<float>(u32(bits)));
+    default:
+      return bit_cast_to<double>(bits);
   }
 }
 u64 number_bits(i32 dtype, double v) {
   switch (component_size(dtype)) {
-    case 2: return float_to_half(round_to_half(float(v)));
-    case 4: return bit_cast_to<u32>(float(v));
-    default: return bit_cast_to<u64>(v);
+    case 2:
+      return float_to_half(round_to_half(float(v)));
+    case 4:
+      return bit_cast_to<u32>(float(v));
+    default:
+      return bit_cast_to<u64>(v);
   }
 }
 
@@ -95,13 +114,19 @@ S sample_of(const Header& h, u64 bits) {
   const i32 dtype = h.layout.dtype;
   if (!is_floating(dtype)) return S(integer_of(dtype, bits));
   switch (h.transform) {
-    case Transform::ordered_half: return S(ordered_half(bits));
-    case Transform::lattice: return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
-    case Transform::logarithmic: return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
-    default: break;
+    case Transform::ordered_half:
+      return S(ordered_half(bits));
+    case Transform::lattice:
+      return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
+    case Transform::logarithmic:
+      return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
+    default:
+      break;
   }
-  if constexpr (sizeof(S) == 4) return dtype == STZ_F16 ? half_to_float(u16(bits)) : bit_cast_to<float>(u32(bits));
-  else return S(number_of(dtype, bits));
+  if constexpr (sizeof(S) == 4)
+    return dtype == STZ_F16 ? half_to_float(u16(bits)) : bit_cast_to<float>(u32(bits));
+  else
+    return S(number_of(dtype, bits));
 }
 
 template <class S>
@@ -109,16 +134,21 @@ u64 bits_of(const Header& h, S sample) {
   const i32 dtype = h.layout.dtype;
   if (!is_floating(dtype)) return integer_bits(dtype, S(0.5) == S(0) ? i64(sample) : to_integer(double(sample)));
   switch (h.transform) {
-    case Transform::ordered_half: return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
-    case Transform::lattice: return finite_bits(dtype, h.origin + double(sample) * h.delta);
+    case Transform::ordered_half:
+      return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
+    case Transform::lattice:
+      return finite_bits(dtype, h.origin + double(sample) * h.delta);
     case Transform::logarithmic: {
       double v = number_from_octaves(double(sample));
       return finite_bits(dtype, h.negative ? -v : v);
     }
-    default: break;
+    default:
+      break;
   }
-  if constexpr (sizeof(S) == 4) return dtype == STZ_F16 ? float_to_half(float(sample)) : bit_cast_to<u32>(sample);
-  else return number_bits(dtype, double(sample));
+  if constexpr (sizeof(S) == 4)
+    return dtype == STZ_F16 ? float_to_half(float(sample)) : bit_cast_to<u32>(sample);
+  else
+    return number_bits(dtype, double(sample));
 }
 
 template float sample_of(const Header&, u64);

@@ -6,23 +6,49 @@ namespace stz {
 
 inline u64 load_bits(const u8* p, size_t width, bool swap) {
   switch (width) {
-    case 1: return *p;
-    case 2: { u16 v; memcpy(&v, p, 2); return swap ? __builtin_bswap16(v) : v; }
-    case 4: { u32 v; memcpy(&v, p, 4); return swap ? __builtin_bswap32(v) : v; }
-    default: { u64 v; memcpy(&v, p, 8); return swap ? __builtin_bswap64(v) : v; }
+    case 1:
+      return *p;
+    case 2: {
+      u16 v;
+      memcpy(&v, p, 2);
+      return swap ? __builtin_bswap16(v) : v;
+    }
+    case 4: {
+      u32 v;
+      memcpy(&v, p, 4);
+      return swap ? __builtin_bswap32(v) : v;
+    }
+    default: {
+      u64 v;
+      memcpy(&v, p, 8);
+      return swap ? __builtin_bswap64(v) : v;
+    }
   }
 }
 inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
   switch (width) {
-    case 1: *p = u8(bits); break;
-    case 2: { u16 v = swap ? __builtin_bswap16(u16(bits)) : u16(bits); memcpy(p, &v, 2); break; }
-    case 4: { u32 v = swap ? __builtin_bswap32(u32(bits)) : u32(bits); memcpy(p, &v, 4); break; }
-    default: { u64 v = swap ? __builtin_bswap64(bits) : bits; memcpy(p, &v, 8); }
+    case 1:
+      *p = u8(bits);
+      break;
+    case 2: {
+      u16 v = swap ? __builtin_bswap16(u16(bits)) : u16(bits);
+      memcpy(p, &v, 2);
+      break;
+    }
+    case 4: {
+      u32 v = swap ? __builtin_bswap32(u32(bits)) : u32(bits);
+      memcpy(p, &v, 4);
+      break;
+    }
+    default: {
+      u64 v = swap ? __builtin_bswap64(bits) : bits;
+      memcpy(p, &v, 8);
+    }
   }
 }
 
-float half_to_float(u16 h);   // exact
-u16 float_to_half(float f);   // f is a half-precision number already
+float half_to_float(u16 h);  // exact
+u16 float_to_half(float f);  // f is a half-precision number already
 
 inline bool is_floating(i32 dtype) { return dtype <= STZ_F64 || dtype == STZ_C64 || dtype == STZ_C128; }
 inline bool is_signed(i32 dtype) { return dtype == STZ_I8 || dtype == STZ_I16 || dtype == STZ_I32 || dtype == STZ_I64; }

@@ -45,13 +45,26 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
       const u64 at = u64(part) * valid + number;
       u64 bits;
       switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
-        case mask_none: bits = bits_of<S>(h, samples[at]); break;
-        case mask_fill: bits = h.fill; break;
-        case mask_nan: bits = h.nan_bits; break;
-        case mask_zero: bits = 0; break;
-        case mask_plus_infinity: bits = infinity; break;
-        case mask_minus_infinity: bits = infinity | u64(1) << (8 * width - 1); break;
-        default: bits = 0;  // told below
+        case mask_none:
+          bits = bits_of<S>(h, samples[at]);
+          break;
+        case mask_fill:
+          bits = h.fill;
+          break;
+        case mask_nan:
+          bits = h.nan_bits;
+          break;
+        case mask_zero:
+          bits = 0;
+          break;
+        case mask_plus_infinity:
+          bits = infinity;
+          break;
+        case mask_minus_infinity:
+          bits = infinity | u64(1) << (8 * width - 1);
+          break;
+        default:
+          bits = 0;  // told below
       }
       store_bits(out + (element * u64(parts) + u64(part)) * width, bits, width, swap);
     });
@@ -74,9 +87,12 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size) {
   } else if (h.form == Form::constant) {
     const u8* payload = checked_payload(h, stream, size, element);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
-  } else if (h.sample == SampleType::f32) decode_blocks<float>(h, stream, size, out);
-  else if (h.sample == SampleType::f64) decode_blocks<double>(h, stream, size, out);
-  else decode_blocks<i64>(h, stream, size, out);
+  } else if (h.sample == SampleType::f32)
+    decode_blocks<float>(h, stream, size, out);
+  else if (h.sample == SampleType::f64)
+    decode_blocks<double>(h, stream, size, out);
+  else
+    decode_blocks<i64>(h, stream, size, out);
 }
 
 }  // namespace stz

@@ -159,7 +159,9 @@ class Decoder {
     u64 sum = 0, streams = 0;
     for (u64 number = 0; number < per_item * h_.batch; number++)
       for (u64 k = 0; k < per_block; k++) {
-        u64 size = masked_ && k == 0 ? parameters.number(index.mask, total) : merged ? parameters.number(index.block, total) : parameters.number(index.stream[k - u64(masked_)], total);
+        u64 size = masked_ && k == 0 ? parameters.number(index.mask, total)
+                   : merged          ? parameters.number(index.block, total)
+                                     : parameters.number(index.stream[k - u64(masked_)], total);
         sizes.push_back(size);
         sum += size;
         streams += size != 0;
@@ -175,7 +177,8 @@ class Decoder {
       bytes.insert(bytes.end(), stored + check_size(checked), stored + check_size(checked) + sum);
       u32 crc = crc32c(bytes.data(), bytes.size());
       for (size_t i = 0; i < check_size(checked); i++) require(stored[i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
-    } else check(in, begin, checked);
+    } else
+      check(in, begin, checked);
 
     std::vector<S> grid;
     std::vector<u8> magnitudes, level_kinds;
@@ -234,12 +237,14 @@ class Decoder {
             class_contexts(g, cls, work.magnitudes.data(), work.masks[cls], context.data());
             coder->decode_class(code, context.data(), n, p[cls].model, work.verbatim[cls], 8 * int(sizeof(S)));
             large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
-          } else std::fill(code, code + n, Code(0));
+          } else
+            std::fill(code, code + n, Code(0));
           if (!merged && coder) coder->finish();
           size_t next = 0;
-          for_predicted_rows<S>(g, cls, p[cls], work.values.data(), [&](S* samples, const Real* prediction, int count, size_t at, const Index&) {
-            dequantize_row(quantizer_[l], code + at, prediction, count, large, work.verbatim[cls], next, samples);
-          });
+          for_predicted_rows<S>(g, cls, p[cls], work.values.data(),
+                                [&](S* samples, const Real* prediction, int count, size_t at, const Index&) {
+                                  dequantize_row(quantizer_[l], code + at, prediction, count, large, work.verbatim[cls], next, samples);
+                                });
           if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
           close_class(g, cls, work.values.data());
           class_magnitudes(g, cls, code, p[cls].mean, work.masks[cls], work.magnitudes.data());
@@ -269,7 +274,8 @@ class Decoder {
 }  // namespace
 
 template <class S>
-void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others) {
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds,
+                     std::vector<OtherSample>& others) {
   Decoder<S>(h, kinds, others).run(sections, size, samples);
 }
 template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<OtherSample>&);

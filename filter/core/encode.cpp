@@ -11,8 +11,8 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
   require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype), STZ_ERROR_MODE);
-  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.threads >= 0 && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
-              o.layers <= 1,
+  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.threads >= 0 && o.effort >= 0 && o.effort <= 9 &&
+              o.layers >= 0 && o.layers <= 1,
           STZ_ERROR_OPTION);
 }
 

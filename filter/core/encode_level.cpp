@@ -132,7 +132,8 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
   size_t s = 0;
   for (u64 number = 0; number < all_blocks; number++) {
     if (source.has_kinds()) parameters.number(index.mask, streams.sizes[s++]);
-    if (merged) parameters.number(index.block, streams.sizes[s++]);
+    if (merged)
+      parameters.number(index.block, streams.sizes[s++]);
     else
       for (int c = 0; c < classes.count; c++) parameters.number(index.stream[c], streams.sizes[s++]);
   }

@@ -122,8 +122,10 @@ struct Floating {
           u64 bits = a.bits(element, part);
           own.kinds[at] = bits == 0 ? mask_zero : mask_other;
           if (bits) own.others.push_back({at, bits});
-        } else if (v > 0) positive = true;
-        else negative = true;
+        } else if (v > 0)
+          positive = true;
+        else
+          negative = true;
       });
     if (positive && negative) return {};
     std::sort(own.others.begin(), own.others.end(), [](const OtherSample& x, const OtherSample& y) { return x.index < y.index; });
@@ -189,14 +191,19 @@ Bytes encode_numbers(const Array& a, const Header& h) {
   switch (a.layout.dtype) {
     case STZ_F16:
     case STZ_F32:
-    case STZ_C64: return encode_floating<float>(a, h);
+    case STZ_C64:
+      return encode_floating<float>(a, h);
     case STZ_F64:
-    case STZ_C128: return encode_floating<double>(a, h);
+    case STZ_C128:
+      return encode_floating<double>(a, h);
     case STZ_I32:
-    case STZ_U32: return encode_integers<double>(a, h);
+    case STZ_U32:
+      return encode_integers<double>(a, h);
     case STZ_I64:
-    case STZ_U64: return encode_integers<i64>(a, h);
-    default: return encode_integers<float>(a, h);
+    case STZ_U64:
+      return encode_integers<i64>(a, h);
+    default:
+      return encode_integers<float>(a, h);
   }
 }
 

@@ -63,8 +63,10 @@ struct RootWriter {
   void code(Code c, const std::vector<Verbatim>& verbatim, size_t& next) {
     const bool stored = c == verbatim_code<Code>;
     out.bit(models.verbatim, stored);
-    if (stored) out.raw(verbatim[next++].bits, 8 * sizeof(S));
-    else out.signed_number(models.next(), c);
+    if (stored)
+      out.raw(verbatim[next++].bits, 8 * sizeof(S));
+    else
+      out.signed_number(models.next(), c);
     models.remember(stored ? 0 : zigzag(c) / 2);
   }
 };

@@ -37,12 +37,12 @@ void FitSamples::add_run(const LaidOut& laid_out, const RealOf<S>* sums, std::pt
     count_++;
   }
 }
-template void FitSamples::add_run<float>(const LaidOut&, const float*, std::ptrdiff_t, const float*, int, int, const u8*, double, const float*,
-                                         const float*);
+template void FitSamples::add_run<float>(const LaidOut&, const float*, std::ptrdiff_t, const float*, int, int, const u8*, double,
+                                         const float*, const float*);
 template void FitSamples::add_run<double>(const LaidOut&, const double*, std::ptrdiff_t, const double*, int, int, const u8*, double,
                                           const double*, const double*);
-template void FitSamples::add_run<i64>(const LaidOut&, const double*, std::ptrdiff_t, const i64*, int, int, const u8*, double, const double*,
-                                       const double*);
+template void FitSamples::add_run<i64>(const LaidOut&, const double*, std::ptrdiff_t, const i64*, int, int, const u8*, double,
+                                       const double*, const double*);
 
 namespace {
 
@@ -80,7 +80,13 @@ bool solve(double* a, double* b, int n, double* x) {
 
 class ClassFit {
  public:
-  ClassFit(FitSamples& s, const FitOptions& o) : s_(s), o_(o), n_(int((s.count_ + 15) / 16 * 16)), residual_(size_t(n_) + 16), weight_(residual_.size()), scratch_(residual_.size()) {
+  ClassFit(FitSamples& s, const FitOptions& o)
+      : s_(s),
+        o_(o),
+        n_(int((s.count_ + 15) / 16 * 16)),
+        residual_(size_t(n_) + 16),
+        weight_(residual_.size()),
+        scratch_(residual_.size()) {
     for (size_t k = s.count_; k < size_t(n_); k++) {
       s.y_[k] = 0;
       for (auto& v : s.median_) v[k] = 0;
@@ -109,7 +115,8 @@ class ClassFit {
     if (o_.medians && s_.count_ >= 60) {
       const float none[1] = {};
       for (int k = 0; k < 2; k++) {
-        double c = fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.median_[k].data(), none, 0, n_, residual_.data()) * scale_;
+        double c =
+            fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.median_[k].data(), none, 0, n_, residual_.data()) * scale_;
         if (c + 4 < best_cost_ * 0.98) {
           ClassParameters p;
           p.predictor = k == 0 ? predict_median : predict_median_faces;
@@ -122,7 +129,9 @@ class ClassFit {
   }
 
  private:
-  int groups_of(u8 stencil) const { return stencil == stencil_standard ? o_.standard_groups : stencil == stencil_wide ? o_.wide_groups : o_.long_groups; }
+  int groups_of(u8 stencil) const {
+    return stencil == stencil_standard ? o_.standard_groups : stencil == stencil_wide ? o_.wide_groups : o_.long_groups;
+  }
   static const FitKernels& fit_kernels() { return kernels().fit; }
   double cost(const float* c, int groups) {
     return fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), c, groups, n_, residual_.data()) * scale_;
@@ -139,7 +148,8 @@ class ClassFit {
     float best[max_groups] = {}, current[max_groups] = {}, trial[max_groups] = {};
     double best_cost = cost(current, groups);
     for (int iteration = 0; iteration < 6; iteration++) {
-      if (iteration == 0) std::fill(weight_.begin(), weight_.begin() + n_, 1.0f);
+      if (iteration == 0)
+        std::fill(weight_.begin(), weight_.begin() + n_, 1.0f);
       else {
         cost(current, groups);
         for (int k = 0; k < n_; k++) {
@@ -147,14 +157,16 @@ class ClassFit {
           weight_[size_t(k)] = 1.0f / (d * d);
         }
       }
-      fit_kernels().normal_equations(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), weight_.data(), groups, n_, scratch_.data(), a, b);
+      fit_kernels().normal_equations(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), weight_.data(), groups, n_, scratch_.data(), a,
+                                     b);
       if (!solve(a, b, groups, next)) break;
       for (int g = 0; g < groups; g++) trial[g] = float(next[g]);
       double c = cost(trial, groups), before = best_cost;
       if (c < best_cost) {
         best_cost = c;
         std::copy(trial, trial + groups, best);
-      } else if (iteration > 2) break;
+      } else if (iteration > 2)
+        break;
       std::copy(c < best_cost * 1.2 ? trial : best, (c < best_cost * 1.2 ? trial : best) + groups, current);
       if (iteration > 1 && c > before * 0.9995 && c < before) break;  // converged
     }

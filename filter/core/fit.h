@@ -29,7 +29,7 @@ class FitSamples {
 };
 
 struct FitOptions {
-  u64 class_samples = 0;  // what the class has in all: costs are scaled to it
+  u64 class_samples = 0;                                      // what the class has in all: costs are scaled to it
   int standard_groups = 0, wide_groups = 0, long_groups = 0;  // 0: stencil not tried
   bool medians = true;
   const ClassParameters* coarser = nullptr;  // same class of the coarser level

@@ -49,8 +49,8 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const Leve
 }
 
 template <class S>
-ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, size_t l, int cls,
-                               StencilId widest) {
+ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, size_t l,
+                               int cls, StencilId widest) {
   using Real = RealOf<S>;
   ClassParameters p;
   const int active = boxes[0].work.geometry.active_mask;
@@ -90,7 +90,8 @@ ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterStat
         row_kernels<S>().median(at, near.offset.data(), int(near.offset.size()), n, median.data());
         row_kernels<S>().median(at, faces.offset.data(), int(faces.offset.size()), n, median_faces.data());
         const S* x_row = source.row(source.samples(l, box.item), l, g, cls, Index{i, j, k, 0}) + x * source.row_stride(l);
-        samples.add_run<S>(laid_out, sums.data(), pitch, x_row, source.row_stride(l), n, masked, source.unit(l), median.data(), median_faces.data());
+        samples.add_run<S>(laid_out, sums.data(), pitch, x_row, source.row_stride(l), n, masked, source.unit(l), median.data(),
+                           median_faces.data());
       };
       if (everything) {
         for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
@@ -114,11 +115,10 @@ ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterStat
   return fit_class(samples, options);
 }
 
-
 // Contexts of a class in all boxes, its mean magnitude and its models; magnitudes for the classes after it. Returns the size in bits.
 template <class S>
-double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l, int cls,
-                  ClassParameters& p) {
+double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
+                  int cls, ClassParameters& p) {
   auto histogram = std::make_unique<ClassHistogram[]>(1);
   std::vector<u8> context;
   u64 sum = 0, count = 0, verbatim = 0;
@@ -195,9 +195,9 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   return fitted;
 }
 
-#define STZ_INSTANTIATE(S)                                                                                                              \
-  template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&);            \
-  template void code_class(const LevelSource<S>&, size_t, u64, int, const ClassParameters&, BlockWork<S>&);                             \
+#define STZ_INSTANTIATE(S)                                                                                                   \
+  template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&); \
+  template void code_class(const LevelSource<S>&, size_t, u64, int, const ClassParameters&, BlockWork<S>&);                  \
   template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

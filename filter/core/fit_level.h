@@ -14,7 +14,7 @@ struct SampledBox {
 template <class S>
 struct FittedLevel {
   ClassParameters parameters[16];
-  double bits = 0;    // estimated size of all codes
+  double bits = 0;     // estimated size of all codes
   bool exact = false;  // the boxes are the blocks, coded with these parameters
   std::vector<SampledBox<S>> boxes;
 };

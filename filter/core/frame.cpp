@@ -11,13 +11,13 @@ constexpr u8 magic[4] = {'S', 'T', 'Z', STZ_FORMAT_VERSION};
 
 // flags of form `blocks`, in this order of their fields
 enum Flag : u32 {
-  flag_base = 1,        // base differs from bound
+  flag_base = 1,  // base differs from bound
   flag_masked = 2,
   flag_partial = 4,
   flag_offsets = 8,
   flag_level_bounds = 16,
   flag_level_blocks = 32,
-  flag_negative = 64,   // logarithmic: the numbers are negative
+  flag_negative = 64,  // logarithmic: the numbers are negative
   known_flags = 127,
 };
 
@@ -31,10 +31,14 @@ bool known_combination(const Header& h) {
   }
   const SampleType own = width == 8 ? SampleType::f64 : SampleType::f32;
   switch (h.transform) {
-    case Transform::none: return h.sample == own && (h.quantizer == QuantizerKind::uniform || (h.quantizer == QuantizerKind::ordered && width > 2));
-    case Transform::lattice: return h.sample != SampleType::i64 && h.quantizer == QuantizerKind::integer && width > 2;
-    case Transform::logarithmic: return h.sample == SampleType::f64 && h.quantizer == QuantizerKind::uniform;
-    case Transform::ordered_half: return h.sample == SampleType::f32 && h.quantizer == QuantizerKind::integer && width == 2;
+    case Transform::none:
+      return h.sample == own && (h.quantizer == QuantizerKind::uniform || (h.quantizer == QuantizerKind::ordered && width > 2));
+    case Transform::lattice:
+      return h.sample != SampleType::i64 && h.quantizer == QuantizerKind::integer && width > 2;
+    case Transform::logarithmic:
+      return h.sample == SampleType::f64 && h.quantizer == QuantizerKind::uniform;
+    case Transform::ordered_half:
+      return h.sample == SampleType::f32 && h.quantizer == QuantizerKind::integer && width == 2;
   }
   return false;
 }
@@ -46,8 +50,10 @@ u64 element_count(const stz_layout& layout) {
   u64 n = 1;
   bool empty = false;  // axes beside one of length 0 are limited as well: a header has to name them
   for (int a = 0; a < layout.rank; a++) {
-    if (layout.shape[a] == 0) empty = true;
-    else require(!__builtin_mul_overflow(n, layout.shape[a], &n) && n < (u64(1) << 56), STZ_ERROR_SHAPE);
+    if (layout.shape[a] == 0)
+      empty = true;
+    else
+      require(!__builtin_mul_overflow(n, layout.shape[a], &n) && n < (u64(1) << 56), STZ_ERROR_SHAPE);
   }
   return empty ? 0 : n;
 }
@@ -79,8 +85,10 @@ Bytes write_header(const Header& h) {
               (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
   out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
   out.push_back(u8(flags));
-  if (h.quantizer != QuantizerKind::uniform) put_varint(out, h.step);
-  else if (flags & flag_base) put_double(out, h.base);
+  if (h.quantizer != QuantizerKind::uniform)
+    put_varint(out, h.step);
+  else if (flags & flag_base)
+    put_double(out, h.base);
   if (h.transform == Transform::lattice) {
     put_double(out, h.origin);
     put_double(out, h.delta);
@@ -151,7 +159,8 @@ Header read_header(const u8* data, size_t size) {
   if (h.quantizer != QuantizerKind::uniform) {
     h.step = in.varint();
     require(h.step & 1, STZ_ERROR_CORRUPT);
-  } else if (flags & flag_base) h.base = in.get_double();
+  } else if (flags & flag_base)
+    h.base = in.get_double();
   require(h.base >= 0 && h.base < __builtin_inf(), STZ_ERROR_CORRUPT);
   if (h.transform == Transform::lattice) {
     h.origin = in.get_double();
@@ -209,8 +218,10 @@ Hierarchy hierarchy_of(const Header& h) {
   for (int a = h.layout.rank - 1; a >= 0; a--) {
     u64 extent = h.partial ? h.valid[a] : h.layout.shape[a];
     if (extent == 1) continue;
-    if (axis >= 0) n[size_t(axis--)] = i64(extent);
-    else require(!__builtin_mul_overflow(batch, extent, &batch), STZ_ERROR_CORRUPT);
+    if (axis >= 0)
+      n[size_t(axis--)] = i64(extent);
+    else
+      require(!__builtin_mul_overflow(batch, extent, &batch), STZ_ERROR_CORRUPT);
   }
   Hierarchy g = make_hierarchy(n, batch, h.offset);
   g.region_blocks = h.region;

@@ -15,7 +15,16 @@ enum class Transform : u8 { none = 0, lattice = 1, logarithmic = 2, ordered_half
 enum class SampleType : u8 { f32 = 0, f64 = 1, i64 = 2 };
 
 // Masked samples: kinds beside 0, valid.
-enum MaskKind : u8 { mask_none = 0, mask_fill = 1, mask_nan = 2, mask_plus_infinity = 3, mask_minus_infinity = 4, mask_other = 5, mask_zero = 6, mask_kinds = 7 };
+enum MaskKind : u8 {
+  mask_none = 0,
+  mask_fill = 1,
+  mask_nan = 2,
+  mask_plus_infinity = 3,
+  mask_minus_infinity = 4,
+  mask_other = 5,
+  mask_zero = 6,
+  mask_kinds = 7
+};
 
 struct Header {
   stz_layout layout{};
@@ -29,18 +38,18 @@ struct Header {
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
   Transform transform = Transform::none;
-  u64 step = 1;              // integer and ordered quantisers
-  double base = 0;           // uniform: bound of level 0 before the schedule; equals `bound` unless the cast needs room
+  u64 step = 1;                  // integer and ordered quantisers
+  double base = 0;               // uniform: bound of level 0 before the schedule; equals `bound` unless the cast needs room
   double origin = 0, delta = 0;  // lattice: value = origin + k * delta
-  bool negative = false;     // logarithmic: all numbers are below zero
-  int zero_bits = 0;         // ordered: low bits of the mantissa that are zero in every sample
+  bool negative = false;         // logarithmic: all numbers are below zero
+  int zero_bits = 0;             // ordered: low bits of the mantissa that are zero in every sample
   bool masked = false;
-  u64 nan_bits = 0;          // the NaN that mask_nan stands for
-  bool partial = false;      // valid extent smaller than the array
-  u64 padding = 0;           // bits of every sample outside it
+  u64 nan_bits = 0;      // the NaN that mask_nan stands for
+  bool partial = false;  // valid extent smaller than the array
+  u64 padding = 0;       // bits of every sample outside it
   u64 valid[STZ_MAX_RANK] = {};
   std::array<int, axes> offset{};
-  std::vector<double> level_bound;  // empty: the default schedule
+  std::vector<double> level_bound;                 // empty: the default schedule
   std::vector<std::array<int, axes>> level_block;  // empty: default extents
   // sections: root, then levels root-1 .. 0
   std::vector<u64> section;

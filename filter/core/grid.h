@@ -13,8 +13,8 @@ namespace stz {
 
 constexpr int axes = 4;
 constexpr int max_levels = 48;
-constexpr int never_split = 63;           // axis offset of a batch-like axis
-constexpr u64 root_samples = 256;        // levels of at most that many samples form the root section
+constexpr int never_split = 63;    // axis offset of a batch-like axis
+constexpr u64 root_samples = 256;  // levels of at most that many samples form the root section
 
 using Index = std::array<i64, axes>;
 
@@ -27,7 +27,7 @@ struct Level {
     for (int a = 0; a < axes; a++) m |= int(split[a]) << a;
     return m;
   }
-  int active_mask() const {      // bit a: axis a has more than one sample
+  int active_mask() const {  // bit a: axis a has more than one sample
     int m = 0;
     for (int a = 0; a < axes; a++) m |= int(n[a] > 1) << a;
     return m;
@@ -36,11 +36,11 @@ struct Level {
 };
 
 struct Hierarchy {
-  Index n{};                      // samples of one item of the batch
-  u64 batch = 1;                  // items; coded one after the other at every level
+  Index n{};      // samples of one item of the batch
+  u64 batch = 1;  // items; coded one after the other at every level
   std::array<int, axes> offset{};
-  std::vector<Level> level;       // level[0] is the array, the last one the coarsest
-  int root = 0;                   // levels root.. form the root section
+  std::vector<Level> level;  // level[0] is the array, the last one the coarsest
+  int root = 0;              // levels root.. form the root section
   bool region_blocks = false;
 };
 

@@ -85,7 +85,8 @@ std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8*
       for (u64 i = 0; i < n && exact; i++) {
         if (kinds && kinds[i]) continue;
         double k = round_even((double(samples[i]) - origin) / d);
-        exact = S(origin + k * d) == samples[i] && bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(S(origin + k * d)) == bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(samples[i]);
+        exact = S(origin + k * d) == samples[i] && bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(S(origin + k * d)) ==
+                                                       bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(samples[i]);
         top = std::max(top, i64(__builtin_fabs(k)));
       }
       if (exact) return Lattice{origin, d, top};

@@ -31,9 +31,12 @@ class LevelSource {
     }
     quantizer_ = level_quantizers<S>(header, levels);
     for (size_t l = 0; l < levels; l++) {
-      if (header.quantizer == QuantizerKind::uniform) unit_.push_back(quantizer_[l].level_bound);
-      else if (header.quantizer == QuantizerKind::integer) unit_.push_back(std::max(0.5, 0.5 * double(header.step)));
-      else unit_.push_back(l == 0 ? ordered_unit() : unit_[0]);
+      if (header.quantizer == QuantizerKind::uniform)
+        unit_.push_back(quantizer_[l].level_bound);
+      else if (header.quantizer == QuantizerKind::integer)
+        unit_.push_back(std::max(0.5, 0.5 * double(header.step)));
+      else
+        unit_.push_back(l == 0 ? ordered_unit() : unit_[0]);
     }
   }
   LevelSource(const LevelSource&) = delete;

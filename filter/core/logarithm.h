@@ -1,7 +1,7 @@
 // The logarithm of point-wise relative bounds: a piecewise linear, monotonic map of positive numbers to octaves, in integers.
 //
-// In each octave 64 chords of log2; exact to 2^-40 octaves in both directions and the same on every machine. A step of `d` octaves changes a
-// number by at most d / slope of it, so that an absolute bound in octaves is a relative one in numbers.
+// In each octave 64 chords of log2; exact to 2^-40 octaves in both directions and the same on every machine. A step of `d` octaves changes
+// a number by at most d / slope of it, so that an absolute bound in octaves is a relative one in numbers.
 #pragma once
 #include "common.h"
 

@@ -53,7 +53,8 @@ struct MaskReader {
   u8 code(BitModel& masked, MaskModels& m, u8, u8 neighbour, u64 index) {
     if (!in.bit(masked)) return mask_none;
     u8 kind;
-    if (neighbour != mask_none && in.bit(m.same_kind)) kind = neighbour;
+    if (neighbour != mask_none && in.bit(m.same_kind))
+      kind = neighbour;
     else {
       int node = 1;
       for (int b = 2; b >= 0; b--) node = node * 2 + in.bit(m.kind[node]);
@@ -94,10 +95,10 @@ void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const 
         for (std::ptrdiff_t o : faces.offset) face_count += row[x + o] != mask_none;
         for (std::ptrdiff_t o : near.offset)
           if (row[x + o]) count++, neighbour = row[x + o];
-        int context = count == 0          ? 0
-                      : count == taps     ? 5
-                      : face_count == 0   ? 1
-                      : face_count == face_taps ? 4
+        int context = count == 0                    ? 0
+                      : count == taps               ? 5
+                      : face_count == 0             ? 1
+                      : face_count == face_taps     ? 4
                       : 2 * face_count <= face_taps ? 2
                                                     : 3;
         u64 x_index = u64((g.split_mask >> 3 & 1 ? 2 * x + (cls >> 3 & 1) : x) + g.box.low[3]) * u64(map.step[3]);

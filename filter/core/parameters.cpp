@@ -34,7 +34,7 @@ MagnitudeScale magnitude_scale(int mean) {
 
 int mean_index(u64 sum, u64 count) {
   if (!sum || !count) return 0;
-  int t = int(4 * i64(log2_fixed(sum)) - 4 * i64(log2_fixed(count)) + 128) ;
+  int t = int(4 * i64(log2_fixed(sum)) - 4 * i64(log2_fixed(count)) + 128);
   t = t >= 0 ? t / 256 : -((255 - t) / 256);
   return std::clamp(t + 81, smallest_mean, largest_mean);
 }
@@ -49,8 +49,7 @@ void context_weights(const Stencil& stencil, u16* weights) {
 }
 
 // 4096 (a weighted mean of 16, the normalised mean) times 2^((k - 1) / 1.5 - 5)
-const u16 context_thresholds[contexts] = {0,    128,  203,  323,  512,  813,  1290,  2048,
-                                          3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
+const u16 context_thresholds[contexts] = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
 
 namespace {
 
@@ -104,9 +103,18 @@ namespace {
 // The same walk over the parameters for writing and reading.
 struct Writer {
   BinaryEncoder& out;
-  int bit(BitModel& m, int b) { out.bit(m, b); return b; }
-  u64 number(NumberModel& m, u64 v, u64) { out.number(m, v); return v; }
-  i64 signed_number(SignedModel& m, i64 v, i64) { out.signed_number(m, v); return v; }
+  int bit(BitModel& m, int b) {
+    out.bit(m, b);
+    return b;
+  }
+  u64 number(NumberModel& m, u64 v, u64) {
+    out.number(m, v);
+    return v;
+  }
+  i64 signed_number(SignedModel& m, i64 v, i64) {
+    out.signed_number(m, v);
+    return v;
+  }
 };
 struct Reader {
   BinaryDecoder& in;
@@ -187,8 +195,10 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
   bool wide = c.bit(m.stencil[0], p.stencil != stencil_standard);
   p.stencil = u8(wide ? 1 + c.bit(m.stencil[1], p.stencil == stencil_long) : 0);
   p.groups = u8(make_stencil(StencilId(p.stencil), cls, active_mask).groups.size());
-  if (c.bit(m.precision_same, p.precision == state.precision)) p.precision = u8(state.precision);
-  else p.precision = u8(1 + c.number(m.precision, u64(p.precision - 1), max_precision - 1));
+  if (c.bit(m.precision_same, p.precision == state.precision))
+    p.precision = u8(state.precision);
+  else
+    p.precision = u8(1 + c.number(m.precision, u64(p.precision - 1), max_precision - 1));
   state.precision = p.precision;
   bool changes = reference && c.bit(m.reference, changes_are_shorter(p, coarser));
   int odd = __builtin_popcount(unsigned(cls));

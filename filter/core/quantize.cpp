@@ -38,8 +38,10 @@ namespace {
 template <class S>
 inline S reconstruct_uniform(const Quantizer<S>& q, RealOf<S> p, i64 code) {
   S r;
-  if (RealOf<S>(code < 0 ? -code : code) <= q.fast.code_limit) r = S(p + RealOf<S>(code) * q.fast.step);
-  else r = S(double(p) + double(code) * double(q.fast.step));
+  if (RealOf<S>(code < 0 ? -code : code) <= q.fast.code_limit)
+    r = S(p + RealOf<S>(code) * q.fast.step);
+  else
+    r = S(double(p) + double(code) * double(q.fast.step));
   if constexpr (sizeof(S) == 4)
     if (q.half) r = round_to_half(r);
   return r;
@@ -52,7 +54,8 @@ inline auto predicted_order(RealOf<S> p) {
 
 template <class S>
 S reconstruct(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
-  if constexpr (S(0.5) == S(0)) return i64(u64(to_integer(p)) + u64(code) * q.step);
+  if constexpr (S(0.5) == S(0))
+    return i64(u64(to_integer(p)) + u64(code) * q.step);
   else {
     if (q.kind == QuantizerKind::uniform) return reconstruct_uniform(q, p, code);
     if (q.kind == QuantizerKind::integer) return S(i64(u64(to_integer(p)) + u64(i64(code)) * q.step));
@@ -114,7 +117,8 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     if (q.step == 1) return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed);
     // point-wise: on the safe side of |x - x'| <= relative |x|, by more than the rounding of the two sides; zeros and signs are exact
     double error = __builtin_fabs(double(x) - double(reconstructed)), allowed = q.relative * __builtin_fabs(double(x));
-    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error < __builtin_inf() && error <= allowed * (1 - 1e-15) && allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
+    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error < __builtin_inf() && error <= allowed * (1 - 1e-15) &&
+                                                                  allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
   }
 }
 
@@ -140,8 +144,8 @@ void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>
 }
 
 template <class S>
-void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large, const std::vector<Verbatim>& verbatim,
-                    size_t& next, S* reconstructed) {
+void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
+                    const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed) {
   if constexpr (S(0.5) != S(0))
     if (q.kind == QuantizerKind::uniform && !q.half && !large) {
       uniform_kernels<S>().dequantize(code, p, n, q.fast, reconstructed);
@@ -151,15 +155,17 @@ void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S
     if (code[i] == verbatim_code<CodeOf<S>>) {
       require(next < verbatim.size(), STZ_ERROR_CORRUPT);
       reconstructed[i] = sample_from_bits<S>(verbatim[next++].bits);
-    } else reconstructed[i] = reconstruct<S>(q, p[i], code[i]);
+    } else
+      reconstructed[i] = reconstruct<S>(q, p[i], code[i]);
   }
 }
 
-#define STZ_INSTANTIATE(S)                                                                                                             \
-  template struct Quantizer<S>;                                                                                                        \
-  template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                \
-                             std::vector<Verbatim>&);                                                                                  \
-  template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Verbatim>&, size_t&, S*);
+#define STZ_INSTANTIATE(S)                                                                                                                \
+  template struct Quantizer<S>;                                                                                                           \
+  template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                   \
+                             std::vector<Verbatim>&);                                                                                     \
+  template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Verbatim>&, size_t&, \
+                               S*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

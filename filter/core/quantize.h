@@ -30,8 +30,10 @@ inline i64 to_integer(double v) {
 }
 template <class S>
 inline S sample_from_real(RealOf<S> p) {
-  if constexpr (S(0.5) != S(0)) return p;
-  else return to_integer(p);
+  if constexpr (S(0.5) != S(0))
+    return p;
+  else
+    return to_integer(p);
 }
 
 // Is |x - y| <= bound in exact arithmetic? (TwoSum, Knuth 1969: d + e = x - y exactly.)
@@ -65,13 +67,13 @@ struct Quantizer {
   using Real = RealOf<S>;
   using Code = CodeOf<S>;
   QuantizerKind kind = QuantizerKind::uniform;
-  bool half = false;      // samples are float16: reconstructions are rounded to it
-  double bound = 0;       // what the final value must meet (uniform)
-  double level_bound = 0; // half the step (uniform)
-  u64 step = 1;           // integer, ordered
-  double relative = 0;    // ordered with a step: the point-wise bound
-  int zero_bits = 0;      // ordered with step 1: low mantissa bits that every sample leaves zero
-  Uniform<Real> fast{};   // uniform
+  bool half = false;       // samples are float16: reconstructions are rounded to it
+  double bound = 0;        // what the final value must meet (uniform)
+  double level_bound = 0;  // half the step (uniform)
+  u64 step = 1;            // integer, ordered
+  double relative = 0;     // ordered with a step: the point-wise bound
+  int zero_bits = 0;       // ordered with step 1: low mantissa bits that every sample leaves zero
+  Uniform<Real> fast{};    // uniform
   void set_uniform(double bound_, double level_bound_);
 };
 
@@ -82,18 +84,22 @@ void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>
                   S* reconstructed, std::vector<Verbatim>& verbatim);
 // Reverses it. `large`: a code may be verbatim or beyond the fast path. `next` walks through `verbatim`.
 template <class S>
-void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large, const std::vector<Verbatim>& verbatim,
-                    size_t& next, S* reconstructed);
+void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
+                    const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed);
 
 template <class S>
 inline u64 sample_bits(S v) {
-  if constexpr (sizeof(S) == 4) return bit_cast_to<u32>(v);
-  else return bit_cast_to<u64>(v);
+  if constexpr (sizeof(S) == 4)
+    return bit_cast_to<u32>(v);
+  else
+    return bit_cast_to<u64>(v);
 }
 template <class S>
 inline S sample_from_bits(u64 b) {
-  if constexpr (sizeof(S) == 4) return bit_cast_to<S>(u32(b));
-  else return bit_cast_to<S>(b);
+  if constexpr (sizeof(S) == 4)
+    return bit_cast_to<S>(u32(b));
+  else
+    return bit_cast_to<S>(b);
 }
 
 }  // namespace stz

@@ -66,9 +66,9 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
     codec.masks(work);
     for (int c = 0; c < g.classes.count; c++) {
       int cls = g.classes.mask[c];
-      for_predicted_rows<S>(g, cls, ClassParameters{}, work.values.data(), [&](S* samples, const RealOf<S>* p, int n, size_t index, const Index& at) {
-        codec.row(work, cls, samples, p, n, index, at);
-      });
+      for_predicted_rows<S>(
+          g, cls, ClassParameters{}, work.values.data(),
+          [&](S* samples, const RealOf<S>* p, int n, size_t index, const Index& at) { codec.row(work, cls, samples, p, n, index, at); });
       if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
       close_class(g, cls, work.values.data());
     }
@@ -89,7 +89,8 @@ int root_magnitudes(const std::vector<Code>& codes, const u8* kinds, std::vector
   magnitudes.resize(codes.size());
   constexpr size_t piece = 1 << 20;
   for (size_t i = 0; i < codes.size(); i += piece)
-    code_kernels<Code>().magnitude(codes.data() + i, int(std::min(piece, codes.size() - i)), scale.right, scale.left, scale.factor, magnitudes.data() + i);
+    code_kernels<Code>().magnitude(codes.data() + i, int(std::min(piece, codes.size() - i)), scale.right, scale.left, scale.factor,
+                                   magnitudes.data() + i);
   if (kinds)
     for (size_t i = 0; i < codes.size(); i++)
       if (kinds[i]) magnitudes[i] = mean_magnitude;

@@ -22,8 +22,10 @@ void append(std::vector<Tap>& to, const std::vector<Tap>& from) { to.insert(to.e
 Stencil make_stencil(StencilId id, int mask, int active) {
   std::vector<int> odd, even;
   for (int a = 0; a < axes; a++) {
-    if (mask >> a & 1) odd.push_back(a);
-    else if (active >> a & 1) even.push_back(a);
+    if (mask >> a & 1)
+      odd.push_back(a);
+    else if (active >> a & 1)
+      even.push_back(a);
   }
   Stencil s;
   s.odd = int(odd.size());

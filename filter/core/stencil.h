@@ -1,9 +1,9 @@
 // Stencils: which neighbours predict a sample of a class, in symmetric groups.
 //
-// A tap is a neighbour at given distances along the axes: odd ones along odd axes, even ones along even axes, in samples of the level. Along
-// an axis that is not split a distance of 2 is the next sample. Taps of a group share a weight. Groups in order: the faces at +-1 of each odd axis, those at +-3, those at +-5, then the nearest
-// diagonal neighbours, then, in wide stencils, farther ones. Stencil ids and the order of groups and taps are part of the format: sums
-// are formed in that order.
+// A tap is a neighbour at given distances along the axes: odd ones along odd axes, even ones along even axes, in samples of the level.
+// Along an axis that is not split a distance of 2 is the next sample. Taps of a group share a weight. Groups in order: the faces at +-1 of
+// each odd axis, those at +-3, those at +-5, then the nearest diagonal neighbours, then, in wide stencils, farther ones. Stencil ids and
+// the order of groups and taps are part of the format: sums are formed in that order.
 #pragma once
 #include <vector>
 

@@ -40,7 +40,8 @@ using Vector = typename VectorOf<T>::type;
 template <class S>
 inline __attribute__((always_inline)) Vector<RealOf<S>> load(const S* p) {
   using R = RealOf<S>;
-  if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0)) return *(const typename VectorOf<S>::loose*)p;
+  if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0))
+    return *(const typename VectorOf<S>::loose*)p;
   else {
     Vector<R> v;
     for (unsigned i = 0; i < vector_bytes / sizeof(R); i++) v[i] = R(p[i]);
@@ -179,7 +180,7 @@ bool quantize(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Co
 template <class T>
 void dequantize(const CodeOf<T>* __restrict code, const T* __restrict p, int n, const Uniform<T>& q, T* __restrict reconstructed) {
   const T step = q.step;
-  for (int i = 0; i < n; i++) reconstructed[i] = p[i] + (value<T>(code[i] + bits(magic<T>)) - magic<T>) * step;
+  for (int i = 0; i < n; i++) reconstructed[i] = p[i] + (value<T>(code[i] + bits(magic<T>)) - magic<T>)*step;
 }
 
 template <class Code>
@@ -239,8 +240,10 @@ void context_row(const u8* row, const TapTable& taps, const u16* weights, const 
   }
 }
 void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  if (vector_bytes == 64 && n <= 32) context_row<32>(row, taps, weights, thresholds, n, out);
-  else context_row<vector_bytes>(row, taps, weights, thresholds, n, out);
+  if (vector_bytes == 64 && n <= 32)
+    context_row<32>(row, taps, weights, thresholds, n, out);
+  else
+    context_row<vector_bytes>(row, taps, weights, thresholds, n, out);
 }
 
 // CRC-32C of bytes, from and to the bit-inverted register; null where the instruction set has no instruction for it.
@@ -340,8 +343,18 @@ constexpr CodeKernels<Code> code_table() {
 
 extern const Kernels STZ_JOIN(kernels_, STZ_ISA);
 const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
-    row_table<float>(),      row_table<double>(), row_table<i64>(),  uniform_table<float>(), uniform_table<double>(),
-    code_table<i32>(),       code_table<i64>(),   {residuals, normal_equations}, {rans_decode, rans_encode}, context, crc_kernel, STZ_TEXT(STZ_ISA),
+    row_table<float>(),
+    row_table<double>(),
+    row_table<i64>(),
+    uniform_table<float>(),
+    uniform_table<double>(),
+    code_table<i32>(),
+    code_table<i64>(),
+    {residuals, normal_equations},
+    {rans_decode, rans_encode},
+    context,
+    crc_kernel,
+    STZ_TEXT(STZ_ISA),
 };
 
 }  // namespace stz

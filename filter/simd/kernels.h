@@ -85,8 +85,8 @@ struct FitKernels {
   // residual[k] = |y[k] - sum over g of c[g] m_g[k]|; returns the sum of log2(1 + residual), good to 1e-3
   double (*residuals)(const float* m, std::ptrdiff_t pitch, const float* y, const float* c, int groups, int n, float* residual);
   // a[g * groups + h] = sum w m_g m_h for h >= g, b[g] = sum w m_g y; `scratch` holds n floats
-  void (*normal_equations)(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch, double* a,
-                           double* b);
+  void (*normal_equations)(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch,
+                           double* a, double* b);
 };
 
 // Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two.
@@ -118,19 +118,26 @@ const Kernels& kernels();
 
 template <class S>
 const RowKernels<S>& row_kernels() {
-  if constexpr (sizeof(S) == 4) return kernels().f32;
-  else if constexpr (S(0.5) != S(0)) return kernels().f64;
-  else return kernels().int64;
+  if constexpr (sizeof(S) == 4)
+    return kernels().f32;
+  else if constexpr (S(0.5) != S(0))
+    return kernels().f64;
+  else
+    return kernels().int64;
 }
 template <class T>
 const UniformKernels<T>& uniform_kernels() {
-  if constexpr (sizeof(T) == 4) return kernels().uniform32;
-  else return kernels().uniform64;
+  if constexpr (sizeof(T) == 4)
+    return kernels().uniform32;
+  else
+    return kernels().uniform64;
 }
 template <class Code>
 const CodeKernels<Code>& code_kernels() {
-  if constexpr (sizeof(Code) == 4) return kernels().code32;
-  else return kernels().code64;
+  if constexpr (sizeof(Code) == 4)
+    return kernels().code32;
+  else
+    return kernels().code64;
 }
 
 }  // namespace stz

@@ -13,9 +13,7 @@ namespace {
 
 constexpr u32 low_state = 1u << 15;
 
-inline u16 load_word(const u8* p) {
-  return u16(p[0] | p[1] << 8);
-}
+inline u16 load_word(const u8* p) { return u16(p[0] | p[1] << 8); }
 
 size_t rans_decode_scalar(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
   const u8* word = *position;
@@ -73,7 +71,8 @@ size_t rans_decode_512(const u32* table, u32* state, u8* out, size_t n, const u8
     for (int v = 0; v < vectors; v++) {
       __m512i d = look_up(table, _mm512_and_si512(x[v], mask));
       _mm_storeu_si128((__m128i*)(out + i + 16 * size_t(v)), _mm512_cvtepi32_epi8(d));
-      __m512i y = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_and_si512(_mm512_srli_epi32(d, 8), mask), _mm512_srli_epi32(x[v], 12)), _mm512_srli_epi32(d, 20));
+      __m512i y = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_and_si512(_mm512_srli_epi32(d, 8), mask), _mm512_srli_epi32(x[v], 12)),
+                                   _mm512_srli_epi32(d, 20));
       __mmask16 refill = _mm512_cmplt_epu32_mask(y, low);
       __m512i words = _mm512_maskz_expand_epi32(refill, _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)word)));
       x[v] = _mm512_mask_or_epi32(y, refill, _mm512_slli_epi32(y, 16), words);
@@ -117,7 +116,8 @@ void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const
       _mm256_store_si256((__m256i*)narrow, _mm512_cvtepi32_epi16(_mm512_load_si512(given)));
       __builtin_memcpy(word, narrow, 2 * size_t(count));
       __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
-      __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32), odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
+      __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32),
+              odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
       __m512i quotient = _mm512_srlv_epi32(_mm512_mask_blend_epi32(0xAAAA, even, odd), _mm512_srli_epi32(e, 28));
       __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 12), _mm512_set1_epi32(0xffff));
       x[v] = _mm512_add_epi32(_mm512_add_epi32(y, bias), _mm512_mullo_epi32(quotient, _mm512_sub_epi32(_mm512_set1_epi32(4096), freq)));
