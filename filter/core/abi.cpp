@@ -1,30 +1,16 @@
 // The C API of stz.h: checks pointers, sets the floating-point environment, turns failures into codes.
 #include <algorithm>
-#include <cfenv>
 #include <new>
 #include <stdexcept>
 
 #include "decode.h"
 #include "encode.h"
+#include "floating_environment.h"
 #include "frame.h"
 #include "stz.h"
 
 namespace stz {
 namespace {
-
-// Hosts built with -ffast-math flush subnormal numbers; others round differently or trap. The codec's bits depend on the default.
-class FloatingEnvironment {
- public:
-  FloatingEnvironment() {
-    fegetenv(&saved_);
-    fesetenv(FE_DFL_ENV);
-  }
-  ~FloatingEnvironment() { fesetenv(&saved_); }
-  FloatingEnvironment(const FloatingEnvironment&) = delete;
-
- private:
-  fenv_t saved_;
-};
 
 template <class F>
 int guarded(F f) noexcept {

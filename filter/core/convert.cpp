@@ -35,6 +35,17 @@ MaskKind special_kind(i32 dtype, u64 bits, u64 nan_bits) {
   return bits == nan_bits ? mask_nan : mask_other;
 }
 
+double number_of(i32 dtype, u64 bits) {
+  switch (component_size(dtype)) {
+    case 2:
+      return double(half_to_float(u16(bits)));
+    case 4:
+      return double(bit_cast_to<float>(u32(bits)));
+    default:
+      return bit_cast_to<double>(bits);
+  }
+}
+
 namespace {
 
 i64 integer_of(i32 dtype, u64 bits) {
@@ -73,16 +84,6 @@ u64 integer_bits(i32 dtype, i64 v) {
   }
 }
 
-double number_of(i32 dtype, u64 bits) {
-  switch (component_size(dtype)) {
-    case 2:
-      return double(half_to_float(u16(bits)));
-    case 4:
-      return double(bit_cast_to<float>(u32(bits)));
-    default:
-      return bit_cast_to<double>(bits);
-  }
-}
 u64 number_bits(i32 dtype, double v) {
   switch (component_size(dtype)) {
     case 2:

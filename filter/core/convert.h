@@ -57,6 +57,9 @@ inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ
 // Mask kind of an element's bits in a floating-point dtype: NaN and infinities. `nan_bits` is the common NaN.
 MaskKind special_kind(i32 dtype, u64 bits, u64 nan_bits);
 
+// The value of an element of a floating-point dtype, exact.
+double number_of(i32 dtype, u64 bits);
+
 // The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of
 // the header. Back: clamped to the range of integer dtypes.
 template <class S>

@@ -23,11 +23,14 @@ void keep_smaller(Bytes& best, Bytes other) {
   if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
 }
 
+// Distance between numbers of the dtype near v.
 double unit_in_last_place(double v, i32 dtype) {
   if (v == 0) return 0;
-  const int mantissa = component_size(dtype) == 2 ? 10 : component_size(dtype) == 4 ? 23 : 52;
-  const int smallest = component_size(dtype) == 2 ? -24 : component_size(dtype) == 4 ? -149 : -1074;
-  return __builtin_ldexp(1, std::max(smallest, std::max(__builtin_ilogb(v), -1022) - mantissa));
+  const size_t width = component_size(dtype);
+  const int mantissa = width == 2 ? 10 : width == 4 ? 23 : 52, smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
+  const int exponent = int(bit_cast_to<u64>(v) >> 52 & 0x7ff) - 1023;  // -1023 for subnormal numbers, which are then at `smallest`
+  const int e = std::max(smallest, exponent - mantissa);
+  return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
 }
 
 // Low mantissa bits that are zero in every valid sample: numbers of a shorter type, or with few binary digits.

@@ -1,8 +1,11 @@
 // What is to be encoded, level by level: samples, mask kinds, quantisers (encoder only).
 #pragma once
 #include <algorithm>
+#include <limits>
 
+#include "convert.h"
 #include "level_quantizers.h"
+#include "logarithm.h"
 #include "mask_coder.h"
 
 namespace stz {
@@ -30,6 +33,7 @@ class LevelSource {
       kinds_[l] = stored_kinds_[l].data();
     }
     quantizer_ = level_quantizers<S>(header, levels);
+    if (header.has_fill) keep_off_fill_value();
     for (size_t l = 0; l < levels; l++) {
       if (header.quantizer == QuantizerKind::uniform)
         unit_.push_back(quantizer_[l].level_bound);
@@ -95,6 +99,32 @@ class LevelSource {
   }
 
  private:
+  // Valid samples must not come back as the fill value. What is coded without loss never does.
+  void keep_off_fill_value() {
+    const i32 dtype = header_.layout.dtype;
+    if (header_.quantizer != QuantizerKind::uniform && header_.step == 1) return;
+    S from, to;
+    if (header_.transform == Transform::logarithmic) {  // what rounds to the fill value
+      const double v = number_of(dtype, header_.fill), width = component_size(dtype) == 8   ? 1e-15
+                                                               : component_size(dtype) == 4 ? 1e-6
+                                                                                            : 1e-2;
+      if (!(v != 0) || (v < 0) != header_.negative || !(__builtin_fabs(v) < 1e300)) return;
+      from = S(octaves_of(__builtin_fabs(v)) - width);
+      to = S(octaves_of(__builtin_fabs(v)) + width);
+    } else {
+      from = to = sample_of<S>(header_, header_.fill);
+      if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped to its ends
+        using Limits = std::numeric_limits<S>;
+        if (from == Limits::max() || bits_of<S>(header_, from + S(1)) == header_.fill) to = Limits::max();
+        if (from == Limits::lowest() || bits_of<S>(header_, from - S(1)) == header_.fill) from = Limits::lowest();
+      }
+    }
+    for (Quantizer<S>& q : quantizer_) {
+      q.avoid_from = from;
+      q.avoid_to = to;
+    }
+  }
+
   template <class T>
   std::vector<T> coarsen(const T* finer, size_t l) const {
     const Level &from = h_.level[l - 1], &to = h_.level[l];

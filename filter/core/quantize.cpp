@@ -1,5 +1,6 @@
 #include "quantize.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace stz {
@@ -129,13 +130,14 @@ void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>
                   S* reconstructed, std::vector<Verbatim>& verbatim) {
   if constexpr (S(0.5) != S(0))
     if (q.kind == QuantizerKind::uniform && !q.half && !masked && q.fast.safe > 0 &&
-        uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed))
+        uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
+        !(q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](S v) { return q.avoids(v); })))
       return;
   for (int i = 0; i < n; i++) {
     if (masked && masked[i]) {
       code[i] = 0;
       reconstructed[i] = reconstruct<S>(q, p[i], 0);
-    } else if (!quantize_sample<S>(q, x[stride * i], p[i], code[i], reconstructed[i])) {
+    } else if (!quantize_sample<S>(q, x[stride * i], p[i], code[i], reconstructed[i]) || q.avoids(reconstructed[i])) {
       code[i] = verbatim_code<CodeOf<S>>;
       reconstructed[i] = x[stride * i];
       verbatim.push_back({index + u32(i), sample_bits(x[stride * i])});

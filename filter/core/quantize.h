@@ -74,6 +74,9 @@ struct Quantizer {
   double relative = 0;     // ordered with a step: the point-wise bound
   int zero_bits = 0;       // ordered with step 1: low mantissa bits that every sample leaves zero
   Uniform<Real> fast{};    // uniform
+  // Encoder: valid samples must not be reconstructed here, where they would read as the fill value. Empty by default.
+  S avoid_from = 1, avoid_to = 0;
+  bool avoids(S v) const { return v >= avoid_from && v <= avoid_to; }
   void set_uniform(double bound_, double level_bound_);
 };
 
