@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from host_tools import tools
 
 ROOT = Path(__file__).parent.parent
@@ -12,7 +13,7 @@ if tools("g++"):
 
     @pytest.mark.slow
     def test_streams_with_every_axis_offset(tmp_path):
-        sources = sorted((ROOT / "filter/core").glob("*.cpp")) + [ROOT / "filter/simd/kernels.cpp"]
+        sources = [*sorted((ROOT / "filter/core").glob("*.cpp")), ROOT / "filter/simd/kernels.cpp"]
         program = tmp_path / "axis_offsets"
         command = ["g++", "-std=c++20", "-O1", "-ffp-contract=off", "-Wno-psabi", f"-I{ROOT / 'filter/include'}"]
         subprocess.run([*command, ROOT / "tests/native/axis_offsets.cpp", *sources, "-o", program], check=True)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from host_tools import missing, packages
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

@@ -1,11 +1,11 @@
 """The bound of every mode over dtypes, byte orders, patterns and bounds; the reference is exact arithmetic (exact.py)."""
 
-import cases
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cases
 import exact
 import h5stz
 from h5stz import _core

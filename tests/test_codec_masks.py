@@ -1,11 +1,11 @@
 """Missing samples: NaN with any payload, infinities and fill values come back bit for bit, the others keep the bound."""
 
-import cases
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cases
 import exact
 import h5stz
 

@@ -2,12 +2,12 @@
 
 import itertools
 
-import cases
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cases
 import h5stz
 
 SIDES = range(1, 18)

@@ -6,12 +6,12 @@ One small stream of every form. Flipped bits, every truncation, appended bytes, 
 import resource
 import struct
 
-import cases
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cases
 import exact
 import h5stz
 from h5stz import _core

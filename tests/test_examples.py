@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+
 from host_tools import packages, tools
 
 ROOT = Path(__file__).parent.parent

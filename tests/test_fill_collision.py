@@ -1,8 +1,9 @@
 """A valid sample never comes back as the fill value, however near it is and however wide the bound."""
 
-import h5stz
 import numpy as np
 import pytest
+
+import h5stz
 
 CASES = [  # dtype, fill value, mean and spread of the valid samples
     ("f4", 0.0, 0.0, 1e-2),

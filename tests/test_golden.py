@@ -7,10 +7,10 @@ import importlib.util
 import json
 from pathlib import Path
 
-import cases
 import numpy as np
 import pytest
 
+import cases
 import exact
 import h5stz
 

@@ -12,10 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import cases
 import numpy as np
 import pytest
 
+import cases
 import h5stz
 from h5stz import _core
 from host_tools import missing
