@@ -30,7 +30,7 @@ float symbol_cost(const CodeTable& t, u64 v) {
 }
 
 const Costs& costs() {
-  static const std::unique_ptr<const Costs> table = [] {
+  static const Costs* const table = [] {  // never freed: nothing may run when the process ends
     auto c = std::make_unique<Costs>();
     for (int bin = 0; bin < magnitude_bins; bin++) {
       u64 a = std::min(bin_value(bin), (u64(1) << 61) - 1);
@@ -58,7 +58,7 @@ const Costs& costs() {
       c->zero[gap] = sum * 1.4426950408889634;
       p *= 0.8408964152537145;
     }
-    return c;
+    return c.release();
   }();
   return *table;
 }
