@@ -18,7 +18,7 @@ enum Flag : u32 {
   flag_level_bounds = 16,
   flag_level_blocks = 32,
   flag_negative = 64,  // logarithmic: the numbers are negative
-  known_flags = 127,
+  flag_layers = 128,   // a number of precision layers for each level
 };
 
 // Samples, quantiser and transform that belong together for a dtype (the table of docs/format.md).
@@ -150,7 +150,7 @@ Header read_header(const u8* data, size_t size) {
   }
   require(elements > 0, STZ_ERROR_CORRUPT);
   u8 how = in.get<u8>(), flags = in.get<u8>();
-  require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3 && (flags & ~known_flags) == 0, STZ_ERROR_VERSION);
+  require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
   h.transform = Transform(how >> 4);
@@ -204,6 +204,8 @@ Header read_header(const u8* data, size_t size) {
       }
       h.level_block.push_back(block);
     }
+  if (flags & flag_layers)
+    for (size_t l = 0; l < levels.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
   for (int s = 0; s <= levels.root; s++) h.section.push_back(in.varint());
   u32 check = crc32c(data, in.consumed());
   require(in.get<u32>() == check, STZ_ERROR_CHECKSUM);
