@@ -223,7 +223,7 @@ def read_blocks_header(reader, header):
     """The rest of the header of the form blocks."""
     how, flags = reader.integer(1), reader.integer(1)
     header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
-    require(header.samples < 3 and header.quantiser < 3 and header.transform < 4 and flags < 128, "version")
+    require(header.samples < 3 and header.quantiser < 3 and header.transform < 4, "version")
     header.masked, header.negative = bool(flags & 2), bool(flags & 64)
     if header.quantiser != UNIFORM:
         header.step = reader.varint()
@@ -251,7 +251,10 @@ def read_blocks_header(reader, header):
         header.level_bounds = [header.base * factor for factor in factors]
     for number, level in enumerate(header.levels[: header.root]):
         logs = [reader.integer(1) for _ in AXES] if flags & 32 else default_block(level, number, header.regions)
+        require(not flags & 32 or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
+    if flags & 128:
+        require(all(reader.integer(1) == 1 for _ in header.levels), "version: layers")
     header.section_sizes = [reader.varint() for _ in range(header.root + 1)]
     check = crc(reader.data[: reader.at])
     require(reader.integer(4) == check, "checksum of the header")

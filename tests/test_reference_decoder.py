@@ -126,6 +126,43 @@ def test_fresh_streams(name):
     assert agree(h5stz.compress(make(), **options)).form.startswith("blocks")
 
 
+def varint(value):
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
+
+
+def with_every_level_field(stream, rank):
+    """A stream (extents below 128, a bound, no fill value) that names level bounds (wider than its own), blocks and layers."""
+    header = reference_decoder.read_header(stream)
+    sizes = b"".join(varint(size) for size in header.section_sizes)
+    fields = np.multiply(header.level_bounds, 1.125).astype("<f8").tobytes()
+    for number in range(header.root):
+        logs = reference_decoder.default_block(header.levels[number], number, header.regions)
+        fields += bytes(max(1, log) for log in logs)
+    fields += bytes([1] * len(header.levels))
+    front = bytearray(stream[: header.size - 4 - len(sizes)])
+    front[4 + 3 + rank + 8 + 1] |= 16 | 32 | 128
+    front += fields + sizes
+    return bytes(front) + reference_decoder.crc(front).to_bytes(4, "little") + stream[header.size :]
+
+
+@pytest.mark.parametrize("shape", [(120, 100), (20, 24, 22)])
+def test_level_bounds_blocks_and_layers_in_the_header(shape):
+    array = smooth(*shape).astype("f4")
+    stream = h5stz.compress(array, absolute=0.01, fill_value=False)
+    changed = with_every_level_field(stream, len(shape))
+    agree(changed)
+    assert not exact.same_bits(h5stz.decompress(stream), h5stz.decompress(changed))
+
+
+@pytest.mark.parametrize("negative_zeros", [0.5, 0.97, 1.0])
+def test_zeros_of_both_signs_among_masked_samples(negative_zeros):
+    random = np.random.default_rng(1)
+    array = np.where(random.random((40, 50)) < negative_zeros, -0.0, 0.0).astype("f4")
+    array[random.random(array.shape) < 0.3] = np.nan
+    array[10:20], array[0, :9] = np.inf, 1
+    agree(h5stz.compress(array, lossless=True))
+
+
 def test_the_reference_decoder_sees_damage():
     stream = h5stz.compress(smooth(30, 40).astype("f4"), absolute=0.1)
     for place in range(0, len(stream), 37):
