@@ -106,6 +106,7 @@ FRESH = {
     "two_plateaus": (two_plateaus, {"absolute": 0.1}),
     "stored_samples": (with_outliers, {"absolute": 1e-5}),
     "thin_blocks": (lambda: smooth(600, 3).astype("f4"), {"absolute": 0.01}),
+    "unrelated_maps": (lambda: np.stack([smooth(60, 64, seed=k) for k in range(6)]).astype("f4"), {"absolute": 0.1}),
     "blocks_2d": (lambda: smooth(300, 280).astype("f4"), {"absolute": 0.01}),
     "blocks_masked": (masked_blocks, {"absolute": 0.02, "fill_value": -9999}),
     "blocks_i8": (lambda: (1e6 * smooth(2, 300, 270)).astype("i8"), {"lossless": True}),
