@@ -27,7 +27,7 @@ u16 float_to_half(float f) {
 
 MaskKind special_kind(i32 dtype, u64 bits, u64 nan_bits) {
   const size_t width = component_size(dtype);
-  const int mantissa = width == 2 ? 10 : width == 4 ? 23 : 52;
+  const int mantissa = mantissa_bits(dtype);
   const u64 sign = u64(1) << (8 * width - 1), infinity = (sign - 1) >> mantissa << mantissa;
   u64 a = bits & (sign - 1);
   if (a < infinity) return mask_none;

@@ -50,6 +50,8 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
 float half_to_float(u16 h);  // exact
 u16 float_to_half(float f);  // f is a half-precision number already
 
+// Mantissa bits of a floating-point dtype, without the leading one.
+inline int mantissa_bits(i32 dtype) { return component_size(dtype) == 2 ? 10 : component_size(dtype) == 4 ? 23 : 52; }
 inline bool is_floating(i32 dtype) { return dtype <= STZ_F64 || dtype == STZ_C64 || dtype == STZ_C128; }
 inline bool is_signed(i32 dtype) { return dtype == STZ_I8 || dtype == STZ_I16 || dtype == STZ_I32 || dtype == STZ_I64; }
 inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ_BIG) == host_is_little; }

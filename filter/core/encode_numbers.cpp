@@ -27,7 +27,7 @@ void keep_smaller(Bytes& best, Bytes other) {
 double unit_in_last_place(double v, i32 dtype) {
   if (v == 0) return 0;
   const size_t width = component_size(dtype);
-  const int mantissa = width == 2 ? 10 : width == 4 ? 23 : 52, smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
+  const int mantissa = mantissa_bits(dtype), smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
   const int exponent = int(bit_cast_to<u64>(v) >> 52 & 0x7ff) - 1023;  // -1023 for subnormal numbers, which are then at `smallest`
   const int e = std::max(smallest, exponent - mantissa);
   return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
@@ -109,8 +109,7 @@ struct Floating {
   // Point-wise relative bounds of numbers of one sign; empty if there is no room for the bound.
   Bytes logarithmic(Header l) const {
     const size_t width = component_size(a.layout.dtype);
-    const int mantissa = width == 2 ? 10 : width == 4 ? 23 : 52;
-    l.base = octave_bound(l.bound, mantissa);
+    l.base = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
     if (l.base == 0) return {};
     const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
     bool positive = false, negative = false;
