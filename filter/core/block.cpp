@@ -6,27 +6,40 @@
 
 namespace stz {
 
+namespace {
+
+// Rows of a multiple of `unit` elements.
+void set_layout(ClassArrays& a, const Index& even, i64 unit) {
+  Index extent;
+  for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];
+  extent[3] = (extent[3] + unit - 1) / unit * unit;
+  a.stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
+  a.origin = a.below[0] * a.stride[0] + a.below[1] * a.stride[1] + a.below[2] * a.stride[2] + a.below[3];
+  a.size = (extent[0] * a.stride[0] + row_slack + 15) / 16 * 16;
+}
+
+}  // namespace
+
 BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach) {
   BlockGeometry g;
   g.box = box;
   g.split_mask = level.split_mask();
   g.active_mask = 0;
   g.classes = classes_of(g.split_mask);
-  Index extent;
   for (int a = 0; a < axes; a++) {
     bool split = level.split[a];
     if (level.n[a] > 1) g.active_mask |= 1 << a;
     g.even[a] = split ? (box.size[a] + 1) / 2 : box.size[a];
     g.odd[a] = split ? box.size[a] / 2 : 0;
     g.plane[a] = split && box.low[a] + box.size[a] < level.n[a];
-    g.below[a] = level.n[a] > 1 ? reach_below(reach) : 0;
-    g.above[a] = level.n[a] > 1 ? reach_above(reach) : 0;
-    extent[a] = g.below[a] + g.even[a] + g.above[a];
+    const bool halo = level.n[a] > 1;
+    g.values.below[a] = halo ? reach_below(reach) : 0;
+    g.values.above[a] = halo ? reach_above(reach) : 0;
+    g.bytes.below[a] = halo ? context_reach_below : 0;
+    g.bytes.above[a] = halo ? context_reach_above : 0;
   }
-  extent[3] = (extent[3] + 15) / 16 * 16;
-  g.stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
-  g.origin = g.below[0] * g.stride[0] + g.below[1] * g.stride[1] + g.below[2] * g.stride[2] + g.below[3];
-  g.array_size = extent[0] * g.stride[0] + row_slack;
+  set_layout(g.values, g.even, 16);
+  set_layout(g.bytes, g.even, 1);
   for (int& s : g.slot) s = 0;
   for (int c = 0; c < g.classes.count; c++) g.slot[g.classes.mask[c]] = c + 1;
   return g;
@@ -35,22 +48,22 @@ BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach
 namespace {
 
 // Offset from a sample of class `cls` to its neighbour at the distances of `tap`.
-std::ptrdiff_t tap_offset(const BlockGeometry& g, int cls, const Tap& tap) {
+std::ptrdiff_t tap_offset(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Tap& tap) {
   int source = cls;
   std::ptrdiff_t offset = 0;
   for (int a = 0; a < axes; a++) {
     int d = tap[size_t(a)];
     if (d & 1) {
       source ^= 1 << a;
-      offset += (d + 1) / 2 * g.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
+      offset += (d + 1) / 2 * arrays.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
     } else
-      offset += d / 2 * g.stride[size_t(a)];
+      offset += d / 2 * arrays.stride[size_t(a)];
   }
-  return offset + g.array(source) - g.array(cls);
+  return offset + g.start(arrays, source) - g.start(arrays, cls);
 }
 
-void add_taps(const BlockGeometry& g, int cls, const std::vector<Tap>& taps, LaidOut& out) {
-  for (const Tap& t : taps) out.offset.push_back(tap_offset(g, cls, t));
+void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const std::vector<Tap>& taps, LaidOut& out) {
+  for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
 }
 
 // Linear extrapolation of lines of `n` elements: `from` is the last real line, `inner` the one before it.
@@ -65,10 +78,16 @@ void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
 }
 void extrapolate(u8* to, const u8* from, const u8*, int, i64 n) { memcpy(to, from, size_t(n)); }
 
+// Bytes have a layout of their own.
+template <class S>
+const ClassArrays& arrays_of(const BlockGeometry& g) {
+  return sizeof(S) == 1 ? g.bytes : g.values;
+}
+
 // Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
 // along the last axis (or element by element along it).
 template <class S>
-void extend_axis(const BlockGeometry& g, S* array, int a, i64 low, i64 high, i64 from_index, i64 to_index, Index from, Index to) {
+void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 from_index, i64 to_index, Index from, Index to) {
   const i64 step = g.stride[size_t(a)];
   const i64 inward = high - low > 1 ? step : 0;
   auto line = [&](S* base, i64 n) {  // base: index 0 along the axis
@@ -89,79 +108,94 @@ void extend_axis(const BlockGeometry& g, S* array, int a, i64 low, i64 high, i64
 // Fills the halo of one class array: along each axis (the last first) the indexes outside [low, high).
 template <class S>
 void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& high, int skip_axes) {
+  const ClassArrays& arrays = arrays_of<S>(g);
   Index from = low, to = high;
   for (int a = axes - 1; a >= 0; a--) {
     size_t s = size_t(a);
     if (skip_axes >> a & 1 || !(g.active_mask >> a & 1)) continue;
-    extend_axis(g, array, a, low[s], high[s], -g.below[s], g.even[s] + g.above[s], from, to);
-    from[s] = -g.below[s];
-    to[s] = g.even[s] + g.above[s];
+    extend_axis(arrays, array, a, low[s], high[s], -arrays.below[s], g.even[s] + arrays.above[s], from, to);
+    from[s] = -arrays.below[s];
+    to[s] = g.even[s] + arrays.above[s];
   }
 }
 
 // Copies of grid rows into class 0, everything of the index box that the domain has; returns the index range that is real.
 template <class S>
 void copy_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values, Index& low, Index& high, bool inside_only) {
+  const ClassArrays& arrays = arrays_of<S>(g);
   Index start;  // grid coordinate of index 0
   for (size_t a = 0; a < axes; a++) {
     start[a] = g.split_mask >> a & 1 ? g.box.low[a] / 2 : g.box.low[a];
-    low[a] = inside_only ? 0 : std::max<i64>(-g.below[a], -start[a]);
-    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + g.above[a], n[a] - start[a]);
+    low[a] = inside_only ? 0 : std::max<i64>(-arrays.below[a], -start[a]);
+    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + arrays.above[a], n[a] - start[a]);
   }
-  S* base = values + g.array(0);
+  S* base = values + g.start(arrays, 0);
   for_rows(low, high, [&](i64 i, i64 j, i64 k) {
     const S* row = coarse + (((start[0] + i) * n[1] + start[1] + j) * n[2] + start[2] + k) * n[3] + start[3];
-    memcpy(base + g.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
+    memcpy(base + arrays.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
   });
+}
+
+// Calls row(class of the even samples, offset in its class array, grid offset) for every row of the block.
+template <class F>
+void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Index& n, F row) {
+  const int split = g.split_mask;
+  auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
+  auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
+  for (i64 i = 0; i < g.box.size[0]; i++)
+    for (i64 j = 0; j < g.box.size[1]; j++) {
+      const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
+      i64 at = (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2]) * n[3] + g.box.low[3];
+      for (i64 k = 0; k < g.box.size[2]; k++, at += n[3])
+        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
+    }
 }
 
 template <class S>
 void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid) {
   const bool split_x = g.split_mask >> 3 & 1;
-  for (i64 i = 0; i < g.box.size[0]; i++)
-    for (i64 j = 0; j < g.box.size[1]; j++)
-      for (i64 k = 0; k < g.box.size[2]; k++) {
-        const i64 c[3] = {i, j, k};
-        int cls = 0;
-        i64 offset = 0;
-        for (int a = 0; a < 3; a++) {
-          bool split = g.split_mask >> a & 1;
-          if (split && (c[a] & 1)) cls |= 1 << a;
-          offset += (split ? c[a] >> 1 : c[a]) * g.stride[size_t(a)];
-        }
-        S* out = grid + (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2] + k) * n[3] + g.box.low[3];
-        const S* even = values + g.array(cls) + offset;
-        if (!split_x)
-          memcpy(out, even, size_t(g.box.size[3]) * sizeof(S));
-        else if constexpr (sizeof(S) == 1) {
-          const S* odd = values + g.array(cls | 8) + offset;
-          for (i64 x = 0; x < g.box.size[3]; x++) out[x] = x & 1 ? odd[x >> 1] : even[x >> 1];
-        } else
-          row_kernels<S>().interleave(even, values + g.array(cls | 8) + offset, int(g.box.size[3]), out);
+  const ClassArrays& arrays = arrays_of<S>(g);
+  const i64 size = g.box.size[3];
+  for_grid_rows(g, arrays, n, [&](int cls, i64 offset, i64 at) {
+    S* out = grid + at;
+    const S* even = values + g.start(arrays, cls) + offset;
+    if (!split_x) {
+      memcpy(out, even, size_t(size) * sizeof(S));
+      return;
+    }
+    const S* odd = values + g.start(arrays, cls | 8) + offset;
+    if constexpr (sizeof(S) == 1) {
+      for (i64 x = 0; x < size / 2; x++) {
+        out[2 * x] = even[x];
+        out[2 * x + 1] = odd[x];
       }
+      if (size & 1) out[size - 1] = even[size / 2];
+    } else
+      row_kernels<S>().interleave(even, odd, int(size), out);
+  });
 }
 
 }  // namespace
 
-LaidOut lay_out(const BlockGeometry& g, int cls, const Stencil& stencil) {
+LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Stencil& stencil) {
   LaidOut out;
   out.groups = int(stencil.groups.size());
   out.odd = stencil.odd;
   for (const Group& group : stencil.groups) {
     out.taps.push_back(int(group.taps.size()));
-    add_taps(g, cls, group.taps, out);
+    add_taps(g, arrays, cls, group.taps, out);
   }
   return out;
 }
 
-LaidOut lay_out_nearest(const BlockGeometry& g, int cls, bool faces_only) {
-  Stencil stencil = make_stencil(stencil_standard, cls, g.active_mask);
+LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only) {
+  const Stencil& stencil = stencil_of(stencil_standard, cls, g.active_mask);
   LaidOut out;
   out.groups = 1;
   out.odd = stencil.odd;
   for (size_t k = 0; k < stencil.groups.size(); k++) {
     bool face = k < size_t(stencil.odd), farther = !face && k < size_t(3 * stencil.odd);
-    if (face || (!farther && !faces_only)) add_taps(g, cls, stencil.groups[k].taps, out);
+    if (face || (!farther && !faces_only)) add_taps(g, arrays, cls, stencil.groups[k].taps, out);
   }
   out.taps.push_back(int(out.offset.size()));
   return out;
@@ -171,18 +205,17 @@ template <class S>
 void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values) {
   Index low, high;
   copy_coarse(g, coarse, n, values, low, high, false);
-  fill_halo(g, values + g.array(0), low, high, 0);
+  fill_halo(g, values + g.start(g.values, 0), low, high, 0);
 }
 
 template <class S>
-void close_class(const BlockGeometry& g, int cls, S* values) {
+void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
   using R = RealOf<S>;
   Index from{}, to = g.counts(cls);
   // planes above the block: the mean of the 1-D cubics over the odd axes, from classes with one odd axis less on the same plane
   int planes = 0;
   for (int a = 0; a < axes; a++) planes |= int(g.plane[size_t(a)] && !(cls >> a & 1)) << a;
   if (planes) {
-    LaidOut cubic = lay_out(g, cls, make_stencil(stencil_standard, cls, g.active_mask));
     TapTable taps = cubic.table(2 * cubic.odd);
     R weights[2 * axes];
     cubic_weights(cubic.odd, weights);
@@ -193,7 +226,7 @@ void close_class(const BlockGeometry& g, int cls, S* values) {
       low[size_t(a)] = to[size_t(a)];
       high[size_t(a)] = to[size_t(a)] + 1;
       for_rows(low, high, [&](i64 i, i64 j, i64 k) {
-        S* row = values + g.array(cls) + g.at(i, j, k) + low[3];
+        S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
         int n = int(high[3] - low[3]);
         row_kernels<S>().predict(row, taps, weights, n, p.data());
         for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
@@ -201,7 +234,7 @@ void close_class(const BlockGeometry& g, int cls, S* values) {
       to[size_t(a)]++;  // later planes cover the edges that they share with this one
     }
   }
-  fill_halo(g, values + g.array(cls), from, to, cls);
+  fill_halo(g, values + g.start(g.values, cls), from, to, cls);
 }
 
 template <class S>
@@ -209,14 +242,30 @@ void store_block(const BlockGeometry& g, const S* values, const Index& n, S* gri
   store_samples(g, values, n, grid);
 }
 
+template <class S>
+void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values) {
+  const bool split_x = g.split_mask >> 3 & 1;
+  const i64 size = g.box.size[3], ahead = 8 * n[3];  // rows of other pages: what the machine does not see coming
+  std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
+  for_grid_rows(g, g.values, n, [&](int cls, i64 offset, i64 at) {
+    const S* in = grid + at;
+    for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
+    S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
+    if (split_x)
+      row_kernels<S>().separate(in, int(size), even, values + g.start(g.values, cls | 8) + offset);
+    else if (cls)
+      memcpy(even, in, size_t(size) * sizeof(S));
+  });
+}
+
 void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes) {
   Index low, high;
   copy_coarse(g, coarse, n, magnitudes, low, high, true);
-  fill_halo(g, magnitudes + g.array(0), low, high, 0);
+  fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
 }
 
 void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
-  fill_halo(g, magnitudes + g.array(cls), Index{}, g.counts(cls), cls);
+  fill_halo(g, magnitudes + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
 }
 
 void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) { store_samples(g, magnitudes, n, grid); }
@@ -224,9 +273,12 @@ void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index&
 template void load_coarse(const BlockGeometry&, const float*, const Index&, float*);
 template void load_coarse(const BlockGeometry&, const double*, const Index&, double*);
 template void load_coarse(const BlockGeometry&, const i64*, const Index&, i64*);
-template void close_class(const BlockGeometry&, int, float*);
-template void close_class(const BlockGeometry&, int, double*);
-template void close_class(const BlockGeometry&, int, i64*);
+template void close_class(const BlockGeometry&, int, const LaidOut&, float*);
+template void close_class(const BlockGeometry&, int, const LaidOut&, double*);
+template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
+template void load_block(const BlockGeometry&, const float*, const Index&, float*);
+template void load_block(const BlockGeometry&, const double*, const Index&, double*);
+template void load_block(const BlockGeometry&, const i64*, const Index&, i64*);
 template void store_block(const BlockGeometry&, const float*, const Index&, float*);
 template void store_block(const BlockGeometry&, const double*, const Index&, double*);
 template void store_block(const BlockGeometry&, const i64*, const Index&, i64*);

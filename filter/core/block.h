@@ -4,7 +4,7 @@
 // Class 0 holds the reconstruction of the coarser level, real wherever the domain has samples. The other classes hold the block's own
 // samples. Along an even axis a class may be asked for indexes outside: on the first plane above the block (`plane`) it sees the coarse
 // grid interpolated by the mean of the 1-D cubics, everywhere else linear extrapolation along the axis. Nothing of other blocks of the
-// level is ever used. Values and magnitudes (for contexts) have the same geometry.
+// level is ever used. Class arrays of bytes (magnitudes for contexts, mask kinds) are laid out alike with a narrower halo.
 #pragma once
 #include <vector>
 
@@ -13,16 +13,23 @@
 
 namespace stz {
 
+// How class arrays lie in memory: one after the other, each with its halo.
+struct ClassArrays {
+  Index below, above;  // halo widths
+  Index stride;        // elements between neighbours in a class array; the last is 1
+  i64 origin, size;    // of index 0; elements of one class array
+  i64 at(i64 i, i64 j, i64 k) const { return i * stride[0] + j * stride[1] + k * stride[2]; }
+};
+
 // Where the samples of a block are in its class arrays.
 struct BlockGeometry {
   Box box;                       // samples of the level
   int split_mask, active_mask;   // axes that are split; axes with more than one sample on the level
   Index even, odd;               // indexes of even and odd samples (along axes that are not split: all of them, none)
   std::array<bool, axes> plane;  // the domain continues above the block along this split axis
-  Index below, above;            // halo widths
-  Index stride;                  // elements between neighbours in a class array; the last is 1
-  i64 origin, array_size;        // of index 0; elements of one class array
+  ClassArrays values, bytes;
   ClassList classes;
+  int slot[16];  // class -> array number
 
   i64 count(int cls, int a) const { return cls >> a & 1 ? odd[a] : even[a]; }
   Index counts(int cls) const { return {count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)}; }
@@ -30,10 +37,15 @@ struct BlockGeometry {
     Index c = counts(cls);
     return u64(c[0]) * u64(c[1]) * u64(c[2]) * u64(c[3]);
   }
-  i64 array(int cls) const { return i64(slot[cls]) * array_size + origin; }  // offset of index 0 of a class
-  i64 at(i64 i, i64 j, i64 k) const { return i * stride[0] + j * stride[1] + k * stride[2]; }
-  i64 total() const { return (classes.count + 1) * array_size + row_slack; }
-  int slot[16];  // class -> array number
+  i64 start(const ClassArrays& a, int cls) const { return i64(slot[cls]) * a.size + a.origin; }  // offset of index 0 of a class
+  i64 total(const ClassArrays& a) const { return (classes.count + 1) * a.size + row_slack; }
+  ClassRows rows(const ClassArrays& a, int cls) const {
+    return {{count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)}, {a.stride[0], a.stride[1], a.stride[2]}};
+  }
+  // Do class arrays of both have the same layout, whatever the place of the blocks?
+  bool same_layout(const BlockGeometry& g) const {
+    return split_mask == g.split_mask && active_mask == g.active_mask && even == g.even && odd == g.odd && values.below == g.values.below;
+  }
 };
 
 // `reach`: the stencil of the level with the widest reach.
@@ -46,9 +58,9 @@ struct LaidOut {
   std::vector<std::ptrdiff_t> offset;
   TapTable table(int first_groups) const { return {first_groups, taps.data(), offset.data()}; }
 };
-LaidOut lay_out(const BlockGeometry& g, int cls, const Stencil& stencil);
+LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Stencil& stencil);
 // One group of all taps at distance one (nearest faces and diagonals) or of the nearest faces only, for the median.
-LaidOut lay_out_nearest(const BlockGeometry& g, int cls, bool faces_only);
+LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only);
 
 // Calls row(i, j, k) for every row of the index box [from, to) of a class.
 template <class F>
@@ -61,12 +73,15 @@ inline void for_rows(const Index& from, const Index& to, F row) {
 // Class 0 of the block with its halo, from the grid of the coarser level (contiguous, extent `n`).
 template <class S>
 void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values);
-// Planes above the block and halo of a class whose own samples are complete.
+// Planes above the block and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
-void close_class(const BlockGeometry& g, int cls, S* values);
+void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
 // The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`).
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid);
+// The reverse, for all classes but 0.
+template <class S>
+void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values);
 
 // The same two for magnitudes: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's magnitudes.
 void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes);

@@ -1,89 +1,140 @@
 // What encoder and decoder do alike with one block: predict a class, form contexts and magnitudes.
 #pragma once
+#include "buffer.h"
 #include "parameters.h"
 #include "quantize.h"
 
 namespace stz {
 
-// Arrays of one block. Class arrays of values and magnitudes have a halo (see block.h); codes, contexts and masks of a class are
-// contiguous in raster order.
+// How a class of a block is predicted and what its contexts see, laid out for the block's geometry.
+template <class S>
+struct ClassPlan {
+  bool made = false;
+  LaidOut taps;                   // of the prediction
+  int groups = 0;                 // that are used
+  bool linear = true;             // else the median of the taps
+  RealOf<S> weights[max_groups];  // of sums of groups
+  LaidOut cubic, context;         // the standard stencil in the arrays of values and of bytes
+  u16 context_weights[max_groups];
+
+  void make(const BlockGeometry& g, int cls, const ClassParameters& p);
+  TapTable table() const { return taps.table(groups); }
+  const RealOf<S>* weights_or_null() const { return linear ? weights : nullptr; }
+  void predict(const S* samples, int n, RealOf<S>* out) const {
+    if (linear)
+      row_kernels<S>().predict(samples, table(), weights, n, out);
+    else
+      row_kernels<S>().median(samples, taps.offset.data(), taps.taps[0], n, out);
+  }
+};
+
+// The codes of a class in raster order: bytes where nearly all are small, else numbers.
+template <class Code>
+struct ClassCodes {
+  bool as_bytes = false;
+  Buffer<u8> bytes;
+  std::vector<Exception> exceptions;  // of the bytes
+  Buffer<Code> numbers;
+  std::vector<Verbatim> verbatim;  // of the numbers
+
+  size_t stored_samples() const {
+    size_t n = verbatim.size();
+    for (const Exception& e : exceptions) n += e.code == verbatim_exception;
+    return n;
+  }
+};
+
+// Arrays of one block. Class arrays of values, magnitudes and mask kinds have a halo (see block.h); codes and masks of a class are
+// contiguous in raster order and may be read row_slack elements beyond their end.
 template <class S>
 struct BlockWork {
   using Code = CodeOf<S>;
-  BlockGeometry geometry;
-  std::vector<S> values;
-  std::vector<u8> magnitudes;
-  std::vector<Code> codes[16];
-  std::vector<u8> masks[16];  // empty: no sample of the class is masked
-  std::vector<Verbatim> verbatim[16];
-  std::vector<u8> kinds;  // mask kinds with halo, like magnitudes; empty if nothing is masked
+  BlockGeometry geometry{};
+  Buffer<S> values;
+  Buffer<u8> magnitudes;
+  ClassCodes<Code> codes[16];
+  Buffer<u8> masks[16];  // empty: no sample of the class is masked
+  Buffer<u8> kinds;      // empty if nothing is masked
+  ClassPlan<S> plans[16];
+  Buffer<FailedSample<RealOf<S>>> failed;  // encoder
 
+  // Plans stay if the layout does: use one BlockWork for the blocks of one level.
   void prepare(const Level& level, const Box& box, StencilId reach) {
-    geometry = block_geometry(level, box, reach);
-    if (values.size() < size_t(geometry.total())) values.resize(size_t(geometry.total()));
-    if (magnitudes.size() < size_t(geometry.total())) magnitudes.resize(size_t(geometry.total()));
+    const BlockGeometry next = block_geometry(level, box, reach);
+    if (!next.same_layout(geometry))
+      for (auto& plan : plans) plan.made = false;
+    geometry = next;
+    values.resize(size_t(geometry.total(geometry.values)));
+    magnitudes.resize(size_t(geometry.total(geometry.bytes)));
     for (int c = 0; c < geometry.classes.count; c++) {
-      int cls = geometry.classes.mask[c];
-      codes[cls].resize(geometry.samples(cls) + row_slack);
+      const int cls = geometry.classes.mask[c];
       masks[cls].clear();
-      verbatim[cls].clear();
+      codes[cls].exceptions.clear();
+      codes[cls].verbatim.clear();
     }
     kinds.clear();
+  }
+  const ClassPlan<S>& plan(int cls, const ClassParameters& p) {
+    if (!plans[cls].made) plans[cls].make(geometry, cls, p);
+    return plans[cls];
+  }
+  S* first(int cls) { return values.data() + geometry.start(geometry.values, cls); }
+  u8* first_magnitude(int cls) { return magnitudes.data() + geometry.start(geometry.bytes, cls); }
+  const u8* mask_or_null(int cls) const { return masks[cls].empty() ? nullptr : masks[cls].data(); }
+  Code* numbers(int cls) {
+    codes[cls].as_bytes = false;
+    codes[cls].numbers.resize(geometry.samples(cls) + row_slack);
+    return codes[cls].numbers.data();
+  }
+  u8* bytes(int cls) {
+    codes[cls].as_bytes = true;
+    codes[cls].bytes.resize(geometry.samples(cls) + row_slack);
+    return codes[cls].bytes.data();
   }
   // Masks of all classes from `kinds`.
   void set_masks();
 };
 
-// Predicts rows of a class as its parameters say.
+// Classes whose mean is at most this keep codes as bytes: about one Laplace code in 3000 is an exception.
+constexpr int largest_byte_mean = 97;
 template <class S>
-class ClassPredictor {
- public:
-  ClassPredictor(const BlockGeometry& g, int cls, const ClassParameters& p) : predictor_(p.predictor) {
-    if (predictor_ != predict_linear) {
-      laid_out_ = lay_out_nearest(g, cls, predictor_ == predict_median_faces);
-      return;
-    }
-    laid_out_ = lay_out(g, cls, make_stencil(StencilId(p.stencil), cls, g.active_mask));
-    effective_weights(p, laid_out_, weights_);
-    table_ = laid_out_.table(p.precision ? laid_out_.groups : 2 * laid_out_.odd);
-  }
-  void row(const S* samples, int n, RealOf<S>* p) const {
-    if (predictor_ == predict_linear)
-      row_kernels<S>().predict(samples, table_, weights_, n, p);
-    else
-      row_kernels<S>().median(samples, laid_out_.offset.data(), laid_out_.taps[0], n, p);
-  }
-
- private:
-  u8 predictor_;
-  LaidOut laid_out_;
-  TapTable table_;
-  RealOf<S> weights_[max_groups];
-};
+bool keeps_bytes(const Quantizer<S>& q, int mean) {
+  return S(0.5) != S(0) && q.kind == QuantizerKind::uniform && !q.half && q.fast.safe > 0 && mean <= largest_byte_mean;
+}
 
 // Calls row(samples, prediction, n, index, at) for every row of a class; `samples` points at the first one in the value array, `index` is
 // its number in raster order, `at` its index along the axes.
 template <class S, class F>
-void for_predicted_rows(const BlockGeometry& g, int cls, const ClassParameters& p, S* values, F row) {
-  ClassPredictor<S> predictor(g, cls, p);
+void for_predicted_rows(BlockWork<S>& work, int cls, const ClassParameters& p, F row) {
+  const BlockGeometry& g = work.geometry;
   Index to = g.counts(cls);
   const int n = int(to[3]);
   if (n == 0) return;
-  to[3] = 1;
-  std::vector<RealOf<S>> prediction(size_t(n + row_slack));
+  const ClassPlan<S>& plan = work.plan(cls, p);
+  Buffer<RealOf<S>> prediction(size_t(n + row_slack));
   size_t index = 0;
-  for_rows(Index{}, to, [&](i64 i, i64 j, i64 k) {
-    S* samples = values + g.array(cls) + g.at(i, j, k);
-    predictor.row(samples, n, prediction.data());
+  for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+    S* samples = work.first(cls) + g.values.at(i, j, k);
+    plan.predict(samples, n, prediction.data());
     row(samples, prediction.data(), n, index, Index{i, j, k, 0});
     index += size_t(n);
   });
 }
 
+// The task of the class kernels; not for i64 samples.
+template <class S>
+ClassTask<S> class_task(BlockWork<S>& work, int cls, const ClassParameters& p, const Quantizer<S>& q) {
+  const ClassPlan<S>& plan = work.plan(cls, p);
+  return {work.first(cls), work.geometry.rows(work.geometry.values, cls), plan.table(), plan.weights_or_null(), q.fast};
+}
+
 // Contexts of a class, raster order, from the magnitudes of the classes before it. `context` has row_slack elements more.
-void class_contexts(const BlockGeometry& g, int cls, const u8* magnitudes, const std::vector<u8>& mask, u8* context);
+template <class S>
+void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context);
 
 // Adds |code| of all codes but verbatim ones to the sums that a mean is made of.
+template <class Code>
+void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count);
 template <class Code>
 void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
   for (size_t i = 0; i < n; i++) {
@@ -91,6 +142,22 @@ void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
     u64 a = zigzag(code[i]) / 2 + (code[i] < 0);
     sum += a < (u64(1) << 40) ? a : u64(1) << 40;
     count++;
+  }
+}
+
+template <class Code>
+void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count) {
+  if (!codes.as_bytes) return add_magnitudes(codes.numbers.data(), n, sum, count);
+  u64 total = 0;
+  for (size_t i = 0; i < n; i++) total += (u64(codes.bytes[i]) + 1) >> 1;
+  sum += total;
+  count += n;
+  for (const Exception& e : codes.exceptions) {
+    sum -= (byte_exception + 1) >> 1;
+    if (e.code == verbatim_exception)
+      count--;
+    else
+      sum += u64(e.code < 0 ? -e.code : e.code);
   }
 }
 
@@ -103,48 +170,18 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* valu
 template <class S>
 void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid);
 
+// What follows when the samples of a class are reconstructed: masked ones, planes and halo.
+template <class S>
+void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
+  const BlockGeometry& g = work.geometry;
+  if (work.mask_or_null(cls)) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
+  close_class(g, cls, work.plan(cls, p).cubic, work.values.data());
+}
+
 constexpr u8 mean_magnitude = 16;  // what a masked sample counts in contexts
 
 // Normalised magnitudes of a class from its codes, with halo.
-template <class Code>
-void class_magnitudes(const BlockGeometry& g, int cls, const Code* code, int mean, const std::vector<u8>& mask, u8* magnitudes) {
-  MagnitudeScale scale = magnitude_scale(mean);
-  Index to = g.counts(cls);
-  const int n = int(to[3]);
-  to[3] = 1;
-  if (n == 0) return;
-  size_t index = 0;
-  for_rows(Index{}, to, [&](i64 i, i64 j, i64 k) {
-    u8* row = magnitudes + g.array(cls) + g.at(i, j, k);
-    code_kernels<Code>().magnitude(code + index, n, scale.right, scale.left, scale.factor, row);
-    if (!mask.empty())
-      for (int x = 0; x < n; x++)
-        if (mask[index + size_t(x)]) row[x] = mean_magnitude;
-    index += size_t(n);
-  });
-  close_magnitudes(g, cls, magnitudes);
-}
-
 template <class S>
-void BlockWork<S>::set_masks() {
-  for (int c = 0; c < geometry.classes.count; c++) {
-    const int cls = geometry.classes.mask[c];
-    Index to = geometry.counts(cls);
-    const i64 n = to[3];
-    to[3] = 1;
-    std::vector<u8>& mask = masks[cls];
-    mask.resize(size_t(geometry.samples(cls)));
-    size_t at = 0;
-    u8 any = 0;
-    for_rows(Index{}, to, [&](i64 i, i64 j, i64 k) {
-      const u8* row = kinds.data() + geometry.array(cls) + geometry.at(i, j, k);
-      for (i64 x = 0; x < n; x++) {
-        mask[at++] = row[x] != 0;
-        any |= row[x];
-      }
-    });
-    if (!any) mask.clear();
-  }
-}
+void class_magnitudes(BlockWork<S>& work, int cls, int mean);
 
 }  // namespace stz

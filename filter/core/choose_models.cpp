@@ -137,16 +137,23 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
 }  // namespace
 
 template <class Code>
-void add_to_histogram(const Code* code, const u8* context, size_t n, ClassHistogram& histogram) {
+void add_to_histogram(const ClassCodes<Code>& codes, const u8* context, size_t n, ClassHistogram& histogram) {
+  auto add = [&](u8 k, u64 magnitude) { histogram[k][magnitude_bin(magnitude)]++; };
+  if (codes.as_bytes) {
+    for (size_t i = 0; i < n; i++)
+      if (context[i] != no_context && codes.bytes[i] != byte_exception) add(context[i], u64(codes.bytes[i] + 1) >> 1);
+    for (const Exception& e : codes.exceptions)
+      add(context[e.index], e.code == verbatim_exception ? largest_code<Code> : u64(e.code < 0 ? -e.code : e.code));
+    return;
+  }
   for (size_t i = 0; i < n; i++) {
     if (context[i] == no_context) continue;
-    u64 a = zigzag(code[i]) / 2 + (code[i] < 0);
-    if (code[i] == verbatim_code<Code>) a = largest_code<Code>;
-    histogram[context[i]][magnitude_bin(a)]++;
+    const Code c = codes.numbers[i];
+    add(context[i], c == verbatim_code<Code> ? largest_code<Code> : zigzag(c) / 2 + (c < 0));
   }
 }
-template void add_to_histogram(const i32*, const u8*, size_t, ClassHistogram&);
-template void add_to_histogram(const i64*, const u8*, size_t, ClassHistogram&);
+template void add_to_histogram(const ClassCodes<i32>&, const u8*, size_t, ClassHistogram&);
+template void add_to_histogram(const ClassCodes<i64>&, const u8*, size_t, ClassHistogram&);
 
 double choose_models(const ClassHistogram& histogram, const ModelState& state, int max_shift, ClassParameters& p) {
   double total = 0;

@@ -1,6 +1,6 @@
 // Chooses the model of each context of a class from histograms of its codes (encoder only).
 #pragma once
-#include "parameters.h"
+#include "block_codec.h"
 
 namespace stz {
 
@@ -14,7 +14,7 @@ inline int magnitude_bin(u64 a) {
 using ClassHistogram = u32[contexts][magnitude_bins];
 
 template <class Code>
-void add_to_histogram(const Code* code, const u8* context, size_t n, ClassHistogram& histogram);
+void add_to_histogram(const ClassCodes<Code>& codes, const u8* context, size_t n, ClassHistogram& histogram);
 
 // Sets p.model for p.mean; returns the estimated size of the codes in bits.
 double choose_models(const ClassHistogram& histogram, const ModelState& state, int max_shift, ClassParameters& p);

@@ -8,6 +8,7 @@
 #pragma once
 #include <vector>
 
+#include "buffer.h"
 #include "bytes.h"
 #include "code_tables.h"
 
@@ -23,6 +24,13 @@ struct Verbatim {
   u32 index;
   u64 bits;
 };
+// A code that is no byte: its index in the class, and the code; verbatim_exception: the sample's bits.
+struct Exception {
+  u32 index;
+  i64 code;
+  u64 bits;
+};
+constexpr i64 verbatim_exception = INT64_MIN;
 // The code that marks a verbatim sample.
 template <class Code>
 constexpr Code verbatim_code = Code(u64(1) << (8 * sizeof(Code) - 1));
@@ -82,6 +90,8 @@ class CodeStreamEncoder {
   // `verbatim` in raster order, one entry for each verbatim_code among the codes; `width` their bits.
   template <class Code>
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim, int width);
+  // The same for codes kept as bytes; may be read row_slack elements beyond n.
+  void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<Exception>& exceptions, int width);
   // Appends the stream to `out`; nothing if all codes were zero.
   void finish(Bytes& out);
 
@@ -98,13 +108,22 @@ class CodeStreamEncoder {
   void add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
   template <class Code>
   void add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
+  void add_dense_bytes(u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width);
+  void add_sparse_bytes(const u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width);
+  u8* add_segment(const CodeTable& t, size_t n);
+  void large_symbol(const CodeTable& t, u64 v, u8& symbol);
+  void gap(const CodeTable& gaps, u64 length);
+  void end_of_gaps(const CodeTable& gaps, u64 left);
+  void token(const CodeTable& t, int symbol);
+  void value(const CodeTable& values, u64 v);
   void raw(u64 v, int bits);
   void escape(u64 v, bool is_verbatim, u64 sample, int width);
 
   std::vector<Segment> segments_;
   std::vector<u8> symbols_;
   std::vector<Token> tokens_;
-  std::vector<u8> queue_;
+  Buffer<u8> queue_;
+  Buffer<u64> low_bits_;
   std::vector<u16> words_;
   Bytes raw_;
   u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
@@ -118,6 +137,9 @@ class CodeStreamDecoder {
   // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
   template <class Code>
   void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim, int width);
+  // The same for codes kept as bytes (row_slack more): what is no byte is listed in raster order. `Code` bounds the codes.
+  template <class Code>
+  void decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions, int width);
   void finish();  // everything consumed, all states at their end
 
  private:
@@ -130,13 +152,20 @@ class CodeStreamDecoder {
   template <class Code>
   bool decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
 
+  template <class Code>
+  void decode_dense_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width);
+  template <class Code>
+  void decode_sparse_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width);
+  template <class Code, class Place>
+  bool decode_tokens(size_t n, const Model& m, int width, Place place);
+
   const u8 *begin_, *word_, *end_;  // words grow up from word_, raw bytes shrink down from end_
   u32 state_[max_lanes];
   u32 lanes_ = 1, token_ = 0;
   u64 accumulator_ = 0;
   int available_ = 0;
-  std::vector<u8> symbols_;
-  std::vector<u8> queue_;
+  Buffer<u8> symbols_, queue_;
+  Buffer<u64> low_bits_;
 };
 
 }  // namespace stz

@@ -21,14 +21,21 @@ CodeStreamDecoder::CodeStreamDecoder(const u8* data, size_t size) : begin_(data)
 }
 
 u64 CodeStreamDecoder::raw(int bits) {
-  if (bits > 32) {
+  if (bits > 56) {
     u64 low = raw(32);
     return low | raw(bits - 32) << 32;
   }
-  while (available_ < bits) {
-    require(end_ > word_, STZ_ERROR_TRUNCATED);
-    accumulator_ |= u64(*--end_) << available_;
-    available_ += 8;
+  if (available_ < bits) {
+    const int bytes = (bits - available_ + 7) / 8;  // no more than needed: the rest may be words
+    require(end_ - word_ >= bytes, STZ_ERROR_TRUNCATED);
+    u64 v = 0;
+    if (end_ - begin_ >= 8)
+      v = __builtin_bswap64(load_le<u64>(end_ - 8)) & ((u64(1) << (8 * bytes)) - 1);
+    else
+      for (int i = 0; i < bytes; i++) v |= u64(end_[-1 - i]) << (8 * i);
+    end_ -= bytes;
+    accumulator_ |= v << available_;
+    available_ += 8 * bytes;
   }
   u64 v = accumulator_ & ((u64(1) << bits) - 1);
   accumulator_ >>= bits;
@@ -111,11 +118,10 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
   }
 }
 
-// Returns whether any code differs from zero.
-template <class Code>
-bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+// Walks through the tokens of a sparse queue: place(index, z or 0 for a verbatim sample, its bits). Returns whether there was any code.
+template <class Code, class Place>
+bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
-  std::fill(queue, queue + n, Code(0));
   token_ = 0;
   bool any = false;
   for (size_t at = 0; at < n;) {
@@ -145,21 +151,117 @@ bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std
       v += raw(bits) + 1;
     }
     if (is_verbatim) {
-      queue[at++] = verbatim_code<Code>;
-      verbatim.push_back(raw(width));
+      const u64 sample = raw(width);
+      place(at++, u64(0), sample);
       continue;
     }
     require(v < largest_code<Code> * 2, STZ_ERROR_CORRUPT);
-    queue[at++] = Code(unzigzag(v + 1));
+    place(at++, v + 1, u64(0));
   }
   return any;
 }
 
 template <class Code>
+bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+  std::fill(queue, queue + n, Code(0));
+  return decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
+    queue[at] = z ? Code(unzigzag(z)) : verbatim_code<Code>;
+    if (!z) verbatim.push_back(sample);
+  });
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_sparse_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
+  memset(queue, 0, n);
+  decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
+    queue[at] = z && z < byte_exception ? u8(z) : byte_exception;
+    if (queue[at] == byte_exception) exceptions.push_back({0, z ? unzigzag(z) : verbatim_exception, sample});
+  });
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  decode_symbols(t, queue, n);
+  const ByteKernels& kernel = kernels().bytes;
+  const u32 plain = u32(std::min(t.count, direct_symbols)), largest = kernel.largest(queue, n);
+  const bool is_plain = largest < plain, fits = shift < 8 && (largest + 1) << shift <= byte_exception;
+  if (is_plain && fits) {
+    if (!shift) return;
+    const size_t words = n / 8;
+    low_bits_.resize(words + 1);
+    for (size_t w = 0; w < words; w++) low_bits_[w] = raw(8 * shift);
+    kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
+    for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | raw(shift));
+    return;
+  }
+  if (shift) {
+    low_bits_.resize(n);
+    for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
+  }
+  for (size_t i = 0; i < n; i++) {
+    u64 v = queue[i];
+    if (v >= plain) {
+      if (v == u64(t.count)) {
+        bool is_verbatim;
+        v = escape(is_verbatim);
+        if (is_verbatim) {
+          queue[i] = byte_exception;
+          exceptions.push_back({0, verbatim_exception, raw(width)});
+          continue;
+        }
+      } else {
+        int bits;
+        v = dense_symbol_base(u32(v), bits);
+        v += raw(bits) + 1;
+      }
+      require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
+    }
+    const u64 z = v << shift | (shift ? low_bits_[i] : 0);
+    require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    queue[i] = z < byte_exception ? u8(z) : byte_exception;
+    if (z >= byte_exception) exceptions.push_back({0, unzigzag(z), 0});
+  }
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions,
+                                     int width) {
+  const size_t pitch = n + row_slack;
+  queue_.resize((contexts + 1) * pitch);
+  size_t counts[contexts];
+  kernels().bytes.count_contexts(context, n, counts);
+  std::vector<Exception> own[contexts];
+  bool exceptional = false;
+  for (int k = 0; k < contexts; k++) {
+    if (!counts[k]) continue;
+    u8* queue = queue_.data() + size_t(k) * pitch;
+    if (models[k].sparse)
+      decode_sparse_bytes<Code>(queue, counts[k], models[k], own[k], width);
+    else
+      decode_dense_bytes<Code>(queue, counts[k], models[k], own[k], width);
+    exceptional |= !own[k].empty();
+  }
+  kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  if (!exceptional) return;
+  size_t taken[contexts] = {};
+  for (size_t i = 0; i < n; i++)
+    if (bytes[i] == byte_exception) {
+      const u8 k = context[i];
+      require(k < contexts && taken[k] < own[k].size(), STZ_ERROR_CORRUPT);
+      Exception& e = own[k][taken[k]++];
+      exceptions.push_back({u32(i), e.code, e.bits});
+    }
+}
+template void CodeStreamDecoder::decode_bytes<i32>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
+template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
+
+template <class Code>
 void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
                                      int width) {
   QueueLayout layout(context, n);
-  if (queue_.size() < (n + 1) * sizeof(Code)) queue_.resize((n + 1) * sizeof(Code));
+  queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());
   std::vector<u64> samples[contexts];
   bool any = false;

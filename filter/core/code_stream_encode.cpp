@@ -7,8 +7,9 @@
 
 namespace stz {
 
+// Up to 56 bits at once, 64 in two steps.
 void CodeStreamEncoder::raw(u64 v, int bits) {
-  if (bits > 32) {
+  if (bits > 56) {
     raw(v & 0xffffffffu, 32);
     v >>= 32;
     bits -= 32;
@@ -33,14 +34,169 @@ void CodeStreamEncoder::escape(u64 v, bool is_verbatim, u64 sample, int width) {
   raw(v + 1 - (u64(1) << e), e);
 }
 
+u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
+  const size_t from = symbols_.size();
+  symbols_.resize(from + n);
+  cost_ += n * t.mean_cost;
+  segments_.push_back({&t, from, n});
+  return &symbols_[from];
+}
+
+// A symbol that is not v itself, and its raw bits.
+inline void CodeStreamEncoder::large_symbol(const CodeTable& t, u64 v, u8& symbol) {
+  const Symbol s = v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
+  if (int(s.symbol) < t.count) {
+    symbol = u8(s.symbol);
+    raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
+  } else {
+    symbol = u8(t.count);
+    escape(v, false, 0, 0);
+  }
+}
+
+void CodeStreamEncoder::token(const CodeTable& t, int symbol) {
+  tokens_.push_back({&t, u8(symbol)});
+  cost_ += t.cost[symbol];
+}
+
+// A run of zeros.
+void CodeStreamEncoder::gap(const CodeTable& gaps, u64 length) {
+  const Symbol g = length <= largest_gap_symbol_value ? gap_symbol(u32(length)) : Symbol{gap_symbols, 0};
+  if (int(g.symbol) < gaps.count) {
+    token(gaps, int(g.symbol));
+    raw(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
+  } else {
+    token(gaps, gaps.count);
+    escape(length, false, 0, 0);
+  }
+}
+
+// The end of a queue: the likeliest run that reaches it, without its raw bits.
+void CodeStreamEncoder::end_of_gaps(const CodeTable& gaps, u64 left) {
+  int best = gaps.count, bits;
+  for (int s = gaps.count - 1; s >= 0 && gap_base(u32(s), bits) >= left; s--)
+    if (best == gaps.count || gaps.freq[s] > gaps.freq[best]) best = s;
+  token(gaps, best);
+  if (best == gaps.count) escape(left, false, 0, 0);
+}
+
+// The number z - 1 of a code between runs.
+void CodeStreamEncoder::value(const CodeTable& values, u64 v) {
+  u8 symbol = u8(v);
+  if (v >= direct_symbols || int(v) >= values.count) large_symbol(values, v, symbol);
+  token(values, symbol);
+}
+
+void CodeStreamEncoder::add_dense_bytes(u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  u8* symbols = add_segment(t, n);
+  const ByteKernels& k = kernels().bytes;
+  if (exceptions.empty()) {
+    if (shift > 7) {
+      for (size_t i = 0; i < n; i++) raw(queue[i], shift);
+      memset(symbols, 0, n);
+      return;
+    }
+    if (shift) {
+      const size_t words = n / 8;
+      low_bits_.resize(words + 1);
+      k.gather_low_bits(queue, words, shift, low_bits_.data());
+      for (size_t w = 0; w < words; w++) raw(low_bits_[w], 8 * shift);
+      for (size_t i = 8 * words; i < n; i++) raw(queue[i] & ((1u << shift) - 1), shift);
+      k.shift(queue, n, shift);
+    }
+    memcpy(symbols, queue, n);
+    if (k.largest(symbols, n) < plain) return;
+    for (size_t i = 0; i < n; i++)
+      if (symbols[i] >= plain) large_symbol(t, symbols[i], symbols[i]);
+    return;
+  }
+  size_t next = 0;
+  if (shift)
+    for (size_t i = 0; i < n; i++) {
+      u64 z = queue[i];
+      if (z == byte_exception) {
+        const Exception& e = exceptions[next++];
+        z = e.code == verbatim_exception ? 0 : zigzag(e.code);
+      }
+      raw(z & ((u64(1) << shift) - 1), shift);
+    }
+  next = 0;
+  for (size_t i = 0; i < n; i++) {
+    u64 v = queue[i] >> std::min(shift, 8);
+    if (queue[i] == byte_exception) {
+      const Exception& e = exceptions[next++];
+      if (e.code == verbatim_exception) {
+        symbols[i] = u8(t.count);
+        escape(0, true, e.bits, width);
+        continue;
+      }
+      v = zigzag(e.code) >> shift;
+    }
+    symbols[i] = u8(v);
+    if (v >= plain) large_symbol(t, v, symbols[i]);
+  }
+}
+
+void CodeStreamEncoder::add_sparse_bytes(const u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
+  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+  const size_t from = tokens_.size();
+  size_t last = 0, next = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (i + 8 <= n) {
+      u64 eight;
+      memcpy(&eight, queue + i, 8);
+      if (!eight) {
+        i += 7;
+        continue;
+      }
+    }
+    if (queue[i] == 0) continue;
+    gap(gaps, i - last);
+    last = i + 1;
+    if (queue[i] != byte_exception) {
+      value(values, queue[i] - 1u);
+      continue;
+    }
+    const Exception& e = exceptions[next++];
+    if (e.code == verbatim_exception) {
+      token(values, values.count);
+      escape(0, true, e.bits, width);
+    } else
+      value(values, zigzag(e.code) - 1);
+  }
+  if (last < n) end_of_gaps(gaps, n - last);
+  segments_.push_back({nullptr, from, tokens_.size() - from});
+}
+
+void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models,
+                                  const std::vector<Exception>& exceptions, int width) {
+  const size_t pitch = n + row_slack;
+  queue_.resize((contexts + 1) * pitch);
+  size_t counts[contexts];
+  kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+  std::vector<Exception> own[contexts];
+  for (const Exception& e : exceptions) own[context[e.index]].push_back(e);
+  nonzero_ = nonzero_ || kernels().bytes.largest(bytes, n) != 0;
+  for (int k = 0; k < contexts; k++) {
+    if (!counts[k]) continue;
+    u8* queue = queue_.data() + size_t(k) * pitch;
+    if (models[k].sparse)
+      add_sparse_bytes(queue, counts[k], models[k], own[k], width);
+    else
+      add_dense_bytes(queue, counts[k], models[k], own[k], width);
+  }
+}
+
 template <class Code>
 void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
   using U = std::make_unsigned_t<Code>;
   const CodeTable& t = dense_table(m);
   const int shift = m.shift();
-  size_t from = symbols_.size(), stored = 0;
-  symbols_.resize(from + n);
-  u8* symbols = &symbols_[from];
+  size_t stored = 0;
+  u8* symbols = add_segment(t, n);
   if (shift)
     for (size_t i = 0; i < n; i++) raw(queue[i] == verbatim_code<Code> ? 0 : zigzag(queue[i]) & ((u64(1) << shift) - 1), shift);
   const u32 plain = u32(std::min(t.count, direct_symbols));
@@ -50,21 +206,15 @@ void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, c
     largest |= v;  // an upper bound is enough
     symbols[i] = u8(v);
   }
-  cost_ += n * t.mean_cost;
-  segments_.push_back({&t, from, n});
   if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
     u64 v = zigzag(queue[i]) >> shift;
     if (v < plain) continue;
-    bool is_verbatim = queue[i] == verbatim_code<Code>;
-    Symbol s = !is_verbatim && v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
-    if (int(s.symbol) < t.count) {
-      symbols[i] = u8(s.symbol);
-      raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
-    } else {
+    if (queue[i] == verbatim_code<Code>) {
       symbols[i] = u8(t.count);
-      escape(v, is_verbatim, is_verbatim ? verbatim[stored++] : 0, width);
-    }
+      escape(0, true, verbatim[stored++], width);
+    } else
+      large_symbol(t, v, symbols[i]);
   }
 }
 
@@ -72,40 +222,17 @@ template <class Code>
 void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
   size_t from = tokens_.size(), last = 0, stored = 0;
-  auto token = [&](const CodeTable& t, int symbol) {
-    tokens_.push_back({&t, u8(symbol)});
-    cost_ += t.cost[symbol];
-  };
   for (size_t i = 0; i < n; i++) {
     if (queue[i] == 0) continue;
-    u64 gap = i - last;
-    Symbol g = gap <= largest_gap_symbol_value ? gap_symbol(u32(gap)) : Symbol{gap_symbols, 0};
-    if (int(g.symbol) < gaps.count) {
-      token(gaps, int(g.symbol));
-      raw(gap & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
-    } else {
-      token(gaps, gaps.count);
-      escape(gap, false, 0, 0);
-    }
+    gap(gaps, i - last);
     last = i + 1;
-    bool is_verbatim = queue[i] == verbatim_code<Code>;
-    u64 v = zigzag(queue[i]) - 1;
-    Symbol s = !is_verbatim && v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
-    if (int(s.symbol) < values.count) {
-      token(values, int(s.symbol));
-      raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
-    } else {
+    if (queue[i] == verbatim_code<Code>) {
       token(values, values.count);
-      escape(v, is_verbatim, is_verbatim ? verbatim[stored++] : 0, width);
-    }
+      escape(0, true, verbatim[stored++], width);
+    } else
+      value(values, zigzag(queue[i]) - 1);
   }
-  if (last < n) {  // the end: the likeliest run that reaches it, without its raw bits
-    int best = gaps.count, bits;
-    for (int s = gaps.count - 1; s >= 0 && gap_base(u32(s), bits) >= n - last; s--)
-      if (best == gaps.count || gaps.freq[s] > gaps.freq[best]) best = s;
-    token(gaps, best);
-    if (best == gaps.count) escape(n - last, false, 0, 0);
-  }
+  if (last < n) end_of_gaps(gaps, n - last);
   segments_.push_back({nullptr, from, tokens_.size() - from});
 }
 
@@ -116,7 +243,7 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
   nonzero_ |= any != 0;
-  if (queue_.size() < (n + 1) * sizeof(Code)) queue_.resize((n + 1) * sizeof(Code));
+  queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());
   layout.for_each(context, n, [&](size_t i, size_t at) { queue[at] = code[i]; });
   std::vector<u64> samples[contexts];

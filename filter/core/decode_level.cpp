@@ -93,18 +93,20 @@ class Decoder {
       store_magnitudes(work.geometry, work.kinds.data(), l.n, d.coarse_kinds_.data());
     }
     void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index&) {
-      Code* c = work.codes[cls].data() + index;
-      const u8* masked = work.masks[cls].empty() ? nullptr : work.masks[cls].data() + index;
-      size_t next = work.verbatim[cls].size();
-      for (int i = 0; i < n; i++) c[i] = masked && masked[i] ? Code(0) : code(work.verbatim[cls], u32(index) + u32(i));
-      dequantize_row(d.quantizer_[level], c, p, n, true, work.verbatim[cls], next, samples);
+      Code* c = work.codes[cls].numbers.data() + index;
+      std::vector<Verbatim>& verbatim = work.codes[cls].verbatim;
+      const u8* masked = work.mask_or_null(cls) ? work.mask_or_null(cls) + index : nullptr;
+      size_t next = verbatim.size();
+      for (int i = 0; i < n; i++) c[i] = masked && masked[i] ? Code(0) : code(verbatim, u32(index) + u32(i));
+      dequantize_row(d.quantizer_[level], c, p, n, true, verbatim, next, samples);
     }
   };
 
   MaskReader mask_reader(BinaryDecoder& in) { return {in, others_, int(8 * component_size(header_.layout.dtype))}; }
 
   void load_kinds(BlockWork<S>& work, const u8* coarse, const Index& n) {
-    work.kinds.assign(size_t(work.geometry.total()), 0);
+    work.kinds.resize(size_t(work.geometry.total(work.geometry.bytes)));
+    std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
     load_coarse_magnitudes(work.geometry, coarse, n, work.kinds.data());
   }
 
@@ -119,15 +121,33 @@ class Decoder {
     std::vector<Code> codes(samples * h_.batch);
     std::vector<S> grid;
     BlockWork<S> work;
+    grid_.resize(samples * h_.batch);
     for (u64 item = 0; item < h_.batch; item++) {
       reader.item = item;
       walk_root<S>(h_, work, reader, grid, codes.data() + item * samples);
-      grid_.insert(grid_.end(), grid.begin(), grid.end());
+      std::copy(grid.begin(), grid.end(), grid_.data() + item * samples);
       if (masked_) grid_kinds_.insert(grid_kinds_.end(), coarse_kinds_.begin(), coarse_kinds_.end());
     }
     const int mean = root_magnitudes(codes, masked_ ? grid_kinds_.data() : nullptr, magnitudes_);
     if (mean) state_.mean = mean;
     if (h_.root == 0 && masked_) kinds_ = grid_kinds_;
+  }
+
+  // Samples of a class from codes kept as bytes.
+  static void place_bytes(const Quantizer<S>& q, int cls, const ClassParameters& p, BlockWork<S>& work) {
+    if constexpr (S(0.5) != S(0)) {
+      const ClassCodes<Code>& codes = work.codes[cls];
+      uniform_kernels<S>().decode_class(class_task(work, cls, p, q), codes.bytes.data());
+      const Index n = work.geometry.counts(cls);
+      for (const Exception& e : codes.exceptions) {
+        i64 rest = e.index;
+        const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
+        S* sample = work.first(cls) + work.geometry.values.at(i, j, k) + x;
+        Real prediction[row_slack];
+        work.plan(cls, p).predict(sample, 1, prediction);
+        *sample = exceptional_sample(q, e, prediction[0]);
+      }
+    }
   }
 
   void decode_level(size_t l, ByteReader in, S* out) {
@@ -180,8 +200,9 @@ class Decoder {
     } else
       check(in, begin, checked);
 
-    std::vector<S> grid;
-    std::vector<u8> magnitudes, level_kinds;
+    Buffer<S> grid;
+    Buffer<u8> magnitudes;
+    std::vector<u8> level_kinds;
     if (!out) {
       grid.resize(level.samples() * h_.batch);
       magnitudes.resize(grid.size());
@@ -189,7 +210,7 @@ class Decoder {
     if (masked_) level_kinds.resize(level.samples() * h_.batch);
     S* target = out ? out : grid.data();
     BlockWork<S> work;
-    std::vector<u8> context;
+    Buffer<u8> context;
     auto stream = [&](u64 size) {
       const u8* data = in.take(size);
       if (size && !covered) require(in.get<u16>() == crc16(data, size_t(size)), STZ_ERROR_CHECKSUM);
@@ -230,24 +251,33 @@ class Decoder {
             data = stream(size);
             coder = size ? std::make_unique<CodeStreamDecoder>(data, size_t(size)) : nullptr;
           }
-          Code* code = work.codes[cls].data();
-          bool large = false;
-          if (coder && p[cls].mean && n) {
-            context.resize(n + row_slack);
-            class_contexts(g, cls, work.magnitudes.data(), work.masks[cls], context.data());
-            coder->decode_class(code, context.data(), n, p[cls].model, work.verbatim[cls], 8 * int(sizeof(S)));
-            large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
-          } else
-            std::fill(code, code + n, Code(0));
-          if (!merged && coder) coder->finish();
-          size_t next = 0;
-          for_predicted_rows<S>(g, cls, p[cls], work.values.data(),
-                                [&](S* samples, const Real* prediction, int count, size_t at, const Index&) {
-                                  dequantize_row(quantizer_[l], code + at, prediction, count, large, work.verbatim[cls], next, samples);
-                                });
-          if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
-          close_class(g, cls, work.values.data());
-          class_magnitudes(g, cls, code, p[cls].mean, work.masks[cls], work.magnitudes.data());
+          const bool coded = coder && p[cls].mean && n;
+          if (coded) class_contexts(work, cls, p[cls], context);
+          if (keeps_bytes(quantizer_[l], p[cls].mean)) {
+            u8* bytes = work.bytes(cls);
+            if (coded)
+              coder->decode_bytes<Code>(bytes, context.data(), n, p[cls].model, work.codes[cls].exceptions, 8 * int(sizeof(S)));
+            else
+              memset(bytes, 0, n);
+            if (!merged && coder) coder->finish();
+            place_bytes(quantizer_[l], cls, p[cls], work);
+          } else {
+            Code* code = work.numbers(cls);
+            std::vector<Verbatim>& verbatim = work.codes[cls].verbatim;
+            bool large = false;
+            if (coded) {
+              coder->decode_class(code, context.data(), n, p[cls].model, verbatim, 8 * int(sizeof(S)));
+              large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
+            } else
+              std::fill(code, code + n, Code(0));
+            if (!merged && coder) coder->finish();
+            size_t next = 0;
+            for_predicted_rows(work, cls, p[cls], [&](S* samples, const Real* prediction, int count, size_t at, const Index&) {
+              dequantize_row(quantizer_[l], code + at, prediction, count, large, verbatim, next, samples);
+            });
+          }
+          complete_class(work, cls, p[cls]);
+          class_magnitudes(work, cls, p[cls].mean);
         }
         if (merged && coder) coder->finish();
         store_block(g, work.values.data(), level.n, target + item * level.samples());
@@ -266,8 +296,9 @@ class Decoder {
   std::vector<OtherSample>& others_;
   bool masked_;
   std::vector<Quantizer<S>> quantizer_;
-  std::vector<S> grid_;
-  std::vector<u8> magnitudes_, grid_kinds_, coarse_kinds_;
+  Buffer<S> grid_;
+  Buffer<u8> magnitudes_;
+  std::vector<u8> grid_kinds_, coarse_kinds_;
   ParameterState state_;
 };
 

@@ -21,7 +21,7 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   const size_t from = streams.bytes.size();
   const ClassList& classes = work.geometry.classes;
   bool any = false;
-  for (int c = 0; c < classes.count; c++) any |= !work.masks[classes.mask[c]].empty();
+  for (int c = 0; c < classes.count; c++) any |= work.mask_or_null(classes.mask[c]) != nullptr;
   if (any) {
     BinaryEncoder out;
     MaskModels models;
@@ -35,7 +35,7 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
 }
 
 template <class S>
-void encode_codes(const ClassParameters* p, bool merged, const BlockWork<S>& work, std::vector<u8>& context, CodeStreamEncoder& coder,
+void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, Buffer<u8>& context, CodeStreamEncoder& coder,
                   LevelStreams& streams) {
   const BlockGeometry& g = work.geometry;
   size_t from = streams.bytes.size();
@@ -43,9 +43,13 @@ void encode_codes(const ClassParameters* p, bool merged, const BlockWork<S>& wor
     const int cls = g.classes.mask[c];
     const size_t n = size_t(g.samples(cls));
     if (p[cls].mean && n) {
-      context.resize(n + row_slack);
-      class_contexts(g, cls, work.magnitudes.data(), work.masks[cls], context.data());
-      coder.add_class(work.codes[cls].data(), context.data(), n, p[cls].model, work.verbatim[cls], 8 * int(sizeof(S)));
+      class_contexts(work, cls, p[cls], context);
+      const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
+      const int width = 8 * int(sizeof(S));
+      if (codes.as_bytes)
+        coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.exceptions, width);
+      else
+        coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.verbatim, width);
     }
     if (merged) continue;
     coder.finish(streams.bytes);
@@ -100,7 +104,7 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
   LevelStreams streams;
   BlockWork<S> own;
   CodeStreamEncoder coder;
-  std::vector<u8> context;
+  Buffer<u8> context;
   for (u64 number = 0; number < all_blocks; number++) {
     const u64 item = number / blocks;
     BlockWork<S>* work = fitted.exact ? &fitted.boxes[size_t(number)].work : &own;
@@ -108,8 +112,8 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
       prepare_box(source, state, l, item, block_box(level, number % blocks), reach, own);
       for (int c = 0; c < classes.count; c++) {
         const int cls = classes.mask[c];
-        code_class(source, l, item, cls, p[cls], own);
-        class_magnitudes(own.geometry, cls, own.codes[cls].data(), p[cls].mean, own.masks[cls], own.magnitudes.data());
+        code_class(source, l, cls, p[cls], keeps_bytes(source.quantizer(l), p[cls].mean), own);
+        class_magnitudes(own, cls, p[cls].mean);
       }
     }
     if (source.has_kinds()) encode_mask(source, l, item, *work, streams);

@@ -47,12 +47,13 @@ struct RootWriter {
 
   void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index& at) {
     const S* x = source.row(source.samples(level, item), level, work.geometry, cls, at);
-    Code* c = work.codes[cls].data() + index;
-    const u8* masked = work.masks[cls].empty() ? nullptr : work.masks[cls].data() + index;
-    size_t next = work.verbatim[cls].size();
-    quantize_row(source.quantizer(level), x, source.row_stride(level), p, n, masked, u32(index), c, samples, work.verbatim[cls]);
+    Code* c = work.codes[cls].numbers.data() + index;
+    std::vector<Verbatim>& verbatim = work.codes[cls].verbatim;
+    const u8* masked = work.mask_or_null(cls) ? work.mask_or_null(cls) + index : nullptr;
+    size_t next = verbatim.size();
+    quantize_row(source.quantizer(level), x, source.row_stride(level), p, n, masked, u32(index), c, samples, verbatim);
     for (int i = 0; i < n; i++)
-      if (!masked || !masked[i]) code(c[i], work.verbatim[cls], next);
+      if (!masked || !masked[i]) code(c[i], verbatim, next);
   }
 
   void end_level(BlockWork<S>& work, std::vector<S>& grid) {
@@ -81,10 +82,11 @@ Bytes encode_root(const LevelSource<S>& source, LevelState<S>& state) {
   std::vector<CodeOf<S>> codes(samples * h.batch);
   std::vector<S> grid;
   BlockWork<S> work;
+  state.grid.resize(samples * h.batch);
   for (u64 item = 0; item < h.batch; item++) {
     writer.item = item;
     walk_root<S>(h, work, writer, grid, codes.data() + item * samples);
-    state.grid.insert(state.grid.end(), grid.begin(), grid.end());
+    std::copy(grid.begin(), grid.end(), state.grid.data() + item * samples);
   }
   const int mean = root_magnitudes(codes, source.has_kinds() ? source.kinds(size_t(h.root), 0) : nullptr, state.magnitudes);
   if (mean) state.parameters.mean = mean;

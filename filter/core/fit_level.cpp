@@ -55,9 +55,9 @@ ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterStat
   ClassParameters p;
   const int active = boxes[0].work.geometry.active_mask;
   FitOptions options;
-  Stencil stencil = make_stencil(widest, cls, active);
-  options.standard_groups = int(make_stencil(stencil_standard, cls, active).groups.size());
-  options.wide_groups = int(make_stencil(stencil_wide, cls, active).groups.size());
+  const Stencil& stencil = stencil_of(widest, cls, active);
+  options.standard_groups = int(stencil_of(stencil_standard, cls, active).groups.size());
+  options.wide_groups = int(stencil_of(stencil_wide, cls, active).groups.size());
   if (widest == stencil_long) options.long_groups = int(stencil.groups.size());
   p.groups = u8(options.standard_groups);
   u64 in_boxes = 0;
@@ -81,11 +81,12 @@ ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterStat
       const BlockGeometry& g = box.work.geometry;
       const Index to = g.counts(cls);
       if (g.samples(cls) == 0) continue;
-      LaidOut laid_out = lay_out(g, cls, stencil), near = lay_out_nearest(g, cls, false), faces = lay_out_nearest(g, cls, true);
+      LaidOut laid_out = lay_out(g, g.values, cls, stencil), near = lay_out_nearest(g, g.values, cls, false),
+              faces = lay_out_nearest(g, g.values, cls, true);
       auto add = [&](i64 i, i64 j, i64 k, i64 x, int n) {
-        S* at = box.work.values.data() + g.array(cls) + g.at(i, j, k) + x;
+        S* at = box.work.first(cls) + g.values.at(i, j, k) + x;
         const u64 index = u64(((i * to[1] + j) * to[2] + k) * to[3] + x);
-        const u8* masked = box.work.masks[cls].empty() ? nullptr : box.work.masks[cls].data() + index;
+        const u8* masked = box.work.mask_or_null(cls) ? box.work.mask_or_null(cls) + index : nullptr;
         row_kernels<S>().group_sums(at, laid_out.table(laid_out.groups), n, sums.data(), pitch);
         row_kernels<S>().median(at, near.offset.data(), int(near.offset.size()), n, median.data());
         row_kernels<S>().median(at, faces.offset.data(), int(faces.offset.size()), n, median_faces.data());
@@ -120,24 +121,21 @@ template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
                   int cls, ClassParameters& p) {
   auto histogram = std::make_unique<ClassHistogram[]>(1);
-  std::vector<u8> context;
+  Buffer<u8> context;
   u64 sum = 0, count = 0, verbatim = 0;
   for (SampledBox<S>& box : boxes) {
-    const CodeOf<S>* code = box.work.codes[cls].data();
     const size_t n = size_t(box.work.geometry.samples(cls));
-    const std::vector<u8>& mask = box.work.masks[cls];
-    context.resize(n + row_slack);
-    class_contexts(box.work.geometry, cls, box.work.magnitudes.data(), mask, context.data());
-    add_to_histogram(code, context.data(), n, histogram[0]);
-    add_magnitudes(code, n, sum, count);
-    for (u8 masked : mask) count -= masked;
-    verbatim += box.work.verbatim[cls].size();
+    class_contexts(box.work, cls, p, context);
+    add_to_histogram(box.work.codes[cls], context.data(), n, histogram[0]);
+    add_magnitudes(box.work.codes[cls], n, sum, count);
+    if (const u8* mask = box.work.mask_or_null(cls))
+      for (size_t i = 0; i < n; i++) count -= mask[i];
+    verbatim += box.work.codes[cls].stored_samples();
   }
   p.mean = mean_index(sum, count);
   // a sample may miss what is rare, and a stored sample needs its code: no codes at all is for classes known to be zero
   if (!p.mean && (!exact || verbatim)) p.mean = smallest_mean;
-  for (SampledBox<S>& box : boxes)
-    class_magnitudes(box.work.geometry, cls, box.work.codes[cls].data(), p.mean, box.work.masks[cls], box.work.magnitudes.data());
+  for (SampledBox<S>& box : boxes) class_magnitudes(box.work, cls, p.mean);
   if (!p.mean) return 0;
   const double bits = choose_models(histogram[0], state.models, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);
   return bits * double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
@@ -152,6 +150,7 @@ void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_
   const BlockGeometry& g = work.geometry;
   const Level& coarser = source.level(l + 1);
   load_coarse(g, state.grid.data() + item * coarser.samples(), coarser.n, work.values.data());
+  load_block(g, source.samples(l, item), source.level(l).n, work.values.data());
   load_coarse_magnitudes(g, state.magnitudes.data() + item * coarser.samples(), coarser.n, work.magnitudes.data());
   if (!source.has_kinds()) return;
   source.load_kinds(work, l, item);
@@ -160,16 +159,28 @@ void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_
 }
 
 template <class S>
-void code_class(const LevelSource<S>& source, size_t l, u64 item, int cls, const ClassParameters& p, BlockWork<S>& work) {
-  const BlockGeometry& g = work.geometry;
-  const std::vector<u8>& mask = work.masks[cls];
-  for_predicted_rows<S>(g, cls, p, work.values.data(), [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at) {
-    const S* x = source.row(source.samples(l, item), l, g, cls, at);
-    quantize_row(source.quantizer(l), x, source.row_stride(l), prediction, n, mask.empty() ? nullptr : mask.data() + index, u32(index),
-                 work.codes[cls].data() + index, samples, work.verbatim[cls]);
+void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassParameters& p, bool as_bytes, BlockWork<S>& work) {
+  const Quantizer<S>& q = source.quantizer(l);
+  const u8* mask = work.mask_or_null(cls);
+  if constexpr (S(0.5) != S(0)) {
+    if (as_bytes) {
+      u8* bytes = work.bytes(cls);
+      work.failed.resize(work.geometry.samples(cls));
+      const ClassTask<S> task = class_task(work, cls, p, q);
+      const u32 failures = uniform_kernels<S>().encode_class(task, mask, bytes, work.failed.data());
+      settle_failed(q, work.failed.data(), failures, mask, bytes, work.codes[cls].exceptions);
+      complete_class(work, cls, p);
+      return;
+    }
+  }
+  CodeOf<S>* numbers = work.numbers(cls);
+  Buffer<S> x(size_t(work.geometry.count(cls, 3)) + 1);
+  for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index&) {
+    memcpy(x.data(), samples, size_t(n) * sizeof(S));
+    quantize_row(q, x.data(), 1, prediction, n, mask ? mask + index : nullptr, u32(index), numbers + index, samples,
+                 work.codes[cls].verbatim);
   });
-  if (!mask.empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
-  close_class(g, cls, work.values.data());
+  complete_class(work, cls, p);
 }
 
 template <class S>
@@ -188,7 +199,9 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
     p = fit_prediction(source, so_far, fitted.boxes, l, cls, widest);
-    for (SampledBox<S>& box : fitted.boxes) code_class(source, l, box.item, cls, p, box.work);
+    // the coarser level tells what codes to expect
+    const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean);
+    for (SampledBox<S>& box : fitted.boxes) code_class(source, l, cls, p, as_bytes, box.work);
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
     write_class(unused, models, so_far, cls, active, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);  // what later classes build on
   }
@@ -197,7 +210,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
 
 #define STZ_INSTANTIATE(S)                                                                                                   \
   template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&); \
-  template void code_class(const LevelSource<S>&, size_t, u64, int, const ClassParameters&, BlockWork<S>&);                  \
+  template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                 \
   template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

@@ -77,7 +77,8 @@ class LevelSource {
   // Mask kinds of a block's classes and of class 0, with halo.
   void load_kinds(BlockWork<S>& work, size_t l, u64 item) const {
     const BlockGeometry& g = work.geometry;
-    work.kinds.assign(size_t(g.total()), 0);
+    work.kinds.resize(size_t(g.total(g.bytes)));
+    std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
     load_coarse_magnitudes(g, kinds(l + 1, item), h_.level[l + 1].n, work.kinds.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
@@ -85,7 +86,7 @@ class LevelSource {
       if (to[3] == 0) continue;
       for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
         const u8* from = row(kinds(l, item), l, g, cls, Index{i, j, k, 0});
-        u8* out = work.kinds.data() + g.array(cls) + g.at(i, j, k);
+        u8* out = work.kinds.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
         for (i64 x = 0; x < to[3]; x++) out[x] = from[x * row_stride(l)];
       });
     }
@@ -122,6 +123,10 @@ class LevelSource {
     for (Quantizer<S>& q : quantizer_) {
       q.avoid_from = from;
       q.avoid_to = to;
+      if constexpr (S(0.5) != S(0)) {
+        q.fast.avoid_from = from;
+        q.fast.avoid_to = to;
+      }
     }
   }
 
@@ -167,8 +172,8 @@ class LevelSource {
 // What the level just encoded leaves for the next finer one.
 template <class S>
 struct LevelState {
-  std::vector<S> grid;         // its reconstruction, all items
-  std::vector<u8> magnitudes;  // and the magnitudes of its codes
+  Buffer<S> grid;         // its reconstruction, all items
+  Buffer<u8> magnitudes;  // and the magnitudes of its codes
   ParameterState parameters;
 };
 

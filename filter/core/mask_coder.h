@@ -80,11 +80,11 @@ template <class Coder>
 void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const LevelMap& map, u8* kinds) {
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c], odd = __builtin_popcount(unsigned(cls));
-    LaidOut near = lay_out_nearest(g, cls, false), faces = lay_out_nearest(g, cls, true);
+    const LaidOut near = lay_out_nearest(g, g.bytes, cls, false), faces = lay_out_nearest(g, g.bytes, cls, true);
     const int taps = int(near.offset.size()), face_taps = int(faces.offset.size());
     Index to = g.counts(cls);
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      u8* row = kinds + g.array(cls) + g.at(i, j, k);
+      u8* row = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
       const i64 at[3] = {i, j, k};
       u64 index = map.item;
       for (size_t a = 0; a < 3; a++)

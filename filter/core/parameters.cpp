@@ -189,12 +189,12 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
   if (!c.bit(m.any_weights, p.precision != 0)) {
     p.precision = 0;
     p.stencil = stencil_standard;
-    p.groups = u8(make_stencil(stencil_standard, cls, active_mask).groups.size());
+    p.groups = u8(stencil_of(stencil_standard, cls, active_mask).groups.size());
     return;
   }
   bool wide = c.bit(m.stencil[0], p.stencil != stencil_standard);
   p.stencil = u8(wide ? 1 + c.bit(m.stencil[1], p.stencil == stencil_long) : 0);
-  p.groups = u8(make_stencil(StencilId(p.stencil), cls, active_mask).groups.size());
+  p.groups = u8(stencil_of(StencilId(p.stencil), cls, active_mask).groups.size());
   if (c.bit(m.precision_same, p.precision == state.precision))
     p.precision = u8(state.precision);
   else
@@ -215,7 +215,7 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int
     p.predictor = u8(1 + c.bit(m.predictor[1], p.predictor == predict_median_faces));
     p.precision = 0;
     p.stencil = stencil_standard;
-    p.groups = u8(make_stencil(stencil_standard, cls, active_mask).groups.size());
+    p.groups = u8(stencil_of(stencil_standard, cls, active_mask).groups.size());
   } else {
     p.predictor = predict_linear;
     code_weights(c, m, state, cls, active_mask, p);

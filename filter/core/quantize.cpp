@@ -162,6 +162,35 @@ void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S
   }
 }
 
+template <class T>
+void settle_failed(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
+                   std::vector<Exception>& exceptions) {
+  for (const FailedSample<T>* f = failed; f < failed + count; f++) {
+    CodeOf<T> code = 0;
+    T reconstructed;
+    if (mask && mask[f->index])
+      reconstructed = reconstruct<T>(q, f->prediction, 0);
+    else if (!quantize_sample<T>(q, *f->place, f->prediction, code, reconstructed) || q.avoids(reconstructed)) {
+      bytes[f->index] = byte_exception;
+      exceptions.push_back({f->index, verbatim_exception, sample_bits(*f->place)});
+      continue;
+    }
+    *f->place = reconstructed;
+    const bool small = code >= -largest_byte_code && code <= largest_byte_code;
+    bytes[f->index] = small ? u8(zigzag(code)) : byte_exception;
+    if (!small) exceptions.push_back({f->index, i64(code), 0});
+  }
+}
+template void settle_failed(const Quantizer<float>&, const FailedSample<float>*, u32, const u8*, u8*, std::vector<Exception>&);
+template void settle_failed(const Quantizer<double>&, const FailedSample<double>*, u32, const u8*, u8*, std::vector<Exception>&);
+
+template <class T>
+T exceptional_sample(const Quantizer<T>& q, const Exception& e, T prediction) {
+  return e.code == verbatim_exception ? sample_from_bits<T>(e.bits) : reconstruct<T>(q, prediction, CodeOf<T>(e.code));
+}
+template float exceptional_sample(const Quantizer<float>&, const Exception&, float);
+template double exceptional_sample(const Quantizer<double>&, const Exception&, double);
+
 #define STZ_INSTANTIATE(S)                                                                                                                \
   template struct Quantizer<S>;                                                                                                           \
   template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                   \

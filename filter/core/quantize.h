@@ -90,6 +90,14 @@ template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
                     const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed);
 
+// Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where that is no byte, exception.
+template <class T>
+void settle_failed(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
+                   std::vector<Exception>& exceptions);
+// The sample of an exception.
+template <class T>
+T exceptional_sample(const Quantizer<T>& q, const Exception& e, T prediction);
+
 template <class S>
 inline u64 sample_bits(S v) {
   if constexpr (sizeof(S) == 4)

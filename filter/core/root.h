@@ -33,7 +33,7 @@ void store_root_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, Co
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     const Index to = g.counts(cls);
-    const CodeOf<S>* code = work.codes[cls].data();
+    const CodeOf<S>* code = work.codes[cls].numbers.data();
     auto at = [&](size_t a, i64 v) { return (g.split_mask >> a & 1 ? 2 * v + (cls >> a & 1) : v) * step[a]; };
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       CodeOf<S>* row = grid + ((at(0, i) * n[1] + at(1, j)) * n[2] + at(2, k)) * n[3];
@@ -66,11 +66,11 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
     codec.masks(work);
     for (int c = 0; c < g.classes.count; c++) {
       int cls = g.classes.mask[c];
-      for_predicted_rows<S>(
-          g, cls, ClassParameters{}, work.values.data(),
-          [&](S* samples, const RealOf<S>* p, int n, size_t index, const Index& at) { codec.row(work, cls, samples, p, n, index, at); });
-      if (!work.masks[cls].empty()) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
-      close_class(g, cls, work.values.data());
+      work.numbers(cls);
+      for_predicted_rows(work, cls, ClassParameters{}, [&](S* samples, const RealOf<S>* p, int n, size_t index, const Index& at) {
+        codec.row(work, cls, samples, p, n, index, at);
+      });
+      complete_class(work, cls, ClassParameters{});
     }
     grid.resize(level.samples());
     store_block(g, work.values.data(), level.n, grid.data());
@@ -81,7 +81,7 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
 
 // Mean magnitude of the root's codes, all items, and from it the magnitudes of level root. `kinds`: mask kinds of level root, or null.
 template <class Code>
-int root_magnitudes(const std::vector<Code>& codes, const u8* kinds, std::vector<u8>& magnitudes) {
+int root_magnitudes(const std::vector<Code>& codes, const u8* kinds, Buffer<u8>& magnitudes) {
   u64 sum = 0, count = 0;
   add_magnitudes(codes.data(), codes.size(), sum, count);
   const int mean = mean_index(sum, count);

@@ -1,5 +1,8 @@
 #include "stencil.h"
 
+#include <atomic>
+#include <memory>
+
 namespace stz {
 namespace {
 
@@ -16,8 +19,6 @@ std::vector<Tap> signs(std::initializer_list<std::pair<int, int>> axis_distance)
 }
 
 void append(std::vector<Tap>& to, const std::vector<Tap>& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-}  // namespace
 
 Stencil make_stencil(StencilId id, int mask, int active) {
   std::vector<int> odd, even;
@@ -73,6 +74,18 @@ Stencil make_stencil(StencilId id, int mask, int active) {
     group(signs({{a, 9}}), 0);
   }
   return s;
+}
+
+}  // namespace
+
+const Stencil& stencil_of(StencilId id, int mask, int active) {
+  static std::atomic<const Stencil*> made[stencil_count][16][16];  // never freed: nothing may run when the process ends
+  std::atomic<const Stencil*>& slot = made[id][mask][active];
+  const Stencil* stencil = slot.load(std::memory_order_acquire);
+  if (stencil) return *stencil;
+  auto fresh = std::make_unique<const Stencil>(make_stencil(id, mask, active));
+  if (slot.compare_exchange_strong(stencil, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *stencil;  // another thread was faster
 }
 
 }  // namespace stz

@@ -24,12 +24,14 @@ struct Stencil {
   std::vector<Group> groups;  // groups[0..odd) are the faces at +-1, groups[odd..2 odd) those at +-3
 };
 
-// Stencil of class `mask` on a level whose axes in `active` have more than one sample.
-Stencil make_stencil(StencilId id, int mask, int active);
+// Stencil of class `mask` on a level whose axes in `active` have more than one sample. Made once.
+const Stencil& stencil_of(StencilId id, int mask, int active);
 
 // Farthest reach of a stencil id in half-steps of the even grid, below and above.
 constexpr int reach_below(StencilId id) { return id == stencil_long ? 4 : 2; }
 constexpr int reach_above(StencilId id) { return id == stencil_long ? 5 : 3; }
+// What contexts see: groups with a context weight.
+constexpr int context_reach_below = 1, context_reach_above = 2;
 constexpr int max_groups = 32;
 
 }  // namespace stz

@@ -2,11 +2,11 @@
 // variants: every function is local to this file, and no inline function of another header is called.
 // GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 
-#include "kernels.h"
+#include "byte_kernels.h"
+#include "predict.h"
 #include "rans.h"
-
-#include <type_traits>
 
 #ifndef STZ_ISA
 #define STZ_ISA baseline
@@ -18,102 +18,6 @@
 
 namespace stz {
 namespace {
-
-constexpr int contexts = 16;
-
-// Vectors as wide as the instruction set's: wider ones are lowered to scalar code by GCC 12. Nothing may depend on the width.
-#if defined(__AVX512F__)
-constexpr int vector_bytes = 64;
-#elif defined(__AVX2__)
-constexpr int vector_bytes = 32;
-#else
-constexpr int vector_bytes = 16;
-#endif
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(vector_bytes)));
-  typedef T loose __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-
-template <class S>
-inline __attribute__((always_inline)) Vector<RealOf<S>> load(const S* p) {
-  using R = RealOf<S>;
-  if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0))
-    return *(const typename VectorOf<S>::loose*)p;
-  else {
-    Vector<R> v;
-    for (unsigned i = 0; i < vector_bytes / sizeof(R); i++) v[i] = R(p[i]);
-    return v;
-  }
-}
-template <class T>
-inline __attribute__((always_inline)) void store(T* p, Vector<T> v) {
-  *(typename VectorOf<T>::loose*)p = v;
-}
-
-// Two vectors at a time: one alone would wait for its own sums.
-template <class S>
-void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
-  using R = RealOf<S>;
-  constexpr int lanes = vector_bytes / int(sizeof(R));
-  for (int x = 0; x < n; x += 2 * lanes) {
-    const S* base = row + x;
-    const std::ptrdiff_t* o = taps.offset;
-    Vector<R> total0{}, total1{};
-    for (int g = 0; g < taps.groups; g++) {
-      int count = taps.taps[g];
-      Vector<R> sum0 = load<S>(base + o[0]), sum1 = load<S>(base + o[0] + lanes);
-      for (int t = 1; t < count; t++) {
-        sum0 += load<S>(base + o[t]);
-        sum1 += load<S>(base + o[t] + lanes);
-      }
-      o += count;
-      sum0 *= weights[g];
-      sum1 *= weights[g];
-      total0 = g ? total0 + sum0 : sum0;
-      total1 = g ? total1 + sum1 : sum1;
-    }
-    store<R>(p + x, total0);
-    store<R>(p + x + lanes, total1);
-  }
-}
-
-template <class S>
-void group_sums(const S* row, const TapTable& taps, int n, RealOf<S>* sums, std::ptrdiff_t pitch) {
-  using R = RealOf<S>;
-  constexpr int lanes = vector_bytes / int(sizeof(R));
-  for (int x = 0; x < n; x += lanes) {
-    const S* base = row + x;
-    const std::ptrdiff_t* o = taps.offset;
-    for (int g = 0; g < taps.groups; g++) {
-      int count = taps.taps[g];
-      Vector<R> sum = load<S>(base + o[0]);
-      for (int t = 1; t < count; t++) sum += load<S>(base + o[t]);
-      o += count;
-      store<R>(sums + g * pitch + x, sum);
-    }
-  }
-}
-
-template <class S>
-void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealOf<S>* p) {
-  using R = RealOf<S>;
-  constexpr int lanes = vector_bytes / int(sizeof(R));
-  for (int x = 0; x < n; x += lanes) {
-    Vector<R> v[80];  // four odd axes have 3^4 - 1 neighbours at distance one
-    for (int t = 0; t < count; t++) v[t] = load<S>(row + x + offsets[t]);
-    for (int i = 0; i <= count / 2; i++)  // the smallest half, sorted
-      for (int j = count - 1; j > i; j--) {
-        auto swap = v[j] < v[j - 1];
-        Vector<R> small = swap ? v[j] : v[j - 1], large = swap ? v[j - 1] : v[j];
-        v[j - 1] = small;
-        v[j] = large;
-      }
-    store<R>(p + x, count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) * R(0.5));
-  }
-}
 
 template <class S>
 void interleave(const S* even, const S* odd, int n, S* out) {
@@ -139,20 +43,28 @@ void interleave(const S* even, const S* odd, int n, S* out) {
   if (n & 1) out[n - 1] = even[n / 2];
 }
 
-// Adding it rounds a value below a quarter of it to the nearest integer (ties to even), which then sits in the low bits.
-template <class T>
-constexpr T magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
-template <class T>
-inline __attribute__((always_inline)) CodeOf<T> bits(T v) {
-  CodeOf<T> c;
-  __builtin_memcpy(&c, &v, sizeof c);
-  return c;
-}
-template <class T>
-inline __attribute__((always_inline)) T value(CodeOf<T> c) {
-  T v;
-  __builtin_memcpy(&v, &c, sizeof v);
-  return v;
+template <class S>
+void separate(const S* in, int n, S* even, S* odd) {
+  typedef typename std::conditional<sizeof(S) == 4, i32, i64>::type Lane;
+  typedef Lane Lanes_ __attribute__((vector_size(vector_bytes)));
+  typedef Lane Loose __attribute__((vector_size(vector_bytes), aligned(sizeof(S)), may_alias));
+  constexpr int lanes = vector_bytes / int(sizeof(S));
+  Lanes_ evens, odds;
+  for (int i = 0; i < lanes; i++) {
+    evens[i] = 2 * i;
+    odds[i] = 2 * i + 1;
+  }
+  int i = 0;
+  for (; 2 * (i + lanes) <= n; i += lanes) {
+    Lanes_ a = *(const Loose*)(in + 2 * i), b = *(const Loose*)(in + 2 * i + lanes);
+    *(Loose*)(even + i) = __builtin_shuffle(a, b, evens);
+    *(Loose*)(odd + i) = __builtin_shuffle(a, b, odds);
+  }
+  for (; i < n / 2; i++) {
+    even[i] = in[2 * i];
+    odd[i] = in[2 * i + 1];
+  }
+  if (n & 1) even[n / 2] = in[n - 1];
 }
 
 template <class T, int stride>
@@ -204,46 +116,6 @@ void magnitude(const Code* __restrict code, int n, int right, int left, u32 fact
     u32 m = ((u32(a) << left) * factor) >> 12;
     out[i] = u8(m > 255 ? 255 : m);
   }
-}
-
-// Bytes are summed as two sets of 16-bit lanes, the even and the odd ones: no unpacking.
-template <int bytes>
-void context_row(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  typedef u16 Words __attribute__((vector_size(bytes)));
-  typedef short SignedWords __attribute__((vector_size(bytes)));
-  typedef u16 LooseWords __attribute__((vector_size(bytes), aligned(1), may_alias));
-  for (int x = 0; x < n; x += bytes) {
-    Words even_total{}, odd_total{};
-    const std::ptrdiff_t* o = taps.offset;
-    for (int g = 0; g < taps.groups; g++) {
-      int count = taps.taps[g];
-      if (u16 w = weights[g]) {
-        Words even{}, odd{};
-        for (int t = 0; t < count; t++) {
-          Words v = *(const LooseWords*)(row + x + o[t]);
-          even += v & 255;
-          odd += v >> 8;
-        }
-        even_total += even * w;
-        odd_total += odd * w;
-      }
-      o += count;
-    }
-    // compared as signed numbers, which every instruction set can: shift both sides by 2^15
-    SignedWords a = (SignedWords)(even_total ^ 0x8000), b = (SignedWords)(odd_total ^ 0x8000), even{}, odd{};
-    for (int k = 1; k < contexts; k++) {
-      short before = short((thresholds[k] - 1) ^ 0x8000);
-      even -= a > before;
-      odd -= b > before;
-    }
-    *(LooseWords*)(out + x) = (Words)even | (Words)odd << 8;
-  }
-}
-void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  if (vector_bytes == 64 && n <= 32)
-    context_row<32>(row, taps, weights, thresholds, n, out);
-  else
-    context_row<vector_bytes>(row, taps, weights, thresholds, n, out);
 }
 
 // CRC-32C of bytes, from and to the bit-inverted register; null where the instruction set has no instruction for it.
@@ -328,11 +200,11 @@ void normal_equations(const float* m, std::ptrdiff_t pitch, const float* y, cons
 
 template <class S>
 constexpr RowKernels<S> row_table() {
-  return {predict<S>, group_sums<S>, median<S>, interleave<S>};
+  return {predict<S>, group_sums<S>, median<S>, interleave<S>, separate<S>};
 }
 template <class T>
 constexpr UniformKernels<T> uniform_table() {
-  return {quantize<T>, dequantize<T>};
+  return {quantize<T>, dequantize<T>, encode_class<T>, decode_class<T>};
 }
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
@@ -352,7 +224,7 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     code_table<i64>(),
     {residuals, normal_equations},
     {rans_decode, rans_encode},
-    context,
+    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, shift_bytes, gather_low_bits, spread_low_bits},
     crc_kernel,
     STZ_TEXT(STZ_ISA),
 };

@@ -1,4 +1,4 @@
-// The inner loops of the codec. Each works on one row: n neighbouring samples along the last axis of a class.
+// The inner loops of the codec: on one row (n neighbouring samples along the last axis of a class) or on a whole class.
 //
 // kernels.cpp holds one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
 // Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers.
@@ -46,6 +46,33 @@ struct Uniform {
   T inverse, step;
   T safe;        // an error of at most `safe`, computed in T, proves the bound
   T code_limit;  // larger codes take the exact path
+  T avoid_from = 1, avoid_to = 0;  // no sample may be reconstructed in that range (empty by default)
+};
+
+// Rows of a class in a class array, or elsewhere: extents and distances in elements.
+struct ClassRows {
+  i64 n[4];
+  std::ptrdiff_t stride[3];
+};
+
+// Codes as bytes: zig-zag numbers up to 2 * largest_byte_code; byte_exception stands for any other code.
+constexpr int largest_byte_code = 127;
+constexpr u8 byte_exception = 255;
+
+// A class to be coded in place.
+template <class T>
+struct ClassTask {
+  T* samples;  // the first one; its neighbours are around it
+  ClassRows rows;
+  TapTable taps;
+  const T* weights;  // per group; null: the median of the taps of the only group
+  Uniform<T> quantizer;
+};
+template <class T>
+struct FailedSample {
+  u32 index;  // raster order
+  T* place;
+  T prediction;
 };
 
 template <class S>
@@ -60,6 +87,8 @@ struct RowKernels {
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
   // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs
   void (*interleave)(const S* even, const S* odd, int n, S* out);
+  // the reverse; n counts the inputs
+  void (*separate)(const S* in, int n, S* even, S* odd);
 };
 
 template <class T>
@@ -69,6 +98,12 @@ struct UniformKernels {
   bool (*quantize)(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed);
   // for codes up to code_limit
   void (*dequantize)(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed);
+  // Codes a class: samples become reconstructions, bytes[raster index] their codes. Samples under a mask (raster order, may be null) become
+  // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed in raster order and keep their
+  // value; `failed` has room for all. Returns their number.
+  u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
+  // The reverse; samples whose byte is byte_exception get any value.
+  void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
 };
 
 template <class Code>
@@ -97,6 +132,24 @@ struct RansKernels {
   void (*encode)(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word);
 };
 
+// Codes as bytes. Contexts are below 16, or 255 for samples without a code.
+struct ByteKernels {
+  // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
+  void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
+  // rows of a class array: out = table[code] (256 entries), codes in raster order
+  void (*magnitudes)(const u8* code, const ClassRows& rows, const u8* table, u8* out);
+  void (*count_contexts)(const u8* context, size_t n, size_t* counts);
+  // Stable: the codes of context k, counts[k] of them, go to queues + k * pitch, pitch >= n + 64; there is room for 17 queues.
+  void (*sort_codes)(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts);
+  // The reverse; samples without a context get code 0.
+  void (*place_codes)(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code);
+  u8 (*largest)(const u8* code, size_t n);
+  void (*shift)(u8* code, size_t n, int shift);  // to the right
+  // The low `shift` bits of eight codes per word, the first code lowest; codes are read and written in eights.
+  void (*gather_low_bits)(const u8* code, size_t words, int shift, u64* out);
+  void (*spread_low_bits)(const u64* in, size_t words, int shift, u8* code);  // code = code << shift | bits
+};
+
 struct Kernels {
   RowKernels<float> f32;
   RowKernels<double> f64;
@@ -107,8 +160,7 @@ struct Kernels {
   CodeKernels<i64> code64;
   FitKernels fit;
   RansKernels rans;
-  // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
-  void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
+  ByteKernels bytes;
   // CRC-32C of n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   const char* isa;

@@ -1,0 +1,155 @@
+// Prediction of samples from their neighbours, and the coding of a whole class on top of it. Included by kernels.cpp only.
+#pragma once
+#include "vectors.h"
+
+namespace stz {
+namespace {
+
+// Sums over groups of weight * (sum of the group's taps) at `count` places at once: one alone would wait for its own sums. Groups have
+// an even number of taps.
+template <class S, int count>
+STZ_INLINE void linear(const S* const* place, const TapTable& taps, const RealOf<S>* weights, Vector<RealOf<S>>* total) {
+  using R = RealOf<S>;
+  const std::ptrdiff_t* o = taps.offset;
+  for (int g = 0; g < taps.groups; g++) {
+    const int n = taps.taps[g];
+    Vector<R> sum[count];
+    for (int v = 0; v < count; v++) sum[v] = load<S>(place[v] + o[0]) + load<S>(place[v] + o[1]);
+    for (int t = 2; t < n; t += 2)
+      for (int v = 0; v < count; v++) sum[v] = sum[v] + load<S>(place[v] + o[t]) + load<S>(place[v] + o[t + 1]);
+    o += n;
+    for (int v = 0; v < count; v++) {
+      sum[v] *= weights[g];
+      total[v] = g ? total[v] + sum[v] : sum[v];
+    }
+  }
+}
+
+// The mean of the middle two if the number of taps is even.
+template <class S>
+Vector<RealOf<S>> median_of(const S* place, const std::ptrdiff_t* offsets, int count) {
+  using R = RealOf<S>;
+  Vector<R> v[80];  // four odd axes have 3^4 - 1 neighbours at distance one
+  for (int t = 0; t < count; t++) v[t] = load<S>(place + offsets[t]);
+  for (int i = 0; i <= count / 2; i++)  // the smallest half, sorted
+    for (int j = count - 1; j > i; j--) {
+      auto swap = v[j] < v[j - 1];
+      Vector<R> small = swap ? v[j] : v[j - 1], large = swap ? v[j - 1] : v[j];
+      v[j - 1] = small;
+      v[j] = large;
+    }
+  return count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) * R(0.5);
+}
+
+template <class S>
+void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
+  using R = RealOf<S>;
+  constexpr int lanes = lanes_of<R>;
+  for (int x = 0; x < n; x += 2 * lanes) {
+    const S* place[2] = {row + x, row + x + lanes};
+    Vector<R> total[2];
+    linear<S, 2>(place, taps, weights, total);
+    store<R>(p + x, total[0]);
+    store<R>(p + x + lanes, total[1]);
+  }
+}
+
+template <class S>
+void group_sums(const S* row, const TapTable& taps, int n, RealOf<S>* sums, std::ptrdiff_t pitch) {
+  using R = RealOf<S>;
+  constexpr int lanes = lanes_of<R>;
+  for (int x = 0; x < n; x += lanes) {
+    const S* base = row + x;
+    const std::ptrdiff_t* o = taps.offset;
+    for (int g = 0; g < taps.groups; g++) {
+      int count = taps.taps[g];
+      Vector<R> sum = load<S>(base + o[0]);
+      for (int t = 1; t < count; t++) sum += load<S>(base + o[t]);
+      o += count;
+      store<R>(sums + g * pitch + x, sum);
+    }
+  }
+}
+
+template <class S>
+void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealOf<S>* p) {
+  using R = RealOf<S>;
+  for (int x = 0; x < n; x += lanes_of<R>) store<R>(p + x, median_of<S>(row + x, offsets, count));
+}
+
+// Calls code(place, raster index, samples left in the row, prediction) for every vector of a class, in raster order.
+template <class T, class F>
+STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
+  constexpr int lanes = lanes_of<T>, width = 4;
+  T* place[width];
+  u32 index[width];
+  int left[width], waiting = 0;
+  u32 row_index = 0;
+  const ClassRows& r = task.rows;
+  for (i64 i = 0; i < r.n[0]; i++)
+    for (i64 j = 0; j < r.n[1]; j++) {
+      T* row = task.samples + i * r.stride[0] + j * r.stride[1];
+      for (i64 k = 0; k < r.n[2]; k++, row += r.stride[2], row_index += u32(r.n[3]))
+        for (i64 x = 0; x < r.n[3]; x += lanes) {
+          place[waiting] = row + x;
+          index[waiting] = row_index + u32(x);
+          left[waiting] = int(r.n[3] - x);
+          if (!task.weights) {
+            code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]));
+            continue;
+          }
+          if (++waiting < width) continue;
+          Vector<T> p[width];
+          linear<T, width>(place, task.taps, task.weights, p);
+          for (int v = 0; v < width; v++) code(place[v], index[v], left[v], p[v]);
+          waiting = 0;
+        }
+    }
+  for (int v = 0; v < waiting; v++) {
+    Vector<T> p;
+    linear<T, 1>(place + v, task.taps, task.weights, &p);
+    code(place[v], index[v], left[v], p);
+  }
+}
+
+// x of samples becomes x' = p + c * step; c as zig-zag byte. Samples whose byte does not do are listed and stay.
+template <class T>
+u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
+  using Code = CodeOf<T>;
+  using Codes = Vector<Code>;
+  const Uniform<T> q = task.quantizer;
+  const bool avoids = q.avoid_from <= q.avoid_to;
+  u32 failures = 0;
+  for_predicted(task, [&](T* place, u32 index, int left, Vector<T> p) __attribute__((always_inline)) {
+    Vector<T> x = load<T>(place);
+    if (mask) x = (load_bytes<Code>(mask + index) != 0) ? p : x;
+    const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
+    Vector<T> r = p + c * q.step;
+    u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
+    if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
+    const Codes code = (Codes)u - bits(magic<T>);
+    store_bytes<Code>(bytes + index, (code << 1) ^ (code >> (8 * sizeof(Code) - 1)));
+    if (__builtin_expect(good != all_lanes<T>, 0))
+      for (int i = 0; i < lanes_of<T> && i < left; i++)
+        if (!(good >> i & 1)) {
+          failed[failures++] = {index + u32(i), place + i, T(p[i])};
+          r[i] = place[i];
+        }
+    store<T>(place, r);
+  });
+  return failures;
+}
+
+template <class T>
+void decode_class(const ClassTask<T>& task, const u8* bytes) {
+  using Code = CodeOf<T>;
+  using Codes = Vector<Code>;
+  const T step = task.quantizer.step;
+  for_predicted(task, [&](T* place, u32 index, int, Vector<T> p) __attribute__((always_inline)) {
+    const Codes z = load_bytes<Code>(bytes + index), code = (z >> 1) ^ -(z & 1);
+    store<T>(place, p + ((Vector<T>)(code + bits(magic<T>)) - magic<T>)*step);
+  });
+}
+
+}  // namespace
+}  // namespace stz

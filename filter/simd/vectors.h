@@ -1,0 +1,148 @@
+// Vectors as wide as the instruction set's, and the few operations on them that the compiler does not form well by itself.
+// Included by kernels.cpp only. Nothing may depend on the width: what a lane computes is the same in every variant.
+#pragma once
+#include <type_traits>
+
+#include "kernels.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+#if defined(__AVX512VBMI2__) && defined(__AVX512VBMI__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
+#define STZ_512 1
+#endif
+#define STZ_INLINE inline __attribute__((always_inline))
+
+namespace stz {
+namespace {
+
+// Wider vectors than the machine's are lowered to scalar code by GCC 12.
+#if defined(STZ_512)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(vector_bytes)));
+  typedef T loose __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr int lanes_of = vector_bytes / int(sizeof(T));
+
+template <class S>
+STZ_INLINE Vector<RealOf<S>> load(const S* p) {
+  using R = RealOf<S>;
+  if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0))
+    return *(const typename VectorOf<S>::loose*)p;
+  else {
+    Vector<R> v;
+    for (unsigned i = 0; i < vector_bytes / sizeof(R); i++) v[i] = R(p[i]);
+    return v;
+  }
+}
+template <class T>
+STZ_INLINE void store(T* p, Vector<T> v) {
+  *(typename VectorOf<T>::loose*)p = v;
+}
+
+template <class T>
+STZ_INLINE Vector<T> absolute(Vector<T> v) {
+  using Bits = Vector<CodeOf<T>>;
+  return (Vector<T>)((Bits)v & (CodeOf<T>)(~std::make_unsigned_t<CodeOf<T>>(0) >> 1));
+}
+
+// Bit i: lane i of `v` is at most `limit` (false for NaN).
+template <class T>
+STZ_INLINE u32 at_most(Vector<T> v, T limit) {
+#if defined(STZ_512)
+  if constexpr (sizeof(T) == 4)
+    return _mm512_cmp_ps_mask((__m512)v, _mm512_set1_ps(limit), _CMP_LE_OQ);
+  else
+    return _mm512_cmp_pd_mask((__m512d)v, _mm512_set1_pd(limit), _CMP_LE_OQ);
+#elif defined(__AVX2__)
+  if constexpr (sizeof(T) == 4)
+    return u32(_mm256_movemask_ps(_mm256_cmp_ps((__m256)v, _mm256_set1_ps(limit), _CMP_LE_OQ)));
+  else
+    return u32(_mm256_movemask_pd(_mm256_cmp_pd((__m256d)v, _mm256_set1_pd(limit), _CMP_LE_OQ)));
+#elif defined(__SSE2__)
+  if constexpr (sizeof(T) == 4)
+    return u32(_mm_movemask_ps(_mm_cmple_ps((__m128)v, _mm_set1_ps(limit))));
+  else
+    return u32(_mm_movemask_pd(_mm_cmple_pd((__m128d)v, _mm_set1_pd(limit))));
+#else
+  u32 bits = 0;
+  for (int i = 0; i < lanes_of<T>; i++) bits |= u32(v[i] <= limit) << i;
+  return bits;
+#endif
+}
+template <class T>
+constexpr u32 all_lanes = u32((u64(1) << lanes_of<T>) - 1);
+
+// The low bytes of the lanes, one after the other.
+template <class Int>
+STZ_INLINE void store_bytes(u8* p, Vector<Int> v) {
+#if defined(STZ_512)
+  if constexpr (sizeof(Int) == 4)
+    _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8((__m512i)v));
+  else
+    _mm_storel_epi64((__m128i*)p, _mm512_cvtepi64_epi8((__m512i)v));
+#elif defined(__AVX2__)
+  const __m256i pick = sizeof(Int) == 4 ? _mm256_set1_epi32(0x0c080400) : _mm256_set1_epi16(0x0800);
+  const __m256i bytes = _mm256_shuffle_epi8((__m256i)v, pick);
+  const u32 low = u32(_mm256_cvtsi256_si32(bytes)), high = u32(_mm256_extract_epi32(bytes, 4));
+  if constexpr (sizeof(Int) == 4) {
+    const u64 both = low | u64(high) << 32;
+    __builtin_memcpy(p, &both, 8);
+  } else {
+    const u32 both = (low & 0xffff) | high << 16;
+    __builtin_memcpy(p, &both, 4);
+  }
+#else
+  for (int i = 0; i < lanes_of<Int>; i++) p[i] = u8(v[i]);
+#endif
+}
+// Bytes, one per lane, as integers.
+template <class Int>
+STZ_INLINE Vector<Int> load_bytes(const u8* p) {
+#if defined(STZ_512)
+  if constexpr (sizeof(Int) == 4)
+    return (Vector<Int>)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p));
+  else
+    return (Vector<Int>)_mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i*)p));
+#elif defined(__AVX2__)
+  if constexpr (sizeof(Int) == 4)
+    return (Vector<Int>)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)p));
+  else
+    return (Vector<Int>)_mm256_cvtepu8_epi64(_mm_loadu_si32(p));
+#else
+  Vector<Int> v;
+  for (int i = 0; i < lanes_of<Int>; i++) v[i] = p[i];
+  return v;
+#endif
+}
+
+// Adding it rounds a value below a quarter of it to the nearest integer (ties to even), which then sits in the low bits.
+template <class T>
+constexpr T magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
+template <class T>
+STZ_INLINE CodeOf<T> bits(T v) {
+  CodeOf<T> c;
+  __builtin_memcpy(&c, &v, sizeof c);
+  return c;
+}
+template <class T>
+STZ_INLINE T value(CodeOf<T> c) {
+  T v;
+  __builtin_memcpy(&v, &c, sizeof v);
+  return v;
+}
+
+}  // namespace
+}  // namespace stz
