@@ -1,6 +1,7 @@
 // An array in memory as the encoder sees it: components, masks, samples.
 #pragma once
 #include <algorithm>
+#include <limits>
 
 #include "convert.h"
 #include "mask_coder.h"
@@ -48,40 +49,28 @@ std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m) {
 
 // The array itself, if it can be read as samples: native numbers, all finite, none of them the fill value, nothing cut off. Else null.
 template <class S>
-const S* plain_samples(const Array& a, const Header& h) {
-  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+const S* plain_samples(const Array& a, const Header& h, double& largest_magnitude) {
+  using Bits = std::make_unsigned_t<CodeOf<S>>;
   if (a.width != sizeof(S) || a.parts != 1 || a.swap || h.partial || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) return nullptr;
-  constexpr Bits exponent = sizeof(S) == 4 ? Bits(0x7f800000) : Bits(u64(0x7ff) << 52);
-  const Bits* bits = reinterpret_cast<const Bits*>(a.data);
-  const Bits fill = h.has_fill ? Bits(h.fill) : exponent;
-  constexpr u64 piece = 4096;
-  for (u64 from = 0; from < a.elements; from += piece) {
-    Bits special = 0;
-    for (u64 i = from; i < std::min(from + piece, a.elements); i++)
-      special |= Bits((bits[i] & exponent) == exponent) | Bits(bits[i] == fill);
-    if (special) return nullptr;
-  }
-  return reinterpret_cast<const S*>(a.data);
+  const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
+  const S* samples = reinterpret_cast<const S*>(a.data);
+  bool filled;
+  const Bits largest = scan_kernels<S>().scan(samples, a.elements, h.has_fill ? Bits(h.fill) : infinity, &filled);
+  largest_magnitude = double(bit_cast_to<S>(largest));
+  return largest >= infinity || filled ? nullptr : samples;
 }
 
+// Of the samples that are not masked.
 template <class S>
 double largest_magnitude(const S* samples, u64 n, const Masks& m) {
-  if (!m.kinds.empty()) {
-    double largest = 0;
-    for (u64 i = 0; i < n; i++)
-      if (!m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
-    return largest;
+  if (m.kinds.empty()) {
+    bool unused;
+    return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
   }
-  // finite numbers are ordered as their bits without the sign
-  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
-  Bits largest = 0;
-  for (u64 i = 0; i < n; i++) {
-    Bits b;
-    memcpy(&b, samples + i, sizeof b);
-    b &= Bits(~Bits(0)) >> 1;
-    largest = b > largest ? b : largest;
-  }
-  return double(bit_cast_to<S>(largest));
+  double largest = 0;
+  for (u64 i = 0; i < n; i++)
+    if (!m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  return largest;
 }
 
 }  // namespace stz

@@ -8,14 +8,15 @@ namespace stz {
 
 namespace {
 
-// Rows of a multiple of `unit` elements.
+// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row before.
 void set_layout(ClassArrays& a, const Index& even, i64 unit) {
   Index extent;
   for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];
   extent[3] = (extent[3] + unit - 1) / unit * unit;
   a.stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
-  a.origin = a.below[0] * a.stride[0] + a.below[1] * a.stride[1] + a.below[2] * a.stride[2] + a.below[3];
-  a.size = (extent[0] * a.stride[0] + row_slack + 15) / 16 * 16;
+  a.origin = a.below[0] * a.stride[0] + a.below[1] * a.stride[1] + a.below[2] * a.stride[2] + (a.below[3] + unit - 1) / unit * unit;
+  a.size = (extent[0] * a.stride[0] + unit + row_slack + 15) / 16 * 16;
+  a.origin += unit;  // rows may be read from before their start
 }
 
 }  // namespace
@@ -151,13 +152,19 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Inde
     }
 }
 
+constexpr i64 rows_ahead = 8;  // that are prefetched
+
 template <class S>
-void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid) {
+void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
-  const i64 size = g.box.size[3];
+  const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   for_grid_rows(g, arrays, n, [&](int cls, i64 offset, i64 at) {
     S* out = grid + at;
+    if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
+      __builtin_prefetch(out + ahead, 1);
+      __builtin_prefetch(out + ahead + size, 1);
+    }
     const S* even = values + g.start(arrays, cls) + offset;
     if (!split_x) {
       memcpy(out, even, size_t(size) * sizeof(S));
@@ -171,7 +178,7 @@ void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* g
       }
       if (size & 1) out[size - 1] = even[size / 2];
     } else
-      row_kernels<S>().interleave(even, odd, int(size), out);
+      row_kernels<S>().interleave(even, odd, int(size), out, streaming);
   });
 }
 
@@ -228,6 +235,18 @@ void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
       for_rows(low, high, [&](i64 i, i64 j, i64 k) {
         S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
         int n = int(high[3] - low[3]);
+        if (n == 1) {  // an end of the last axis: the same sums without a vector's worth of them
+          R total = 0;
+          const std::ptrdiff_t* o = taps.offset;
+          for (int group = 0; group < taps.groups; group++) {
+            R sum = R(row[*o++]);
+            for (int t = 1; t < taps.taps[group]; t++) sum += R(row[*o++]);
+            sum *= weights[group];
+            total = group ? total + sum : sum;
+          }
+          *row = sample_from_real<S>(total);
+          return;
+        }
         row_kernels<S>().predict(row, taps, weights, n, p.data());
         for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
       });
@@ -238,14 +257,14 @@ void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 }
 
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid) {
-  store_samples(g, values, n, grid);
+void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming) {
+  store_samples(g, values, n, grid, streaming);
 }
 
 template <class S>
 void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values) {
   const bool split_x = g.split_mask >> 3 & 1;
-  const i64 size = g.box.size[3], ahead = 8 * n[3];  // rows of other pages: what the machine does not see coming
+  const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
   for_grid_rows(g, g.values, n, [&](int cls, i64 offset, i64 at) {
     const S* in = grid + at;
@@ -268,7 +287,9 @@ void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
   fill_halo(g, magnitudes + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
 }
 
-void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) { store_samples(g, magnitudes, n, grid); }
+void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) {
+  store_samples(g, magnitudes, n, grid, false);
+}
 
 template void load_coarse(const BlockGeometry&, const float*, const Index&, float*);
 template void load_coarse(const BlockGeometry&, const double*, const Index&, double*);
@@ -279,8 +300,8 @@ template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
 template void load_block(const BlockGeometry&, const float*, const Index&, float*);
 template void load_block(const BlockGeometry&, const double*, const Index&, double*);
 template void load_block(const BlockGeometry&, const i64*, const Index&, i64*);
-template void store_block(const BlockGeometry&, const float*, const Index&, float*);
-template void store_block(const BlockGeometry&, const double*, const Index&, double*);
-template void store_block(const BlockGeometry&, const i64*, const Index&, i64*);
+template void store_block(const BlockGeometry&, const float*, const Index&, float*, bool);
+template void store_block(const BlockGeometry&, const double*, const Index&, double*, bool);
+template void store_block(const BlockGeometry&, const i64*, const Index&, i64*, bool);
 
 }  // namespace stz

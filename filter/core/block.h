@@ -76,9 +76,9 @@ void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* val
 // Planes above the block and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
-// The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`).
+// The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`). `streaming`: past the caches.
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid);
+void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming = false);
 // The reverse, for all classes but 0.
 template <class S>
 void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values);

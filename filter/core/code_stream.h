@@ -124,7 +124,8 @@ class CodeStreamEncoder {
   std::vector<Token> tokens_;
   Buffer<u8> queue_;
   Buffer<u64> low_bits_;
-  std::vector<u16> words_;
+  Buffer<u32> found_;
+  Buffer<u16> words_;
   Bytes raw_;
   u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
   int pending_ = 0;
@@ -166,6 +167,7 @@ class CodeStreamDecoder {
   int available_ = 0;
   Buffer<u8> symbols_, queue_;
   Buffer<u64> low_bits_;
+  Buffer<u32> found_;
 };
 
 }  // namespace stz

@@ -185,23 +185,29 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
   const int shift = m.shift();
   decode_symbols(t, queue, n);
   const ByteKernels& kernel = kernels().bytes;
-  const u32 plain = u32(std::min(t.count, direct_symbols)), largest = kernel.largest(queue, n);
-  const bool is_plain = largest < plain, fits = shift < 8 && (largest + 1) << shift <= byte_exception;
-  if (is_plain && fits) {
-    if (!shift) return;
-    const size_t words = n / 8;
-    low_bits_.resize(words + 1);
-    for (size_t w = 0; w < words; w++) low_bits_[w] = raw(8 * shift);
-    kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
-    for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | raw(shift));
-    return;
-  }
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  // symbols from here on are not v itself, or their codes no bytes
+  const u32 large = shift < 8 ? std::min(plain, u32(byte_exception) >> shift) : 0;
+  found_.resize(n);
+  const size_t found = kernel.find(queue, n, u8(large), found_.data());
+  Buffer<u8>& symbols = symbols_;
+  symbols.resize(found);
+  for (size_t f = 0; f < found; f++) symbols[f] = queue[found_[f]];
+  const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
-    low_bits_.resize(n);
-    for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
+    low_bits_.resize(n);  // eight codes to a word, then one code to a word
+    for (size_t w = 0; w < words; w++) low_bits_[w] = raw(8 * shift);
+    for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
+    if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
+    for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | low_bits_[words + i - 8 * words]);
   }
-  for (size_t i = 0; i < n; i++) {
-    u64 v = queue[i];
+  for (size_t f = 0; f < found; f++) {
+    const size_t i = found_[f];
+    u64 v = symbols[f], low = 0;
+    if (shift && i < 8 * words)
+      low = low_bits_[i / 8] >> (i % 8 * size_t(shift)) & ((u64(1) << shift) - 1);
+    else if (shift)
+      low = low_bits_[words + i - 8 * words];
     if (v >= plain) {
       if (v == u64(t.count)) {
         bool is_verbatim;
@@ -218,7 +224,7 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
       }
       require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
     }
-    const u64 z = v << shift | (shift ? low_bits_[i] : 0);
+    const u64 z = v << shift | low;
     require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
     queue[i] = z < byte_exception ? u8(z) : byte_exception;
     if (z >= byte_exception) exceptions.push_back({0, unzigzag(z), 0});

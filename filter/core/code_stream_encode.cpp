@@ -108,9 +108,9 @@ void CodeStreamEncoder::add_dense_bytes(u8* queue, size_t n, const Model& m, con
       k.shift(queue, n, shift);
     }
     memcpy(symbols, queue, n);
-    if (k.largest(symbols, n) < plain) return;
-    for (size_t i = 0; i < n; i++)
-      if (symbols[i] >= plain) large_symbol(t, symbols[i], symbols[i]);
+    found_.resize(n);
+    const size_t found = k.find(symbols, n, u8(plain), found_.data());
+    for (size_t f = 0; f < found; f++) large_symbol(t, symbols[found_[f]], symbols[found_[f]]);
     return;
   }
   size_t next = 0;
@@ -267,8 +267,8 @@ void CodeStreamEncoder::finish(Bytes& out) {
     // words are written backwards, towards the start of the buffer; a symbol gives at most one
     size_t symbols = 0;
     for (const Segment& segment : segments_) symbols += segment.count;
-    if (words_.size() < symbols) words_.resize(symbols);
-    u16* const words_end = words_.data() + words_.size();
+    words_.resize(symbols + rans_slack);
+    u16* const words_end = words_.data() + symbols + rans_slack;
     u16* word = words_end;
     const RansKernels& rans = kernels().rans;
     for (size_t k = segments_.size(); k-- > 0;) {

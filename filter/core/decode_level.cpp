@@ -10,6 +10,8 @@
 namespace stz {
 namespace {
 
+constexpr u64 streamed_bytes = 4 << 20;  // arrays from here on are written past the caches: the caller will not find them there anyway
+
 template <class S>
 class Decoder {
  public:
@@ -211,6 +213,7 @@ class Decoder {
     S* target = out ? out : grid.data();
     BlockWork<S> work;
     Buffer<u8> context;
+    const bool streaming = out && !masked_ && level.samples() * h_.batch * sizeof(S) >= streamed_bytes;
     auto stream = [&](u64 size) {
       const u8* data = in.take(size);
       if (size && !covered) require(in.get<u16>() == crc16(data, size_t(size)), STZ_ERROR_CHECKSUM);
@@ -280,10 +283,11 @@ class Decoder {
           class_magnitudes(work, cls, p[cls].mean);
         }
         if (merged && coder) coder->finish();
-        store_block(g, work.values.data(), level.n, target + item * level.samples());
+        store_block(g, work.values.data(), level.n, target + item * level.samples(), streaming);
         if (masked_ && !out) fill_masked_box(g.box, level.n, level_kinds.data() + item * level.samples(), target + item * level.samples());
         if (!out) store_magnitudes(g, work.magnitudes.data(), level.n, magnitudes.data() + item * level.samples());
       }
+    if (streaming) kernels().finish_streaming();
     grid_ = std::move(grid);
     magnitudes_ = std::move(magnitudes);
     grid_kinds_ = std::move(level_kinds);

@@ -52,19 +52,21 @@ struct Floating {
   const u64 valid, n;
   Masks m;
   std::vector<S> loaded;
+  double largest = 0;  // magnitude
   const S* samples;
   double ulp;  // of the largest magnitude
 
   Floating(const Array& array, const Header& header)
-      : a(array), h(header), valid(valid_elements(header)), n(valid * u64(array.parts)), samples(plain_samples<S>(array, header)) {}
+      : a(array), h(header), valid(valid_elements(header)), n(valid * u64(array.parts)), samples(plain_samples<S>(array, header, largest)) {}
 
   void load(Header& own) {
     if (!samples) {
       m = find_masks(a, own);
       loaded = load_samples<S>(a, own, m);
       samples = loaded.data();
+      largest = largest_magnitude(samples, n, m);
     }
-    ulp = unit_in_last_place(largest_magnitude(samples, n, m), a.layout.dtype);
+    ulp = unit_in_last_place(largest, a.layout.dtype);
   }
 
   Bytes uniform(Header u) const {

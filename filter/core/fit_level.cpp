@@ -1,5 +1,6 @@
 #include "fit_level.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "choose_models.h"
@@ -168,6 +169,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
       work.failed.resize(work.geometry.samples(cls));
       const ClassTask<S> task = class_task(work, cls, p, q);
       const u32 failures = uniform_kernels<S>().encode_class(task, mask, bytes, work.failed.data());
+      std::sort(work.failed.data(), work.failed.data() + failures, [](const auto& a, const auto& b) { return a.index < b.index; });
       settle_failed(q, work.failed.data(), failures, mask, bytes, work.codes[cls].exceptions);
       complete_class(work, cls, p);
       return;

@@ -9,36 +9,82 @@ constexpr int contexts = 16;
 
 // ---------------------------------------------------------------- contexts
 
-// Bytes are summed as two sets of 16-bit lanes, the even and the odd ones: no unpacking.
-void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
-  typedef u16 Words __attribute__((vector_size(vector_bytes)));
+// How many of the rising thresholds 1..15 are not above a sum.
+typedef u16 Words __attribute__((vector_size(vector_bytes)));
+#if defined(STZ_512)
+struct ThresholdSearch {  // binary
+  __m512i table;
+  explicit ThresholdSearch(const u16* thresholds) {
+    u16 t[32] = {};
+    for (int k = 0; k < contexts; k++) t[k] = thresholds[k];
+    table = _mm512_loadu_si512(t);
+  }
+};
+STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
+  const __m512i s = (__m512i)sum;
+  __m512i found = _mm512_setzero_si512();
+  for (short step = 8; step; step = short(step / 2)) {
+    const __m512i next = _mm512_add_epi16(found, _mm512_set1_epi16(step));
+    found = _mm512_mask_mov_epi16(found, _mm512_cmpge_epu16_mask(s, _mm512_permutexvar_epi16(next, search.table)), next);
+  }
+  return (Words)found;
+}
+#else
+struct ThresholdSearch {  // one after the other; compared as signed numbers, which every instruction set can: both sides less 2^15
   typedef short SignedWords __attribute__((vector_size(vector_bytes)));
+  SignedWords before[contexts];
+  explicit ThresholdSearch(const u16* thresholds) {
+    for (int k = 1; k < contexts; k++) before[k] = SignedWords{} + short((thresholds[k] - 1) ^ 0x8000);
+  }
+};
+STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
+  typedef ThresholdSearch::SignedWords SignedWords;
+  const SignedWords s = (SignedWords)(sum ^ 0x8000);
+  SignedWords found{};
+  for (int k = 1; k < contexts; k++) found -= s > search.before[k];
+  return (Words)found;
+}
+#endif
+
+// Adds weight * sum of `taps` taps to the sums of `count` vectors: bytes are summed as two sets of 16-bit lanes, the even and the odd ones.
+template <int taps, int count>
+STZ_INLINE void add_bytes(const u8* row, const std::ptrdiff_t* o, u16 weight, Words* even_total, Words* odd_total) {
   typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
-  for (int x = 0; x < n; x += vector_bytes) {
-    Words even_total{}, odd_total{};
+  for (int v = 0; v < count; v++) {
+    Words even{}, odd{};
+    for (int t = 0; t < taps; t++) {
+      const Words w = *(const LooseWords*)(row + v * vector_bytes + o[t]);
+      even += w & 255;
+      odd += w >> 8;
+    }
+    even_total[v] += even * weight;
+    odd_total[v] += odd * weight;
+  }
+}
+
+void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
+  constexpr int count = 2;
+  typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  const ThresholdSearch search(thresholds);
+  for (int x = 0; x < n; x += count * vector_bytes) {
+    Words even[count]{}, odd[count]{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
-      int count = taps.taps[g];
-      if (u16 w = weights[g]) {
-        Words even{}, odd{};
-        for (int t = 0; t < count; t++) {
-          Words v = *(const LooseWords*)(row + x + o[t]);
-          even += v & 255;
-          odd += v >> 8;
-        }
-        even_total += even * w;
-        odd_total += odd * w;
+      const int n_taps = taps.taps[g];
+      if (const u16 w = weights[g]) {
+        if (n_taps == 2)
+          add_bytes<2, count>(row + x, o, w, even, odd);
+        else if (n_taps == 4)
+          add_bytes<4, count>(row + x, o, w, even, odd);
+        else if (n_taps == 8)
+          add_bytes<8, count>(row + x, o, w, even, odd);
+        else
+          for (int t = 0; t < n_taps; t++) add_bytes<1, count>(row + x, o + t, w, even, odd);
       }
-      o += count;
+      o += n_taps;
     }
-    // compared as signed numbers, which every instruction set can: shift both sides by 2^15
-    SignedWords a = (SignedWords)(even_total ^ 0x8000), b = (SignedWords)(odd_total ^ 0x8000), even{}, odd{};
-    for (int k = 1; k < contexts; k++) {
-      short before = short((thresholds[k] - 1) ^ 0x8000);
-      even -= a > before;
-      odd -= b > before;
-    }
-    *(LooseWords*)(out + x) = (Words)even | (Words)odd << 8;
+    for (int v = 0; v < count; v++)
+      *(LooseWords*)(out + x + v * vector_bytes) = number_of_thresholds(even[v], search) | number_of_thresholds(odd[v], search) << 8;
   }
 }
 
@@ -212,6 +258,23 @@ u8 largest_byte(const u8* code, size_t n) {
   u8 largest = 0;
   for (size_t i = 0; i < n; i++) largest = code[i] > largest ? code[i] : largest;
   return largest;
+}
+
+size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
+  size_t found = 0;
+#if defined(STZ_512)
+  for (size_t i = 0; i < n; i += 64) {
+    const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
+    u64 m = _mm512_mask_cmpge_epu8_mask(on, _mm512_maskz_loadu_epi8(on, code + i), _mm512_set1_epi8(char(least)));
+    for (; m; m &= m - 1) index[found++] = u32(i) + u32(__builtin_ctzll(m));
+  }
+#else
+  for (size_t i = 0; i < n; i++) {
+    index[found] = u32(i);
+    found += code[i] >= least;
+  }
+#endif
+  return found;
 }
 
 void shift_bytes(u8* code, size_t n, int shift) {

@@ -19,8 +19,47 @@
 namespace stz {
 namespace {
 
+#if defined(STZ_512)
+// Whole lines of 64 bytes: rows start anywhere, and stores across lines cost twice.
 template <class S>
-void interleave(const S* even, const S* odd, int n, S* out) {
+void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
+  constexpr int lanes = 64 / int(sizeof(S));
+  const int before = int(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S));
+  // the first line starts at output -before: the two inputs from there on, in the order of the outputs
+  const S *first = before & 1 ? odd - (before + 1) / 2 : even - before / 2, *second = before & 1 ? even - (before - 1) / 2 : odd - before / 2;
+  S* line = out - before;
+  const int end = before + n;
+  for (int e = 0; e < end; e += lanes, first += lanes / 2, second += lanes / 2, line += lanes) {
+    const __m512i a = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)first)),
+                  b = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)second));
+    const bool whole = e + lanes <= end && (e || !before);
+    if constexpr (sizeof(S) == 4) {
+      const __m512i v =
+          _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
+      if (!whole) {
+        u32 on = e + lanes <= end ? 0xffff : (1u << (end - e)) - 1;
+        if (!e) on &= ~((1u << before) - 1);
+        _mm512_mask_store_epi32(line, __mmask16(on), v);
+      } else if (streaming)
+        _mm512_stream_si512((__m512i*)line, v);
+      else
+        _mm512_store_si512(line, v);
+    } else {
+      const __m512i v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+      if (!whole) {
+        u32 on = e + lanes <= end ? 0xff : (1u << (end - e)) - 1;
+        if (!e) on &= ~((1u << before) - 1);
+        _mm512_mask_store_epi64(line, __mmask8(on), v);
+      } else if (streaming)
+        _mm512_stream_si512((__m512i*)line, v);
+      else
+        _mm512_store_si512(line, v);
+    }
+  }
+}
+#else
+template <class S>
+void interleave(const S* even, const S* odd, int n, S* out, bool) {
   typedef typename std::conditional<sizeof(S) == 4, i32, i64>::type Lane;
   typedef Lane Lanes_ __attribute__((vector_size(vector_bytes)));
   typedef Lane Loose __attribute__((vector_size(vector_bytes), aligned(sizeof(S)), may_alias));
@@ -42,6 +81,7 @@ void interleave(const S* even, const S* odd, int n, S* out) {
   }
   if (n & 1) out[n - 1] = even[n / 2];
 }
+#endif
 
 template <class S>
 void separate(const S* in, int n, S* even, S* odd) {
@@ -198,6 +238,43 @@ void normal_equations(const float* m, std::ptrdiff_t pitch, const float* y, cons
   }
 }
 
+template <class T>
+std::make_unsigned_t<CodeOf<T>> scan(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal) {
+  using Bits = std::make_unsigned_t<CodeOf<T>>;
+  using Loose = typename VectorOf<Bits>::loose;
+  constexpr size_t lanes = size_t(lanes_of<T>);
+  constexpr Bits without_sign = Bits(~Bits(0)) >> 1;
+  Vector<Bits> largest[4]{}, same[4]{};
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes)
+    for (size_t v = 0; v < 4; v++) {
+      const Vector<Bits> b = *(const Loose*)(x + i + v * lanes), a = b & without_sign;
+      largest[v] = a > largest[v] ? a : largest[v];
+      same[v] |= (Vector<Bits>)(b == wanted);
+    }
+  Bits most = 0, any = 0;
+  for (int v = 0; v < 4; v++)
+    for (size_t k = 0; k < lanes; k++) {
+      most = largest[v][k] > most ? largest[v][k] : most;
+      any |= same[v][k];
+    }
+  for (; i < n; i++) {
+    Bits b;
+    __builtin_memcpy(&b, x + i, sizeof b);
+    const Bits a = b & without_sign;
+    most = a > most ? a : most;
+    any |= b == wanted;
+  }
+  *equal = any != 0;
+  return most;
+}
+
+void finish_streaming() {
+#if defined(STZ_512)
+  _mm_sfence();
+#endif
+}
+
 template <class S>
 constexpr RowKernels<S> row_table() {
   return {predict<S>, group_sums<S>, median<S>, interleave<S>, separate<S>};
@@ -222,10 +299,13 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     uniform_table<double>(),
     code_table<i32>(),
     code_table<i64>(),
+    {scan<float>},
+    {scan<double>},
     {residuals, normal_equations},
     {rans_decode, rans_encode},
-    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, shift_bytes, gather_low_bits, spread_low_bits},
+    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find_bytes, shift_bytes, gather_low_bits, spread_low_bits},
     crc_kernel,
+    finish_streaming,
     STZ_TEXT(STZ_ISA),
 };
 

@@ -4,11 +4,13 @@
 // Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers.
 // Rows may be read and written up to `row_slack` elements beyond n (garbage that the caller overwrites or ignores).
 #pragma once
+#include <type_traits>
+
 #include "../core/common.h"
 
 namespace stz {
 
-constexpr int row_slack = 64;  // elements
+constexpr int row_slack = 128;  // elements
 
 // What a sample type is predicted in, and the integer that holds its codes. i64 samples (wide integers) are predicted in double.
 template <class S>
@@ -85,8 +87,9 @@ struct RowKernels {
   void (*group_sums)(const S* row, const TapTable& taps, int n, Real* sums, std::ptrdiff_t pitch);
   // median of the taps (the mean of the middle two if their number is even)
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
-  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs
-  void (*interleave)(const S* even, const S* odd, int n, S* out);
+  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs. Inputs may be read from 16 elements before their start. `streaming`:
+  // written past the caches; finish_streaming() before another thread reads.
+  void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);
   // the reverse; n counts the inputs
   void (*separate)(const S* in, int n, S* even, S* odd);
 };
@@ -99,7 +102,7 @@ struct UniformKernels {
   // for codes up to code_limit
   void (*dequantize)(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed);
   // Codes a class: samples become reconstructions, bytes[raster index] their codes. Samples under a mask (raster order, may be null) become
-  // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed in raster order and keep their
+  // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed (in any order) and keep their
   // value; `failed` has room for all. Returns their number.
   u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
   // The reverse; samples whose byte is byte_exception get any value.
@@ -124,6 +127,15 @@ struct FitKernels {
                            double* a, double* b);
 };
 
+constexpr size_t rans_slack = 32;  // words that rans.encode may touch below those that it writes
+
+// What an array holds, one pass over it.
+template <class T>
+struct ScanKernels {
+  // The largest magnitude as bits without the sign (from exponent bits all ones on: not finite); *equal: does any element have these bits?
+  std::make_unsigned_t<CodeOf<T>> (*scan)(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal);
+};
+
 // Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two.
 struct RansKernels {
   // Decodes whole rounds of lanes while enough words are left that none needs a check; returns the symbols done and moves *word.
@@ -144,6 +156,7 @@ struct ByteKernels {
   // The reverse; samples without a context get code 0.
   void (*place_codes)(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code);
   u8 (*largest)(const u8* code, size_t n);
+  size_t (*find)(const u8* code, size_t n, u8 least, u32* index);  // where codes are at least that; room for n; returns how many
   void (*shift)(u8* code, size_t n, int shift);  // to the right
   // The low `shift` bits of eight codes per word, the first code lowest; codes are read and written in eights.
   void (*gather_low_bits)(const u8* code, size_t words, int shift, u64* out);
@@ -158,11 +171,14 @@ struct Kernels {
   UniformKernels<double> uniform64;
   CodeKernels<i32> code32;
   CodeKernels<i64> code64;
+  ScanKernels<float> scan32;
+  ScanKernels<double> scan64;
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
   // CRC-32C of n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
+  void (*finish_streaming)();
   const char* isa;
 };
 
@@ -183,6 +199,13 @@ const UniformKernels<T>& uniform_kernels() {
     return kernels().uniform32;
   else
     return kernels().uniform64;
+}
+template <class T>
+const ScanKernels<T>& scan_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().scan32;
+  else
+    return kernels().scan64;
 }
 template <class Code>
 const CodeKernels<Code>& code_kernels() {

@@ -5,23 +5,43 @@
 namespace stz {
 namespace {
 
+constexpr i64 band_rows = 8;
+
+// Adds the sum of a group of `taps` taps, times its weight, to the totals of `count` places.
+template <class S, int count, int taps>
+STZ_INLINE void add_group(const S* const* place, const std::ptrdiff_t* o, RealOf<S> weight, Vector<RealOf<S>>* total) {
+  using R = RealOf<S>;
+  Vector<R> sum[count];
+  for (int v = 0; v < count; v++) sum[v] = load<S>(place[v] + o[0]) + load<S>(place[v] + o[1]);
+  for (int t = 2; t < taps; t++)
+    for (int v = 0; v < count; v++) sum[v] += load<S>(place[v] + o[t]);
+  for (int v = 0; v < count; v++) total[v] += sum[v] * weight;
+}
+
 // Sums over groups of weight * (sum of the group's taps) at `count` places at once: one alone would wait for its own sums. Groups have
-// an even number of taps.
+// 2, 4, 8 or, over four axes, other even numbers of taps; the first one has 2.
 template <class S, int count>
 STZ_INLINE void linear(const S* const* place, const TapTable& taps, const RealOf<S>* weights, Vector<RealOf<S>>* total) {
   using R = RealOf<S>;
   const std::ptrdiff_t* o = taps.offset;
-  for (int g = 0; g < taps.groups; g++) {
+  for (int v = 0; v < count; v++) total[v] = (load<S>(place[v] + o[0]) + load<S>(place[v] + o[1])) * weights[0];
+  o += 2;
+  for (int g = 1; g < taps.groups; g++) {
     const int n = taps.taps[g];
-    Vector<R> sum[count];
-    for (int v = 0; v < count; v++) sum[v] = load<S>(place[v] + o[0]) + load<S>(place[v] + o[1]);
-    for (int t = 2; t < n; t += 2)
-      for (int v = 0; v < count; v++) sum[v] = sum[v] + load<S>(place[v] + o[t]) + load<S>(place[v] + o[t + 1]);
-    o += n;
-    for (int v = 0; v < count; v++) {
-      sum[v] *= weights[g];
-      total[v] = g ? total[v] + sum[v] : sum[v];
+    if (n == 2)
+      add_group<S, count, 2>(place, o, weights[g], total);
+    else if (n == 4)
+      add_group<S, count, 4>(place, o, weights[g], total);
+    else if (n == 8)
+      add_group<S, count, 8>(place, o, weights[g], total);
+    else {
+      Vector<R> sum[count];
+      for (int v = 0; v < count; v++) sum[v] = load<S>(place[v] + o[0]);
+      for (int t = 1; t < n; t++)
+        for (int v = 0; v < count; v++) sum[v] += load<S>(place[v] + o[t]);
+      for (int v = 0; v < count; v++) total[v] += sum[v] * weights[g];
     }
+    o += n;
   }
 }
 
@@ -77,34 +97,38 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
   for (int x = 0; x < n; x += lanes_of<R>) store<R>(p + x, median_of<S>(row + x, offsets, count));
 }
 
-// Calls code(place, raster index, samples left in the row, prediction) for every vector of a class, in raster order.
+// Calls code(place, raster index, samples left in the row, prediction) for every vector of a class. Rows are walked in bands of a few, over
+// all planes, so that the neighbours of a band stay in the nearest cache; the order is raster order inside a band.
 template <class T, class F>
 STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
   constexpr int lanes = lanes_of<T>, width = 4;
   T* place[width];
   u32 index[width];
   int left[width], waiting = 0;
-  u32 row_index = 0;
   const ClassRows& r = task.rows;
-  for (i64 i = 0; i < r.n[0]; i++)
-    for (i64 j = 0; j < r.n[1]; j++) {
-      T* row = task.samples + i * r.stride[0] + j * r.stride[1];
-      for (i64 k = 0; k < r.n[2]; k++, row += r.stride[2], row_index += u32(r.n[3]))
-        for (i64 x = 0; x < r.n[3]; x += lanes) {
-          place[waiting] = row + x;
-          index[waiting] = row_index + u32(x);
-          left[waiting] = int(r.n[3] - x);
-          if (!task.weights) {
-            code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]));
-            continue;
+  for (i64 band = 0; band < r.n[2]; band += band_rows) {
+    const i64 band_end = band + band_rows < r.n[2] ? band + band_rows : r.n[2];
+    for (i64 i = 0; i < r.n[0]; i++)
+      for (i64 j = 0; j < r.n[1]; j++) {
+        T* row = task.samples + i * r.stride[0] + j * r.stride[1] + band * r.stride[2];
+        u32 row_index = u32(((i * r.n[1] + j) * r.n[2] + band) * r.n[3]);
+        for (i64 k = band; k < band_end; k++, row += r.stride[2], row_index += u32(r.n[3]))
+          for (i64 x = 0; x < r.n[3]; x += lanes) {
+            place[waiting] = row + x;
+            index[waiting] = row_index + u32(x);
+            left[waiting] = int(r.n[3] - x);
+            if (!task.weights) {
+              code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]));
+              continue;
+            }
+            if (++waiting < width) continue;
+            Vector<T> p[width];
+            linear<T, width>(place, task.taps, task.weights, p);
+            for (int v = 0; v < width; v++) code(place[v], index[v], left[v], p[v]);
+            waiting = 0;
           }
-          if (++waiting < width) continue;
-          Vector<T> p[width];
-          linear<T, width>(place, task.taps, task.weights, p);
-          for (int v = 0; v < width; v++) code(place[v], index[v], left[v], p[v]);
-          waiting = 0;
-        }
-    }
+      }
+  }
   for (int v = 0; v < waiting; v++) {
     Vector<T> p;
     linear<T, 1>(place + v, task.taps, task.weights, &p);
@@ -128,7 +152,11 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
     u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
     if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
     const Codes code = (Codes)u - bits(magic<T>);
-    store_bytes<Code>(bytes + index, (code << 1) ^ (code >> (8 * sizeof(Code) - 1)));
+    const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
+    if (left >= lanes_of<T>)
+      store_bytes<Code>(bytes + index, zigzag);
+    else  // what follows may be done already
+      for (int i = 0; i < left; i++) bytes[index + u32(i)] = u8(zigzag[i]);
     if (__builtin_expect(good != all_lanes<T>, 0))
       for (int i = 0; i < lanes_of<T> && i < left; i++)
         if (!(good >> i & 1)) {

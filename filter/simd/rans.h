@@ -1,12 +1,8 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
 // reference; the AVX-512 ones do sixteen lanes at a time and write the same words.
 #pragma once
-#include "kernels.h"
+#include "vectors.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-#include <immintrin.h>
-#define STZ_RANS_512 1
-#endif
 
 namespace stz {
 namespace {
@@ -48,15 +44,19 @@ void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, u32 
   }
 }
 
-#ifdef STZ_RANS_512
+#ifdef STZ_512
 
-// Sixteen plain loads: faster than the gather instruction on several processors.
+// Sixteen plain loads: the gather instruction is slow on processors whose microcode guards it.
 inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i index) {
-  alignas(64) u32 i[16];
-  _mm512_store_si512(i, index);
-  return _mm512_setr_epi32(int(table[i[0]]), int(table[i[1]]), int(table[i[2]]), int(table[i[3]]), int(table[i[4]]), int(table[i[5]]),
-                           int(table[i[6]]), int(table[i[7]]), int(table[i[8]]), int(table[i[9]]), int(table[i[10]]), int(table[i[11]]),
-                           int(table[i[12]]), int(table[i[13]]), int(table[i[14]]), int(table[i[15]]));
+  alignas(64) u64 pair[8];
+  _mm512_store_si512(pair, index);
+  auto two = [&](int k) __attribute__((always_inline)) {
+    return _mm_unpacklo_epi32(_mm_cvtsi32_si128(int(table[u32(pair[k])])), _mm_cvtsi32_si128(int(table[pair[k] >> 32])));
+  };
+  auto four = [&](int k) __attribute__((always_inline)) { return _mm_unpacklo_epi64(two(k), two(k + 1)); };
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(four(0)), four(2), 1),
+                high = _mm256_inserti128_si256(_mm256_castsi128_si256(four(4)), four(6), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
 template <int vectors>
@@ -107,14 +107,12 @@ void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const
       __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(symbols + i + 16 * size_t(v))));
       __m512i r = reciprocal_of(s), e = step_of(s), freq = _mm512_and_si512(e, _mm512_set1_epi32(4095));
       __mmask16 full = _mm512_cmpge_epu32_mask(x[v], _mm512_slli_epi32(freq, 19));
-      // the words of the full lanes, in lane order, below those written before
-      alignas(64) u32 given[16];
-      _mm512_store_si512(given, _mm512_maskz_compress_epi32(full, x[v]));
+      // the words of the full lanes, in lane order, below those written before: moved to the end of a vector, the rest is overwritten later
       const int count = __builtin_popcount(full);
+      const __m256i words = _mm256_maskz_compress_epi16(full, _mm512_cvtepi32_epi16(x[v]));
+      const __m256i number = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+      _mm256_storeu_si256((__m256i*)(word - 16), _mm256_permutexvar_epi16(_mm256_add_epi16(number, _mm256_set1_epi16(short(count))), words));
       word -= count;
-      alignas(32) u16 narrow[16];
-      _mm256_store_si256((__m256i*)narrow, _mm512_cvtepi32_epi16(_mm512_load_si512(given)));
-      __builtin_memcpy(word, narrow, 2 * size_t(count));
       __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
       __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32),
               odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
@@ -130,7 +128,7 @@ void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const
 #endif
 
 size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
-#ifdef STZ_RANS_512
+#ifdef STZ_512
   if (lanes == 16) return rans_decode_512<1>(table, state, out, n, position, end);
   if (lanes == 32) return rans_decode_512<2>(table, state, out, n, position, end);
   if (lanes == 64) return rans_decode_512<4>(table, state, out, n, position, end);
@@ -139,7 +137,7 @@ size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, c
 }
 
 void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
-#ifdef STZ_RANS_512
+#ifdef STZ_512
   const size_t rounds = n / lanes * lanes;
   if (lanes >= 16) {
     rans_encode_scalar(reciprocal, step, state, lanes, symbols + rounds, n - rounds, word);
