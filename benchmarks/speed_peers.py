@@ -1,8 +1,7 @@
 """The codecs of the speed figure, all alike: compress, decompress into the caller's array, decompress into a new one.
 
 Codecs of one library run as users would call them: h5stz and SZ3 3.4 (`pysz`) in memory, the filters of hdf5plugin, and
-h5stz once more, through an HDF5 file in memory, as one chunk. All peers run with one thread: pysz and hdf5plugin's
-filters have no other way that gives the same bytes, and HDF5 calls a filter for one chunk at a time.
+h5stz once more, through an HDF5 file in memory, as one chunk. All peers run with one thread, their default.
 """
 
 import dataclasses
