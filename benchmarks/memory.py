@@ -35,17 +35,21 @@ def peak_above(action):
 
 
 def child(file, operation, bound, threads):
-    """Bytes above array and stream at the peak of one operation, both of which are in memory as a user's would be."""
-    array = np.load(file)
+    """Bytes above array and stream at the peak of one operation, both of which are in memory as a user's would be.
+
+    `file` holds the array to compress or the stream to decompress: whatever made them has left no free memory behind
+    that the operation could use unseen.
+    """
     bound, threads = float(bound), int(threads)
     small = np.random.default_rng(1).standard_normal((32, 32, 32), np.float32)
     h5stz.decompress(h5stz.compress(small, absolute=1e-2, threads=threads), threads=threads)
     if operation == "compress":
-        size = []
-        peak = peak_above(lambda: size.append(len(h5stz.compress(array, absolute=bound, threads=threads))))
-        return max(0, peak - size[0])  # the stream was there at the peak, or memory for as much more is not needed
-    stream = h5stz.compress(array, absolute=bound, threads=threads)
-    out = np.ones_like(array)
+        array, sizes = np.load(file), []
+        peak = peak_above(lambda: sizes.append(len(h5stz.compress(array, absolute=bound, threads=threads))))
+        return max(0, peak - sizes[0])
+    stream = Path(file).read_bytes()
+    header = h5stz.info(stream)
+    out = np.ones(header.shape, header.dtype)
     return max(0, peak_above(lambda: h5stz.decompress(stream, out=out, threads=threads)))
 
 
@@ -53,13 +57,14 @@ def measure(arrays, threads):
     """Records of both operations on every array at the bound of the parts that have one only."""
     records = []
     for name, array in arrays.items():
+        bound = speed_cases.RELATIVE * fields.value_range(array)
         with tempfile.TemporaryDirectory() as directory:
-            file = Path(directory) / "array.npy"
-            np.save(file, array)
+            files = {"compress": Path(directory) / "array.npy", "decompress": Path(directory) / "array.stz"}
+            np.save(files["compress"], array)
+            files["decompress"].write_bytes(h5stz.compress(array, absolute=bound))
             for count in threads:
                 record = {"part": "memory", "field": name, "threads": count, "array_bytes": array.nbytes}
-                for operation in ("compress", "decompress"):
-                    bound = speed_cases.RELATIVE * fields.value_range(array)
+                for operation, file in files.items():
                     command = [sys.executable, __file__, file, operation, repr(bound), str(count)]
                     done = subprocess.run(command, check=True, capture_output=True, text=True)
                     record[operation] = int(done.stdout) / array.nbytes

@@ -7,6 +7,7 @@ from matplotlib import pyplot
 
 COLORS = ("#1f5fa8", "#e07b39", "#4c9f70", "#9b59b6", "#c0392b", "#7f8c8d")
 MARKERS = "osD^vX"
+LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # keeps lines out of numbers
 
 
 def bars(path, groups, series, labels, baseline):
@@ -16,7 +17,7 @@ def bars(path, groups, series, labels, baseline):
     for place, (name, heights) in enumerate(series.items()):
         at = [group + (place - (len(series) - 1) / 2) * width for group in range(len(groups))]
         drawn = axes.bar(at, heights, width, label=name, color=COLORS[place])
-        axes.bar_label(drawn, [f"{height:.2g}" for height in heights], fontsize=8, padding=2)
+        axes.bar_label(drawn, [f"{height:.2g}" for height in heights], fontsize=8, padding=2, bbox=LABEL_BOX)
     axes.axhline(1, color="black", linewidth=1, linestyle="--", label=baseline)
     axes.set_xticks(range(len(groups)), groups)
     axes.set_xlabel(labels[0])
