@@ -31,7 +31,7 @@ def bars(path, groups, series, labels, baseline):
 
 
 def rate_distortion(path, title, curves, lossless_rates):
-    """PSNR and largest error over the bit rate.
+    """PSNR and largest error over the bit rate; where a codec gave every bit back, a star at the upper edge.
 
     Args:
         path: of the picture.
@@ -42,9 +42,13 @@ def rate_distortion(path, title, curves, lossless_rates):
     figure, (quality, error) = pyplot.subplots(1, 2, figsize=(12, 5), layout="constrained")
     for place, (name, points) in enumerate(curves.items()):
         style = {"color": COLORS[place % len(COLORS)], "marker": MARKERS[place % len(MARKERS)], "markersize": 5}
-        lossy = sorted(point for point in points if point[1] is not None)
+        lossy = [point for point in points if point[1] is not None]
         quality.plot([p[0] for p in lossy], [p[1] for p in lossy], label=name, **style)
         error.plot([p[0] for p in lossy], [p[2] for p in lossy], **style)
+        exact = [p[0] for p in points if p[1] is None]
+        style |= {"marker": "*", "markersize": 12, "linestyle": "none", "clip_on": False, "zorder": 3}
+        for star in quality.plot(exact[:1], [1] * len(exact[:1]), transform=quality.get_xaxis_transform(), **style):
+            star.set_in_layout(False)
     for axes in (quality, error):
         for place, (name, rate) in enumerate(lossless_rates.items()):
             named = {"label": f"{name}: {rate:.1f} bits/sample"} if axes is quality else {}
@@ -53,7 +57,7 @@ def rate_distortion(path, title, curves, lossless_rates):
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xlabel("bit rate (bits/sample)")
         axes.grid(alpha=0.3)
-    quality.set_ylabel("PSNR (dB)")
+    quality.set_ylabel("PSNR (dB); star: exact")
     error.set_ylabel("largest error / (max - min)")
     error.set_yscale("log")
     figure.suptitle(title)

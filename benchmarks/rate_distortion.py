@@ -87,10 +87,15 @@ def points_table(records):
 
 
 def rate_at(records, psnr):
-    """Bits per sample of one codec at a PSNR, on straight lines between its points; None beyond them."""
+    """Bits per sample of one codec at a PSNR, on straight lines between its points; None beyond them.
+
+    Beyond the last of them it is the rate at which the codec gave every bit back, if it did.
+    """
     points = sorted((r["psnr"], r["bits_per_sample"]) for r in records if math.isfinite(r["psnr"]))
-    levels = [level for level, _ in points]
-    return float(np.interp(psnr, *zip(*points, strict=True))) if points and levels[0] <= psnr <= levels[-1] else None
+    exact = [r["bits_per_sample"] for r in records if math.isinf(r["psnr"])]
+    if not points or psnr > points[-1][0]:
+        return min(exact, default=None)
+    return float(np.interp(psnr, *zip(*points, strict=True))) if psnr >= points[0][0] else None
 
 
 def rates_table(records):

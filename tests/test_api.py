@@ -1,5 +1,6 @@
 """h5stz.compress, decompress and info: bound and bits over shapes, dtypes and byte orders, in memory."""
 
+import ctypes
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import fields
 import h5stz
 from h5stz import _core
 from h5stz.options import thread_count
+from host_tools import plugin_file
 
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 DTYPES = [np.dtype(order + kind) for kind in KINDS for order in "<>"]
@@ -155,6 +157,25 @@ def test_the_core_checks_threads():
         with pytest.raises(h5stz.StzError) as caught:
             compress(threads)
         assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+
+def test_the_c_functions_for_decompression():
+    library = ctypes.CDLL(plugin_file())
+    array = fields.random_field((20, 30, 40), 4, 1)
+    stream = h5stz.compress(array, absolute=1e-3)
+    size, decoded = ctypes.c_size_t(len(stream)), h5stz.decompress(stream)
+    out = np.empty_like(array)
+    target = ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(out.nbytes)
+    assert library.stz_decompress(stream, size, *target) == 0
+    assert exact.same_bits(out, decoded)
+    for threads in (0, 1, 2, 300):
+        out[...] = np.nan
+        assert library.stz_decompress_threads(stream, size, *target, threads) == 0
+        assert exact.same_bits(out, decoded)
+    codes = _core.ERROR_CODES
+    assert library.stz_decompress_threads(stream, size, *target, -1) == codes["STZ_ERROR_OPTION"]
+    assert library.stz_decompress_threads(None, size, *target, 1) == codes["STZ_ERROR_ARGUMENT"]
+    assert library.stz_decompress_threads(stream, size, None, target[1], 1) == codes["STZ_ERROR_ARGUMENT"]
 
 
 def test_other_threads_run_while_the_codec_works():
