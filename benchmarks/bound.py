@@ -80,16 +80,6 @@ def run_case(name, array, bound):
     return record | {"bound": bound, "violations": violations, "error_over_bound": error}
 
 
-def crop(array, edge):
-    """The first `edge` samples of each axis in a 3-D box, more on fewer axes, so that every field takes about as
-    long.
-    """
-    if edge is None:
-        return array
-    shortest = max(2, round((edge**3) ** (1 / array.ndim)))
-    return np.ascontiguousarray(array[tuple(slice(0, shortest) for _ in array.shape)])
-
-
 def main():
     parser = report.parser(__doc__)
     parser.add_argument("--edge", type=int, metavar="N", help="first N^3 samples of each field only; default all")
@@ -101,7 +91,7 @@ def main():
 
     records, rows = [], []
     for name in names:
-        field = crop(native[name], arguments.edge)
+        field = fields.crop(native[name], arguments.edge)
         for dtype in arguments.dtypes.split(","):
             array = cast(field, dtype)
             ordered = [array.astype(array.dtype.newbyteorder(order)) for order in "<>"]

@@ -22,11 +22,24 @@ def write_hdf5(array, options, chunks=None):
     return image
 
 
+def stored_bytes(image):
+    """Bytes of the dataset's chunks as stored."""
+    with h5py.File(image, "r") as file:
+        return file["field"].id.get_storage_size()
+
+
 def read_hdf5(image):
     """(bytes of the dataset's chunks as stored, array)."""
     with h5py.File(image, "r") as file:
         dataset = file["field"]
         return dataset.id.get_storage_size(), dataset[...]
+
+
+def read_hdf5_into(image, out):
+    """Reads the dataset into `out`, an array of its dtype and shape."""
+    with h5py.File(image, "r") as file:
+        file["field"].read_direct(out)
+    return out
 
 
 def through_hdf5(array, options, chunks=None):
@@ -39,9 +52,7 @@ def through_hdf5(array, options, chunks=None):
 
 def h5stz(array, bound, chunks=None):
     """h5stz with its default settings at an absolute bound."""
-    import h5stz as package
-
-    return through_hdf5(array, package.STZ(absolute=bound), chunks)
+    return through_hdf5(array, filter_options("h5stz", array, bound), chunks)
 
 
 def sz3_compress(array, bound):
@@ -67,23 +78,42 @@ def sz3(array, bound):
     return len(stream), sz3_decompress(stream, array)
 
 
-def zfp(array, bound):
-    """ZFP in fixed-accuracy mode, through hdf5plugin."""
+def filter_options(name, array, bound):
+    """Options of a filter for `create_dataset` at an absolute bound: h5stz with its defaults, or one of hdf5plugin.
+
+    "sz3", "zfp" in fixed-accuracy mode, "sperr" in its point-wise error mode, and "blosc2", which is lossless: byte
+    shuffle and zstd at level 5. SPERR's `swap` gives it the axes in its own order: without, its ratio on arrays with
+    unequal axes is several times lower.
+    """
+    if name == "h5stz":
+        import h5stz as package
+
+        return package.STZ(absolute=bound)
     import hdf5plugin
 
-    return through_hdf5(array, hdf5plugin.Zfp(accuracy=bound))
+    if name == "sperr" and array.ndim not in (2, 3):
+        raise Unsupported("SPERR is for 2-D and 3-D arrays")
+    return {
+        "sz3": lambda: hdf5plugin.SZ3(absolute=bound),
+        "zfp": lambda: hdf5plugin.Zfp(accuracy=bound),
+        "sperr": lambda: hdf5plugin.Sperr(absolute=bound, swap=True),
+        "blosc2": lambda: hdf5plugin.Blosc2(cname="zstd", clevel=5, filters=hdf5plugin.Blosc2.SHUFFLE),
+    }[name]()
+
+
+def hdf5plugin_sz3(array, bound):
+    """The SZ3 of hdf5plugin, an older one than pysz's."""
+    return through_hdf5(array, filter_options("sz3", array, bound))
+
+
+def zfp(array, bound):
+    """ZFP of hdf5plugin."""
+    return through_hdf5(array, filter_options("zfp", array, bound))
 
 
 def sperr(array, bound):
-    """SPERR in its point-wise error mode, through hdf5plugin; 2-D and 3-D only.
-
-    `swap` gives it the axes in its own order: without, its ratio on arrays with unequal axes is several times lower.
-    """
-    import hdf5plugin
-
-    if array.ndim not in (2, 3):
-        raise Unsupported("SPERR is for 2-D and 3-D arrays")
-    return through_hdf5(array, hdf5plugin.Sperr(absolute=bound, swap=True))
+    """SPERR of hdf5plugin; 2-D and 3-D only."""
+    return through_hdf5(array, filter_options("sperr", array, bound))
 
 
 def fpzip(array):

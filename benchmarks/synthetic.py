@@ -6,24 +6,26 @@ Everything is a function of its seed, so a run can be repeated anywhere without 
 import numpy as np
 
 EDGE = 256  # samples per axis of the fields of the speed figure
+VOLUMES = ("grf", "logn", "grfs")  # their names
 
 
-def gaussian_field(edge, seed, cutoff):
-    """Zero-mean, unit-variance float32 field on a periodic edge^3 grid.
+def gaussian_field(edge, seed, cutoff, rank=3, outer=2.0):
+    """Zero-mean, unit-variance float32 field on a periodic grid of `edge` samples along each of `rank` axes.
 
-    The amplitude of white noise is shaped with sqrt(E(k)) / k, E(k) ~ k^4 / (1 + (k/2)^2)^(17/6) (von Karman: k^-5/3
-    above k = 2), times exp(-k / cutoff); k and cutoff in cycles per box.
+    The amplitude of white noise is shaped with sqrt(E(k) / k^(rank - 1)), E(k) ~ k^4 / (1 + (k/outer)^2)^(17/6) (von
+    Karman: k^-5/3 above k = outer), times exp(-k / cutoff); k, outer and cutoff in cycles per box.
     """
-    noise = np.random.default_rng(seed).standard_normal((edge, edge, edge)).astype(np.float32)
+    noise = np.random.default_rng(seed).standard_normal((edge,) * rank).astype(np.float32)
     spectrum = np.fft.rfftn(noise)
     full, half = np.fft.fftfreq(edge, 1 / edge), np.fft.rfftfreq(edge, 1 / edge)
-    wavenumber = np.sqrt(full[:, None, None] ** 2 + full[None, :, None] ** 2 + half[None, None, :] ** 2)
-    wavenumber[0, 0, 0] = 1.0  # the mean is removed below
-    scaled = wavenumber / 2.0
+    wavenumber = np.sqrt(sum(k**2 for k in np.meshgrid(*[full] * (rank - 1), half, indexing="ij", sparse=True)))
+    mean = (0,) * rank
+    wavenumber[mean] = 1.0  # the mean is removed below
+    scaled = wavenumber / outer
     energy = scaled**4 / (1 + scaled**2) ** (17 / 6)
-    spectrum *= np.sqrt(energy) / wavenumber * np.exp(-wavenumber / cutoff)
-    spectrum[0, 0, 0] = 0.0
-    field = np.fft.irfftn(spectrum, s=noise.shape, axes=(0, 1, 2))
+    spectrum *= np.sqrt(energy) / wavenumber ** ((rank - 1) / 2) * np.exp(-wavenumber / cutoff)
+    spectrum[mean] = 0.0
+    field = np.fft.irfftn(spectrum, s=noise.shape, axes=tuple(range(rank)))
     return ((field - field.mean()) / field.std()).astype(np.float32)
 
 
@@ -34,6 +36,12 @@ def volumes(edge=EDGE):
         "logn": np.exp(np.float32(1.2) * gaussian_field(edge, 8, edge / 6)),
         "grfs": gaussian_field(edge, 9, edge / 24),
     }
+
+
+def rough_field(samples, rank, seed=7):
+    """About `samples` samples on `rank` axes, float32, as rough from one to the next as the volume `grf`."""
+    edge = round(samples ** (1 / rank))
+    return gaussian_field(edge, seed, edge / 6, rank, outer=2.0 * edge / EDGE)
 
 
 def masked_fields(edge=48):

@@ -113,8 +113,8 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         free(out)
 
 
-def decompress(stream, out):
-    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes."""
+def decompress(stream, out, int threads):
+    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes; `threads` as of stz.h."""
     cdef Py_buffer source, target
     cdef int code
     PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
@@ -122,12 +122,17 @@ def decompress(stream, out):
         PyObject_GetBuffer(out, &target, PyBUF_WRITABLE)
         try:
             with nogil:
-                code = stz_decompress(source.buf, source.len, target.buf, target.len)
+                code = stz_decompress_threads(source.buf, source.len, target.buf, target.len, threads)
         finally:
             PyBuffer_Release(&target)
     finally:
         PyBuffer_Release(&source)
     check(code)
+
+
+def threads_of_environment():
+    """The number of threads that H5STZ_THREADS allows now, 0 if it says nothing that can be used."""
+    return environment_threads()
 
 
 def info(stream):

@@ -62,7 +62,7 @@ cdef extern from "stz.h" nogil:
     size_t stz_max_compressed_size(const stz_layout* layout)
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
                      size_t capacity, size_t* out_size)
-    int stz_decompress(const void* stream, size_t size, void* out, size_t out_size)
+    int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     const char* stz_error_text(int code)
 
@@ -74,3 +74,7 @@ cdef extern from "stz_cd_values.h" nogil:
     int stz_cd_values_parse(size_t count, const unsigned int* values, stz_options* options, stz_layout* layout,
                             char* message, size_t message_size)
     size_t stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity)
+
+
+cdef extern from "environment.h" namespace "stz::hdf5" nogil:
+    int environment_threads()

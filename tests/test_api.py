@@ -1,6 +1,8 @@
 """h5stz.compress, decompress and info: bound and bits over shapes, dtypes and byte orders, in memory."""
 
+import ctypes
 import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,6 +14,9 @@ from hypothesis.extra import numpy as npst
 import exact
 import fields
 import h5stz
+from h5stz import _core
+from h5stz.options import thread_count
+from host_tools import plugin_file
 
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 DTYPES = [np.dtype(order + kind) for kind in KINDS for order in "<>"]
@@ -86,10 +91,104 @@ def test_a_smooth_field_of_every_dtype_gets_smaller(dtype):
     assert len(stream) < array.nbytes / 3
 
 
-def test_the_same_bytes_for_every_number_of_threads():
+@pytest.mark.parametrize("options", [{"absolute": 1e-3}, {"absolute": 1e-3, "block": "region"}, {"lossless": True}], ids=str)
+def test_the_same_bytes_for_every_number_of_threads(options):
     array = fields.random_field((40, 50, 60), 4, 1).astype("f4")
-    streams = {h5stz.compress(array, absolute=1e-3, threads=threads) for threads in (1, 2, 3, 7)}
+    streams = {h5stz.compress(array, threads=threads, **options) for threads in (1, 2, 3, 7, 255)}
     assert len(streams) == 1
+    stream = streams.pop()
+    once = h5stz.decompress(stream, threads=1)
+    for threads in (2, 3, 7, 255):
+        assert exact.same_bits(once, h5stz.decompress(stream, threads=threads))
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "two", "1", "2", "7", "99999999999999999999"])
+def test_the_environment_changes_no_bytes(value, monkeypatch):
+    array = fields.random_field((20, 30, 40), 4, 1).astype("f4")
+    stream = h5stz.compress(array, absolute=1e-3, threads=1)
+    decoded = h5stz.decompress(stream, threads=1)
+    monkeypatch.setenv("H5STZ_THREADS", value)
+    assert h5stz.compress(array, absolute=1e-3) == stream
+    assert exact.same_bits(h5stz.decompress(stream), decoded)
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"),
+    [
+        *((value, 1) for value in ("", "0", "-1", "+2", " 2", "2 ", "2.0", "1e1", "two", "1")),
+        *(("2", 2), ("0003", 3), ("255", 255), ("256", 255), ("99999999999999999999", 255)),
+    ],
+)
+def test_what_the_environment_says_of_threads(value, threads, monkeypatch):
+    monkeypatch.setenv("H5STZ_THREADS", value)
+    assert thread_count(None) == threads
+    assert thread_count(5) == 5, "what is asked for comes first"
+    monkeypatch.delenv("H5STZ_THREADS")
+    assert thread_count(None) == 1
+
+
+@pytest.mark.parametrize("threads", [0, -1, 256, 1.5, True, "2"])
+def test_threads_are_checked(threads):
+    array = np.ones((4, 5), "f4")
+    stream = h5stz.compress(array, lossless=True)
+    with pytest.raises(h5stz.StzError, match="threads"):
+        h5stz.compress(array, lossless=True, threads=threads)
+    with pytest.raises(h5stz.StzError, match="threads"):
+        h5stz.decompress(stream, threads=threads)
+
+
+def test_the_core_checks_threads():
+    array = np.arange(1000, dtype="f4")
+
+    def compress(threads):
+        mode, block = _core.MODES["absolute"], _core.BLOCKS["default"]
+        element_type = _core.DTYPES["f4"], _core.LITTLE
+        return _core.compress(array.view("u1"), *element_type, array.shape, mode, 0.5, None, block, threads, 0, 0)
+
+    stream = compress(0)
+    assert stream == compress(100_000)
+    out = np.empty_like(array)
+    for threads in (0, 1, 256, 257, 2**31 - 1):
+        _core.decompress(stream, out.view("u1"), threads)
+    for threads in (-1, -(2**31)):
+        with pytest.raises(h5stz.StzError) as caught:
+            _core.decompress(stream, out.view("u1"), threads)
+        assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_OPTION"]
+        with pytest.raises(h5stz.StzError) as caught:
+            compress(threads)
+        assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+
+def test_the_c_functions_for_decompression():
+    library = ctypes.CDLL(plugin_file())
+    array = fields.random_field((20, 30, 40), 4, 1)
+    stream = h5stz.compress(array, absolute=1e-3)
+    size, decoded = ctypes.c_size_t(len(stream)), h5stz.decompress(stream)
+    out = np.empty_like(array)
+    target = ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(out.nbytes)
+    assert library.stz_decompress(stream, size, *target) == 0
+    assert exact.same_bits(out, decoded)
+    for threads in (0, 1, 2, 300):
+        out[...] = np.nan
+        assert library.stz_decompress_threads(stream, size, *target, threads) == 0
+        assert exact.same_bits(out, decoded)
+    codes = _core.ERROR_CODES
+    assert library.stz_decompress_threads(stream, size, *target, -1) == codes["STZ_ERROR_OPTION"]
+    assert library.stz_decompress_threads(None, size, *target, 1) == codes["STZ_ERROR_ARGUMENT"]
+    assert library.stz_decompress_threads(stream, size, None, target[1], 1) == codes["STZ_ERROR_ARGUMENT"]
+
+
+def test_other_threads_run_while_the_codec_works():
+    array = fields.random_field((96, 96, 96), 3, 1).astype("f4")
+    stream = h5stz.compress(array, absolute=1e-3)
+    for work in (lambda: h5stz.compress(array, absolute=1e-3), lambda: h5stz.decompress(stream)):
+        with ThreadPoolExecutor(1) as pool:
+            running, count = pool.submit(work), 0
+            while not running.done():
+                count += 1
+                time.sleep(0.0002)
+            running.result()
+        assert count > 2, "with the GIL held this thread would have come to nothing"
 
 
 def test_calls_from_many_threads_do_not_disturb_each_other():
@@ -169,23 +268,32 @@ def test_decompress_into_an_array(dtype):
 
 
 @pytest.mark.parametrize(
-    "out",
+    ("out", "error", "told"),
     [
-        np.empty((4, 5), "f8"),
-        np.empty((5, 4), "f4"),
-        np.empty(20, "f4"),
-        np.empty((4, 5), ">f4"),
-        np.empty((4, 5), "i4"),
-        np.empty((5, 4), "f4").T,
-        np.broadcast_to(np.float32(0), (4, 5)),
-        bytearray(80),
+        (np.empty((4, 5), "f8"), TypeError, "<f8.*<f4.*astype"),
+        (np.empty((5, 4), "f4"), ValueError, r"\(5, 4\).*numpy.empty\(\(4, 5\), '<f4'\)"),
+        (np.empty(20, "f4"), ValueError, r"\(20,\)"),
+        (np.empty((4, 5), ">f4"), TypeError, ">f4"),
+        (np.empty((4, 5), "i4"), TypeError, "<i4"),
+        (np.empty((4, 5), object), TypeError, "O"),
+        (np.empty((5, 4), "f4").T, ValueError, r"C-contiguous.*out\[...\] = "),
+        (np.empty((4, 10), "f4")[:, ::2], ValueError, "C-contiguous"),
+        (np.frombuffer(bytes(80), "f4").reshape(4, 5), ValueError, "written"),
+        (bytearray(80), TypeError, r"out is of type bytearray.*numpy.empty\(\(4, 5\), '<f4'\)"),
     ],
-    ids=["dtype", "shape", "rank", "byte order", "kind", "order", "read-only", "no array"],
+    ids=["dtype", "shape", "rank", "byte order", "kind", "object", "order", "strides", "read-only", "no array"],
 )
-def test_an_array_that_does_not_fit_is_refused(out):
+def test_an_array_that_does_not_fit_is_refused(out, error, told):
     stream = h5stz.compress(np.ones((4, 5), "<f4"), lossless=True)
-    with pytest.raises(h5stz.StzError, match="out"):
+    with pytest.raises(h5stz.StzError, match=told) as caught:
         h5stz.decompress(stream, out=out)
+    assert isinstance(caught.value, error)
+
+
+def test_out_of_bool_is_for_uint8_alone():
+    flags = np.empty((4, 5), bool)
+    with pytest.raises(h5stz.StzTypeError, match="i1"):
+        h5stz.decompress(h5stz.compress(np.ones((4, 5), "i1"), lossless=True), out=flags)
 
 
 def test_the_announced_size_is_checked_before_allocation():

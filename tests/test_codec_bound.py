@@ -134,7 +134,7 @@ def core_round_trip(array, mode, bound):
     arguments = (_core.DTYPES[native], _core.BIG if array.dtype.str[0] == ">" else _core.LITTLE, array.shape)
     stream = _core.compress(array.tobytes(), *arguments, _core.MODES[mode], bound, None, 0, 1, 0, 1)
     out = np.empty_like(array)
-    _core.decompress(stream, out.view("u1").data if out.ndim else bytearray(out.nbytes))
+    _core.decompress(stream, out.view("u1").data if out.ndim else bytearray(out.nbytes), 1)
     return out
 
 
@@ -155,7 +155,7 @@ def test_empty_arrays(shape):
     for fill in (None, 3):
         stream = _core.compress(b"", _core.DTYPES["f8"], _core.LITTLE, shape, _core.MODES["absolute"], 0.5, fill, 0, 1, 0, 1)
         assert len(stream) <= cases.OVERHEAD
-        _core.decompress(stream, bytearray())
+        _core.decompress(stream, bytearray(), 1)
         assert _core.info(stream)["shape"] == shape
 
 

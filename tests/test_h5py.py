@@ -207,3 +207,32 @@ def test_the_import_says_that_the_plugin_is_missing(tmp_path):
     done = python("import sys; sys.path.insert(0, sys.argv[1]); import h5stz", tmp_path)
     assert done.returncode == 1
     assert "ImportError" in done.stderr and "libh5stz.so" in done.stderr and "pip install" in done.stderr
+
+
+# Writes and reads a field through the filter; prints what the chunks and the array that comes back are.
+THREADS = """
+import hashlib, sys
+import h5py, h5stz, numpy as np
+field = np.load(sys.argv[1])
+with h5py.File("memory.h5", "w", driver="core", backing_store=False) as file:
+    dataset = file.create_dataset("x", data=field, chunks=(32, 32, 32), **h5stz.STZ(absolute=1e-3, threads=eval(sys.argv[2])))
+    file.flush()
+    dataset.id.refresh()
+    chunks = [dataset.id.get_chunk_info(n).chunk_offset for n in range(dataset.id.get_num_chunks())]
+    stored = b"".join(dataset.id.read_direct_chunk(offset)[1] for offset in chunks)
+    print(hashlib.sha256(stored).hexdigest(), hashlib.sha256(dataset[...].tobytes()).hexdigest())
+"""
+
+
+def test_the_same_chunks_for_every_number_of_threads(tmp_path):
+    np.save(tmp_path / "field.npy", fields.random_field((40, 64, 50), 4, 1).astype("f4"))
+
+    def run(threads, option="None"):
+        environment = {name: value for name, value in os.environ.items() if name != "H5STZ_THREADS"}
+        environment |= {} if threads is None else {"H5STZ_THREADS": threads}
+        command = [sys.executable, "-c", THREADS, tmp_path / "field.npy", option]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120).stdout
+
+    found = {run(threads) for threads in (None, "1", "2", "3", "7", "0", "many", "-2", "9999999999")}
+    found |= {run(None, "3"), run("2", "1"), run("1", "7")}
+    assert len(found) == 1

@@ -130,7 +130,7 @@ def digests_in_environments():
             register.write(value)
             stream = _core.compress(*arguments, threads, 0, 1)
             between = register.read()
-            _core.decompress(stream, out)
+            _core.decompress(stream, out, threads)
             after = register.read()
             register.write(normal)
             kept = (between ^ value) & CONTROL == 0 and (after ^ value) & CONTROL == 0

@@ -8,6 +8,7 @@
 #include "floating_environment.h"
 #include "frame.h"
 #include "stz.h"
+#include "threads.h"
 
 namespace stz {
 namespace {
@@ -80,8 +81,12 @@ int stz_compress(const stz_layout* layout, const void* data, const stz_options* 
 }
 
 int stz_decompress(const void* stream, size_t size, void* out, size_t out_size) {
+  return stz_decompress_threads(stream, size, out, out_size, 1);
+}
+
+int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads) {
   if (!stream || (!out && out_size)) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { decode(static_cast<const u8*>(stream), size, static_cast<u8*>(out), out_size); });
+  return guarded([&] { decode(static_cast<const u8*>(stream), size, static_cast<u8*>(out), out_size, thread_count(threads)); });
 }
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {

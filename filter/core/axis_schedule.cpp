@@ -41,7 +41,7 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
 }  // namespace
 
 template <class S>
-std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit) {
+std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit, int threads) {
   const Hierarchy whole = hierarchy_of(h);
   std::array<int, axes> none{};
   double cost[axes], lowest = 1e300;
@@ -82,7 +82,7 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
     for (size_t a = 0; a < axes; a++) t.layout.shape[a] = u64(size[a]);
     if (components(t.layout.dtype) == 2) t.layout.dtype = t.layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
     t.offset = offset;
-    return encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}).size();
+    return encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}, threads).size();
   };
   std::array<int, axes> best = none, all = none;
   size_t best_size = 0;
@@ -107,8 +107,8 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
   return best;
 }
 
-template std::array<int, axes> choose_axis_offsets(const Header&, const float*, const u8*, double);
-template std::array<int, axes> choose_axis_offsets(const Header&, const double*, const u8*, double);
-template std::array<int, axes> choose_axis_offsets(const Header&, const i64*, const u8*, double);
+template std::array<int, axes> choose_axis_offsets(const Header&, const float*, const u8*, double, int);
+template std::array<int, axes> choose_axis_offsets(const Header&, const double*, const u8*, double, int);
+template std::array<int, axes> choose_axis_offsets(const Header&, const i64*, const u8*, double, int);
 
 }  // namespace stz

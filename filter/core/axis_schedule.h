@@ -7,8 +7,9 @@
 
 namespace stz {
 
-// Axis offsets for `h` (see Hierarchy::offset). `kinds`: mask kinds or null. `unit`: half a quantisation step.
+// Axis offsets for `h` (see Hierarchy::offset). `kinds`: mask kinds or null. `unit`: half a quantisation step. `threads`: for
+// the trials, as of encode_sections.
 template <class S>
-std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit);
+std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit, int threads);
 
 }  // namespace stz

@@ -19,7 +19,7 @@ const u8* checked_payload(const Header& h, const u8* stream, size_t size, size_t
 }
 
 template <class S>
-void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
+void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
@@ -27,7 +27,7 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
   const u64 elements = element_count(layout), valid = valid_elements(h);
   std::vector<u8> kinds;
   std::vector<OtherSample> others;
-  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others); };
+  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others, threads); };
   // plain native numbers need no other buffer
   const bool direct = !h.masked && !h.partial && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
                       is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
@@ -76,7 +76,7 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out) {
 
 }  // namespace
 
-void decode(const u8* stream, size_t size, u8* out, size_t out_size) {
+void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads) {
   Header h = read_header(stream, size);
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
@@ -88,11 +88,11 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size) {
     const u8* payload = checked_payload(h, stream, size, element);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
   } else if (h.sample == SampleType::f32)
-    decode_blocks<float>(h, stream, size, out);
+    decode_blocks<float>(h, stream, size, out, threads);
   else if (h.sample == SampleType::f64)
-    decode_blocks<double>(h, stream, size, out);
+    decode_blocks<double>(h, stream, size, out, threads);
   else
-    decode_blocks<i64>(h, stream, size, out);
+    decode_blocks<i64>(h, stream, size, out, threads);
 }
 
 }  // namespace stz

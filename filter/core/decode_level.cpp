@@ -309,12 +309,13 @@ class Decoder {
 }  // namespace
 
 template <class S>
-void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds,
-                     std::vector<OtherSample>& others) {
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others,
+                     int threads) {
+  (void)threads;
   Decoder<S>(h, kinds, others).run(sections, size, samples);
 }
-template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<OtherSample>&);
-template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<OtherSample>&);
-template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<OtherSample>&);
+template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<OtherSample>&, int);
+template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<OtherSample>&, int);
+template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<OtherSample>&, int);
 
 }  // namespace stz

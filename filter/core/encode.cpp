@@ -3,6 +3,7 @@
 
 #include "checksum.h"
 #include "encode_numbers.h"
+#include "threads.h"
 
 namespace stz {
 namespace {
@@ -11,8 +12,7 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
   require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype), STZ_ERROR_MODE);
-  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.threads >= 0 && o.effort >= 0 && o.effort <= 9 &&
-              o.layers >= 0 && o.layers <= 1,
+  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= 1,
           STZ_ERROR_OPTION);
 }
 
@@ -43,6 +43,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
   array_bytes(layout);  // checks dtype and shape
   check_options(layout, options);
+  const int threads = thread_count(options.threads);
   Header h;
   h.layout = layout;
   h.mode = options.mode;
@@ -66,7 +67,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   const size_t raw_size = a.elements * a.width * size_t(a.parts);
   if (raw_size <= 64) return encode_raw(h, a);
   find_valid_extent(a, h);
-  Bytes out = encode_numbers(a, h);
+  Bytes out = encode_numbers(a, h, threads);
   if (out.size() > raw_size + 32) return encode_raw(h, a);
   return out;
 }

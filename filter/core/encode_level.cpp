@@ -148,7 +148,8 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
 }  // namespace
 
 template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others) {
+Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads) {
+  (void)threads;
   LevelSource<S> source(h, samples, kinds, others);
   LevelState<S> state;
   Bytes out;
@@ -161,8 +162,8 @@ Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::v
   for (int l = source.hierarchy().root - 1; l >= 0; l--) append(encode_level(source, state, size_t(l)));
   return out;
 }
-template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<OtherSample>&);
-template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<OtherSample>&);
-template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<OtherSample>&);
+template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<OtherSample>&, int);
+template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<OtherSample>&, int);
+template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<OtherSample>&, int);
 
 }  // namespace stz

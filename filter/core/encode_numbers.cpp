@@ -9,11 +9,11 @@ namespace stz {
 namespace {
 
 template <class S>
-Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit) {
+Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
   const u8* kinds = m.kinds_or_null();
-  h.offset = choose_axis_offsets<S>(h, samples, kinds, unit);
-  Bytes sections = encode_sections<S>(h, samples, kinds, m.others);
+  h.offset = choose_axis_offsets<S>(h, samples, kinds, unit, threads);
+  Bytes sections = encode_sections<S>(h, samples, kinds, m.others, threads);
   Bytes out = write_header(h);
   out.insert(out.end(), sections.begin(), sections.end());
   return out;
@@ -50,14 +50,20 @@ struct Floating {
   const Array& a;
   const Header& h;
   const u64 valid, n;
+  const int threads;
   Masks m;
   std::vector<S> loaded;
   double largest = 0;  // magnitude
   const S* samples;
   double ulp;  // of the largest magnitude
 
-  Floating(const Array& array, const Header& header)
-      : a(array), h(header), valid(valid_elements(header)), n(valid * u64(array.parts)), samples(plain_samples<S>(array, header, largest)) {}
+  Floating(const Array& array, const Header& header, int most_threads)
+      : a(array),
+        h(header),
+        valid(valid_elements(header)),
+        n(valid * u64(array.parts)),
+        threads(most_threads),
+        samples(plain_samples<S>(array, header, largest)) {}
 
   void load(Header& own) {
     if (!samples) {
@@ -74,7 +80,7 @@ struct Floating {
     // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
     u.base = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
     if (u.base < 0.1 * u.bound) u.base = u.bound;
-    return encode_blocks(u, samples, m, u.base);
+    return encode_blocks(u, samples, m, u.base, threads);
   }
 
   Bytes lossless(Header o) const {
@@ -83,11 +89,11 @@ struct Floating {
       o.quantizer = QuantizerKind::integer;
       o.transform = Transform::ordered_half;
       std::vector<S> integers = load_samples<S>(a, o, m);
-      return encode_blocks(o, integers.data(), m, 0.5);
+      return encode_blocks(o, integers.data(), m, 0.5, threads);
     }
     o.quantizer = QuantizerKind::ordered;
     o.zero_bits = zero_bits_of(samples, n, m);
-    return encode_blocks(o, samples, m, ulp);
+    return encode_blocks(o, samples, m, ulp, threads);
   }
 
   // Empty if the numbers are on no lattice or a lattice is of no use.
@@ -140,7 +146,7 @@ struct Floating {
     l.negative = negative;
     l.sample = SampleType::f64;
     std::vector<double> octaves = load_samples<double>(a, l, own);
-    return encode_blocks(l, octaves.data(), own, l.base);
+    return encode_blocks(l, octaves.data(), own, l.base, threads);
   }
 
   // Steps in the order of numbers: any signs.
@@ -149,7 +155,7 @@ struct Floating {
     if (a.layout.dtype == STZ_F16 || ulps < 1) return {};
     o.quantizer = QuantizerKind::ordered;
     o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
-    return encode_blocks(o, samples, m, ulp * double(o.step));
+    return encode_blocks(o, samples, m, ulp * double(o.step), threads);
   }
 
  private:
@@ -157,14 +163,14 @@ struct Floating {
   Bytes on_lattice(Header l, SampleType type) const {
     l.sample = type;
     std::vector<T> integers = load_samples<T>(a, l, m);
-    return encode_blocks(l, integers.data(), m, 0.5 * double(l.step));
+    return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
   }
 };
 
 template <class S>
-Bytes encode_floating(const Array& a, Header h) {
+Bytes encode_floating(const Array& a, Header h, int threads) {
   h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
-  Floating<S> f(a, h);
+  Floating<S> f(a, h, threads);
   f.load(h);
   Bytes best;
   if (h.mode == STZ_POINTWISE_RELATIVE) {
@@ -180,34 +186,34 @@ Bytes encode_floating(const Array& a, Header h) {
 }
 
 template <class S>
-Bytes encode_integers(const Array& a, Header h) {
+Bytes encode_integers(const Array& a, Header h, int threads) {
   Masks m = find_masks(a, h);
   std::vector<S> samples = load_samples<S>(a, h, m);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : S(0.5) != S(0) ? SampleType::f64 : SampleType::i64;
   h.quantizer = QuantizerKind::integer;
   h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
-  return encode_blocks(h, samples.data(), m, 0.5 * double(h.step));
+  return encode_blocks(h, samples.data(), m, 0.5 * double(h.step), threads);
 }
 
 }  // namespace
 
-Bytes encode_numbers(const Array& a, const Header& h) {
+Bytes encode_numbers(const Array& a, const Header& h, int threads) {
   switch (a.layout.dtype) {
     case STZ_F16:
     case STZ_F32:
     case STZ_C64:
-      return encode_floating<float>(a, h);
+      return encode_floating<float>(a, h, threads);
     case STZ_F64:
     case STZ_C128:
-      return encode_floating<double>(a, h);
+      return encode_floating<double>(a, h, threads);
     case STZ_I32:
     case STZ_U32:
-      return encode_integers<double>(a, h);
+      return encode_integers<double>(a, h, threads);
     case STZ_I64:
     case STZ_U64:
-      return encode_integers<i64>(a, h);
+      return encode_integers<i64>(a, h, threads);
     default:
-      return encode_integers<float>(a, h);
+      return encode_integers<float>(a, h, threads);
   }
 }
 

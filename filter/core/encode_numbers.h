@@ -4,7 +4,8 @@
 
 namespace stz {
 
-// A whole stream of form `blocks`. `h` holds layout, mode, bound, fill value and valid extent.
-Bytes encode_numbers(const Array& a, const Header& h);
+// A whole stream of form `blocks`. `h` holds layout, mode, bound, fill value and valid extent. At most `threads` (>= 1)
+// threads work on it; the bytes do not depend on how many.
+Bytes encode_numbers(const Array& a, const Header& h, int threads);
 
 }  // namespace stz

@@ -70,7 +70,7 @@ typedef struct stz_options {
   int32_t has_fill;  /* 1: samples with exactly the bits of `fill` are no data: outside fits, returned bit for bit */
   uint64_t fill;     /* the bits of the fill value as a host-endian integer of the element's size (of the real dtypes) */
   int32_t block;     /* stz_block */
-  int32_t threads;   /* 0 and 1: the calling thread alone. The bytes never depend on it. */
+  int32_t threads;   /* at most so many, 256 at most; 0 and 1: the calling thread alone. The bytes never depend on it. */
   int32_t effort;    /* 0: default (5). 1..9; reserved, has no effect yet */
   int32_t layers;    /* 0 and 1: one precision layer; nothing else is written yet */
 } stz_options;
@@ -107,6 +107,10 @@ STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_o
 /* Decompresses into `out`, which must hold exactly `out_size` = stz_info's array_bytes (else STZ_ERROR_CAPACITY). The array has
  * the byte order that it was compressed in. On error the contents of `out` are unspecified. */
 STZ_API int stz_decompress(const void* stream, size_t size, void* out, size_t out_size);
+
+/* stz_decompress with at most `threads` threads, 256 at most; 0 and 1: the calling thread alone. The array never depends on it.
+ * STZ_ERROR_OPTION if `threads` is negative. */
+STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads);
 
 /* Reads the header only: `size` may be the size of a prefix of a few hundred bytes. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);

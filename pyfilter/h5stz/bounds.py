@@ -148,7 +148,7 @@ def _psnr(data, boxes, settings, width):
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
         decoded = np.empty_like(original)
-        _core.decompress(settings.encode(original), elements.as_bytes(decoded))
+        _core.decompress(settings.encode(original), elements.as_bytes(decoded), settings.threads)
         original, decoded = validity.components(original), validity.components(decoded)
         for low in range(0, original.size, _BATCH):
             values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]

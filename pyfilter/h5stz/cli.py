@@ -45,7 +45,7 @@ def _parser():
     command.add_argument("--fill-value", type=_number, metavar="X", help="marks missing samples; needs --data or --dtype")
     command.add_argument("--dtype", help="of the dataset, e.g. f4 or i2, where --data is not given")
     command.add_argument("--block", default="default", choices=list(_core.BLOCKS))
-    command.add_argument("--threads", type=int, default=1)
+    command.add_argument("--threads", type=int, help="for writing each chunk; H5STZ_THREADS comes before it")
     command.add_argument("--variable", metavar="NAME", help="compress this dataset only")
 
     command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")

@@ -6,7 +6,7 @@ import numpy as np
 
 from h5stz import _core, elements
 from h5stz.errors import StzError, StzTypeError
-from h5stz.options import resolve
+from h5stz.options import resolve, thread_count
 
 _CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -50,12 +50,14 @@ class StreamInfo:
         return self.array_bytes / self.stream_bytes
 
 
-def compress(array, **options):
+def compress(array, *, threads=None, **options):
     """Compresses an array.
 
     Args:
         array: ndarray, masked array (masked samples are stored as the fill value) or what numpy.asarray() takes: float16/32/64,
             (u)int8-64, bool (stored as uint8), complex64/128; any shape, strides and byte order.
+        threads: 1 to 255 at most; None: as many as the environment variable H5STZ_THREADS says, or 1. The bytes do not
+            depend on it.
         **options: as of `STZ`; `data` is this array unless given (a part of a dataset: give the whole as `data`).
 
     Returns:
@@ -67,24 +69,28 @@ def compress(array, **options):
     array = np.asanyarray(array)
     if options.get("data") is None:
         options.update(data=array, chunks=array.shape or None)
-    resolved = resolve(**options)
+    resolved = resolve(threads=thread_count(threads), **options)
     return resolved.settings.encode(elements.stored(array, resolved.settings.fill))
 
 
-def decompress(stream, out=None, max_bytes=2**32):
+def decompress(stream, out=None, max_bytes=2**32, threads=None):
     """Decompresses what compress() made, or one chunk as HDF5 stores it.
 
     Args:
         stream: bytes-like.
-        out: C-contiguous writable ndarray of the stream's shape and dtype (bool also for uint8) to decode into.
+        out: C-contiguous writable ndarray of the stream's shape and dtype, byte order included (bool also for uint8), to
+            decode into. After an error its contents are unspecified.
         max_bytes: largest array that is allocated; streams of unknown origin may announce any size.
+        threads: as of compress().
 
     Returns:
         ndarray: `out`, or a new array in the byte order that was compressed.
 
     Raises:
         StzError: (a ValueError) not a stream, damaged, too large, or `out` does not fit; `code` says which.
+        StzTypeError: (a TypeError too) `out` is no ndarray or of another dtype; `threads` is no integer.
     """
+    threads = thread_count(threads)
     header = info(stream)
     if out is None:
         if header.array_bytes > max_bytes:
@@ -96,7 +102,7 @@ def decompress(stream, out=None, max_bytes=2**32):
         out = np.empty(header.shape, header.dtype)
     else:
         _check_out(out, header)
-    _core.decompress(stream, elements.as_bytes(out))
+    _core.decompress(stream, elements.as_bytes(out), threads)
     return out
 
 
@@ -116,12 +122,19 @@ def info(stream):
 
 
 def _check_out(out, header):
+    """Raises the StzError of an `out` that the array of a stream cannot be decoded into."""
+    wanted = f"numpy.empty({header.shape}, {header.dtype.str!r})"
     if not isinstance(out, np.ndarray):
-        raise StzTypeError("out must be an ndarray", _ARGUMENT)
-    if out.shape != header.shape or elements.storage_dtype(out.dtype) != header.dtype:
-        raise StzError(
-            f"out is {out.dtype.str} {out.shape}, the stream holds {header.dtype.str} {header.shape}: they must agree",
+        raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
+    if (np.dtype("u1") if out.dtype.kind == "b" else out.dtype) != header.dtype:
+        raise StzTypeError(
+            f"out is of dtype {out.dtype.str}, the stream holds {header.dtype.str}: give {wanted}, or leave out= away and "
+            "convert the result with astype()",
             _CAPACITY,
         )
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise StzError("out must be C-contiguous and writable", _ARGUMENT)
+    if out.shape != header.shape:
+        raise StzError(f"out has the shape {out.shape}, the stream holds {header.shape}: give {wanted}", _CAPACITY)
+    if not out.flags.c_contiguous:
+        raise StzError(f"out is not C-contiguous: give {wanted}, or assign instead, out[...] = decompress(stream)", _ARGUMENT)
+    if not out.flags.writeable:
+        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)

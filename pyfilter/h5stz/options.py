@@ -22,6 +22,7 @@ _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
 DEFAULT_EFFORT = 5
+MOST_THREADS = 255  # what client data can hold
 
 
 class STZ(h5py.filters.FilterRefBase):
@@ -50,7 +51,8 @@ class STZ(h5py.filters.FilterRefBase):
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
             else that of the HDF5 dataset. False: do not look for one in `data`. NaN and infinities are always kept.
         block: "default", or "region" for smaller blocks, with which reading a region touches fewer bytes.
-        threads: 1 to 255 for each chunk; the bytes do not depend on it.
+        threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
+            is set, comes before it and counts for reading too. The bytes do not depend on it.
         effort: 1 to 9; reserved, has no effect yet.
         layers: precision layers; 1 is the only number yet.
 
@@ -125,7 +127,7 @@ def resolve(
     dtype=None,
     fill_value=None,
     block="default",
-    threads=1,
+    threads=None,
     effort=DEFAULT_EFFORT,
     layers=1,
 ):
@@ -139,7 +141,7 @@ def resolve(
     plain = {
         "block": _block(block),
         # Defaults are 0: so the core takes them, and the client data are the shortest.
-        "threads": _count("threads", threads, 255, default=1),
+        "threads": 0 if threads is None else _count("threads", threads, MOST_THREADS, default=1),
         "effort": _count("effort", effort, 9, default=DEFAULT_EFFORT),
         "layers": _count("layers", layers, 1, default=1),
     }
@@ -158,6 +160,13 @@ def resolve(
         bound = bounds.psnr_bound(number, data, found, settings_for, _chunks(chunks, data))
     asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
     return Resolved(settings_for(bound), asked, None if fill is None else elements.fill_number(fill, dtype), origin)
+
+
+def thread_count(threads):
+    """The number of threads that `threads` means: itself if it is one, for None what H5STZ_THREADS says, or 1."""
+    if threads is None:
+        return _core.threads_of_environment() or 1
+    return _count("threads", threads, MOST_THREADS, default=1) or 1
 
 
 class _View:

@@ -26,7 +26,7 @@ bool round_trip(const std::vector<u64>& shape, const std::array<int, axes>& offs
   std::normal_distribution<double> step;
   double v = 0;
   for (S& s : x) s = S(v += step(random));
-  Bytes sections = encode_sections<S>(h, x.data(), nullptr, {});
+  Bytes sections = encode_sections<S>(h, x.data(), nullptr, {}, 1);
   Bytes stream = write_header(h);
   stream.insert(stream.end(), sections.begin(), sections.end());
   int error = stz_decompress(stream.data(), stream.size(), y.data(), n * sizeof(S));

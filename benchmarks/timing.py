@@ -1,0 +1,52 @@
+"""Medians of interleaved repeats, and the two environment variables that decide how h5stz works."""
+
+import contextlib
+import os
+import statistics
+import time
+from pathlib import Path
+
+ISA_FLAGS = {"baseline": (), "avx2": ("avx2", "bmi2"), "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512dq")}
+
+
+def interleaved(actions, repeats):
+    """{name: median seconds} of {name: function without arguments}.
+
+    The actions take turns within each repeat, so that a busy machine slows all of them; the first repeat is not
+    counted. What an action returns is freed outside its time.
+    """
+    times = {name: [] for name in actions}
+    for repeat in range(repeats + 1):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            result = action()
+            seconds = time.perf_counter() - start
+            del result
+            if repeat:
+                times[name].append(seconds)
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def megabytes_per_second(size, seconds):
+    """`size` in bytes; 1 MB is 10^6 bytes."""
+    return size / 1e6 / seconds
+
+
+@contextlib.contextmanager
+def filter_threads(threads):
+    """The h5stz filter works with so many threads; it reads H5STZ_THREADS at each call."""
+    before = os.environ.get("H5STZ_THREADS")
+    os.environ["H5STZ_THREADS"] = str(threads)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["H5STZ_THREADS"]
+        else:
+            os.environ["H5STZ_THREADS"] = before
+
+
+def has_isa(name):
+    """Whether this processor can run the kernels that H5STZ_ISA=`name` asks for; elsewhere others would run."""
+    flags = Path("/proc/cpuinfo").read_text().split() if ISA_FLAGS[name] else ()
+    return all(flag in flags for flag in ISA_FLAGS[name])
