@@ -134,7 +134,7 @@ class CodeStreamEncoder {
 
 class CodeStreamDecoder {
  public:
-  CodeStreamDecoder(const u8* data, size_t size);
+  void open(const u8* data, size_t size);  // reusable: finish() or another open() ends the stream before
   // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
   template <class Code>
   void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim, int width);
@@ -160,7 +160,7 @@ class CodeStreamDecoder {
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 
-  const u8 *begin_, *word_, *end_;  // words grow up from word_, raw bytes shrink down from end_
+  const u8 *begin_ = nullptr, *word_ = nullptr, *end_ = nullptr;  // words grow up from word_, raw bytes shrink down from end_
   u32 state_[max_lanes];
   u32 lanes_ = 1, token_ = 0;
   u64 accumulator_ = 0;

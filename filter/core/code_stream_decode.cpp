@@ -6,7 +6,12 @@
 
 namespace stz {
 
-CodeStreamDecoder::CodeStreamDecoder(const u8* data, size_t size) : begin_(data), word_(data), end_(data + size) {
+void CodeStreamDecoder::open(const u8* data, size_t size) {
+  begin_ = data;
+  end_ = data + size;
+  lanes_ = 1;
+  accumulator_ = 0;
+  available_ = 0;
   ByteReader in(data, size);
   state_[0] = in.get<u32>();
   if (state_[0] >> 31) {

@@ -2,6 +2,7 @@
 
 #include "encode_root.h"
 #include "fit_level.h"
+#include "parallel.h"
 #include "section.h"
 
 namespace stz {
@@ -62,31 +63,52 @@ void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, Buf
 }
 
 // Parameters and index, check, streams with theirs: see section.h.
-Bytes assemble(const Bytes& parameters, const LevelStreams& streams) {
+Bytes assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces) {
   Bytes section;
+  size_t total = 0, streams = 0;
+  for (const LevelStreams& piece : pieces) {
+    total += piece.bytes.size();
+    for (u64 size : piece.sizes) streams += size != 0;
+  }
+  section.reserve(parameters.size() + total + 2 * streams + 16);
   put_varint(section, parameters.size());
   section.insert(section.end(), parameters.begin(), parameters.end());
-  if (streams.bytes.size() <= covered_streams) {
-    Bytes checked = section;
-    checked.insert(checked.end(), streams.bytes.begin(), streams.bytes.end());
-    put_check(section, crc32c(checked.data(), checked.size()), check_size(checked.size()));
-    section.insert(section.end(), streams.bytes.begin(), streams.bytes.end());
+  auto put_streams = [&](bool with_checks) {
+    for (const LevelStreams& piece : pieces) {
+      const u8* stream = piece.bytes.data();
+      for (u64 size : piece.sizes) {
+        if (!size) continue;
+        section.insert(section.end(), stream, stream + size);
+        if (with_checks) put_le<u16>(section, crc16(stream, size_t(size)));
+        stream += size;
+      }
+    }
+  };
+  if (total > covered_streams) {
+    put_check(section, crc32c(section.data(), section.size()), check_size(section.size()));
+    put_streams(true);
     return section;
   }
-  put_check(section, crc32c(section.data(), section.size()), check_size(section.size()));
-  const u8* stream = streams.bytes.data();
-  for (u64 size : streams.sizes) {
-    if (!size) continue;
-    section.insert(section.end(), stream, stream + size);
-    put_le<u16>(section, crc16(stream, size_t(size)));
-    stream += size;
-  }
+  const size_t own = section.size();
+  put_streams(false);
+  const u32 check = crc32c(section.data(), section.size());
+  Bytes width;
+  put_check(width, check, check_size(section.size()));
+  section.insert(section.begin() + std::ptrdiff_t(own), width.begin(), width.end());
   return section;
 }
 
+// One thread's room to encode blocks.
+template <class S>
+struct BlockEncoder {
+  BlockWork<S> work;
+  CodeStreamEncoder coder;
+  Buffer<u8> context;
+};
+
 // Encodes level l; `state` passes from the coarser level to this one.
 template <class S>
-Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l) {
+Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l, int threads) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   FittedLevel<S> fitted = fit_level(source, state, l);
@@ -101,29 +123,31 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
     next.grid.resize(level.samples() * source.batch());
     next.magnitudes.resize(next.grid.size());
   }
-  LevelStreams streams;
-  BlockWork<S> own;
-  CodeStreamEncoder coder;
-  Buffer<u8> context;
-  for (u64 number = 0; number < all_blocks; number++) {
+  auto encode_block = [&](BlockEncoder<S>& own, u64 number, LevelStreams& streams) {
     const u64 item = number / blocks;
-    BlockWork<S>* work = fitted.exact ? &fitted.boxes[size_t(number)].work : &own;
+    BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : own.work;
     if (!fitted.exact) {
-      prepare_box(source, state, l, item, block_box(level, number % blocks), reach, own);
+      prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work);
       for (int c = 0; c < classes.count; c++) {
         const int cls = classes.mask[c];
-        code_class(source, l, cls, p[cls], keeps_bytes(source.quantizer(l), p[cls].mean), own);
-        class_magnitudes(own, cls, p[cls].mean);
+        code_class(source, l, cls, p[cls], keeps_bytes(source.quantizer(l), p[cls].mean), work);
+        if (l > 0 || c + 1 < classes.count) class_magnitudes(work, cls, p[cls].mean);
       }
     }
-    if (source.has_kinds()) encode_mask(source, l, item, *work, streams);
-    encode_codes(p, merged, *work, context, coder, streams);
-    if (l == 0) continue;
+    if (source.has_kinds()) encode_mask(source, l, item, work, streams);
+    encode_codes(p, merged, work, own.context, own.coder, streams);
+    if (l == 0) return;
     S* grid = next.grid.data() + item * level.samples();
-    store_block(work->geometry, work->values.data(), level.n, grid);
-    if (source.has_kinds()) fill_masked_box(work->geometry.box, level.n, source.kinds(l, item), grid);
-    store_magnitudes(work->geometry, work->magnitudes.data(), level.n, next.magnitudes.data() + item * level.samples());
-  }
+    store_block(work.geometry, work.values.data(), level.n, grid);
+    if (source.has_kinds()) fill_masked_box(work.geometry.box, level.n, source.kinds(l, item), grid);
+    store_magnitudes(work.geometry, work.magnitudes.data(), level.n, next.magnitudes.data() + item * level.samples());
+  };
+  const u64 together = items_per_task(level.samples() / blocks);
+  std::vector<LevelStreams> pieces((all_blocks + together - 1) / together);
+  parallel_for<BlockEncoder<S>>(pieces.size(), threads, [&](BlockEncoder<S>& own, u64 task) {
+    for (u64 number = task * together; number < std::min(all_blocks, (task + 1) * together); number++)
+      encode_block(own, number, pieces[size_t(task)]);
+  });
 
   BinaryEncoder parameters;
   ParameterModels models;
@@ -133,23 +157,25 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l)
   for (int c = 0; c < classes.count; c++)
     write_class(parameters, models, next.parameters, classes.mask[c], level.active_mask(), max_model_shift(8 * int(sizeof(CodeOf<S>))),
                 p[classes.mask[c]]);
-  size_t s = 0;
-  for (u64 number = 0; number < all_blocks; number++) {
-    if (source.has_kinds()) parameters.number(index.mask, streams.sizes[s++]);
-    if (merged)
-      parameters.number(index.block, streams.sizes[s++]);
-    else
-      for (int c = 0; c < classes.count; c++) parameters.number(index.stream[c], streams.sizes[s++]);
-  }
+  const size_t per_block = size_t(source.has_kinds()) + (merged ? 1 : size_t(classes.count));
+  for (const LevelStreams& piece : pieces)
+    for (size_t s = 0; s < piece.sizes.size(); s++) {
+      const size_t k = s % per_block;
+      if (source.has_kinds() && k == 0)
+        parameters.number(index.mask, piece.sizes[s]);
+      else if (merged)
+        parameters.number(index.block, piece.sizes[s]);
+      else
+        parameters.number(index.stream[k - size_t(source.has_kinds())], piece.sizes[s]);
+    }
   state = std::move(next);
-  return assemble(parameters.finish(), streams);
+  return assemble(parameters.finish(), pieces);
 }
 
 }  // namespace
 
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads) {
-  (void)threads;
   LevelSource<S> source(h, samples, kinds, others);
   LevelState<S> state;
   Bytes out;
@@ -159,7 +185,7 @@ Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::v
     out.insert(out.end(), section.begin(), section.end());
   };
   append(encode_root(source, state));
-  for (int l = source.hierarchy().root - 1; l >= 0; l--) append(encode_level(source, state, size_t(l)));
+  for (int l = source.hierarchy().root - 1; l >= 0; l--) append(encode_level(source, state, size_t(l), threads));
   return out;
 }
 template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<OtherSample>&, int);

@@ -131,16 +131,21 @@ class LevelSource {
   }
 
   template <class T>
-  std::vector<T> coarsen(const T* finer, size_t l) const {
+  Buffer<T> coarsen(const T* finer, size_t l) const {
     const Level &from = h_.level[l - 1], &to = h_.level[l];
-    std::vector<T> out(to.samples() * h_.batch);
+    Buffer<T> out(to.samples() * h_.batch), unused(size_t(to.n[3]) + row_slack);
     T* o = out.data();
     for (u64 item = 0; item < h_.batch; item++, finer += from.samples())
       for_rows(Index{}, {to.n[0], to.n[1], to.n[2], 1}, [&](i64 i, i64 j, i64 k) {
         auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
         const T* row = finer + ((at(0, i) * from.n[1] + at(1, j)) * from.n[2] + at(2, k)) * from.n[3];
-        const i64 step = from.split[3] ? 2 : 1;
-        for (i64 x = 0; x < to.n[3]; x++) *o++ = row[x * step];
+        if (!from.split[3])
+          memcpy(o, row, size_t(to.n[3]) * sizeof(T));
+        else if constexpr (sizeof(T) == 1)
+          for (i64 x = 0; x < to.n[3]; x++) o[x] = row[2 * x];
+        else
+          row_kernels<T>().separate(row, int(from.n[3]), o, unused.data());
+        o += to.n[3];
       });
     return out;
   }
@@ -163,8 +168,8 @@ class LevelSource {
   const bool has_kinds_;
   std::vector<const S*> original_;
   std::vector<const u8*> kinds_;
-  std::vector<std::vector<S>> stored_;
-  std::vector<std::vector<u8>> stored_kinds_;
+  std::vector<Buffer<S>> stored_;
+  std::vector<Buffer<u8>> stored_kinds_;
   std::vector<Quantizer<S>> quantizer_;
   std::vector<double> unit_;
 };
