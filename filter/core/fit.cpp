@@ -268,7 +268,7 @@ class ClassFit {
   }
 
   static constexpr int iterations = 3;
-  static constexpr double settled = 0.003;  // of the cost: less is no progress
+  static constexpr double settled = 0.01;  // of the cost: less is no progress
 
   FitSamples& s_;
   const FitOptions& o_;

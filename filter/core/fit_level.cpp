@@ -62,7 +62,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const Leve
 // Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
 // all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
 template <class S, class F>
-void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, F visit) {
+void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, u64 seed, F visit) {
   auto runs_of = [&](const BlockGeometry& g) {
     const Index to = g.counts(cls);
     return u64(to[0] * to[1] * to[2]) * u64((to[3] + length - 1) / length);
@@ -75,28 +75,33 @@ void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64
   if (!samples) return;
   const bool all = want >= samples;
   const u64 wanted = all ? runs : std::clamp<u64>((want * runs + samples / 2) / samples, 1, runs);
-  u64 seed = 1, before = 0, left = runs_of(boxes[0].work.geometry);
+  u64 before = 0, left = runs_of(boxes[0].work.geometry);
   size_t b = 0;
+  u64 part = 0;
   Index to = boxes[0].work.geometry.counts(cls);
   for (u64 r = 0; r < wanted; r++) {
     // a place in the r-th of `wanted` equal parts
     u64 at = r;
-    if (!all) at = r * runs / wanted + pseudo_random(seed) % std::max<u64>(1, (r + 1) * runs / wanted - r * runs / wanted);
+    if (!all) {
+      const u64 from = part;
+      part = (r + 1) * runs / wanted;
+      at = from + (pseudo_random(seed) * std::max<u64>(1, part - from) >> 31);
+    }
     while (at - before >= left) {
       before += left;
       const BlockGeometry& g = boxes[++b].work.geometry;
       left = runs_of(g);
       to = g.counts(cls);
     }
-    const i64 in_row = (to[3] + length - 1) / length;
-    i64 k = i64(at - before);
+    const u32 in_row = u32(to[3] + length - 1) / u32(length);
+    u32 k = u32(at - before);
     Index first;
-    first[3] = k % in_row * length;
+    first[3] = k % in_row * u32(length);
     k /= in_row;
-    first[2] = k % to[2];
-    k /= to[2];
-    first[1] = k % to[1];
-    first[0] = k / to[1];
+    first[2] = k % u32(to[2]);
+    k /= u32(to[2]);
+    first[1] = k % u32(to[1]);
+    first[0] = k / u32(to[1]);
     visit(boxes[b], b, first, int(std::min<i64>(length, to[3] - first[3])));
   }
 }
@@ -182,10 +187,8 @@ class PredictionFits {
   void collect(int cls) {
     const Stencil& stencil = stencil_of(widest_, cls, active_);
     LastLaidOut last;
-    auto collect_spread = [&](u64 want) {
-      runs_.clear();
-      samples_.clear(int(stencil.groups.size()));
-      for_spread_runs(boxes_, cls, fit_run, want, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
+    auto collect_spread = [&](u64 want, u64 seed) {
+      for_spread_runs(boxes_, cls, fit_run, want, seed, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
         if (samples_.full()) return;
         const BlockGeometry& g = box.work.geometry;
         const LaidOut& laid_out = last.of(g, [&] { return lay_out(g, g.values, cls, stencil); });
@@ -197,7 +200,12 @@ class PredictionFits {
       });
     };
     const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls)), fitted_samples(all));
-    collect_spread(want);
+    auto restart = [&] {
+      runs_.clear();
+      samples_.clear(int(stencil.groups.size()));
+    };
+    restart();
+    collect_spread(want, 1);
     if (want == all) return;
     // masked samples do not count, and where nearly all residuals are small it takes more of them to learn from
     const u64 got = samples_.count();
@@ -205,7 +213,11 @@ class PredictionFits {
     u64 more = want;
     if (got < want / 2) more = want * want / std::max<u64>(got, want / 64 + 1);
     if (learned < 1) more = std::max(more, std::min(4 * want, u64(double(want) / std::max(learned, 0.01))));
-    if (more > want + want / 4) collect_spread(std::min(all, more));
+    if (more >= all) {
+      restart();
+      collect_spread(all, 1);
+    } else if (more > want + want / 4)
+      collect_spread(more - want, 2);
   }
 
   void add_medians(int cls, bool faces, size_t every) {
@@ -272,13 +284,13 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
         if (mask[first + size_t(i)]) context[i] = no_context;
     add_to_histogram(box.work.codes[cls], first, context, size_t(n), histogram);
   };
-  for_spread_runs(boxes, cls, modelled_run, modelled_samples, add);
+  for_spread_runs(boxes, cls, modelled_run, modelled_samples, 1, add);
   add_up<Code>(histogram, sum, count);
   // few codes that are not zero say little
   if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
     histogram = {};
     sum = count = 0;
-    for_spread_runs(boxes, cls, modelled_run, 16 * modelled_samples, add);
+    for_spread_runs(boxes, cls, modelled_run, 16 * modelled_samples, 1, add);
     add_up<Code>(histogram, sum, count);
   }
   p.mean = mean_index(sum, count);
