@@ -11,7 +11,7 @@ namespace {
 // Levels of at most this many samples are learned whole, larger ones from boxes of at least that many samples in all.
 constexpr u64 exact_samples = 1u << 20, sampled = 1u << 18;
 constexpr u64 fewest_samples = 48;      // smaller classes take the mean of the cubics
-constexpr double enough_bits = 2000;    // that the samples of a fit should cost
+constexpr double enough_bits = 4000;    // that the samples of a fit should cost
 constexpr u64 modelled_samples = 4096;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
 constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
@@ -40,7 +40,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const Leve
   }
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 32 : 16;
+  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 16;
   // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks.
   u64 volume = 0, seed = 7;
   while (volume < sampled) {
