@@ -4,38 +4,63 @@
 
 #include "block.h"
 #include "encode_level.h"
+#include "fit.h"
 
 namespace stz {
 namespace {
 
-constexpr int fine_levels = 3;           // a candidate axis stays whole at that many levels
-constexpr u64 trial_samples = 1u << 19;  // arrays up to twice that are tried whole
-constexpr i64 probes = 3000;
-constexpr double suspicious = 1.3;   // ratio of the axes' costs that makes a candidate
-constexpr double worthwhile = 0.97;  // of the bytes, for a trial to win
+constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
+// Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
+constexpr u64 fewest_tried = 1u << 15, most_tried = 1u << 19;
+constexpr int probes = 192, probe_run = 16;
+constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a candidate
+constexpr double worthwhile = 0.97;     // of the bytes, for a trial to win
+constexpr double still_better = 0.995;  // for all candidates together to win over some
 
 // Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: the axis has no say.
 template <class S>
 double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit, size_t axis) {
+  using R = RealOf<S>;
   if (n[axis] < 3) return n[axis] == 2 ? 1e3 : -1;
-  i64 stride = 1;
-  for (size_t a = axes - 1; a > axis; a--) stride *= n[a];
-  const i64 reach = n[axis] >= 8 ? 3 : 1, total = n[0] * n[1] * n[2] * n[3];
-  u64 seed = 11, count = 0;
-  double cost = 0;
-  for (i64 k = 0; k < probes; k++) {
+  const Index strides = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+  const i64 near = strides[axis], reach = n[axis] >= 8 ? 3 : 1, far = reach * near;
+  const R inverse = R(1 / unit);
+  u64 seed = 11;
+  auto draw = [&](i64 below) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
-    i64 at = i64((seed >> 20) % u64(total)), c = at / stride % n[axis];
-    if (c < reach || c >= n[axis] - reach) continue;
-    if (kinds && (kinds[at] || kinds[at - stride] || kinds[at + stride] || kinds[at - reach * stride] || kinds[at + reach * stride]))
-      continue;
-    double near = double(samples[at - stride]) + double(samples[at + stride]);
-    double p = reach == 3 ? (9 * near - (double(samples[at - 3 * stride]) + double(samples[at + 3 * stride]))) / 16 : near / 2;
-    double r = __builtin_fabs(double(samples[at]) - p) / unit;
-    cost += double(log2_fixed(u64((r < 1e15 ? r : 1e15) * 256) + 256)) / 256 - 8;
-    count++;
+    return i64((seed >> 33) % u64(below));
+  };
+  float residual[(probes + 1) * probe_run];
+  int count = 0;
+  for (int k = 0; k < probes; k++) {
+    i64 low[axes], length = 1;
+    for (size_t a = 0; a < axes; a++) {
+      const i64 from = a == axis ? reach : 0, places = n[a] - 2 * from;
+      if (a == 3) length = std::min<i64>(places, probe_run);
+      low[a] = from + draw(a == 3 ? places - length + 1 : places);
+    }
+    const i64 first = ((low[0] * n[1] + low[1]) * n[2] + low[2]) * n[3] + low[3];
+    const S* x = samples + first;
+    float* out = residual + count;
+    for (i64 i = 0; i < length; i++) {
+      const R sum = R(x[i - near]) + R(x[i + near]);
+      const R p = reach == 3 ? (R(9) * sum - (R(x[i - far]) + R(x[i + far]))) * R(0.0625) : sum * R(0.5);
+      const float r = float((R(x[i]) - p) * inverse);
+      out[i] = __builtin_fabsf(r) < 1e15f ? r : 1e15f;
+    }
+    if (kinds) {
+      const u8* kind = kinds + first;
+      i64 kept = 0;
+      for (i64 i = 0; i < length; i++)
+        if (!(kind[i] || kind[i - near] || kind[i + near] || kind[i - far] || kind[i + far])) out[kept++] = out[i];
+      length = kept;
+    }
+    count += int(length);
   }
-  return count >= 20 ? cost / double(count) : -1;
+  if (count < 20) return -1;
+  const int measured = count;
+  while (count % fit_run) residual[count++] = 0;
+  return kernels().fit.cost(nullptr, 0, residual, nullptr, count, 1, nullptr) / measured;
 }
 
 }  // namespace
@@ -58,8 +83,9 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
   // the part that is tried: the middle of the first item, its longest axes cut
   Index size = whole.n, low{};
   auto volume = [&] { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); };
-  if (volume() > 2 * trial_samples)
-    while (volume() > trial_samples) {
+  const u64 tried = std::clamp(volume() / 8, fewest_tried, most_tried);
+  if (volume() > 2 * tried)
+    while (volume() > tried) {
       auto longest = std::max_element(size.begin(), size.end());
       *longest = (*longest + 1) / 2;
     }
@@ -87,10 +113,10 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
   std::array<int, axes> best = none, all = none;
   size_t best_size = 0;
   int candidates = 0, taken = 0;
-  auto consider = [&](const std::array<int, axes>& offset) {
+  auto consider = [&](const std::array<int, axes>& offset, double required) {
     if (!best_size) best_size = trial(none);
     size_t s = trial(offset);
-    if (double(s) > worthwhile * double(best_size)) return;
+    if (double(s) > required * double(best_size)) return;
     best_size = s;
     best = offset;
     taken++;
@@ -101,9 +127,9 @@ std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, con
     std::array<int, axes> offset = best;
     offset[axis] = all[axis] = fine_levels;
     candidates++;
-    consider(offset);
+    consider(offset, worthwhile);
   }
-  if (candidates > 1 && taken < candidates) consider(all);
+  if (candidates > 1 && taken < candidates) consider(all, taken ? still_better : worthwhile);
   return best;
 }
 

@@ -63,72 +63,112 @@ const Costs& costs() {
   return *table;
 }
 
+// The codes of one context: the bins that are not empty.
 struct Histogram {
-  const u32* count;
-  int bins[magnitude_bins], used = 0;  // bins that are not empty
-  double total = 0, zeros = 0;
-  explicit Histogram(const u32* h) : count(h), zeros(h[0]) {
-    for (int b = 0; b < magnitude_bins; b++)
-      if (h[b]) {
-        bins[used++] = b;
-        total += h[b];
-      }
+  int used = 0, bin[magnitude_bins];
+  double count[magnitude_bins], total = 0, zeros, sum = 0;  // `sum` of magnitudes
+  Histogram(const u32* counts, int bins) : zeros(counts[0]) {
+    for (int b = 0; b < bins; b++) {
+      if (!counts[b]) continue;
+      bin[used] = b;
+      count[used++] = counts[b];
+      total += counts[b];
+      sum += counts[b] * double(bin_value(b));
+    }
+  }
+  double bits(const float* cost) const {
+    double even = 0, odd = 0;
+    int k = 0;
+    for (; k + 1 < used; k += 2) {
+      even += count[k] * double(cost[bin[k]]);
+      odd += count[k + 1] * double(cost[bin[k + 1]]);
+    }
+    if (k < used) even += count[k] * double(cost[bin[k]]);
+    return even + odd;
   }
 };
 
-double model_cost(const Histogram& h, const Model& m) {
-  const Costs& c = costs();
-  double bits = 0;
-  if (m.sparse) {
-    bits = h.zeros * c.zero[m.gap] + (h.total - h.zeros) * (m.gap + 12) * 0.25 + 3;
-    for (int k = 0; k < h.used; k++) bits += h.count[h.bins[k]] * double(c.value[m.value][h.bins[k]]);
-    return bits;
+double sparse_bits(const Histogram& h, int gap, double value_bits) {
+  return h.zeros * costs().zero[gap] + (h.total - h.zeros) * (gap + 12) * 0.25 + 3 + value_bits;
+}
+
+double model_bits(const Histogram& h, const Model& m) {
+  if (m.sparse) return sparse_bits(h, m.gap, h.bits(costs().value[m.value]));
+  return h.bits(costs().dense[m.shape][m.scale]);
+}
+
+// log2 of a number >= 1, good to 1e-3, a line through the exponent and a cubic in the mantissa.
+double rough_log2(double v) {
+  const u64 b = bit_cast_to<u64>(v);
+  const double f = bit_cast_to<double>((b & ((u64(1) << 52) - 1)) | u64(1023) << 52) - 1;
+  return double(int(b >> 52) - 1023) + f * (1.4254 + f * (-0.6017 + f * 0.1763));
+}
+
+// What no model beats: the entropy of the bins, the signs and the place in the bin.
+double least_bits(const Histogram& h) {
+  double bits = h.total * rough_log2(h.total) + (h.total - h.zeros);
+  for (int k = 0; k < h.used; k++) {
+    bits -= h.count[k] * rough_log2(h.count[k]);
+    if (h.bin[k] >= 64) bits += h.count[k] * (4 + (h.bin[k] - 64) / 4);
   }
-  const float* cost = c.dense[m.shape][m.scale];
-  for (int k = 0; k < h.used; k++) bits += h.count[h.bins[k]] * double(cost[h.bins[k]]);
   return bits;
 }
 
+// The lowest of bits_of(k), low <= k <= high, which falls and rises once: downhill from `start` in steps of 2, then of 1.
+template <class F>
+int downhill(int start, int low, int high, double& bits, F bits_of) {
+  int at = std::clamp(start, low, high);
+  bits = bits_of(at);
+  for (int step : {2, 1})
+    for (int direction : {step, -step}) {
+      bool moved = false;
+      while (at + direction >= low && at + direction <= high) {
+        const double there = bits_of(at + direction);
+        if (there >= bits) break;
+        bits = there;
+        at += direction;
+        moved = true;
+      }
+      if (moved) break;
+    }
+  return at;
+}
+
+// The cheapest model, but for local minima.
 Model cheapest(const Histogram& h, int max_shift, double& bits) {
   Model best;
   bits = 1e300;
-  auto consider = [&](const Model& m) {
-    double c = model_cost(h, m);
-    if (c < bits) {
-      bits = c;
-      best = m;
+  const double mean = h.sum / h.total;
+  const int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
+  const int widest = std::min(scales - 1, unshifted_scales + 4 * max_shift - 1);
+  // from short tails to long ones: where longer ones are no better, still longer ones are not tried
+  auto dense = [&](int shape, int start) {
+    double b;
+    const int scale = downhill(start, 0, widest, b, [&](int k) { return h.bits(costs().dense[shape][k]); });
+    const bool better = b < bits;
+    if (better) {
+      bits = b;
+      best.shape = u8(shape);
+      best.scale = u16(scale);
     }
+    return better;
   };
-  // the mean magnitude says where to look
-  double sum = 0;
-  for (int k = 0; k < h.used; k++) sum += double(h.count[h.bins[k]]) * double(bin_value(h.bins[k]));
-  const double mean = sum / h.total;
-  int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
-  int centre = default_scale_of(t);
-  Model m;
-  for (int shape = 0; shape < shapes; shape++)
-    for (int scale = std::max(0, centre - 14); scale <= std::min(scales - 1, centre + 5); scale++) {
-      m.shape = u8(shape);
-      m.scale = u16(scale);
-      if (m.shift() <= max_shift) consider(m);
-    }
+  enum { laplace, gauss, cauchy, student };
+  dense(laplace, default_scale_of(t) - 1);
+  const int scale = best.scale;
+  if (!dense(gauss, scale + 3) && dense(student, scale - 2)) dense(cauchy, best.scale - 3);
   if (h.total - h.zeros < 0.1 * h.total) {
-    Model s;
-    s.sparse = true;
-    double nonzero = std::max(h.total - h.zeros, 0.3);
-    int gap = int(log2_fixed(u64(h.total * 256)) - log2_fixed(u64(nonzero * 256))) * 4 / 256 - 12;
-    double value_bits = 1e300;
-    for (int v = 0; v < value_tables; v++) {
-      double c = 0;
-      for (int k = 0; k < h.used; k++) c += h.count[h.bins[k]] * double(costs().value[v][h.bins[k]]);
-      if (c < value_bits) {
-        value_bits = c;
-        s.value = u8(v);
-      }
-    }
+    const double others = std::max(h.total - h.zeros, 0.3);
+    const int rho = h.sum > 0 ? int(32 * (1 - others / h.sum)) : 0;
+    double value_bits;
+    const int value = downhill(rho, 0, value_tables - 1, value_bits, [&](int v) { return h.bits(costs().value[v]); });
+    const int gap = int(log2_fixed(u64(h.total * 256)) - log2_fixed(u64(others * 256))) * 4 / 256 - 12;
     for (int d = -1; d <= 2; d++) {
-      s.gap = u8(std::clamp(gap + d, 0, gap_tables - 1));
-      consider(s);
+      const int g = std::clamp(gap + d, 0, gap_tables - 1);
+      const double b = sparse_bits(h, g, value_bits);
+      if (b >= bits) continue;
+      bits = b;
+      best = Model{true, 0, u8(g), u8(value), 0};
     }
   }
   return best;
@@ -137,39 +177,75 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
 }  // namespace
 
 template <class Code>
-void add_to_histogram(const ClassCodes<Code>& codes, const u8* context, size_t n, ClassHistogram& histogram) {
-  auto add = [&](u8 k, u64 magnitude) { histogram[k][magnitude_bin(magnitude)]++; };
+void add_to_histogram(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, ClassHistogram& histogram) {
+  u64 all = 0;
+  auto add = [&](u8 k, u64 magnitude) {
+    all |= magnitude;
+    histogram.count[k][magnitude_bin(magnitude)]++;
+  };
   if (codes.as_bytes) {
+    const u8* code = codes.bytes.data() + first;
+    bool exceptions = false;
+    for (size_t i = 0; i < n; i++) {
+      if (context[i] == no_context) continue;
+      if (code[i] == byte_exception)
+        exceptions = true;
+      else {
+        const u32 magnitude = u32(code[i] + 1) >> 1;
+        all |= magnitude;
+        histogram.count[context[i]][magnitude < 64 ? magnitude : u32(magnitude_bin(magnitude))]++;
+      }
+    }
+    if (exceptions) {
+      auto e = std::lower_bound(codes.exceptions.begin(), codes.exceptions.end(), first,
+                                [](const Exception& x, size_t index) { return x.index < index; });
+      for (; e != codes.exceptions.end() && e->index < first + n; ++e)
+        add(context[e->index - first], e->code == verbatim_exception ? verbatim_magnitude<Code> : u64(e->code < 0 ? -e->code : e->code));
+    }
+  } else {
+    using U = std::make_unsigned_t<Code>;
+    const Code* code = codes.numbers.data() + first;
     for (size_t i = 0; i < n; i++)
-      if (context[i] != no_context && codes.bytes[i] != byte_exception) add(context[i], u64(codes.bytes[i] + 1) >> 1);
-    for (const Exception& e : codes.exceptions)
-      add(context[e.index], e.code == verbatim_exception ? largest_code<Code> : u64(e.code < 0 ? -e.code : e.code));
-    return;
+      if (context[i] != no_context) add(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
   }
-  for (size_t i = 0; i < n; i++) {
-    if (context[i] == no_context) continue;
-    const Code c = codes.numbers[i];
-    add(context[i], c == verbatim_code<Code> ? largest_code<Code> : zigzag(c) / 2 + (c < 0));
-  }
+  if (n) histogram.bins = std::max(histogram.bins, all ? magnitude_bin((u64(2) << floor_log2(all)) - 1) + 1 : 1);
 }
-template void add_to_histogram(const ClassCodes<i32>&, const u8*, size_t, ClassHistogram&);
-template void add_to_histogram(const ClassCodes<i64>&, const u8*, size_t, ClassHistogram&);
+template void add_to_histogram(const ClassCodes<i32>&, size_t, const u8*, size_t, ClassHistogram&);
+template void add_to_histogram(const ClassCodes<i64>&, size_t, const u8*, size_t, ClassHistogram&);
 
-double choose_models(const ClassHistogram& histogram, const ModelState& state, int max_shift, ClassParameters& p) {
+template <class Code>
+void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {
+  const int bins = std::min(histogram.bins, magnitude_bin(verbatim_magnitude<Code>));
+  for (int k = 0; k < contexts; k++)
+    for (int b = 0; b < bins; b++)
+      if (const u32 n = histogram.count[k][b]) {
+        count += n;
+        sum += n * std::min(bin_value(b), u64(1) << 40);
+      }
+}
+template void add_up<i32>(const ClassHistogram&, u64&, u64&);
+template void add_up<i64>(const ClassHistogram&, u64&, u64&);
+
+double choose_models(const ClassHistogram& histogram, double scale, const ModelState& state, int max_shift, ClassParameters& p) {
+  constexpr double naming = 9;  // bits that it costs to name a model, about
+  constexpr double chance = 2;  // and what the best of many models gains in a sample by chance
   double total = 0;
   for (int k = 0; k < contexts; k++) {
     Model base = state.predicted(p.mean, k);
     while (!base.sparse && base.shift() > max_shift) base.scale--;
     p.model[k] = base;
-    Histogram h(histogram[k]);
+    const Histogram h(histogram.count[k], histogram.bins);
     if (!h.used) continue;
-    double base_bits = model_cost(h, base), bits;
-    Model best = cheapest(h, max_shift, bits);
-    // naming a model costs about this much
-    if (bits + 9 < base_bits)
-      p.model[k] = best;
-    else
-      bits = base_bits;
+    double bits = model_bits(h, base);
+    const double worthwhile = naming / scale + (scale > 1.5 ? chance : 0);
+    if (bits - least_bits(h) > worthwhile) {
+      double other;
+      const Model best = cheapest(h, max_shift, other);
+      if (bits - other > worthwhile) {
+        p.model[k] = best;
+        bits = other;
+      }
+    }
     total += bits;
   }
   return total;

@@ -1,76 +1,102 @@
 #include "fit.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace stz {
 
+// Rows are not a power of two apart: they would share the sets of a cache.
 FitSamples::FitSamples(int groups, size_t capacity)
-    : capacity_((capacity + 15) / 16 * 16), pitch_(capacity_), groups_(groups), m_(pitch_ * size_t(groups)), y_(pitch_) {
-  for (auto& v : median_) v.resize(pitch_);
-}
+    : max_(groups),
+      capacity_((capacity + fit_run - 1) / fit_run * fit_run + fit_run),
+      pitch_((capacity_ + 63) / 64 * 64 + 2 * fit_run),
+      storage_(std::make_unique_for_overwrite<float[]>(size_t(groups + 5) * pitch_)) {}
 
 template <class S>
-void FitSamples::add_run(const LaidOut& laid_out, const RealOf<S>* sums, std::ptrdiff_t pitch, const S* x, int stride, int n,
-                         const u8* masked, double bound, const RealOf<S>* median, const RealOf<S>* median_faces) {
-  const int odd = laid_out.odd;
-  double inverse[max_groups], unit = 1 / bound;
-  for (int g = 0; g < groups_; g++) inverse[g] = 1.0 / laid_out.taps[size_t(g)];
-  for (int i = 0; i < n && count_ < capacity_; i++) {
-    if (masked && masked[i]) continue;
-    double cubic = 0, means[max_groups];
-    for (int g = 0; g < groups_; g++) means[g] = double(sums[g * pitch + i]) * inverse[g];
-    for (int k = 0; k < odd; k++) cubic += (9 * means[k] - means[odd + k]) / (8 * odd);
-    double y = (double(x[stride * i]) - cubic) * unit;
-    if (!(__builtin_fabs(y) < 1e15)) continue;
-    bool usable = true;
-    for (int g = 0; g < groups_; g++) {
-      double m = (means[g] - cubic) * unit;
-      usable &= __builtin_fabs(m) < 1e15;
-      m_[size_t(g) * pitch_ + count_] = float(m);
-    }
-    if (!usable) continue;
-    y_[count_] = float(y);
-    if (median) {
-      median_[0][count_] = float((double(x[stride * i]) - double(median[i])) * unit);
-      median_[1][count_] = float((double(x[stride * i]) - double(median_faces[i])) * unit);
-    }
+void FitSamples::add_run(const TapTable& taps, int odd, const S* row_of_samples, int n, const u8* masked, double unit) {
+  float *m = storage_.get() + count_, *y = target() + count_;
+  u32 usable = collect_kernel<S>()(row_of_samples, taps, odd, RealOf<S>(1 / unit), m, std::ptrdiff_t(pitch_), y);
+  if (masked)
+    for (int i = 0; i < n; i++) usable &= ~(u32(masked[i] != 0) << i);
+  const u32 all = (1u << n) - 1;
+  usable &= all;
+  if (usable == all) {
+    count_ += size_t(n);
+    return;
+  }
+  for (int i = 0, to = 0; i < n; i++) {
+    if (!(usable >> i & 1)) continue;
+    y[to] = y[i];
+    for (int g = 0; g < groups_; g++) m[size_t(g) * pitch_ + size_t(to)] = m[size_t(g) * pitch_ + size_t(i)];
+    to++;
     count_++;
   }
 }
-template void FitSamples::add_run<float>(const LaidOut&, const float*, std::ptrdiff_t, const float*, int, int, const u8*, double,
-                                         const float*, const float*);
-template void FitSamples::add_run<double>(const LaidOut&, const double*, std::ptrdiff_t, const double*, int, int, const u8*, double,
-                                          const double*, const double*);
-template void FitSamples::add_run<i64>(const LaidOut&, const double*, std::ptrdiff_t, const i64*, int, int, const u8*, double,
-                                       const double*, const double*);
+
+template <class S>
+void FitSamples::add_other(const RealOf<S>* prediction, const S* row_of_samples, int n, const u8* masked, double unit) {
+  using R = RealOf<S>;
+  const R inverse = R(1 / unit);
+  float* out = other();
+  for (int i = 0; i < n && others_ < capacity_; i++) {
+    const float v = float((R(row_of_samples[i]) - prediction[i]) * inverse);
+    if ((masked && masked[i]) || !(__builtin_fabsf(v) < 1e15f)) continue;
+    out[others_++] = v;
+  }
+}
+
+size_t FitSamples::pad(float* v, size_t n) {
+  for (; n % fit_run; n++) v[n] = 0;
+  return n;
+}
+
+double FitSamples::cost_of_cubics() {
+  const size_t n = pad(target(), count_);
+  return kernels().fit.cost(nullptr, 0, target(), nullptr, int(n), 1, nullptr);
+}
+
+double FitSamples::cost_of_others() {
+  if (!others_) return std::numeric_limits<double>::infinity();
+  const size_t n = pad(other(), others_);
+  return kernels().fit.cost(nullptr, 0, other(), nullptr, int(n), 1, nullptr) / double(others_);
+}
+
+#define STZ_INSTANTIATE(S)                                                                      \
+  template void FitSamples::add_run<S>(const TapTable&, int, const S*, int, const u8*, double); \
+  template void FitSamples::add_other<S>(const RealOf<S>*, const S*, int, const u8*, double);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
 
 namespace {
 
-// Normal equations, Gauss with pivoting; `a` holds the upper triangle. False if singular.
-bool solve(double* a, double* b, int n, double* x) {
+// Eliminates below the diagonal of n rows of n + 1 numbers, the right side last; the upper triangle of a symmetric matrix is given.
+void eliminate(double* a, int n) {
+  const int pitch = n + 1;
   for (int i = 0; i < n; i++) {
-    for (int k = 0; k < i; k++) a[i * n + k] = a[k * n + i];
+    double& diagonal = a[i * pitch + i];
+    diagonal = diagonal * (1 + 1e-6) + 1e-30;
   }
-  for (int i = 0; i < n; i++) a[i * n + i] = a[i * n + i] * (1 + 1e-6) + 1e-30;
   for (int i = 0; i < n; i++) {
-    int pivot = i;
-    for (int k = i + 1; k < n; k++)
-      if (__builtin_fabs(a[k * n + i]) > __builtin_fabs(a[pivot * n + i])) pivot = k;
-    if (!(__builtin_fabs(a[pivot * n + i]) >= 1e-29)) return false;
-    if (pivot != i) {
-      std::swap_ranges(a + pivot * n, a + pivot * n + n, a + i * n);
-      std::swap(b[pivot], b[i]);
-    }
+    const double* row = a + i * pitch;
+    if (!(row[i] >= 1e-29)) continue;
+    const double inverse = 1 / row[i];
     for (int k = i + 1; k < n; k++) {
-      double f = a[k * n + i] / a[i * n + i];
-      for (int j = i; j < n; j++) a[k * n + j] -= f * a[i * n + j];
-      b[k] -= f * b[i];
+      const double f = row[k] * inverse;
+      double* other = a + k * pitch;
+      for (int j = k; j <= n; j++) other[j] -= f * row[j];
     }
   }
-  for (int i = n - 1; i >= 0; i--) {
-    for (int j = i + 1; j < n; j++) b[i] -= a[i * n + j] * b[j];
-    b[i] /= a[i * n + i];
-    x[i] = b[i];
+}
+
+// The first k unknowns of an eliminated system of n, the rest left out. False if they are not usable weights.
+bool solve(const double* a, int n, int k, double* x) {
+  const int pitch = n + 1;
+  for (int i = k - 1; i >= 0; i--) {
+    const double* row = a + i * pitch;
+    double b = row[n];
+    for (int j = i + 1; j < k; j++) b -= row[j] * x[j];
+    x[i] = row[i] >= 1e-29 ? b / row[i] : 0;
     if (!(__builtin_fabs(x[i]) < 64)) return false;
   }
   return true;
@@ -80,51 +106,43 @@ bool solve(double* a, double* b, int n, double* x) {
 
 class ClassFit {
  public:
-  ClassFit(FitSamples& s, const FitOptions& o)
-      : s_(s),
-        o_(o),
-        n_(int((s.count_ + 15) / 16 * 16)),
-        residual_(size_t(n_) + 16),
-        weight_(residual_.size()),
-        scratch_(residual_.size()) {
-    for (size_t k = s.count_; k < size_t(n_); k++) {
-      s.y_[k] = 0;
-      for (auto& v : s.median_) v[k] = 0;
-      for (int g = 0; g < s.groups_; g++) s.m_[size_t(g) * s.pitch_ + k] = 0;
+  ClassFit(FitSamples& s, const FitOptions& o) : s_(s), o_(o), n_(int((s.count_ + fit_run - 1) / fit_run * fit_run)) {
+    // The group means' own mean of the cubics is 0, so the last group of faces at +-3 adds nothing.
+    for (int g = 0; g < s.groups_; g++) {
+      s.pad(s.row(g), s.count_);
+      if (g == 2 * o.odd - 1) continue;
+      column_[columns_] = s.row(g);
+      group_[columns_++] = g;
     }
+    s.pad(s.target(), s.count_);
     scale_ = double(o.class_samples) / double(s.count_);
+    // what a weight costs because it was found on some of the samples only, and what it costs to name
+    per_weight_ = 1.44 * std::max(0.0, scale_ - 1);
   }
 
-  ClassParameters best() {
+  Fit best() {
     const float zero[max_groups] = {};
-    consider({}, cost(zero, 0) + 1);
+    const double plain = cost(zero, 0, -1);
+    const float soft = soft_of(plain, 3);
+    cost(zero, 0, 0, soft);
+    double start = plain;
+    consider({}, plain * scale_ + 1);
+    int weights = 0;  // of which residuals
+    const ClassParameters* c = o_.coarser;
     // an axis of one sample at the coarser level makes its groups other ones
-    if (o_.coarser && o_.coarser->precision && o_.coarser->groups == groups_of(o_.coarser->stencil)) {
-      float c[max_groups] = {};
-      double unit = 1.0 / double(i64(1) << o_.coarser->precision);
-      for (int g = 0; g < o_.coarser->groups; g++) c[g] = float(o_.coarser->weight[g] * unit);
-      consider(*o_.coarser, cost(c, o_.coarser->groups) + 2);
-    }
-    if (s_.count_ >= 60) {
-      fitted(stencil_standard, o_.standard_groups);
-      if (s_.count_ >= 400) {
-        fitted(stencil_wide, o_.wide_groups);
-        fitted(stencil_long, o_.long_groups);
+    if (c && c->precision && c->groups == groups_of(c->stencil)) {
+      float w[max_groups] = {};
+      const double unit = 1.0 / double(i64(1) << c->precision);
+      for (int k = 0; k < c->groups - 1; k++) w[k] = float(c->weight[group_[k]] * unit);
+      const double known = cost(w, c->groups - 1, 1, soft);
+      consider(*c, known * scale_ + 2);
+      if (known < start) {
+        start = known;
+        weights = 1;
       }
     }
-    if (o_.medians && s_.count_ >= 60) {
-      const float none[1] = {};
-      for (int k = 0; k < 2; k++) {
-        double c =
-            fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.median_[k].data(), none, 0, n_, residual_.data()) * scale_;
-        if (c + 4 < best_cost_ * 0.98) {
-          ClassParameters p;
-          p.predictor = k == 0 ? predict_median : predict_median_faces;
-          consider(p, c + 4);
-        }
-      }
-    }
-    best_.groups = u8(groups_of(best_.stencil));
+    if (s_.count_ >= 60 && best_.bits > 60) fitted(start, weights);
+    best_.parameters.groups = u8(groups_of(best_.parameters.stencil));
     return best_;
   }
 
@@ -132,72 +150,141 @@ class ClassFit {
   int groups_of(u8 stencil) const {
     return stencil == stencil_standard ? o_.standard_groups : stencil == stencil_wide ? o_.wide_groups : o_.long_groups;
   }
-  static const FitKernels& fit_kernels() { return kernels().fit; }
-  double cost(const float* c, int groups) {
-    return fit_kernels().residuals(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), c, groups, n_, residual_.data()) * scale_;
+  // `weights`: the array that takes those of the residuals; negative for none
+  double cost(const float* c, int columns, int weights, float soft = 1) {
+    return kernels().fit.cost(column_, columns, s_.target(), c, n_, soft, weights < 0 ? nullptr : s_.weight(weights));
+  }
+  // Residuals count by 1 / (soft + |residual|)^2 with this: `times` their typical size, which the cost tells, so that no fit confirms
+  // itself because what it happens to predict well outweighs all else.
+  float soft_of(double cost, double times) const {
+    const double mean = std::min(cost / double(s_.count_), 50.0);
+    const int octave = int(mean);
+    return float(1 + times * (double(u64(1) << octave) * (1 + (mean - octave)) - 1));
   }
   void consider(const ClassParameters& p, double bits) {
-    if (bits >= best_cost_) return;
-    best_cost_ = bits;
-    best_ = p;
+    if (bits >= best_.bits) return;
+    best_.bits = bits;
+    best_.parameters = p;
   }
 
-  void fitted(StencilId stencil, int groups) {
-    if (!groups || groups > s_.groups_) return;
-    double a[max_groups * max_groups], b[max_groups], next[max_groups];
-    float best[max_groups] = {}, current[max_groups] = {}, trial[max_groups] = {};
-    double best_cost = cost(current, groups);
-    for (int iteration = 0; iteration < 6; iteration++) {
-      if (iteration == 0)
-        std::fill(weight_.begin(), weight_.begin() + n_, 1.0f);
-      else {
-        cost(current, groups);
-        for (int k = 0; k < n_; k++) {
-          float d = residual_[size_t(k)] + 1.0f;
-          weight_[size_t(k)] = 1.0f / (d * d);
+  struct Solution {
+    int columns = 0;
+    double cost = 1e300;  // in samples
+    float c[max_groups];
+  };
+
+  void fitted(double start, int weights) {
+    Solution found[stencil_count];
+    for (int s = 0; s < stencil_count; s++) found[s].columns = groups_of(u8(s)) - 1;
+    if (s_.count_ < 400) found[stencil_wide].columns = found[stencil_long].columns = 0;
+    int first = 0, last = found[2].columns > 0 ? 2 : found[1].columns > 0 ? 1 : 0;
+    double lowest = start;
+    int n = 0;
+    for (int iteration = 0; iteration < iterations; iteration++) {
+      n = found[last].columns;
+      const float* used[max_groups + 1];
+      std::copy(column_, column_ + n, used);
+      used[n] = s_.target();
+      kernels().fit.products(used, n + 1, s_.weight(weights), n_, a_);
+      eliminate(a_, n);
+      double reached = 1e300;
+      int next = weights;
+      for (int s = first; s <= last; s++) {
+        double x[max_groups];
+        Solution& best = found[s];
+        if (best.columns <= 0 || !solve(a_, n, best.columns, x)) continue;
+        Solution trial;
+        for (int g = 0; g < best.columns; g++) trial.c[g] = float(x[g]);
+        const int spare = next == weights ? (weights + 1) % 3 : 3 - weights - next;  // of the three arrays
+        const double c = cost(trial.c, best.columns, spare, soft_of(lowest, 1));
+        if (c < reached) {
+          reached = c;
+          next = spare;
         }
+        if (c >= best.cost) continue;
+        best.cost = c;
+        std::copy(trial.c, trial.c + best.columns, best.c);
       }
-      fit_kernels().normal_equations(s_.m_.data(), std::ptrdiff_t(s_.pitch_), s_.y_.data(), weight_.data(), groups, n_, scratch_.data(), a,
-                                     b);
-      if (!solve(a, b, groups, next)) break;
-      for (int g = 0; g < groups; g++) trial[g] = float(next[g]);
-      double c = cost(trial, groups), before = best_cost;
-      if (c < best_cost) {
-        best_cost = c;
-        std::copy(trial, trial + groups, best);
-      } else if (iteration > 2)
-        break;
-      std::copy(c < best_cost * 1.2 ? trial : best, (c < best_cost * 1.2 ? trial : best) + groups, current);
-      if (iteration > 1 && c > before * 0.9995 && c < before) break;  // converged
-    }
-    for (int precision : {4, 6, 8, 11, 15, 20}) {
-      ClassParameters p;
-      p.stencil = u8(stencil);
-      p.precision = u8(precision);
-      double unit = double(i64(1) << precision), bits = 6;
-      float c[max_groups];
-      for (int g = 0; g < groups; g++) {
-        p.weight[g] = i32(round_even(double(best[g]) * unit));
-        c[g] = float(p.weight[g] / unit);
-        bits += 2 + 1.3 * floor_log2(u64(p.weight[g] < 0 ? -p.weight[g] : p.weight[g]) + 1);
+      // the stencil that will be the cheapest
+      double cheapest = 1e300;
+      int choice = first;
+      for (int s = first; s <= last; s++) {
+        const double bits = found[s].cost * scale_ + (per_weight_ + 9) * found[s].columns;
+        if (found[s].columns <= 0 || bits >= cheapest) continue;
+        cheapest = bits;
+        choice = s;
       }
-      consider(p, cost(c, groups) + bits);
+      if (!(cheapest < 1e299)) return;
+      first = last = choice;
+      weights = next;
+      if (!(reached < lowest * (1 - settled))) break;
+      lowest = std::min(lowest, reached);
     }
+    quantised(StencilId(first), found[first], n);
   }
+
+  // What rounding the weights costs, by the quadratic form of the last elimination of n unknowns.
+  double rounding(const Solution& s, int n, double unit) const {
+    double error[max_groups], sum = 0;
+    for (int i = 0; i < s.columns; i++) error[i] = double(s.c[i]) - round_even(double(s.c[i]) * unit) / unit;
+    for (int i = 0; i < s.columns; i++) {
+      const double* row = a_ + i * (n + 1);
+      if (!(row[i] >= 1e-29)) continue;
+      double v = 0;
+      for (int j = i; j < s.columns; j++) v += row[j] * error[j];
+      sum += v * v / row[i];
+    }
+    return 0.72 * sum;
+  }
+
+  void quantised(StencilId stencil, const Solution& s, int n) {
+    double least = 1e300;
+    int chosen = 0;
+    for (int precision : {4, 6, 8, 11, 15, 20}) {
+      const double unit = double(i64(1) << precision), bits = naming(s, unit) + scale_ * rounding(s, n, unit);
+      if (bits >= least) continue;
+      least = bits;
+      chosen = precision;
+    }
+    ClassParameters p;
+    p.stencil = u8(stencil);
+    p.precision = u8(chosen);
+    const double unit = double(i64(1) << chosen);
+    float c[max_groups];
+    for (int k = 0; k < s.columns; k++) {
+      p.weight[group_[k]] = i32(round_even(double(s.c[k]) * unit));
+      c[k] = float(p.weight[group_[k]] / unit);
+    }
+    consider(p, cost(c, s.columns, -1) * scale_ + naming(s, unit) + per_weight_ * s.columns);
+  }
+
+  static double naming(const Solution& s, double unit) {
+    double bits = 6;
+    for (int k = 0; k < s.columns; k++) {
+      const double w = __builtin_fabs(round_even(double(s.c[k]) * unit));
+      bits += 2 + 1.3 * floor_log2(u64(w) + 1);
+    }
+    return bits;
+  }
+
+  static constexpr int iterations = 3;
+  static constexpr double settled = 0.01;  // of the cost: less is no progress
 
   FitSamples& s_;
   const FitOptions& o_;
-  int n_;
-  double scale_, best_cost_ = 1e300;
-  ClassParameters best_;
-  std::vector<float> residual_, weight_, scratch_;
+  int n_, columns_ = 0;
+  const float* column_[max_groups];
+  int group_[max_groups];
+  double scale_, per_weight_;
+  double a_[max_groups * (max_groups + 1)];
+  Fit best_{{}, 1e300};
 };
 
-ClassParameters fit_class(FitSamples& samples, const FitOptions& options) {
+Fit fit_class(FitSamples& samples, const FitOptions& options) {
   if (samples.count() == 0) {
-    ClassParameters p;
-    p.groups = u8(options.standard_groups);
-    return p;
+    Fit none;
+    none.parameters.groups = u8(options.standard_groups);
+    return none;
   }
   return ClassFit(samples, options).best();
 }

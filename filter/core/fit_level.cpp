@@ -1,7 +1,6 @@
 #include "fit_level.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "choose_models.h"
 #include "fit.h"
@@ -9,10 +8,21 @@
 namespace stz {
 namespace {
 
-// Levels of at most this many samples are learned whole, larger ones from boxes of that many samples in all.
-constexpr u64 exact_samples = 1u << 20;
-constexpr size_t fit_samples = 6000;
-constexpr u64 fewest_samples = 48;  // smaller classes take the mean of the cubics
+// Levels of at most this many samples are learned whole, larger ones from boxes of at least that many samples in all.
+constexpr u64 exact_samples = 1u << 20, sampled = 1u << 18;
+constexpr u64 fewest_samples = 48;      // smaller classes take the mean of the cubics
+constexpr double enough_bits = 4000;    // that the samples of a fit should cost
+constexpr u64 modelled_samples = 4096;  // of a class, for its mean and its models
+constexpr int modelled_run = 64;
+constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
+
+// Samples of a class of n that its weights are fitted on.
+u64 fitted_samples(u64 n) {
+  if (n <= 512) return n;
+  u64 root = 1;
+  while (root * root < n) root += root / 8 + 1;
+  return std::clamp<u64>(12 * root, 512, 6000);
+}
 
 u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
 
@@ -30,10 +40,10 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const Leve
   }
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 32 : 16;
+  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 16;
   // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks.
   u64 volume = 0, seed = 7;
-  while (volume < exact_samples) {
+  while (volume < sampled) {
     Box box;
     u64 size = 1;
     for (size_t a = 0; a < axes; a++) {
@@ -49,97 +59,257 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const Leve
   return boxes;
 }
 
-template <class S>
-ClassParameters fit_prediction(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, size_t l,
-                               int cls, StencilId widest) {
-  using Real = RealOf<S>;
-  ClassParameters p;
-  const int active = boxes[0].work.geometry.active_mask;
-  FitOptions options;
-  const Stencil& stencil = stencil_of(widest, cls, active);
-  options.standard_groups = int(stencil_of(stencil_standard, cls, active).groups.size());
-  options.wide_groups = int(stencil_of(stencil_wide, cls, active).groups.size());
-  if (widest == stencil_long) options.long_groups = int(stencil.groups.size());
-  p.groups = u8(options.standard_groups);
-  u64 in_boxes = 0;
-  for (SampledBox<S>& box : boxes) in_boxes += box.work.geometry.samples(cls);
-  if (in_boxes < fewest_samples) return p;
-  options.class_samples = source.class_samples(l, cls);
-  options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
-  const size_t want = std::min<u64>(fit_samples, in_boxes);
-  FitSamples samples(int(stencil.groups.size()), want);
-  // runs of up to 16 samples, spread evenly by number and irregularly by position
-  u64 seed = 1;
-  constexpr int run = 16;
-  const std::ptrdiff_t pitch = run + row_slack;
-  const size_t room = size_t(pitch);
-  std::vector<Real> sums(room * stencil.groups.size()), median(room), median_faces(room);
-  const bool everything = in_boxes <= want;
-  u64 attempts = everything ? 1 : 4 * want / run;
-  for (u64 t = 0; t < attempts && !samples.full(); t++) {
-    for (size_t b = 0; b < boxes.size() && !samples.full(); b++) {
-      SampledBox<S>& box = boxes[b];
-      const BlockGeometry& g = box.work.geometry;
-      const Index to = g.counts(cls);
-      if (g.samples(cls) == 0) continue;
-      LaidOut laid_out = lay_out(g, g.values, cls, stencil), near = lay_out_nearest(g, g.values, cls, false),
-              faces = lay_out_nearest(g, g.values, cls, true);
-      auto add = [&](i64 i, i64 j, i64 k, i64 x, int n) {
-        S* at = box.work.first(cls) + g.values.at(i, j, k) + x;
-        const u64 index = u64(((i * to[1] + j) * to[2] + k) * to[3] + x);
-        const u8* masked = box.work.mask_or_null(cls) ? box.work.mask_or_null(cls) + index : nullptr;
-        row_kernels<S>().group_sums(at, laid_out.table(laid_out.groups), n, sums.data(), pitch);
-        row_kernels<S>().median(at, near.offset.data(), int(near.offset.size()), n, median.data());
-        row_kernels<S>().median(at, faces.offset.data(), int(faces.offset.size()), n, median_faces.data());
-        const S* x_row = source.row(source.samples(l, box.item), l, g, cls, Index{i, j, k, 0}) + x * source.row_stride(l);
-        samples.add_run<S>(laid_out, sums.data(), pitch, x_row, source.row_stride(l), n, masked, source.unit(l), median.data(),
-                           median_faces.data());
-      };
-      if (everything) {
-        for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-          for (i64 x = 0; x < to[3]; x += run) add(i, j, k, x, int(std::min<i64>(run, to[3] - x)));
-        });
-      } else {
-        // boxes get runs by their share of the samples
-        u64 share = std::max<u64>(1, (want / run * g.samples(cls) + in_boxes / 2) / in_boxes);
-        u64 runs = t == 0 ? share : 1;
-        for (u64 r = 0; r < runs && !samples.full(); r++) {
-          i64 c[axes];
-          for (size_t a = 0; a < axes; a++) {
-            i64 extent = to[a] - (a == 3 ? std::min<i64>(run, to[3]) - 1 : 0);
-            c[a] = i64(pseudo_random(seed) % u64(std::max<i64>(1, extent)));
-          }
-          add(c[0], c[1], c[2], c[3], int(std::min<i64>(run, to[3] - c[3])));
-        }
-      }
-    }
+// Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
+// all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
+template <class S, class F>
+void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, u64 seed, F visit) {
+  auto runs_of = [&](const BlockGeometry& g) {
+    const Index to = g.counts(cls);
+    return u64(to[0] * to[1] * to[2]) * u64((to[3] + length - 1) / length);
+  };
+  u64 runs = 0, samples = 0;
+  for (const SampledBox<S>& box : boxes) {
+    runs += runs_of(box.work.geometry);
+    samples += box.work.geometry.samples(cls);
   }
-  return fit_class(samples, options);
+  if (!samples) return;
+  const bool all = want >= samples;
+  const u64 wanted = all ? runs : std::clamp<u64>((want * runs + samples / 2) / samples, 1, runs);
+  u64 before = 0, left = runs_of(boxes[0].work.geometry);
+  size_t b = 0;
+  u64 part = 0;
+  Index to = boxes[0].work.geometry.counts(cls);
+  for (u64 r = 0; r < wanted; r++) {
+    // a place in the r-th of `wanted` equal parts
+    u64 at = r;
+    if (!all) {
+      const u64 from = part;
+      part = (r + 1) * runs / wanted;
+      at = from + (pseudo_random(seed) * std::max<u64>(1, part - from) >> 31);
+    }
+    while (at - before >= left) {
+      before += left;
+      const BlockGeometry& g = boxes[++b].work.geometry;
+      left = runs_of(g);
+      to = g.counts(cls);
+    }
+    const u32 in_row = u32(to[3] + length - 1) / u32(length);
+    u32 k = u32(at - before);
+    Index first;
+    first[3] = k % in_row * u32(length);
+    k /= in_row;
+    first[2] = k % u32(to[2]);
+    k /= u32(to[2]);
+    first[1] = k % u32(to[1]);
+    first[0] = k / u32(to[1]);
+    visit(boxes[b], b, first, int(std::min<i64>(length, to[3] - first[3])));
+  }
 }
 
+// Offsets of taps, made anew where the layout of boxes changes.
+class LastLaidOut {
+ public:
+  template <class F>
+  const LaidOut& of(const BlockGeometry& g, F make) {
+    if (!made_for_ || !g.same_layout(*made_for_)) laid_out_ = make();
+    made_for_ = &g;
+    return laid_out_;
+  }
+
+ private:
+  LaidOut laid_out_;
+  const BlockGeometry* made_for_ = nullptr;
+};
+
+// Raster number of a sample of a class in its box.
+inline size_t number_in_class(const BlockGeometry& g, int cls, const Index& at) {
+  const Index to = g.counts(cls);
+  return size_t(((at[0] * to[1] + at[1]) * to[2] + at[2]) * to[3] + at[3]);
+}
+
+// Fits the predictions of the classes of a level, in coding order.
+template <class S>
+class PredictionFits {
+ public:
+  PredictionFits(const LevelSource<S>& source, std::vector<SampledBox<S>>& boxes, size_t l, StencilId widest)
+      : source_(source),
+        boxes_(boxes),
+        l_(l),
+        widest_(widest),
+        active_(boxes[0].work.geometry.active_mask),
+        samples_(most_groups(), most_samples()) {}
+
+  ClassParameters fit(const ParameterState& state, int cls) {
+    FitOptions options;
+    options.odd = __builtin_popcount(unsigned(cls));
+    options.standard_groups = groups_of(stencil_standard, cls);
+    options.wide_groups = groups_of(stencil_wide, cls);
+    if (widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
+    options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
+    options.class_samples = source_.class_samples(l_, cls);
+    ClassParameters p;
+    p.groups = u8(options.standard_groups);
+    if (in_boxes(cls) < fewest_samples) return p;
+    collect(cls);
+    if (samples_.count() == 0) return p;
+    Fit best = fit_class(samples_, options);
+    if (samples_.count() >= 60) try_medians(cls, options, best);
+    return best.parameters;
+  }
+
+ private:
+  struct Run {  // kept for the medians
+    const S* row;
+    const u8* masked;
+    size_t box;
+    int n;
+  };
+
+  int groups_of(StencilId id, int cls) const { return int(stencil_of(id, cls, active_).groups.size()); }
+  u64 in_boxes(int cls) const {
+    u64 n = 0;
+    for (const SampledBox<S>& box : boxes_) n += box.work.geometry.samples(cls);
+    return n;
+  }
+  int most_groups() const {
+    int most = 0;
+    const ClassList& classes = boxes_[0].work.geometry.classes;
+    for (int c = 0; c < classes.count; c++) most = std::max(most, groups_of(widest_, classes.mask[c]));
+    return most;
+  }
+  u64 most_samples() const {
+    u64 most = 0;
+    const ClassList& classes = boxes_[0].work.geometry.classes;
+    for (int c = 0; c < classes.count; c++) most = std::max(most, in_boxes(classes.mask[c]));
+    return std::min(most, 4 * fitted_samples(most)) + 2 * fit_run;
+  }
+
+  void collect(int cls) {
+    const Stencil& stencil = stencil_of(widest_, cls, active_);
+    LastLaidOut last;
+    auto collect_spread = [&](u64 want, u64 seed) {
+      for_spread_runs(boxes_, cls, fit_run, want, seed, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
+        if (samples_.full()) return;
+        const BlockGeometry& g = box.work.geometry;
+        const LaidOut& laid_out = last.of(g, [&] { return lay_out(g, g.values, cls, stencil); });
+        const S* row = box.work.first(cls) + g.values.at(at[0], at[1], at[2]) + at[3];  // originals: the class is not coded yet
+        const u8* masked = box.work.mask_or_null(cls);
+        if (masked) masked += number_in_class(g, cls, at);
+        runs_.push_back({row, masked, number, n});
+        samples_.add_run<S>(laid_out.table(laid_out.groups), laid_out.odd, row, n, masked, source_.unit(l_));
+      });
+    };
+    const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls)), fitted_samples(all));
+    auto restart = [&] {
+      runs_.clear();
+      samples_.clear(int(stencil.groups.size()));
+    };
+    restart();
+    collect_spread(want, 1);
+    if (want == all) return;
+    // masked samples do not count, and where nearly all residuals are small it takes more of them to learn from
+    const u64 got = samples_.count();
+    const double learned = samples_.cost_of_cubics() / enough_bits;
+    u64 more = want;
+    if (got < want / 2) more = want * want / std::max<u64>(got, want / 64 + 1);
+    if (learned < 1) more = std::max(more, std::min(4 * want, u64(double(want) / std::max(learned, 0.01))));
+    if (more >= all) {
+      restart();
+      collect_spread(all, 1);
+    } else if (more > want + want / 4)
+      collect_spread(more - want, 2);
+  }
+
+  void add_medians(int cls, bool faces, size_t every) {
+    samples_.clear_others();
+    LastLaidOut last;
+    RealOf<S> median[fit_run + row_slack];
+    for (size_t r = every / 2; r < runs_.size(); r += every) {
+      const Run& run = runs_[r];
+      const BlockGeometry& g = boxes_[run.box].work.geometry;
+      const LaidOut& near = last.of(g, [&] { return lay_out_nearest(g, g.values, cls, faces); });
+      row_kernels<S>().median(run.row, near.offset.data(), near.taps[0], run.n, median);
+      samples_.add_other<S>(median, run.row, run.n, run.masked, source_.unit(l_));
+    }
+  }
+
+  // A median is looked at closely only where a few samples promise that it wins.
+  void try_medians(int cls, const FitOptions& options, Fit& best) {
+    const double scale = double(options.class_samples), least = best.bits / scale;
+    if (best.bits < 60) return;
+    const size_t every = std::max<size_t>(1, samples_.count() / median_samples);
+    for (bool faces : {true, false}) {
+      add_medians(cls, faces, every);
+      double cost = samples_.cost_of_others();
+      if (cost > 1.3 * least) break;
+      if (every > 1 && cost < 1.15 * least) {
+        add_medians(cls, faces, 1);
+        cost = samples_.cost_of_others();
+      }
+      const double bits = cost * scale + 4;
+      if (bits >= best.bits * 0.98) continue;
+      best.bits = bits;
+      best.parameters = {};
+      best.parameters.predictor = faces ? predict_median_faces : predict_median;
+      best.parameters.groups = u8(options.standard_groups);
+    }
+  }
+
+  const LevelSource<S>& source_;
+  std::vector<SampledBox<S>>& boxes_;
+  const size_t l_;
+  const StencilId widest_;
+  const int active_;
+  FitSamples samples_;
+  std::vector<Run> runs_;
+};
+
 // Contexts of a class in all boxes, its mean magnitude and its models; magnitudes for the classes after it. Returns the size in bits.
+// Large classes are judged by a part of their codes.
 template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
                   int cls, ClassParameters& p) {
-  auto histogram = std::make_unique<ClassHistogram[]>(1);
-  Buffer<u8> context;
-  u64 sum = 0, count = 0, verbatim = 0;
-  for (SampledBox<S>& box : boxes) {
-    const size_t n = size_t(box.work.geometry.samples(cls));
-    class_contexts(box.work, cls, p, context);
-    add_to_histogram(box.work.codes[cls], context.data(), n, histogram[0]);
-    add_magnitudes(box.work.codes[cls], n, sum, count);
+  using Code = CodeOf<S>;
+  ClassHistogram histogram;
+  u64 sum = 0, count = 0;
+  auto add = [&](SampledBox<S>& box, size_t, const Index& at, int n) {
+    const BlockGeometry& g = box.work.geometry;
+    const ClassPlan<S>& plan = box.work.plan(cls, p);
+    const size_t first = number_in_class(g, cls, at);
+    u8 context[modelled_run + row_slack];
+    kernels().bytes.context(box.work.first_magnitude(cls) + g.bytes.at(at[0], at[1], at[2]) + at[3],
+                            plan.context.table(plan.context.groups), plan.context_weights, context_thresholds, n, context);
     if (const u8* mask = box.work.mask_or_null(cls))
-      for (size_t i = 0; i < n; i++) count -= mask[i];
-    verbatim += box.work.codes[cls].stored_samples();
+      for (int i = 0; i < n; i++)
+        if (mask[first + size_t(i)]) context[i] = no_context;
+    add_to_histogram(box.work.codes[cls], first, context, size_t(n), histogram);
+  };
+  for_spread_runs(boxes, cls, modelled_run, modelled_samples, 1, add);
+  add_up<Code>(histogram, sum, count);
+  // few codes that are not zero say little
+  if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
+    histogram = {};
+    sum = count = 0;
+    for_spread_runs(boxes, cls, modelled_run, 16 * modelled_samples, 1, add);
+    add_up<Code>(histogram, sum, count);
   }
   p.mean = mean_index(sum, count);
-  // a sample may miss what is rare, and a stored sample needs its code: no codes at all is for classes known to be zero
-  if (!p.mean && (!exact || verbatim)) p.mean = smallest_mean;
+  // a part may miss what is rare, and a stored sample needs its code: no codes at all is for classes known to be zero
+  auto only_zeros = [&] {
+    for (const SampledBox<S>& box : boxes) {
+      const ClassCodes<Code>& codes = box.work.codes[cls];
+      const size_t n = size_t(box.work.geometry.samples(cls));
+      if (!codes.exceptions.empty() || !codes.verbatim.empty()) return false;
+      if (codes.as_bytes ? kernels().bytes.largest(codes.bytes.data(), n) : code_kernels<Code>().largest(codes.numbers.data(), int(n)))
+        return false;
+    }
+    return true;
+  };
+  if (!p.mean && !(exact && only_zeros())) p.mean = smallest_mean;
   for (SampledBox<S>& box : boxes) class_magnitudes(box.work, cls, p.mean);
   if (!p.mean) return 0;
-  const double bits = choose_models(histogram[0], state.models, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);
-  return bits * double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
+  const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
+  return choose_models(histogram, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
 }
 
 }  // namespace
@@ -194,13 +364,14 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
   fitted.boxes = sample_boxes(source, state, l, widest, fitted.exact);
+  PredictionFits<S> fits(source, fitted.boxes, l, widest);
   ParameterState so_far = state.parameters;
   ParameterModels models;
   BinaryEncoder unused;
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
-    p = fit_prediction(source, so_far, fitted.boxes, l, cls, widest);
+    p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect
     const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean);
     for (SampledBox<S>& box : fitted.boxes) code_class(source, l, cls, p, as_bytes, box.work);

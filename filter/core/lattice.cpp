@@ -8,6 +8,7 @@ namespace stz {
 namespace {
 
 constexpr u64 probes = 4000;
+constexpr size_t some = 512;
 
 // Greatest common divisor of positive numbers known to within `tolerance`.
 double approximate_gcd(double a, double b, double tolerance) {
@@ -45,8 +46,15 @@ std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8*
     largest = std::max(largest, __builtin_fabs(values.back()));
   }
   if (values.size() < 64 || !(largest < 1e300) || largest < 1e-300) return {};
-  std::sort(values.begin(), values.end());
   const double ulp = largest * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16), tolerance = 4 * ulp;
+  // some of them already tell where there is none
+  if (values.size() > 2 * some) {
+    std::vector<double> part(values.begin(), values.begin() + some);
+    std::sort(part.begin(), part.end());
+    for (size_t i = 1; i < some; i++)
+      if (part[i] != part[i - 1] && part[i] - part[i - 1] < 8 * tolerance) return {};
+  }
+  std::sort(values.begin(), values.end());
   std::vector<double> gaps;
   for (size_t i = 1; i < values.size(); i++) {
     double gap = values[i] - values[i - 1];

@@ -5,6 +5,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
 #include "byte_kernels.h"
+#include "fit_kernels.h"
 #include "predict.h"
 #include "rans.h"
 
@@ -175,69 +176,6 @@ constexpr auto crc_kernel = crc32c;
 constexpr u32 (*crc_kernel)(u32, const u8*, size_t) = nullptr;
 #endif
 
-// Sums in double of the lanes of a sum over n floats that was formed in 16 lanes, whatever the vectors' width.
-constexpr int parts = 64 / vector_bytes, part_lanes = vector_bytes / 4;
-struct Lanes {
-  Vector<float> part[parts]{};
-  double sum() const {
-    double t = 0;
-    for (int p = 0; p < parts; p++)
-      for (int i = 0; i < part_lanes; i++) t += double(part[p][i]);
-    return t;
-  }
-};
-
-double residuals(const float* m, std::ptrdiff_t pitch, const float* y, const float* c, int groups, int n, float* residual) {
-  typedef i32 Ints __attribute__((vector_size(vector_bytes)));
-  double total = 0;
-  Lanes lanes;
-  for (int k = 0; k < n; k += 16) {
-    for (int p = 0; p < parts; p++) {
-      const int at = k + p * part_lanes;
-      Vector<float> r = load<float>(y + at);
-      for (int g = 0; g < groups; g++) r -= load<float>(m + g * pitch + at) * c[g];
-      r = (Vector<float>)((Ints)r & 0x7fffffff);
-      store<float>(residual + at, r);
-      // log2 from the exponent and a cubic in the mantissa
-      Vector<float> u = r + 1.0f;
-      Ints b = (Ints)u;
-      Vector<float> e = __builtin_convertvector((b >> 23) - 127, Vector<float>);
-      Vector<float> f = (Vector<float>)((b & 0x7fffff) | 0x3f800000) - 1.0f;
-      lanes.part[p] += e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
-    }
-    if ((k & 1023) == 1008) {
-      total += lanes.sum();
-      lanes = Lanes{};
-    }
-  }
-  return total + lanes.sum();
-}
-
-// sum of w * a over n, for `count` arrays a
-template <int count>
-inline __attribute__((always_inline)) void products(const float* w, const float* a, std::ptrdiff_t pitch, int n, double* sums) {
-  Lanes lanes[count];
-  for (int k = 0; k < n; k += 16)
-    for (int p = 0; p < parts; p++) {
-      const int at = k + p * part_lanes;
-      Vector<float> v = load<float>(w + at);
-      for (int i = 0; i < count; i++) lanes[i].part[p] += v * load<float>(a + i * pitch + at);
-    }
-  for (int i = 0; i < count; i++) sums[i] = lanes[i].sum();
-}
-
-void normal_equations(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch, double* a,
-                      double* b) {
-  for (int g = 0; g < groups; g++) {
-    const float* mg = m + g * pitch;
-    for (int k = 0; k < n; k += part_lanes) store<float>(scratch + k, load<float>(w + k) * load<float>(mg + k));
-    int h = g;
-    for (; h + 3 < groups; h += 4) products<4>(scratch, m + h * pitch, pitch, n, a + g * groups + h);
-    for (; h < groups; h++) products<1>(scratch, m + h * pitch, pitch, n, a + g * groups + h);
-    products<1>(scratch, y, pitch, n, b + g);
-  }
-}
-
 template <class T>
 std::make_unsigned_t<CodeOf<T>> scan(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal) {
   using Bits = std::make_unsigned_t<CodeOf<T>>;
@@ -277,7 +215,7 @@ void finish_streaming() {
 
 template <class S>
 constexpr RowKernels<S> row_table() {
-  return {predict<S>, group_sums<S>, median<S>, interleave<S>, separate<S>};
+  return {predict<S>, median<S>, interleave<S>, separate<S>};
 }
 template <class T>
 constexpr UniformKernels<T> uniform_table() {
@@ -301,7 +239,7 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     code_table<i64>(),
     {scan<float>},
     {scan<double>},
-    {residuals, normal_equations},
+    {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products},
     {rans_decode, rans_encode},
     {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find_bytes, shift_bytes, gather_low_bits, spread_low_bits},
     crc_kernel,

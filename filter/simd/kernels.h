@@ -46,8 +46,8 @@ struct TapTable {
 template <class T>
 struct Uniform {
   T inverse, step;
-  T safe;        // an error of at most `safe`, computed in T, proves the bound
-  T code_limit;  // larger codes take the exact path
+  T safe;                          // an error of at most `safe`, computed in T, proves the bound
+  T code_limit;                    // larger codes take the exact path
   T avoid_from = 1, avoid_to = 0;  // no sample may be reconstructed in that range (empty by default)
 };
 
@@ -83,8 +83,6 @@ struct RowKernels {
   using Code = CodeOf<S>;
   // p[x] = sum over groups of weight * (sum of the group's taps)
   void (*predict)(const S* row, const TapTable& taps, const Real* weights, int n, Real* p);
-  // sums[g * pitch + x] = sum of the taps of group g
-  void (*group_sums)(const S* row, const TapTable& taps, int n, Real* sums, std::ptrdiff_t pitch);
   // median of the taps (the mean of the middle two if their number is even)
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
   // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs. Inputs may be read from 16 elements before their start. `streaming`:
@@ -117,14 +115,21 @@ struct CodeKernels {
   void (*magnitude)(const Code* code, int n, int right, int left, u32 factor, u8* magnitude);
 };
 
-// Least squares over n samples (a multiple of 16, padded with zeros), regressor g at m + g * pitch. Float lanes, summed in double in a
-// fixed order.
+// Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros; the sums of their lanes are formed in a fixed
+// order.
+constexpr int max_fit_groups = 32;
+template <class S>
+using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
 struct FitKernels {
-  // residual[k] = |y[k] - sum over g of c[g] m_g[k]|; returns the sum of log2(1 + residual), good to 1e-3
-  double (*residuals)(const float* m, std::ptrdiff_t pitch, const float* y, const float* c, int groups, int n, float* residual);
-  // a[g * groups + h] = sum w m_g m_h for h >= g, b[g] = sum w m_g y; `scratch` holds n floats
-  void (*normal_equations)(const float* m, std::ptrdiff_t pitch, const float* y, const float* w, int groups, int n, float* scratch,
-                           double* a, double* b);
+  // One run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics, in
+  // units. Returns a bit for each sample all of whose numbers are finite and not absurdly large.
+  CollectKernel<float>* collect32;
+  CollectKernel<double>* collect64;
+  CollectKernel<i64>* collect_integers;
+  // Sum of log2(1 + r), good to 1e-3, over r = |y - sum over columns of c * column|. `weight`: null or 1 / (soft + r)^2 of each.
+  double (*cost)(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight);
+  // sums[i * columns + j] = sum of weight * column i * column j for j >= i
+  void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
 };
 
 constexpr size_t rans_slack = 32;  // words that rans.encode may touch below those that it writes
@@ -206,6 +211,15 @@ const ScanKernels<T>& scan_kernels() {
     return kernels().scan32;
   else
     return kernels().scan64;
+}
+template <class S>
+CollectKernel<S>* collect_kernel() {
+  if constexpr (sizeof(S) == 4)
+    return kernels().fit.collect32;
+  else if constexpr (S(0.5) != S(0))
+    return kernels().fit.collect64;
+  else
+    return kernels().fit.collect_integers;
 }
 template <class Code>
 const CodeKernels<Code>& code_kernels() {

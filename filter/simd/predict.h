@@ -75,23 +75,6 @@ void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n
 }
 
 template <class S>
-void group_sums(const S* row, const TapTable& taps, int n, RealOf<S>* sums, std::ptrdiff_t pitch) {
-  using R = RealOf<S>;
-  constexpr int lanes = lanes_of<R>;
-  for (int x = 0; x < n; x += lanes) {
-    const S* base = row + x;
-    const std::ptrdiff_t* o = taps.offset;
-    for (int g = 0; g < taps.groups; g++) {
-      int count = taps.taps[g];
-      Vector<R> sum = load<S>(base + o[0]);
-      for (int t = 1; t < count; t++) sum += load<S>(base + o[t]);
-      o += count;
-      store<R>(sums + g * pitch + x, sum);
-    }
-  }
-}
-
-template <class S>
 void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealOf<S>* p) {
   using R = RealOf<S>;
   for (int x = 0; x < n; x += lanes_of<R>) store<R>(p + x, median_of<S>(row + x, offsets, count));
