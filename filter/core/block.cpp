@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "buffer.h"
 #include "quantize.h"
 
 namespace stz {
@@ -137,14 +138,19 @@ void copy_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* val
   });
 }
 
-// Calls row(class of the even samples, offset in its class array, grid offset) for every row of the block.
+// Calls row(class of the even samples, offset in its class array, grid offset) for every row of a part of the block's planes.
 template <class F>
-void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Index& n, F row) {
+void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Index& n, const Planes& planes, F row) {
   const int split = g.split_mask;
   auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
   auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
-  for (i64 i = 0; i < g.box.size[0]; i++)
-    for (i64 j = 0; j < g.box.size[1]; j++) {
+  Index from{}, to = g.box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    to[size_t(planes.axis)] = planes.to;
+  }
+  for (i64 i = from[0]; i < to[0]; i += i64(planes.axis == 0 ? planes.step : 1))
+    for (i64 j = from[1]; j < to[1]; j += i64(planes.axis == 1 ? planes.step : 1)) {
       const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
       i64 at = (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2]) * n[3] + g.box.low[3];
       for (i64 k = 0; k < g.box.size[2]; k++, at += n[3])
@@ -155,11 +161,11 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Inde
 constexpr i64 rows_ahead = 8;  // that are prefetched
 
 template <class S>
-void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming) {
+void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
   const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
-  for_grid_rows(g, arrays, n, [&](int cls, i64 offset, i64 at) {
+  for_grid_rows(g, arrays, n, planes, [&](int cls, i64 offset, i64 at) {
     S* out = grid + at;
     if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
       __builtin_prefetch(out + ahead, 1);
@@ -215,58 +221,119 @@ void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* val
   fill_halo(g, values + g.start(g.values, 0), low, high, 0);
 }
 
+namespace {
+
+// Samples [low, high) of a class on planes above the block: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
+// less on the same plane.
+template <class S>
+void predict_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
+  using R = RealOf<S>;
+  const TapTable taps = cubic.table(2 * cubic.odd);
+  R weights[2 * axes];
+  cubic_weights(cubic.odd, weights);
+  const int n = int(high[3] - low[3]);
+  Buffer<R> p(size_t(n + row_slack));
+  for_rows(low, high, [&](i64 i, i64 j, i64 k) {
+    S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
+    if (n > 1) {
+      row_kernels<S>().predict(row, taps, weights, n, p.data());
+      for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
+      return;
+    }
+    // an end of the last axis: the same sums without a vector's worth of them
+    R total = 0;
+    const std::ptrdiff_t* o = taps.offset;
+    for (int group = 0; group < taps.groups; group++) {
+      R sum = R(row[*o++]);
+      for (int t = 1; t < taps.taps[group]; t++) sum += R(row[*o++]);
+      sum *= weights[group];
+      total = group ? total + sum : sum;
+    }
+    *row = sample_from_real<S>(total);
+  });
+}
+
+// Planes above the block along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
+template <class S>
+void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
+  for (size_t a = 0; a < axes; a++) {
+    if (!(along >> a & 1) || !g.plane[a] || cls >> a & 1) continue;
+    Index low = from, high = to;
+    low[a] = to[a];
+    high[a] = to[a] + 1;
+    predict_above(g, cls, cubic, values, low, high);
+    to[a]++;  // later planes cover the edges that they share with this one
+  }
+  fill_halo(g, values + g.start(g.values, cls), from, to, cls | (0xf & ~along));
+}
+
+}  // namespace
+
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
-  using R = RealOf<S>;
+  close_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
+}
+
+template <class S>
+void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
   Index from{}, to = g.counts(cls);
-  // planes above the block: the mean of the 1-D cubics over the odd axes, from classes with one odd axis less on the same plane
-  int planes = 0;
-  for (int a = 0; a < axes; a++) planes |= int(g.plane[size_t(a)] && !(cls >> a & 1)) << a;
-  if (planes) {
-    TapTable taps = cubic.table(2 * cubic.odd);
-    R weights[2 * axes];
-    cubic_weights(cubic.odd, weights);
-    std::vector<R> p(size_t(to[3] + 1 + row_slack));
-    for (int a = 0; a < axes; a++) {
-      if (!(planes >> a & 1)) continue;
-      Index low = from, high = to;
-      low[size_t(a)] = to[size_t(a)];
-      high[size_t(a)] = to[size_t(a)] + 1;
-      for_rows(low, high, [&](i64 i, i64 j, i64 k) {
-        S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
-        int n = int(high[3] - low[3]);
-        if (n == 1) {  // an end of the last axis: the same sums without a vector's worth of them
-          R total = 0;
-          const std::ptrdiff_t* o = taps.offset;
-          for (int group = 0; group < taps.groups; group++) {
-            R sum = R(row[*o++]);
-            for (int t = 1; t < taps.taps[group]; t++) sum += R(row[*o++]);
-            sum *= weights[group];
-            total = group ? total + sum : sum;
-          }
-          *row = sample_from_real<S>(total);
-          return;
-        }
-        row_kernels<S>().predict(row, taps, weights, n, p.data());
-        for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
-      });
-      to[size_t(a)]++;  // later planes cover the edges that they share with this one
+  from[size_t(axis)] = plane;
+  to[size_t(axis)] = plane + 1;
+  close_along(g, cls, cubic, values, 0xf & ~(1 << axis), from, to);
+}
+
+namespace {
+
+// The box of a class whose halo along all axes but `axis` is there.
+void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
+  from = Index{};
+  to = g.counts(cls);
+  for (size_t a = 0; a < axes; a++)
+    if (int(a) != axis && !(cls >> a & 1) && g.active_mask >> a & 1) {
+      from[a] = -g.values.below[a];
+      to[a] = g.even[a] + g.values.above[a];
     }
+}
+
+}  // namespace
+
+template <class S>
+void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
+  Index from, to;
+  closed_box(g, cls, axis, from, to);
+  const size_t a = size_t(axis);
+  // the lower halo needs the first two samples along the axis only
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, g.even[a], -g.values.below[a], g.even[a], from, to);
+}
+
+template <class S>
+void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+  const size_t a = size_t(axis);
+  i64 end = g.even[a];
+  if (g.plane[a]) {
+    Index low{}, high = g.counts(cls);
+    low[a] = end;
+    high[a] = end + 1;
+    predict_above(g, cls, cubic, values, low, high);
+    close_along(g, cls, cubic, values, 0xf & ~(1 << axis), low, high);
+    end++;
   }
-  fill_halo(g, values + g.start(g.values, cls), from, to, cls);
+  Index from, to;
+  closed_box(g, cls, axis, from, to);
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, end, 0, g.even[a] + g.values.above[a], from, to);
 }
 
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming) {
-  store_samples(g, values, n, grid, streaming);
+void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
+  store_samples(g, values, n, grid, streaming, planes);
 }
 
 template <class S>
-void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values) {
+void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes) {
   const bool split_x = g.split_mask >> 3 & 1;
   const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
-  for_grid_rows(g, g.values, n, [&](int cls, i64 offset, i64 at) {
+  for_grid_rows(g, g.values, n, planes, [&](int cls, i64 offset, i64 at) {
     const S* in = grid + at;
     for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
     S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
@@ -288,20 +355,29 @@ void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
 }
 
 void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) {
-  store_samples(g, magnitudes, n, grid, false);
+  store_samples(g, magnitudes, n, grid, false, Planes{});
 }
 
 template void load_coarse(const BlockGeometry&, const float*, const Index&, float*);
 template void load_coarse(const BlockGeometry&, const double*, const Index&, double*);
 template void load_coarse(const BlockGeometry&, const i64*, const Index&, i64*);
 template void close_class(const BlockGeometry&, int, const LaidOut&, float*);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
+template void close_below(const BlockGeometry&, int, float*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, float*, int);
 template void close_class(const BlockGeometry&, int, const LaidOut&, double*);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, double*, int, i64);
+template void close_below(const BlockGeometry&, int, double*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, double*, int);
 template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
-template void load_block(const BlockGeometry&, const float*, const Index&, float*);
-template void load_block(const BlockGeometry&, const double*, const Index&, double*);
-template void load_block(const BlockGeometry&, const i64*, const Index&, i64*);
-template void store_block(const BlockGeometry&, const float*, const Index&, float*, bool);
-template void store_block(const BlockGeometry&, const double*, const Index&, double*, bool);
-template void store_block(const BlockGeometry&, const i64*, const Index&, i64*, bool);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
+template void close_below(const BlockGeometry&, int, i64*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, i64*, int);
+template void load_block(const BlockGeometry&, const float*, const Index&, float*, const Planes&);
+template void load_block(const BlockGeometry&, const double*, const Index&, double*, const Planes&);
+template void load_block(const BlockGeometry&, const i64*, const Index&, i64*, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const Index&, float*, bool, const Planes&);
+template void store_block(const BlockGeometry&, const double*, const Index&, double*, bool, const Planes&);
+template void store_block(const BlockGeometry&, const i64*, const Index&, i64*, bool, const Planes&);
 
 }  // namespace stz

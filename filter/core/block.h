@@ -70,18 +70,32 @@ inline void for_rows(const Index& from, const Index& to, F row) {
       for (i64 k = from[2]; k < to[2]; k++) row(i, j, k);
 }
 
+// Samples from, from + step ... below `to` of the block along axis 0 or 1; axis -1: all.
+struct Planes {
+  int axis = -1;
+  i64 from = 0, to = 0, step = 1;
+};
+
 // Class 0 of the block with its halo, from the grid of the coarser level (contiguous, extent `n`).
 template <class S>
 void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values);
 // Planes above the block and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
+// The same in steps for a walk along an axis along which the class is even (close_plane: or odd): one plane when its own samples are
+// complete; the halo below when the first two planes are closed, what is above when all are.
+template <class S>
+void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane);
+template <class S>
+void close_below(const BlockGeometry& g, int cls, S* values, int axis);
+template <class S>
+void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
 // The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`). `streaming`: past the caches.
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming = false);
+void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming = false, const Planes& planes = {});
 // The reverse, for all classes but 0.
 template <class S>
-void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values);
+void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes = {});
 
 // The same two for magnitudes: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's magnitudes.
 void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes);

@@ -128,6 +128,21 @@ ClassTask<S> class_task(BlockWork<S>& work, int cls, const ClassParameters& p, c
   return {work.first(cls), work.geometry.rows(work.geometry.values, cls), plan.table(), plan.weights_or_null(), q.fast};
 }
 
+// The same for one plane along the first axis of the block that has more than one sample; `first`: raster index of its first sample.
+template <class T>
+struct PlaneTask {
+  ClassTask<T> task;
+  u32 first;
+};
+template <class T>
+PlaneTask<T> plane_task(BlockWork<T>& work, int cls, const ClassParameters& p, const Quantizer<T>& q, int axis, i64 plane) {
+  PlaneTask<T> t{class_task(work, cls, p, q), 0};
+  t.task.samples += plane * t.task.rows.stride[axis];
+  t.task.rows.n[axis] = 1;
+  t.first = u32(u64(plane) * u64(t.task.rows.n[0]) * u64(t.task.rows.n[1]) * u64(t.task.rows.n[2]) * u64(t.task.rows.n[3]));
+  return t;
+}
+
 // Contexts of a class, raster order, from the magnitudes of the classes before it. `context` has row_slack elements more.
 template <class S>
 void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context);

@@ -4,6 +4,7 @@
 
 #include "checksum.h"
 #include "decode_masks.h"
+#include "sweep.h"
 
 namespace stz {
 
@@ -32,28 +33,55 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, u64 item, const u8* d
   store_magnitudes(work_.geometry, work_.kinds.data(), own.n, level.kinds + item * own.samples());
 }
 
-// Codes, if there are any but zeros, and samples of a class.
+// Codes of a class, if there are any but zeros.
 template <class S>
-void BlockDecoder<S>::codes_as_bytes(const LevelToDecode<S>& level, int cls, bool coded) {
+void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool coded) {
+  const size_t samples = size_t(work_.geometry.samples(cls));
+  u8* bytes = work_.bytes(cls);
+  if (coded)
+    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.p[cls].model, work_.codes[cls].exceptions,
+                                       8 * int(sizeof(S)));
+  else
+    memset(bytes, 0, samples);
+}
+
+// Samples of a task whose first one has the raster index `first`; exceptions from number `next` on are to come.
+template <class S>
+void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
   if constexpr (S(0.5) != S(0)) {
-    const ClassParameters& p = level.p[cls];
-    const size_t samples = size_t(work_.geometry.samples(cls));
-    u8* bytes = work_.bytes(cls);
-    std::vector<Exception>& exceptions = work_.codes[cls].exceptions;
-    if (coded)
-      coder_.template decode_bytes<Code>(bytes, context_.data(), samples, p.model, exceptions, 8 * int(sizeof(S)));
-    else
-      memset(bytes, 0, samples);
-    uniform_kernels<S>().decode_class(class_task(work_, cls, p, level.quantizer), bytes);
-    const Index n = work_.geometry.counts(cls);
-    for (const Exception& e : exceptions) {
-      i64 rest = e.index;
+    const ClassCodes<Code>& codes = work_.codes[cls];
+    uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
+    const i64* n = task.rows.n;
+    const u64 end = first + u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]);
+    for (; next < codes.exceptions.size() && codes.exceptions[next].index < end; next++) {
+      const Exception& e = codes.exceptions[next];
+      i64 rest = e.index - first;
       const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
-      S* sample = work_.first(cls) + work_.geometry.values.at(i, j, k) + x;
+      S* sample = task.samples + work_.geometry.values.at(i, j, k) + x;
       S prediction[row_slack];
-      work_.plan(cls, p).predict(sample, 1, prediction);
+      work_.plan(cls, level.p[cls]).predict(sample, 1, prediction);
       *sample = exceptional_sample(level.quantizer, e, prediction[0]);
     }
+  }
+}
+
+// All classes, whose codes are there as bytes, and the samples' way to the grid.
+template <class S>
+void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, int axis, S* grid) {
+  if constexpr (S(0.5) != S(0)) {
+    const BlockGeometry& g = work_.geometry;
+    const Index& n = level.hierarchy.level[level.l].n;
+    size_t next[16] = {};
+    sweep(
+        work_, level.p, axis,
+        [&](int cls, i64 j) {
+          const PlaneTask<S> plane = plane_task(work_, cls, level.p[cls], level.quantizer, axis, j);
+          place_bytes(level, cls, plane.task, plane.first, next[cls]);
+        },
+        [&](i64 j) {
+          const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
+          store_block(g, work_.values.data(), n, grid, level.streaming, Planes{axis, 2 * j, end});
+        });
   }
 }
 
@@ -89,6 +117,12 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, u64 number) {
     const u8* data = stream(level, at, *size);
     masks(level, item, data, size_t(*size++));
   }
+  const int axis = sweep_axis(g);
+  bool sweeping = axis >= 0;
+  for (int c = 0; c < g.classes.count; c++) {
+    const int cls = g.classes.mask[c];
+    sweeping &= keeps_bytes(level.quantizer, level.p[cls].mean) && !work_.mask_or_null(cls);
+  }
   bool open = false;
   auto open_next = [&] {
     const u8* data = stream(level, at, *size);
@@ -104,16 +138,26 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, u64 number) {
     const bool coded = open && p.mean && g.samples(cls);
     if (coded) class_contexts(work_, cls, p, context_);
     if (keeps_bytes(level.quantizer, p.mean))
-      codes_as_bytes(level, cls, coded);
+      read_bytes(level, cls, coded);
     else
       codes_as_numbers(level, cls, coded);
     if (!level.merged && open) coder_.finish();
-    complete_class(work_, cls, p);
+    if (!sweeping) {
+      if constexpr (S(0.5) != S(0))
+        if (work_.codes[cls].as_bytes) {
+          size_t next = 0;
+          place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
+        }
+      complete_class(work_, cls, p);
+    }
     if (level.magnitudes || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
   }
   if (level.merged && open) coder_.finish();
   S* grid = level.grid + item * own.samples();
-  store_block(g, work_.values.data(), own.n, grid, level.streaming);
+  if (sweeping)
+    place_block(level, axis, grid);
+  else
+    store_block(g, work_.values.data(), own.n, grid, level.streaming);
   if (!level.magnitudes) return;
   if (level.coarse_kinds) fill_masked_box(g.box, own.n, level.kinds + item * own.samples(), grid);
   store_magnitudes(g, work_.magnitudes.data(), own.n, level.magnitudes + item * own.samples());

@@ -40,7 +40,9 @@ class BlockDecoder {
   using Code = CodeOf<S>;
   const u8* stream(const LevelToDecode<S>& level, const u8*& at, u64 size);
   void masks(const LevelToDecode<S>& level, u64 item, const u8* data, size_t size);
-  void codes_as_bytes(const LevelToDecode<S>& level, int cls, bool coded);
+  void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
+  void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
+  void place_block(const LevelToDecode<S>& level, int axis, S* grid);
   void codes_as_numbers(const LevelToDecode<S>& level, int cls, bool coded);
 
   BlockWork<S> work_;

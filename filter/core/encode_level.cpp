@@ -1,5 +1,6 @@
 #include "encode_level.h"
 
+#include "encode_block.h"
 #include "encode_root.h"
 #include "fit_level.h"
 #include "parallel.h"
@@ -127,12 +128,8 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l,
     const u64 item = number / blocks;
     BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : own.work;
     if (!fitted.exact) {
-      prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work);
-      for (int c = 0; c < classes.count; c++) {
-        const int cls = classes.mask[c];
-        code_class(source, l, cls, p[cls], keeps_bytes(source.quantizer(l), p[cls].mean), work);
-        if (l > 0 || c + 1 < classes.count) class_magnitudes(work, cls, p[cls].mean);
-      }
+      prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work, false);
+      code_block(source, l, item, p, work);
     }
     if (source.has_kinds()) encode_mask(source, l, item, work, streams);
     encode_codes(p, merged, work, own.context, own.coder, streams);

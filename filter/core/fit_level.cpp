@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "choose_models.h"
+#include "encode_block.h"
 #include "fit.h"
 
 namespace stz {
@@ -315,47 +316,6 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
 }  // namespace
 
 template <class S>
-void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_t l, u64 item, const Box& box, StencilId reach,
-                 BlockWork<S>& work) {
-  work.prepare(source.level(l), box, reach);
-  const BlockGeometry& g = work.geometry;
-  const Level& coarser = source.level(l + 1);
-  load_coarse(g, state.grid.data() + item * coarser.samples(), coarser.n, work.values.data());
-  load_block(g, source.samples(l, item), source.level(l).n, work.values.data());
-  load_coarse_magnitudes(g, state.magnitudes.data() + item * coarser.samples(), coarser.n, work.magnitudes.data());
-  if (!source.has_kinds()) return;
-  source.load_kinds(work, l, item);
-  for (int c = 0; c < g.classes.count; c++) close_magnitudes(g, g.classes.mask[c], work.kinds.data());
-  work.set_masks();
-}
-
-template <class S>
-void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassParameters& p, bool as_bytes, BlockWork<S>& work) {
-  const Quantizer<S>& q = source.quantizer(l);
-  const u8* mask = work.mask_or_null(cls);
-  if constexpr (S(0.5) != S(0)) {
-    if (as_bytes) {
-      u8* bytes = work.bytes(cls);
-      work.failed.resize(work.geometry.samples(cls));
-      const ClassTask<S> task = class_task(work, cls, p, q);
-      const u32 failures = uniform_kernels<S>().encode_class(task, mask, bytes, work.failed.data());
-      std::sort(work.failed.data(), work.failed.data() + failures, [](const auto& a, const auto& b) { return a.index < b.index; });
-      settle_failed(q, work.failed.data(), failures, mask, bytes, work.codes[cls].exceptions);
-      complete_class(work, cls, p);
-      return;
-    }
-  }
-  CodeOf<S>* numbers = work.numbers(cls);
-  Buffer<S> x(size_t(work.geometry.count(cls, 3)) + 1);
-  for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index&) {
-    memcpy(x.data(), samples, size_t(n) * sizeof(S));
-    quantize_row(q, x.data(), 1, prediction, n, mask ? mask + index : nullptr, u32(index), numbers + index, samples,
-                 work.codes[cls].verbatim);
-  });
-  complete_class(work, cls, p);
-}
-
-template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
@@ -382,8 +342,6 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
 }
 
 #define STZ_INSTANTIATE(S)                                                                                                   \
-  template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&); \
-  template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                 \
   template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

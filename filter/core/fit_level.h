@@ -23,12 +23,4 @@ struct FittedLevel {
 template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l);
 
-// A box ready to be coded: the original samples of its classes, class 0, its magnitudes and all masks are loaded.
-template <class S>
-void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_t l, u64 item, const Box& box, StencilId reach,
-                 BlockWork<S>& work);
-// Predicts, quantises and reconstructs a class of a prepared box, its codes as bytes or as numbers.
-template <class S>
-void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassParameters& p, bool as_bytes, BlockWork<S>& work);
-
 }  // namespace stz
