@@ -39,7 +39,7 @@ PLUGIN_LINK_FLAGS = [
 
 # Every filter/simd/*.cpp is compiled once per row with -DSTZ_ISA=<name>; the core picks one when it runs.
 AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mpopcnt", "-mlzcnt"]
-AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512cd"]
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2"]
 ISAS = [("baseline", [])] + ([("avx2", AVX2), ("avx512", AVX512 + AVX2)] if X86 else [])
 
 

@@ -24,7 +24,7 @@ from host_tools import missing
 FLAGS = {
     "baseline": set(),
     "avx2": {"avx2", "bmi1", "bmi2", "popcnt", "abm"},
-    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"},
+    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"},
 }
 SHAPES = [(5000,), (63, 70), (23, 18, 27), (7, 9, 11, 10)]
 
