@@ -126,7 +126,8 @@ class CodeStreamEncoder {
   Buffer<u64> low_bits_;
   Buffer<u32> found_;
   Buffer<u16> words_;
-  Bytes raw_;
+  Bytes raw_;  // raw_size_ bytes of it
+  size_t raw_size_ = 0;
   u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
   int pending_ = 0;
   bool nonzero_ = false;

@@ -13,9 +13,9 @@ Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int
   h.form = Form::blocks;
   const u8* kinds = m.kinds_or_null();
   h.offset = choose_axis_offsets<S>(h, samples, kinds, unit, threads);
-  Bytes sections = encode_sections<S>(h, samples, kinds, m.others, threads);
-  Bytes out = write_header(h);
-  out.insert(out.end(), sections.begin(), sections.end());
+  Bytes out = encode_sections<S>(h, samples, kinds, m.others, threads);
+  const Bytes header = write_header(h);  // knows the sections
+  out.insert(out.begin(), header.begin(), header.end());
   return out;
 }
 
