@@ -109,7 +109,7 @@ struct BlockEncoder {
 
 // Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one.
 template <class S>
-void encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
+void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   FittedLevel<S> fitted = fit_level(source, state, l);
@@ -121,7 +121,7 @@ void encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l, 
 
   LevelState<S> next;
   if (l > 0) {
-    next.grid.resize(level.samples() * source.batch());
+    next.grid = source.take_samples(l);  // a block is read for the last time before it is written
     next.magnitudes.resize(next.grid.size());
   }
   auto encode_block = [&](BlockEncoder<S>& own, u64 number, LevelStreams& streams) {
