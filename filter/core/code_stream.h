@@ -148,6 +148,7 @@ class CodeStreamDecoder {
   u32 next(const CodeTable& t);
   void decode_symbols(const CodeTable& t, u8* out, size_t n);
   u64 raw(int bits);
+  void raw_numbers(u64* out, size_t n, int bits);  // n times raw(bits), at most 56 bits each
   u64 escape(bool& is_verbatim);
   template <class Code>
   void decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);

@@ -48,6 +48,29 @@ u64 CodeStreamDecoder::raw(int bits) {
   return v;
 }
 
+void CodeStreamDecoder::raw_numbers(u64* out, size_t n, int bits) {
+  const u64 wanted = u64(n) * u64(bits), loaded = u64(available_);
+  require(wanted <= loaded || (wanted - loaded + 7) / 8 <= u64(end_ - word_), STZ_ERROR_TRUNCATED);
+  const u64 mask = (u64(1) << bits) - 1;
+  size_t i = 0;
+  for (; i < n && end_ - begin_ >= 16; i++) {
+    if (available_ < bits) {  // as much as there is room for; bits above those that count are loaded again
+      accumulator_ |= __builtin_bswap64(load_le<u64>(end_ - 8)) << available_;
+      const int bytes = (63 - available_) / 8;
+      end_ -= bytes;
+      available_ += 8 * bytes;
+    }
+    out[i] = accumulator_ & mask;
+    accumulator_ >>= bits;
+    available_ -= bits;
+  }
+  // what is not needed may be words
+  end_ += available_ / 8;
+  available_ &= 7;
+  accumulator_ &= (u64(1) << available_) - 1;
+  for (; i < n; i++) out[i] = raw(bits);
+}
+
 u32 CodeStreamDecoder::next(const CodeTable& t) {
   u32& x = state_[token_++ & (lanes_ - 1)];
   u32 d = t.decoding()[x & (probability_total - 1)];
@@ -97,8 +120,14 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
   for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
   if (!shift)
     for (size_t i = 0; i < n; i++) queue[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
-  else
-    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | raw(shift)));
+  else {
+    low_bits_.resize(n);
+    if (shift <= 56)
+      raw_numbers(low_bits_.data(), n, shift);
+    else
+      for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
+    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
+  }
   if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
     if (symbols[i] < plain) continue;
@@ -201,7 +230,7 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
   const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
     low_bits_.resize(n);  // eight codes to a word, then one code to a word
-    for (size_t w = 0; w < words; w++) low_bits_[w] = raw(8 * shift);
+    if (words) raw_numbers(low_bits_.data(), words, 8 * shift);
     for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
     if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
     for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | low_bits_[words + i - 8 * words]);
