@@ -4,6 +4,7 @@
 
 #include "buffer.h"
 #include "quantize.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -216,6 +217,7 @@ LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int c
 
 template <class S>
 void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values) {
+  STZ_STAGE(load);
   Index low, high;
   copy_coarse(g, coarse, n, values, low, high, false);
   fill_halo(g, values + g.start(g.values, 0), low, high, 0);
@@ -271,11 +273,13 @@ void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
+  STZ_STAGE(halo);
   close_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
 }
 
 template <class S>
 void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
+  STZ_STAGE(halo);
   Index from{}, to = g.counts(cls);
   from[size_t(axis)] = plane;
   to[size_t(axis)] = plane + 1;
@@ -299,6 +303,7 @@ void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& t
 
 template <class S>
 void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
+  STZ_STAGE(halo);
   Index from, to;
   closed_box(g, cls, axis, from, to);
   const size_t a = size_t(axis);
@@ -308,6 +313,7 @@ void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
 
 template <class S>
 void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+  STZ_STAGE(halo);
   const size_t a = size_t(axis);
   i64 end = g.even[a];
   if (g.plane[a]) {
@@ -325,11 +331,13 @@ void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
+  STZ_STAGE(store);
   store_samples(g, values, n, grid, streaming, planes);
 }
 
 template <class S>
 void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes) {
+  STZ_STAGE(load);
   const bool split_x = g.split_mask >> 3 & 1;
   const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
@@ -345,6 +353,7 @@ void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values
 }
 
 void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes) {
+  STZ_STAGE(load);
   Index low, high;
   copy_coarse(g, coarse, n, magnitudes, low, high, true);
   fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
@@ -355,6 +364,7 @@ void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
 }
 
 void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) {
+  STZ_STAGE(store);
   store_samples(g, magnitudes, n, grid, false, Planes{});
 }
 

@@ -3,6 +3,7 @@
 
 #include "../simd/kernels.h"
 #include "code_stream.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -84,6 +85,7 @@ u32 CodeStreamDecoder::next(const CodeTable& t) {
 }
 
 void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
+  STZ_STAGE(rans);
   const u32* table = t.decoding();
   const u8* word = word_;
   const u32 lanes = lanes_;
@@ -155,6 +157,7 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
 // Walks through the tokens of a sparse queue: place(index, z or 0 for a verbatim sample, its bits). Returns whether there was any code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
+  STZ_STAGE(rans);
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
   token_ = 0;
   bool any = false;
@@ -268,10 +271,14 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
 template <class Code>
 void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions,
                                      int width) {
+  STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
   queue_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
-  kernels().bytes.count_contexts(context, n, counts);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.count_contexts(context, n, counts);
+  }
   std::vector<Exception> own[contexts];
   bool exceptional = false;
   for (int k = 0; k < contexts; k++) {
@@ -283,7 +290,10 @@ void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, con
       decode_dense_bytes<Code>(queue, counts[k], models[k], own[k], width);
     exceptional |= !own[k].empty();
   }
-  kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  }
   if (!exceptional) return;
   size_t taken[contexts] = {};
   for (size_t i = 0; i < n; i++)
@@ -300,6 +310,7 @@ template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const
 template <class Code>
 void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
                                      int width) {
+  STZ_STAGE(symbols);
   QueueLayout layout(context, n);
   queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());

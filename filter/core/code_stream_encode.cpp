@@ -4,6 +4,7 @@
 
 #include "../simd/kernels.h"
 #include "code_stream.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -174,10 +175,14 @@ void CodeStreamEncoder::add_sparse_bytes(const u8* queue, size_t n, const Model&
 
 void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models,
                                   const std::vector<Exception>& exceptions, int width) {
+  STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
   queue_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
-  kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+  }
   std::vector<Exception> own[contexts];
   for (const Exception& e : exceptions) own[context[e.index]].push_back(e);
   nonzero_ = nonzero_ || kernels().bytes.largest(bytes, n) != 0;
@@ -240,6 +245,7 @@ void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, 
 template <class Code>
 void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim,
                                   int width) {
+  STZ_STAGE(symbols);
   QueueLayout layout(context, n);
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
@@ -270,6 +276,7 @@ void reverse_copy(const u8* from, size_t n, u8* to) {
 }  // namespace
 
 void CodeStreamEncoder::finish(Bytes& out) {
+  STZ_STAGE(rans);
   if (nonzero_) {
     u64 estimate = cost_ / (256 * 8);
     int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
