@@ -187,7 +187,9 @@ struct Kernels {
   const char* isa;
 };
 
-const Kernels& kernels();
+const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names
+// Those of an instruction set (baseline, avx2, avx512); null if this machine lacks it.
+const Kernels* kernels_of(const char* isa);
 
 template <class S>
 const RowKernels<S>& row_kernels() {
