@@ -7,6 +7,7 @@
 #include "encode.h"
 #include "floating_environment.h"
 #include "frame.h"
+#include "stages.h"
 #include "stz.h"
 #include "threads.h"
 
