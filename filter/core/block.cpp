@@ -69,17 +69,20 @@ void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const 
   for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
 }
 
-// Linear extrapolation of lines of `n` elements: `from` is the last real line, `inner` the one before it.
+// Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
+template <class S>
+inline S extrapolated(S from, S inner, int distance) {
+  if constexpr (sizeof(S) == 1)
+    return from;
+  else if constexpr (S(0.5) == S(0))
+    return S(u64(from) + (u64(from) - u64(inner)) * u64(distance));
+  else
+    return from + (from - inner) * S(distance);
+}
 template <class S>
 void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
-  for (i64 x = 0; x < n; x++) {
-    if constexpr (S(0.5) == S(0))
-      to[x] = S(u64(from[x]) + (u64(from[x]) - u64(inner[x])) * u64(distance));
-    else
-      to[x] = from[x] + (from[x] - inner[x]) * S(distance);
-  }
+  for (i64 x = 0; x < n; x++) to[x] = extrapolated(from[x], inner[x], distance);
 }
-void extrapolate(u8* to, const u8* from, const u8*, int, i64 n) { memcpy(to, from, size_t(n)); }
 
 // Bytes have a layout of their own.
 template <class S>
@@ -100,7 +103,15 @@ void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 f
       extrapolate(base + i * step, base + (high - 1) * step, base + (high - 1) * step - inward, int(i - high + 1), n);
   };
   if (a == 3) {
-    for_rows(from, to, [&](i64 i, i64 j, i64 k) { line(array + g.at(i, j, k), 1); });
+    const int below = int(low - from_index), above = int(to_index - high);
+    for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
+      S* first = array + g.at(i, j, from[2]) + low;
+      for (i64 k = from[2]; k < to[2]; k++, first += g.stride[2]) {
+        S *last = first + (high - low - 1), start = *first, start_inner = first[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= below; d++) first[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= above; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
     return;
   }
   from[size_t(a)] = 0;
