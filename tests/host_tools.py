@@ -41,6 +41,24 @@ def _all_there(names, find, kind):
     return not absent
 
 
+# What of /proc/cpuinfo each instruction set of the kernels needs.
+CPU_FLAGS = {
+    "baseline": set(),
+    "avx2": {"avx2", "bmi1", "bmi2", "popcnt", "abm"},
+    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"},
+}
+
+
+def instruction_sets(without: str = "") -> list[str]:
+    """The instruction sets of this machine; with what the tests do `without` them, the others are noted in `missing`."""
+    about = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    flags = {flag for line in about.splitlines() if line.startswith("flags") for flag in line.split()}
+    found = [name for name, needed in CPU_FLAGS.items() if flags >= needed]
+    if without:
+        missing.extend(f"instruction set {name} ({without})" for name in CPU_FLAGS if name not in found)
+    return found
+
+
 def plugin_directory() -> str:
     """The directory with libh5stz.so: the package's, or H5STZ_PLUGIN_DIR to test another build of it."""
     chosen = os.environ.get("H5STZ_PLUGIN_DIR")

@@ -10,7 +10,6 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,28 +17,9 @@ import pytest
 import cases
 import h5stz
 from h5stz import _core
-from host_tools import missing
+from host_tools import instruction_sets, missing
 
-# What of /proc/cpuinfo each instruction set of the kernels needs.
-FLAGS = {
-    "baseline": set(),
-    "avx2": {"avx2", "bmi1", "bmi2", "popcnt", "abm"},
-    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"},
-}
 SHAPES = [(5000,), (63, 70), (23, 18, 27), (7, 9, 11, 10)]
-
-
-def available():
-    """The instruction sets of this machine; the others are noted as missing."""
-    found = ["baseline"]
-    about = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    flags = {flag for line in about.splitlines() if line.startswith("flags") for flag in line.split()}
-    for name in ("avx2", "avx512"):
-        if flags >= FLAGS[name]:
-            found.append(name)
-        else:
-            missing.append(f"instruction set {name} (bytes not compared with those of the others)")
-    return found
 
 
 def arrays():
@@ -154,7 +134,7 @@ def reference():
     return run("digests", "baseline")
 
 
-@pytest.mark.parametrize("isa", [*available()[1:], None], ids=str)
+@pytest.mark.parametrize("isa", [*instruction_sets("bytes not compared with those of the others")[1:], None], ids=str)
 def test_bytes_and_bits_do_not_depend_on_the_instruction_set(isa, reference):
     found = run("digests", isa)
     assert found.keys() == reference.keys() and len(found) > 200
@@ -168,7 +148,7 @@ def test_an_unknown_instruction_set_changes_nothing(reference):
 
 if HAS_CONTROL_REGISTER:
 
-    @pytest.mark.parametrize("isa", [None, *(pytest.param(isa, marks=pytest.mark.slow) for isa in available())], ids=str)
+    @pytest.mark.parametrize("isa", [None, *(pytest.param(isa, marks=pytest.mark.slow) for isa in instruction_sets())], ids=str)
     def test_bytes_and_bits_do_not_depend_on_the_floating_point_environment(isa, reference):
         for name, results in run("environments", isa).items():
             for number, (stream, decoded, kept) in enumerate(results):

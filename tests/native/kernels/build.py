@@ -39,20 +39,26 @@ def objects():
         yield source, ROOT / f"filter/core/{source}.cpp", ["-O1"]
 
 
+def used_by(target):
+    """The files that an object was made of, by the compiler's account."""
+    depfile = target.with_suffix(".d")
+    text = depfile.read_text().replace("\\\n", " ") if depfile.exists() else ":"
+    return [Path(name) for name in text.split(":", 1)[1].split()]
+
+
 def build(directory):
     """Builds the program in `directory` and returns its path."""
     directory.mkdir(parents=True, exist_ok=True)
     compiler = [*shlex.split(os.environ.get("CXX", "g++")), *shlex.split(os.environ.get("CXXFLAGS", ""))]
     common = [*compiler, *FLAGS, *(["-DSTZ_X86=1"] if X86 else [])]
-    used = [*HERE.iterdir(), *(ROOT / "filter/simd").iterdir(), *(ROOT / "filter/core").iterdir()]
-    newest = max(path.stat().st_mtime for path in used if path.suffix in (".h", ".inc", ".txt", ".py"))
 
     def compile_one(job):
         name, source, flags = job
         target, record = directory / f"{name}.o", directory / f"{name}.command"
-        command = shlex.join([*common, *flags, "-c", str(source), "-o", str(target)])
-        current = target.exists() and record.exists() and record.read_text() == command
-        if not current or target.stat().st_mtime <= max(newest, source.stat().st_mtime):
+        command = shlex.join([*common, *flags, "-MMD", "-c", str(source), "-o", str(target)])
+        same_command = target.exists() and record.exists() and record.read_text() == command
+        used = used_by(target) if same_command else []
+        if not used or not all(path.exists() and path.stat().st_mtime <= target.stat().st_mtime for path in used):
             record.unlink(missing_ok=True)
             subprocess.run(shlex.split(command), check=True)
             record.write_text(command)
@@ -60,17 +66,15 @@ def build(directory):
 
     with ThreadPoolExecutor(2) as pool:
         targets = list(pool.map(compile_one, objects()))
-    program = directory / "kernels"
+    program = directory / "check_kernels"
     subprocess.run([*compiler, *map(str, targets), "-o", str(program)], check=True)
     return program
 
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    arguments = words[words.index("--") + 1 :] if "--" in words else None
-    places = words[: words.index("--")] if "--" in words else words
-    made = build(Path(places[0]) if places else ROOT / "build/kernels")
-    if arguments is None:
-        print(made)
-    else:
-        sys.exit(subprocess.run([made, *arguments]).returncode)
+    separator = words.index("--") if "--" in words else len(words)
+    made = build(Path(words[0]) if separator else ROOT / "build/kernels")
+    print(made, flush=True)
+    if separator < len(words):
+        sys.exit(subprocess.run([made, *words[separator + 1 :]]).returncode)

@@ -124,8 +124,12 @@ std::vector<Entry> all_entries() {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.slot < b.slot; });
   // all members are function pointers but the last one, `isa`
   static_assert(offsetof(Kernels, isa) == sizeof(Kernels) - sizeof(void*));
-  for (size_t slot = 0; slot < offsetof(Kernels, isa) / sizeof(void*); slot++)
+  for (size_t slot = 0; slot < offsetof(Kernels, isa) / sizeof(void*); slot++) {
     if (slot >= entries.size() || entries[slot].slot != slot) wrong("function pointer %zu of struct Kernels has no check, or two", slot);
+    for (const Kernels* k : {&twins, &wrong_kernels(twins)})
+      if (const Kernels none{}, one = with_slot(none, *k, slot); memcmp(&none, &one, sizeof none) == 0)
+        wrong("%s has no %s kernel", entries[slot].name, k->isa);
+  }
   return entries;
 }
 

@@ -1,10 +1,10 @@
 // Checks every kernel of filter/simd, in every instruction set that this machine has, bit for bit against its scalar twin; or times them.
 //
-//   kernels [--isa NAME]... [--seed N] [PATTERN]...      checks; status 1 and a line for each kernel that is wrong
-//   kernels --bench [--json] [--isa NAME]... [PATTERN]... nanoseconds per element (byte, sample, symbol) beside the twins'
-//   kernels --list                                        instruction sets of this machine, then kernels
-//   kernels --self-test [--isa NAME]... [PATTERN]...      puts a mistake into each kernel; status 1 if a check does not notice
-//   kernels --wrong KERNEL [...]                          checks with that kernel wrong
+//   check_kernels [--isa NAME]... [--seed N] [PATTERN]...        checks; status 1 and a line for each kernel that is wrong
+//   check_kernels --bench [--json] [--isa NAME]... [PATTERN]...  nanoseconds per element (sample, byte, symbol) beside the twins'
+//   check_kernels --list                                         instruction sets of this machine, then kernels
+//   check_kernels --self-test [--isa NAME]... [PATTERN]...       a mistake in each kernel in turn; status 1 if its check does not notice
+//   check_kernels --wrong KERNEL [...]                           checks with a mistake in that kernel
 //
 // A PATTERN is a part of a kernel's name. The seed is 1 unless told: the same cases on every machine.
 #include <cstdio>
@@ -65,7 +65,9 @@ int run(int argc, char** argv) {
       if (const Kernels* k = kernels_of(isa)) tables.push_back(k);
 
   std::vector<Entry> entries;
+  bool known = broken.empty();
   for (const Entry& entry : all_entries()) {
+    known = known || entry.name == broken;
     bool wanted = patterns.empty();
     for (const std::string& p : patterns) wanted = wanted || strstr(entry.name, p.c_str());
     if (wanted) entries.push_back(entry);
@@ -75,7 +77,7 @@ int run(int argc, char** argv) {
     for (const Entry& entry : entries) printf("kernel %s\n", entry.name);
     return 0;
   }
-  if (entries.empty()) return fprintf(stderr, "no kernel has such a name\n"), 2;
+  if (entries.empty() || !known) return fprintf(stderr, "no kernel has such a name\n"), 2;
   if (bench) return time_kernels(tables, entries, json), 0;
 
   int failures = 0;
@@ -89,9 +91,9 @@ int run(int argc, char** argv) {
         failures++;
       }
     }
-  for (const Kernels* k : tables) printf("%s ", k->isa);
-  printf("%s: %zu kernels, seed %llu, %d %s\n", self_test ? "with mistakes" : "", entries.size(), (unsigned long long)seed, failures,
-         self_test ? "unnoticed" : "wrong");
+  for (const Kernels* k : tables) printf("%s%s", k == tables[0] ? "" : ", ", k->isa);
+  printf(": %zu kernels, seed %llu: %d %s\n", entries.size(), (unsigned long long)seed, failures,
+         self_test ? "mistakes unnoticed" : "failures");
   return failures ? 1 : 0;
 }
 
