@@ -258,7 +258,7 @@ void spread_low_bits(const u64* in, size_t words, int shift, u8* code) {
 #if defined(__BMI2__)
     u64 v;
     __builtin_memcpy(&v, code + 8 * w, 8);
-    v = ((v << shift) & ~mask) | _pdep_u64(in[w], mask);  // symbols are small: nothing reaches the next byte
+    v = ((v << shift) & ~mask) | _pdep_u64(in[w], mask);  // what reaches the next byte is masked
     __builtin_memcpy(code + 8 * w, &v, 8);
 #else
     (void)mask;

@@ -124,6 +124,7 @@ template <class T>
 u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
   using Code = CodeOf<T>;
   using Codes = Vector<Code>;
+  using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
   const Uniform<T> q = task.quantizer;
   const bool avoids = q.avoid_from <= q.avoid_to;
   u32 failures = 0;
@@ -134,7 +135,7 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
     Vector<T> r = p + c * q.step;
     u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
     if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
-    const Codes code = (Codes)u - bits(magic<T>);
+    const Codes code = (Codes)((Vector<Word>)u - Word(bits(magic<T>)));
     const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
     if (left >= lanes_of<T>)
       store_bytes<Code>(bytes + index, zigzag);

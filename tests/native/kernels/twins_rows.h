@@ -54,7 +54,10 @@ void interleave(const S* even, const S* odd, int n, S* out, bool) {
 
 template <class S>
 void separate(const S* in, int n, S* even, S* odd) {
-  for (int i = 0; i < n; i++) (i % 2 ? odd : even)[i / 2] = in[i];
+  for (int i = 0; i < n; i++) {
+    S& out = i % 2 ? odd[i / 2] : even[i / 2];
+    out = in[i];
+  }
 }
 
 // ---------------------------------------------------------------- quantisation
