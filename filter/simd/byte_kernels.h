@@ -200,16 +200,26 @@ u8 largest_byte(const u8* code, size_t n) {
 
 size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
   size_t found = 0;
-#if defined(STZ_512)
-  for (size_t i = 0; i < n; i += 64) {
-    const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    u64 m = _mm512_mask_cmpge_epu8_mask(on, _mm512_maskz_loadu_epi8(on, code + i), _mm512_set1_epi8(char(least)));
-    for (; m; m &= m - 1) index[found++] = u32(i) + u32(__builtin_ctzll(m));
-  }
-#else
   size_t i = 0;
-#if defined(__AVX2__)
-  // eight places at a time are written where `found`, which is at most i, says: never beyond n
+  // Places are written where `found`, which is at most i, says, whole vectors of them: never beyond n.
+#if defined(STZ_512)
+  alignas(64) u8 numbers[64];
+  for (int k = 0; k < 64; k++) numbers[k] = u8(k);
+  const __m512i limit = _mm512_set1_epi8(char(least)), all = _mm512_load_si512(numbers);
+  for (; i + 64 <= n; i += 64) {
+    const __mmask64 set = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(code + i), limit);
+    if (!set) continue;
+    const __m512i packed = _mm512_maskz_compress_epi8(set, all), first = _mm512_set1_epi32(int(i));
+    auto put = [&](int k, __m128i places) __attribute__((always_inline)) {
+      _mm512_storeu_si512(index + found + 16 * k, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(places)));
+    };
+    put(0, _mm512_castsi512_si128(packed));
+    put(1, _mm512_extracti32x4_epi32(packed, 1));
+    put(2, _mm512_extracti32x4_epi32(packed, 2));
+    put(3, _mm512_extracti32x4_epi32(packed, 3));
+    found += size_t(__builtin_popcountll(set));
+  }
+#elif defined(__AVX2__)
   const __m256i limit = _mm256_set1_epi8(char(least)), eight = _mm256_set1_epi32(8);
   for (; i + 32 <= n; i += 32) {
     const __m256i z = _mm256_loadu_si256((const __m256i*)(code + i));
@@ -227,7 +237,6 @@ size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
     index[found] = u32(i);
     found += code[i] >= least;
   }
-#endif
   return found;
 }
 
