@@ -60,7 +60,7 @@ struct Floating {
         valid(valid_elements(header)),
         n(valid * u64(array.parts)),
         threads(most_threads),
-        samples(plain_samples<S>(array, header, largest)) {}
+        samples(plain_samples<S>(array, header, most_threads, largest)) {}
 
   void load(Header& own) {
     if (!samples) {
