@@ -37,10 +37,12 @@ PLUGIN_LINK_FLAGS = [
     "-ldl",
 ]
 
-# Every filter/simd/*.cpp is compiled once per row with -DSTZ_ISA=<name>; the core picks one when it runs.
-AVX2 = ["-mavx2", "-mbmi", "-mbmi2", "-mpopcnt", "-mlzcnt"]
-AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512cd", "-mavx512vbmi", "-mavx512vbmi2"]
-ISAS = [("baseline", [])] + ([("avx2", AVX2), ("avx512", AVX512 + AVX2)] if X86 else [])
+
+def instruction_sets():
+    """(name, flags) of all that filter/simd/*.cpp is compiled for; the core picks one when it runs."""
+    lines = (ROOT / "filter" / "simd" / "instruction_sets.txt").read_text().splitlines()
+    rows = [line.split() for line in lines if line and not line.startswith("#")]
+    return [(name, flags) for name, *flags in rows][: None if X86 else 1]
 
 
 def dependencies(depfile):
@@ -77,7 +79,7 @@ def compile_filter(directory):
     for part in ("core", "hdf5"):
         jobs += [(part, source, source.stem, []) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
     for source in sorted((ROOT / "filter" / "simd").glob("*.cpp")):
-        jobs += [("core", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in ISAS]
+        jobs += [("core", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in instruction_sets()]
 
     def run(job):
         part, source, stem, extra = job

@@ -13,36 +13,29 @@ mkdir -p "$build"
 
 flags="-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow"
 flags="$flags -fno-sanitize-recover=all -ffp-contract=off -pthread -Ifilter/include -Ifilter -DSTZ_FUZZING"
-avx2="-mavx2 -mbmi -mbmi2 -mpopcnt -mlzcnt"
-avx512="-mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512cd $avx2"
 driver=fuzz/standalone.cpp
 if [ "${FUZZ_LIBFUZZER:-}" ]; then
   flags="$flags -fsanitize=fuzzer-no-link"
   driver="-fsanitize=fuzzer"
 fi
 case $(uname -m) in
-  x86_64 | amd64) isas="baseline avx2 avx512" flags="$flags -DSTZ_X86=1" ;;
-  *) isas="baseline" ;;
+  x86_64 | amd64) isas=99 flags="$flags -DSTZ_X86=1" ;;
+  *) isas=1 ;;
 esac
 
 jobs_list() {
   for source in filter/core/*.cpp; do
     echo "$source $build/$(basename "$source" .cpp).o"
   done
-  for isa in $isas; do
-    case $isa in
-      avx2) more=" $avx2" ;;
-      avx512) more=" $avx512" ;;
-      *) more= ;;
-    esac
-    echo "filter/simd/kernels.cpp $build/kernels.$isa.o -DSTZ_ISA=$isa$more"
+  grep -v '^#' filter/simd/instruction_sets.txt | head -n "$isas" | while read -r isa more; do
+    echo "filter/simd/kernels.cpp $build/kernels.$isa.o -DSTZ_ISA=$isa $more"
   done
 }
 
 # An object is compiled again when its source, a header or this script is newer.
 echo "$flags ${CXXFLAGS:-}" | cmp -s - "$build/flags" || rm -f "$build"/*.o
 echo "$flags ${CXXFLAGS:-}" >"$build/flags"
-header=$(find filter -name '*.h' -o -name '*.inc' | xargs ls -t | head -1)
+header=$(find filter -name '*.h' -o -name '*.inc' -o -name '*.txt' | xargs ls -t | head -1)
 jobs_list | while read -r source object more; do
   if [ ! "$object" -nt "$source" ] || [ ! "$object" -nt "$header" ]; then
     echo "${CXX:-g++} ${CXXFLAGS:-} $flags $more -Wno-psabi -c $source -o $object.new && mv $object.new $object"

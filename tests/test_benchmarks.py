@@ -104,6 +104,17 @@ if packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib"):
             assert (record["into"] is None) == (record["into over pysz"] is None) == (record["codec"] == "SZ3 3.4")
         assert not [check for check in document["checks"] if "speed" in check["what"]], "no targets for small fields"
 
+    @pytest.mark.slow  # compiles the codec
+    def test_stages_add_up(tmp_path):
+        options = ["--edge", "64", "--repeats", "1", "--field", "grf", "logn"]
+        records = run("stages", tmp_path / "figures.json", *options)["records"]
+        assert len(records) == 2 * 3, "two fields at three bounds"
+        for record in records:
+            for way in ("compress", "decompress"):
+                stages = record[way]
+                assert all(stages[name] > 0 for name in ("load", "predict", "context", "partition", "rans", "store"))
+                assert stages["other"] < 0.5 * sum(stages.values()), "most of the work belongs to a stage"
+
     def test_parts_of_the_speed_figure(tmp_path):
         options = ["--edge", "24", "--repeats", "1", "--all", "--chunks", "16", "8", "--hdf5", "0.2", "--isa", "baseline"]
         records = run("speed", tmp_path / "figures.json", *options)["records"]

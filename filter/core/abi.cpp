@@ -7,6 +7,7 @@
 #include "encode.h"
 #include "floating_environment.h"
 #include "frame.h"
+#include "stages.h"
 #include "stz.h"
 #include "threads.h"
 
@@ -130,5 +131,17 @@ const char* stz_error_text(int code) {
       return "unknown error code";
   }
 }
+
+#if defined(STZ_STAGES)
+// The names of the stages, and the seconds that the calling thread has spent in each since the last call.
+__attribute__((visibility("default"))) const char* stz_stage_names() { return stage_names; }
+__attribute__((visibility("default"))) void stz_take_stage_seconds(double* seconds) {
+  stage_clock.change(Stage::other);
+  for (double& each : stage_clock.seconds) {
+    *seconds++ = each;
+    each = 0;
+  }
+}
+#endif
 
 }  // extern "C"

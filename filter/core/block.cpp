@@ -4,6 +4,7 @@
 
 #include "buffer.h"
 #include "quantize.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -68,17 +69,20 @@ void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const 
   for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
 }
 
-// Linear extrapolation of lines of `n` elements: `from` is the last real line, `inner` the one before it.
+// Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
+template <class S>
+inline S extrapolated(S from, S inner, int distance) {
+  if constexpr (sizeof(S) == 1)
+    return from;
+  else if constexpr (S(0.5) == S(0))
+    return S(u64(from) + (u64(from) - u64(inner)) * u64(distance));
+  else
+    return from + (from - inner) * S(distance);
+}
 template <class S>
 void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
-  for (i64 x = 0; x < n; x++) {
-    if constexpr (S(0.5) == S(0))
-      to[x] = S(u64(from[x]) + (u64(from[x]) - u64(inner[x])) * u64(distance));
-    else
-      to[x] = from[x] + (from[x] - inner[x]) * S(distance);
-  }
+  for (i64 x = 0; x < n; x++) to[x] = extrapolated(from[x], inner[x], distance);
 }
-void extrapolate(u8* to, const u8* from, const u8*, int, i64 n) { memcpy(to, from, size_t(n)); }
 
 // Bytes have a layout of their own.
 template <class S>
@@ -99,7 +103,15 @@ void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 f
       extrapolate(base + i * step, base + (high - 1) * step, base + (high - 1) * step - inward, int(i - high + 1), n);
   };
   if (a == 3) {
-    for_rows(from, to, [&](i64 i, i64 j, i64 k) { line(array + g.at(i, j, k), 1); });
+    const int below = int(low - from_index), above = int(to_index - high);
+    for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
+      S* first = array + g.at(i, j, from[2]) + low;
+      for (i64 k = from[2]; k < to[2]; k++, first += g.stride[2]) {
+        S *last = first + (high - low - 1), start = *first, start_inner = first[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= below; d++) first[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= above; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
     return;
   }
   from[size_t(a)] = 0;
@@ -216,6 +228,7 @@ LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int c
 
 template <class S>
 void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values) {
+  STZ_STAGE(load);
   Index low, high;
   copy_coarse(g, coarse, n, values, low, high, false);
   fill_halo(g, values + g.start(g.values, 0), low, high, 0);
@@ -271,11 +284,13 @@ void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
+  STZ_STAGE(halo);
   close_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
 }
 
 template <class S>
 void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
+  STZ_STAGE(halo);
   Index from{}, to = g.counts(cls);
   from[size_t(axis)] = plane;
   to[size_t(axis)] = plane + 1;
@@ -299,6 +314,7 @@ void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& t
 
 template <class S>
 void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
+  STZ_STAGE(halo);
   Index from, to;
   closed_box(g, cls, axis, from, to);
   const size_t a = size_t(axis);
@@ -308,6 +324,7 @@ void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
 
 template <class S>
 void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+  STZ_STAGE(halo);
   const size_t a = size_t(axis);
   i64 end = g.even[a];
   if (g.plane[a]) {
@@ -325,11 +342,13 @@ void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
+  STZ_STAGE(store);
   store_samples(g, values, n, grid, streaming, planes);
 }
 
 template <class S>
 void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes) {
+  STZ_STAGE(load);
   const bool split_x = g.split_mask >> 3 & 1;
   const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
@@ -345,6 +364,7 @@ void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values
 }
 
 void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes) {
+  STZ_STAGE(load);
   Index low, high;
   copy_coarse(g, coarse, n, magnitudes, low, high, true);
   fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
@@ -355,6 +375,7 @@ void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
 }
 
 void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) {
+  STZ_STAGE(store);
   store_samples(g, magnitudes, n, grid, false, Planes{});
 }
 

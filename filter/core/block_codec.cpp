@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "stages.h"
+
 namespace stz {
 
 template <class S>
@@ -24,6 +26,7 @@ void ClassPlan<S>::make(const BlockGeometry& g, int cls, const ClassParameters& 
 
 template <class S>
 void BlockWork<S>::set_masks() {
+  STZ_STAGE(mask);
   for (int c = 0; c < geometry.classes.count; c++) {
     const int cls = geometry.classes.mask[c];
     Index to = geometry.counts(cls);
@@ -47,6 +50,7 @@ void BlockWork<S>::set_masks() {
 
 template <class S>
 void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context) {
+  STZ_STAGE(context);
   const BlockGeometry& g = work.geometry;
   const Index n = g.counts(cls);
   const size_t samples = size_t(g.samples(cls));
@@ -73,6 +77,7 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
 
 template <class S>
 void class_magnitudes(BlockWork<S>& work, int cls, int mean) {
+  STZ_STAGE(magnitude);
   const BlockGeometry& g = work.geometry;
   const MagnitudeScale scale = magnitude_scale(mean);
   const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
@@ -113,6 +118,7 @@ void class_magnitudes(BlockWork<S>& work, int cls, int mean) {
 
 template <class S>
 void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values) {
+  STZ_STAGE(mask);
   using R = RealOf<S>;
   const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_kinds = lay_out_nearest(g, g.bytes, cls, false);
   Index to = g.counts(cls);
@@ -137,6 +143,7 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* valu
 
 template <class S>
 void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
+  STZ_STAGE(mask);
   using R = RealOf<S>;
   const Index stride = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
   const Index to = {box.size[0], box.size[1], box.size[2], box.size[3]};

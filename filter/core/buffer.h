@@ -1,6 +1,10 @@
-// Room for numbers that is not cleared: arrays that are written before they are read.
+// Room for numbers that is not cleared: arrays that are written before they are read. Large ones ask for large pages: to have a page is
+// what their first use mostly costs.
 #pragma once
 #include <cstdlib>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 #include <new>
 #include <utility>
 
@@ -29,8 +33,7 @@ class Buffer {
       data_ = nullptr;
       capacity_ = size_ = 0;
       if (n > (size_t(-1) >> 1) / sizeof(T)) throw std::bad_alloc();
-      data_ = static_cast<T*>(aligned_alloc(64, (n * sizeof(T) + 63) / 64 * 64));
-      if (!data_) throw std::bad_alloc();
+      data_ = static_cast<T*>(allocate(n * sizeof(T)));
       capacity_ = n;
     }
     size_ = n;
@@ -48,6 +51,18 @@ class Buffer {
   const T* end() const { return data_ + size_; }
 
  private:
+  static void* allocate(size_t bytes) {
+    constexpr size_t large_page = size_t(2) << 20;
+    const size_t unit = bytes >= large_page ? large_page : 64;
+    const size_t size = (bytes + unit - 1) / unit * unit;
+    void* p = aligned_alloc(unit, size);
+    if (!p) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+    if (unit == large_page) madvise(p, size, MADV_HUGEPAGE);  // a wish
+#endif
+    return p;
+  }
+
   T* data_ = nullptr;
   size_t size_ = 0, capacity_ = 0;
 };

@@ -126,7 +126,8 @@ class CodeStreamEncoder {
   Buffer<u64> low_bits_;
   Buffer<u32> found_;
   Buffer<u16> words_;
-  Bytes raw_;
+  Bytes raw_;  // raw_size_ bytes of it
+  size_t raw_size_ = 0;
   u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
   int pending_ = 0;
   bool nonzero_ = false;
@@ -147,6 +148,7 @@ class CodeStreamDecoder {
   u32 next(const CodeTable& t);
   void decode_symbols(const CodeTable& t, u8* out, size_t n);
   u64 raw(int bits);
+  void raw_numbers(u64* out, size_t n, int bits);  // n times raw(bits), at most 56 bits each
   u64 escape(bool& is_verbatim);
   template <class Code>
   void decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);

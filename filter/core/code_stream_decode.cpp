@@ -3,6 +3,7 @@
 
 #include "../simd/kernels.h"
 #include "code_stream.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -48,6 +49,29 @@ u64 CodeStreamDecoder::raw(int bits) {
   return v;
 }
 
+void CodeStreamDecoder::raw_numbers(u64* out, size_t n, int bits) {
+  const u64 wanted = u64(n) * u64(bits), loaded = u64(available_);
+  require(wanted <= loaded || (wanted - loaded + 7) / 8 <= u64(end_ - word_), STZ_ERROR_TRUNCATED);
+  const u64 mask = (u64(1) << bits) - 1;
+  size_t i = 0;
+  for (; i < n && end_ - begin_ >= 16; i++) {
+    if (available_ < bits) {  // as much as there is room for; bits above those that count are loaded again
+      accumulator_ |= __builtin_bswap64(load_le<u64>(end_ - 8)) << available_;
+      const int bytes = (63 - available_) / 8;
+      end_ -= bytes;
+      available_ += 8 * bytes;
+    }
+    out[i] = accumulator_ & mask;
+    accumulator_ >>= bits;
+    available_ -= bits;
+  }
+  // what is not needed may be words
+  end_ += available_ / 8;
+  available_ &= 7;
+  accumulator_ &= (u64(1) << available_) - 1;
+  for (; i < n; i++) out[i] = raw(bits);
+}
+
 u32 CodeStreamDecoder::next(const CodeTable& t) {
   u32& x = state_[token_++ & (lanes_ - 1)];
   u32 d = t.decoding()[x & (probability_total - 1)];
@@ -61,6 +85,7 @@ u32 CodeStreamDecoder::next(const CodeTable& t) {
 }
 
 void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
+  STZ_STAGE(rans);
   const u32* table = t.decoding();
   const u8* word = word_;
   const u32 lanes = lanes_;
@@ -97,8 +122,14 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
   for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
   if (!shift)
     for (size_t i = 0; i < n; i++) queue[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
-  else
-    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | raw(shift)));
+  else {
+    low_bits_.resize(n);
+    if (shift <= 56)
+      raw_numbers(low_bits_.data(), n, shift);
+    else
+      for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
+    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
+  }
   if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
     if (symbols[i] < plain) continue;
@@ -126,6 +157,7 @@ void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std:
 // Walks through the tokens of a sparse queue: place(index, z or 0 for a verbatim sample, its bits). Returns whether there was any code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
+  STZ_STAGE(rans);
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
   token_ = 0;
   bool any = false;
@@ -201,7 +233,7 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
   const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
     low_bits_.resize(n);  // eight codes to a word, then one code to a word
-    for (size_t w = 0; w < words; w++) low_bits_[w] = raw(8 * shift);
+    if (words) raw_numbers(low_bits_.data(), words, 8 * shift);
     for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
     if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
     for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | low_bits_[words + i - 8 * words]);
@@ -239,10 +271,14 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
 template <class Code>
 void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions,
                                      int width) {
+  STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
   queue_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
-  kernels().bytes.count_contexts(context, n, counts);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.count_contexts(context, n, counts);
+  }
   std::vector<Exception> own[contexts];
   bool exceptional = false;
   for (int k = 0; k < contexts; k++) {
@@ -254,7 +290,10 @@ void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, con
       decode_dense_bytes<Code>(queue, counts[k], models[k], own[k], width);
     exceptional |= !own[k].empty();
   }
-  kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  }
   if (!exceptional) return;
   size_t taken[contexts] = {};
   for (size_t i = 0; i < n; i++)
@@ -271,6 +310,7 @@ template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const
 template <class Code>
 void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
                                      int width) {
+  STZ_STAGE(symbols);
   QueueLayout layout(context, n);
   queue_.resize((n + 1) * sizeof(Code));
   Code* queue = reinterpret_cast<Code*>(queue_.data());

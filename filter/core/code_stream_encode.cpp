@@ -4,11 +4,12 @@
 
 #include "../simd/kernels.h"
 #include "code_stream.h"
+#include "stages.h"
 
 namespace stz {
 
 // Up to 56 bits at once, 64 in two steps.
-void CodeStreamEncoder::raw(u64 v, int bits) {
+inline void CodeStreamEncoder::raw(u64 v, int bits) {
   if (bits > 56) {
     raw(v & 0xffffffffu, 32);
     v >>= 32;
@@ -16,11 +17,12 @@ void CodeStreamEncoder::raw(u64 v, int bits) {
   }
   accumulator_ |= v << pending_;
   pending_ += bits;
-  while (pending_ >= 8) {
-    raw_.push_back(u8(accumulator_));
-    accumulator_ >>= 8;
-    pending_ -= 8;
-  }
+  if (raw_.size() < raw_size_ + 8) raw_.resize(2 * raw_size_ + 64);
+  store_le<u64>(&raw_[raw_size_], accumulator_);
+  const int bytes = pending_ / 8;
+  raw_size_ += size_t(bytes);
+  accumulator_ >>= 8 * bytes;
+  pending_ &= 7;
 }
 
 void CodeStreamEncoder::escape(u64 v, bool is_verbatim, u64 sample, int width) {
@@ -173,10 +175,14 @@ void CodeStreamEncoder::add_sparse_bytes(const u8* queue, size_t n, const Model&
 
 void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models,
                                   const std::vector<Exception>& exceptions, int width) {
+  STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
   queue_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
-  kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+  }
   std::vector<Exception> own[contexts];
   for (const Exception& e : exceptions) own[context[e.index]].push_back(e);
   nonzero_ = nonzero_ || kernels().bytes.largest(bytes, n) != 0;
@@ -239,6 +245,7 @@ void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, 
 template <class Code>
 void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim,
                                   int width) {
+  STZ_STAGE(symbols);
   QueueLayout layout(context, n);
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
@@ -258,7 +265,18 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
   }
 }
 
+namespace {
+
+void reverse_copy(const u8* from, size_t n, u8* to) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) store_le<u64>(to + n - 8 - i, __builtin_bswap64(load_le<u64>(from + i)));
+  for (; i < n; i++) to[n - 1 - i] = from[i];
+}
+
+}  // namespace
+
 void CodeStreamEncoder::finish(Bytes& out) {
+  STZ_STAGE(rans);
   if (nonzero_) {
     u64 estimate = cost_ / (256 * 8);
     int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
@@ -281,19 +299,25 @@ void CodeStreamEncoder::finish(Bytes& out) {
           rans.encode(token.table->reciprocal, token.table->step, state + (j & (lanes - 1)), 1, &token.symbol, 1, &word);
         }
     }
-    put_le<u32>(out, state[0] | (log2_lanes ? 1u << 31 : 0));
-    if (log2_lanes) out.push_back(u8(log2_lanes));
-    for (u32 lane = 1; lane < lanes; lane++) put_le<u32>(out, state[lane]);
-    size_t at = out.size();
-    out.resize(at + 2 * size_t(words_end - word));
-    for (; word < words_end; word++, at += 2) store_le<u16>(&out[at], *word);
-    if (pending_) raw_.push_back(u8(accumulator_));
-    out.insert(out.end(), raw_.rbegin(), raw_.rend());
+    const size_t words = size_t(words_end - word), raw_bytes = raw_size_ + (pending_ != 0);
+    raw(0, 8);  // the last bits, in a byte of their own
+    const size_t at = out.size();
+    out.resize(at + 4 * lanes + (log2_lanes != 0) + 2 * words + raw_bytes);
+    u8* o = &out[at];
+    store_le<u32>(o, state[0] | (log2_lanes ? 1u << 31 : 0));
+    o += 4;
+    if (log2_lanes) *o++ = u8(log2_lanes);
+    for (u32 lane = 1; lane < lanes; lane++, o += 4) store_le<u32>(o, state[lane]);
+    if constexpr (host_is_little)
+      memcpy(o, word, 2 * words);
+    else
+      for (size_t w = 0; w < words; w++) store_le<u16>(o + 2 * w, word[w]);
+    reverse_copy(raw_.data(), raw_bytes, o + 2 * words);
   }
   segments_.clear();
   symbols_.clear();
   tokens_.clear();
-  raw_.clear();
+  raw_size_ = 0;
   accumulator_ = cost_ = 0;
   pending_ = 0;
   nonzero_ = false;

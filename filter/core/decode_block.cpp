@@ -4,6 +4,7 @@
 
 #include "checksum.h"
 #include "decode_masks.h"
+#include "stages.h"
 #include "sweep.h"
 
 namespace stz {
@@ -21,6 +22,7 @@ const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const u8*& at, 
 
 template <class S>
 void BlockDecoder<S>::masks(const LevelToDecode<S>& level, u64 item, const u8* data, size_t size) {
+  STZ_STAGE(mask);
   const Level &own = level.hierarchy.level[level.l], &coarser = level.hierarchy.level[level.l + 1];
   load_block_kinds(work_, level.coarse_kinds + item * coarser.samples(), coarser.n);
   if (size) {
@@ -48,6 +50,7 @@ void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool co
 // Samples of a task whose first one has the raster index `first`; exceptions from number `next` on are to come.
 template <class S>
 void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
+  STZ_STAGE(predict);
   if constexpr (S(0.5) != S(0)) {
     const ClassCodes<Code>& codes = work_.codes[cls];
     uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
@@ -98,6 +101,7 @@ void BlockDecoder<S>::codes_as_numbers(const LevelToDecode<S>& level, int cls, b
   } else
     std::fill(code, code + n, Code(0));
   size_t next = 0;
+  STZ_STAGE(predict);
   for_predicted_rows(work_, cls, p, [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
     dequantize_row(level.quantizer, code + at, prediction, count, large, verbatim, next, samples);
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "stages.h"
 #include "sweep.h"
 
 namespace stz {
@@ -9,6 +10,7 @@ namespace stz {
 template <class S>
 void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_t l, u64 item, const Box& box, StencilId reach,
                  BlockWork<S>& work, bool with_samples) {
+  STZ_STAGE(load);
   work.prepare(source.level(l), box, reach);
   const BlockGeometry& g = work.geometry;
   const Level& coarser = source.level(l + 1);
@@ -26,6 +28,7 @@ namespace {
 // Samples of a task whose first one has the raster index `first`, to bytes from there on.
 template <class T>
 void code_bytes(const Quantizer<T>& q, const ClassTask<T>& task, u32 first, int cls, BlockWork<T>& work) {
+  STZ_STAGE(predict);
   const u8* mask = work.mask_or_null(cls);
   ClassCodes<CodeOf<T>>& codes = work.codes[cls];
   FailedSample<T>* failed = work.failed.data();
@@ -51,6 +54,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
       return;
     }
   }
+  STZ_STAGE(predict);
   CodeOf<S>* numbers = work.numbers(cls);
   Buffer<S> x(size_t(work.geometry.count(cls, 3)) + 1);
   for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index&) {

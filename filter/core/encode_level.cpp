@@ -65,15 +65,16 @@ void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, con
   streams.close(from);
 }
 
-// Parameters and index, check, streams with theirs: see section.h.
-Bytes assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces) {
-  Bytes section;
+// Appends a section: parameters and index, check, streams with theirs; see section.h.
+void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, Bytes& section) {
+  const size_t begin = section.size();
   size_t total = 0, streams = 0;
   for (const LevelStreams& piece : pieces) {
     total += piece.bytes.size();
     for (u64 size : piece.sizes) streams += size != 0;
   }
-  section.reserve(parameters.size() + total + 2 * streams + 16);
+  const size_t needed = begin + parameters.size() + total + 2 * streams + 32;
+  if (needed > section.capacity()) section.reserve(std::max(needed, 2 * begin));
   put_varint(section, parameters.size());
   section.insert(section.end(), parameters.begin(), parameters.end());
   auto put_streams = [&](bool with_checks) {
@@ -88,17 +89,16 @@ Bytes assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces)
     }
   };
   if (total > covered_streams) {
-    put_check(section, crc32c(section.data(), section.size()), check_size(section.size()));
+    put_check(section, crc32c(&section[begin], section.size() - begin), check_size(section.size() - begin));
     put_streams(true);
-    return section;
+    return;
   }
   const size_t own = section.size();
   put_streams(false);
-  const u32 check = crc32c(section.data(), section.size());
+  const u32 check = crc32c(&section[begin], section.size() - begin);
   Bytes width;
-  put_check(width, check, check_size(section.size()));
+  put_check(width, check, check_size(section.size() - begin));
   section.insert(section.begin() + std::ptrdiff_t(own), width.begin(), width.end());
-  return section;
 }
 
 // One thread's room to encode blocks.
@@ -109,9 +109,9 @@ struct BlockEncoder {
   Buffer<u8> context;
 };
 
-// Encodes level l; `state` passes from the coarser level to this one.
+// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one.
 template <class S>
-Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l, int threads) {
+void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   FittedLevel<S> fitted = fit_level(source, state, l, threads);
@@ -123,7 +123,7 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l,
 
   LevelState<S> next;
   if (l > 0) {
-    next.grid.resize(level.samples() * source.batch());
+    next.grid = source.take_samples(l);  // a block is read for the last time before it is written
     next.magnitudes.resize(next.grid.size());
   }
   auto encode_block = [&](BlockEncoder<S>& own, u64 number, LevelStreams& streams) {
@@ -169,7 +169,7 @@ Bytes encode_level(const LevelSource<S>& source, LevelState<S>& state, size_t l,
         parameters.number(index.stream[k - size_t(source.has_kinds())], piece.sizes[s]);
     }
   state = std::move(next);
-  return assemble(parameters.finish(), pieces);
+  assemble(parameters.finish(), pieces, out);
 }
 
 }  // namespace
@@ -178,14 +178,13 @@ template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads) {
   LevelSource<S> source(h, samples, kinds, others, threads);
   LevelState<S> state;
-  Bytes out;
-  h.section.clear();
-  auto append = [&](const Bytes& section) {
-    h.section.push_back(section.size());
-    out.insert(out.end(), section.begin(), section.end());
-  };
-  append(encode_root(source, state));
-  for (int l = source.hierarchy().root - 1; l >= 0; l--) append(encode_level(source, state, size_t(l), threads));
+  Bytes out = encode_root(source, state);
+  h.section.assign(1, out.size());
+  for (int l = source.hierarchy().root - 1; l >= 0; l--) {
+    const size_t begin = out.size();
+    encode_level(source, state, size_t(l), threads, out);
+    h.section.push_back(out.size() - begin);
+  }
   return out;
 }
 template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<OtherSample>&, int);

@@ -10,9 +10,9 @@ namespace {
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
-  Bytes sections = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
-  Bytes out = write_header(h);
-  out.insert(out.end(), sections.begin(), sections.end());
+  Bytes out = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
+  const Bytes header = write_header(h);  // knows the sections
+  out.insert(out.begin(), header.begin(), header.end());
   return out;
 }
 

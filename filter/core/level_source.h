@@ -52,6 +52,8 @@ class LevelSource {
   u64 batch() const { return h_.batch; }
   bool has_kinds() const { return has_kinds_; }
   const S* samples(size_t l, u64 item) const { return original_[l] + item * h_.level[l].samples(); }
+  // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
+  Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
   const u8* kinds(size_t l, u64 item) const { return kinds_[l] + item * h_.level[l].samples(); }
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits

@@ -1,11 +1,10 @@
-// Codes as bytes (zig-zag numbers below 255): contexts, magnitudes, sorting by context and back. Included by kernels.cpp only.
+// Codes as bytes (zig-zag numbers below 255): contexts, magnitudes, symbols, raw bits. Included by kernels.cpp only.
 #pragma once
+#include "context_queues.h"
 #include "vectors.h"
 
 namespace stz {
 namespace {
-
-constexpr int contexts = 16;
 
 // ---------------------------------------------------------------- contexts
 
@@ -29,6 +28,32 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
   }
   return (Words)found;
 }
+#elif defined(__AVX2__)
+struct ThresholdSearch {  // binary: each step looks up the threshold in the middle; compared as signed numbers, both sides less 2^15
+  __m256i middle, table[3];
+  explicit ThresholdSearch(const u16* thresholds) {
+    auto below = [&](int k) { return short((thresholds[k] - 1) ^ 0x8000); };
+    middle = _mm256_set1_epi16(below(8));
+    for (int t = 0; t < 3; t++) {
+      const int step = 4 >> t;
+      short word[8] = {};
+      for (int found = 0; found < 16; found += 2 * step) word[found / 2] = below(found + step);
+      table[t] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)word));
+    }
+  }
+};
+STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
+  const __m256i s = (__m256i)(sum ^ 0x8000);
+  // what is found so far, an even number until the last step, in both bytes of a word; the higher one with 1 more: where to look
+  __m256i found =
+      _mm256_or_si256(_mm256_set1_epi16(0x0100), _mm256_and_si256(_mm256_cmpgt_epi16(s, search.middle), _mm256_set1_epi16(0x0808)));
+  for (int t = 0; t < 2; t++) {
+    const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[t], found));
+    found = _mm256_or_si256(found, _mm256_and_si256(above, _mm256_set1_epi16(short(0x0404 >> t))));
+  }
+  const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[2], found));
+  return (Words)_mm256_sub_epi16(_mm256_and_si256(found, _mm256_set1_epi16(255)), above);
+}
 #else
 struct ThresholdSearch {  // one after the other; compared as signed numbers, which every instruction set can: both sides less 2^15
   typedef short SignedWords __attribute__((vector_size(vector_bytes)));
@@ -46,18 +71,19 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
 }
 #endif
 
-// Adds weight * sum of `taps` taps to the sums of `count` vectors: bytes are summed as two sets of 16-bit lanes, the even and the odd ones.
+// Adds weight * sum of `taps` taps to the sums of `count` vectors. Bytes are summed as 16-bit lanes, modulo 2^16: the odd bytes by
+// themselves, and both as one number, from which 256 times the odd ones are taken in the end.
 template <int taps, int count>
-STZ_INLINE void add_bytes(const u8* row, const std::ptrdiff_t* o, u16 weight, Words* even_total, Words* odd_total) {
+STZ_INLINE void add_bytes(const u8* row, const std::ptrdiff_t* o, u16 weight, Words* both_total, Words* odd_total) {
   typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
   for (int v = 0; v < count; v++) {
-    Words even{}, odd{};
+    Words both{}, odd{};
     for (int t = 0; t < taps; t++) {
       const Words w = *(const LooseWords*)(row + v * vector_bytes + o[t]);
-      even += w & 255;
+      both += w;
       odd += w >> 8;
     }
-    even_total[v] += even * weight;
+    both_total[v] += both * weight;
     odd_total[v] += odd * weight;
   }
 }
@@ -67,34 +93,77 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
   typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
   const ThresholdSearch search(thresholds);
   for (int x = 0; x < n; x += count * vector_bytes) {
-    Words even[count]{}, odd[count]{};
+    Words both[count]{}, odd[count]{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
       const int n_taps = taps.taps[g];
       if (const u16 w = weights[g]) {
         if (n_taps == 2)
-          add_bytes<2, count>(row + x, o, w, even, odd);
+          add_bytes<2, count>(row + x, o, w, both, odd);
         else if (n_taps == 4)
-          add_bytes<4, count>(row + x, o, w, even, odd);
+          add_bytes<4, count>(row + x, o, w, both, odd);
         else if (n_taps == 8)
-          add_bytes<8, count>(row + x, o, w, even, odd);
+          add_bytes<8, count>(row + x, o, w, both, odd);
         else
-          for (int t = 0; t < n_taps; t++) add_bytes<1, count>(row + x, o + t, w, even, odd);
+          for (int t = 0; t < n_taps; t++) add_bytes<1, count>(row + x, o + t, w, both, odd);
       }
       o += n_taps;
     }
     for (int v = 0; v < count; v++)
-      *(LooseWords*)(out + x + v * vector_bytes) = number_of_thresholds(even[v], search) | number_of_thresholds(odd[v], search) << 8;
+      *(LooseWords*)(out + x + v * vector_bytes) =
+          number_of_thresholds(both[v] - (odd[v] << 8), search) | number_of_thresholds(odd[v], search) << 8;
   }
 }
 
 // ---------------------------------------------------------------- magnitudes
+
+#if defined(__AVX2__) && !defined(STZ_512)
+// A table of 256 bytes as shuffles of 16. A shuffle gives 0 for numbers below zero and else goes by the low four bits: with 16 less for
+// each part, a number meets its own part and all those before; these are stored as differences (exclusive or) from the one before, which
+// leaves its own. Parts of equal bytes at the end, as in saturating tables, are left out: numbers are cut to the first such byte.
+struct ByteTable {
+  __m256i difference[16];
+  __m256i most;
+  int low_parts, high_parts;  // for numbers below and from 128: they are looked up one after the other
+  explicit ByteTable(const u8* table) {
+    __m128i before = _mm_setzero_si128();
+    for (int k = 0; k < 16; k++) {
+      if (k == 8) before = _mm_setzero_si128();
+      const __m128i part = _mm_loadu_si128((const __m128i*)(table + 16 * k));
+      difference[k] = _mm256_broadcastsi128_si256(_mm_xor_si128(part, before));
+      before = part;
+    }
+    int last = 255;
+    while (last > 0 && table[last - 1] == table[255]) last--;
+    most = _mm256_set1_epi8(char(last));
+    low_parts = last < 128 ? last / 16 + 1 : 8;
+    high_parts = last < 128 ? 0 : last / 16 - 7;
+  }
+  STZ_INLINE __m256i operator()(__m256i number) const {
+    number = _mm256_min_epu8(number, most);
+    const __m256i sixteen = _mm256_set1_epi8(16);
+    __m256i found = _mm256_shuffle_epi8(difference[0], number), left = number;
+    for (int k = 1; k < low_parts; k++) {
+      left = _mm256_subs_epi8(left, sixteen);
+      found = _mm256_xor_si256(found, _mm256_shuffle_epi8(difference[k], left));
+    }
+    left = _mm256_xor_si256(number, _mm256_set1_epi8(-128));
+    for (int k = 0; k < high_parts; k++) {
+      found = _mm256_xor_si256(found, _mm256_shuffle_epi8(difference[8 + k], left));
+      left = _mm256_subs_epi8(left, sixteen);
+    }
+    return found;
+  }
+};
+#endif
 
 // Rows of a class array: out = table[code], codes in raster order.
 void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
 #if defined(STZ_512)
   const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64), t2 = _mm512_loadu_si512(table + 128),
                 t3 = _mm512_loadu_si512(table + 192);
+#elif defined(__AVX2__)
+  const ByteTable look_up_bytes(table);
 #endif
   for (i64 i = 0; i < rows.n[0]; i++)
     for (i64 j = 0; j < rows.n[1]; j++)
@@ -108,148 +177,17 @@ void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out)
           const __m512i low = _mm512_permutex2var_epi8(t0, z, t1), high = _mm512_permutex2var_epi8(t2, z, t3);
           _mm512_mask_storeu_epi8(row + x, on, _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(z), high));
         }
+#elif defined(__AVX2__)
+        for (; x + 32 <= rows.n[3]; x += 32)
+          _mm256_storeu_si256((__m256i*)(row + x), look_up_bytes(_mm256_loadu_si256((const __m256i*)(code + x))));
+        if (x && x < rows.n[3]) {  // once more what is already there
+          x = rows.n[3] - 32;
+          _mm256_storeu_si256((__m256i*)(row + x), look_up_bytes(_mm256_loadu_si256((const __m256i*)(code + x))));
+          x += 32;
+        }
 #endif
         for (; x < rows.n[3]; x++) row[x] = table[code[x]];
       }
-}
-
-// ---------------------------------------------------------------- sorting by context
-
-#if defined(STZ_512)
-// Contexts that occur among n (bit k: context k).
-STZ_INLINE u32 occurring(const u8* context, size_t n) {
-  const __m512i low = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0)),
-                high = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, -128));
-  __m512i a = _mm512_setzero_si512(), b = a;
-  for (size_t i = 0; i < n; i += 64) {
-    const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);  // no context: 255 looks up 0
-    a = _mm512_or_si512(a, _mm512_shuffle_epi8(low, c));
-    b = _mm512_or_si512(b, _mm512_shuffle_epi8(high, c));
-  }
-  u8 bytes[128], any_low = 0, any_high = 0;
-  _mm512_storeu_si512(bytes, a);
-  _mm512_storeu_si512(bytes + 64, b);
-  for (int i = 0; i < 64; i++) any_low |= bytes[i], any_high |= bytes[64 + i];
-  return any_low | u32(any_high) << 8;
-}
-#endif
-
-void count_contexts(const u8* context, size_t n, size_t* counts) {
-#if defined(STZ_512)
-  for (int k = 0; k < contexts; k++) counts[k] = 0;
-  const u32 present = occurring(context, n);
-  for (u32 rest = present; rest; rest &= rest - 1) {
-    const int k = __builtin_ctz(rest);
-    const __m512i wanted = _mm512_set1_epi8(char(k));
-    size_t count = 0;
-    size_t i = 0;
-    for (; i + 64 <= n; i += 64) count += size_t(__builtin_popcountll(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(context + i), wanted)));
-    if (i < n) count += size_t(__builtin_popcountll(_mm512_mask_cmpeq_epi8_mask((__mmask64(1) << (n - i)) - 1,
-                                                                                _mm512_maskz_loadu_epi8((__mmask64(1) << (n - i)) - 1, context + i), wanted)));
-    counts[k] = count;
-  }
-#else
-  // four counters per context: a run of one context would wait for its own
-  size_t count[4][256] = {};
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (size_t p = 0; p < 4; p++) count[p][context[i + p]]++;
-  for (; i < n; i++) count[0][context[i]]++;
-  for (int k = 0; k < contexts; k++) counts[k] = count[0][k] + count[1][k] + count[2][k] + count[3][k];
-#endif
-}
-
-// Where each context's codes start in each quarter of a class: the scalar ways walk through four parts at once.
-struct Quarters {
-  size_t length;
-  size_t next[4][256];
-  Quarters(const u8* context, size_t n, size_t pitch) : length(n / 4) {
-    size_t count[4][256] = {};
-    for (size_t i = 0; i < length; i++)
-      for (size_t p = 0; p < 4; p++) count[p][context[p * length + i]]++;
-    for (size_t i = 4 * length; i < n; i++) count[3][context[i]]++;
-    for (size_t k = 0; k < 256; k++) {
-      size_t at = k < contexts ? k * pitch : contexts * pitch;  // what has no context goes behind the last queue
-      for (size_t p = 0; p < 4; p++) {
-        next[p][k] = at;
-        if (k < contexts) at += count[p][k];
-      }
-    }
-  }
-};
-
-// Stable: queue k, at queues + k * pitch, gets the codes of context k, counts[k] of them.
-void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
-#if defined(STZ_512)
-  const u32 present = occurring(context, n);
-  u8* queue[contexts];
-  int number[contexts], used = 0;
-  for (u32 rest = present; rest; rest &= rest - 1) {
-    number[used] = __builtin_ctz(rest);
-    queue[used] = queues + size_t(number[used]) * pitch;
-    used++;
-  }
-  for (size_t i = 0; i < n; i += 64) {
-    const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i), z = _mm512_maskz_loadu_epi8(on, code + i);
-    for (int k = 0; k < used; k++) {
-      const __mmask64 m = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(char(number[k])));
-      _mm512_storeu_si512(queue[k], _mm512_maskz_compress_epi8(m, z));
-      queue[k] += __builtin_popcountll(m);
-    }
-  }
-  for (int k = 0; k < contexts; k++) counts[k] = 0;
-  for (int k = 0; k < used; k++) counts[number[k]] = size_t(queue[k] - (queues + size_t(number[k]) * pitch));
-#else
-  Quarters q(context, n, pitch);
-  for (size_t i = 0; i < q.length; i++)
-    for (size_t p = 0; p < 4; p++) {
-      const u8 k = context[p * q.length + i];
-      queues[q.next[p][k]] = code[p * q.length + i];
-      q.next[p][k] += k < contexts;
-    }
-  for (size_t i = 4 * q.length; i < n; i++) {
-    queues[q.next[3][context[i]]] = code[i];
-    q.next[3][context[i]] += context[i] < contexts;
-  }
-  for (size_t k = 0; k < contexts; k++) counts[k] = q.next[3][k] - k * pitch;
-#endif
-}
-
-// The reverse; codes without a context become 0.
-void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
-#if defined(STZ_512)
-  const u32 present = occurring(context, n);
-  const u8* queue[contexts];
-  int number[contexts], used = 0;
-  for (u32 rest = present; rest; rest &= rest - 1) {
-    number[used] = __builtin_ctz(rest);
-    queue[used] = queues + size_t(number[used]) * pitch;
-    used++;
-  }
-  for (size_t i = 0; i < n; i += 64) {
-    const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);
-    __m512i z = _mm512_setzero_si512();
-    for (int k = 0; k < used; k++) {
-      const __mmask64 m = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(char(number[k])));
-      z = _mm512_mask_expand_epi8(z, m, _mm512_loadu_si512(queue[k]));
-      queue[k] += __builtin_popcountll(m);
-    }
-    _mm512_mask_storeu_epi8(code + i, on, z);
-  }
-#else
-  Quarters q(context, n, pitch);
-  auto take = [&](size_t p, size_t i) {
-    const u8 k = context[i];
-    code[i] = k < contexts ? queues[q.next[p][k]] : u8(0);
-    q.next[p][k] += k < contexts;
-  };
-  for (size_t i = 0; i < q.length; i++)
-    for (size_t p = 0; p < 4; p++) take(p, p * q.length + i);
-  for (size_t i = 4 * q.length; i < n; i++) take(3, i);
-#endif
 }
 
 // ---------------------------------------------------------------- symbols and raw bits
@@ -269,7 +207,23 @@ size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
     for (; m; m &= m - 1) index[found++] = u32(i) + u32(__builtin_ctzll(m));
   }
 #else
-  for (size_t i = 0; i < n; i++) {
+  size_t i = 0;
+#if defined(__AVX2__)
+  // eight places at a time are written where `found`, which is at most i, says: never beyond n
+  const __m256i limit = _mm256_set1_epi8(char(least)), eight = _mm256_set1_epi32(8);
+  for (; i + 32 <= n; i += 32) {
+    const __m256i z = _mm256_loadu_si256((const __m256i*)(code + i));
+    u32 set = u32(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(z, limit), z)));
+    if (!set) continue;
+    __m256i first = _mm256_set1_epi32(int(i));
+    for (int octet = 0; octet < 4; octet++, set >>= 8, first = _mm256_add_epi32(first, eight)) {
+      const __m256i places = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)octet_shuffles.pack[set & 255]));
+      _mm256_storeu_si256((__m256i*)(index + found), _mm256_add_epi32(first, places));
+      found += size_t(__builtin_popcount(set & 255));
+    }
+  }
+#endif
+  for (; i < n; i++) {
     index[found] = u32(i);
     found += code[i] >= least;
   }

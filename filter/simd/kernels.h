@@ -1,8 +1,10 @@
 // The inner loops of the codec: on one row (n neighbouring samples along the last axis of a class) or on a whole class.
 //
 // kernels.cpp holds one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
-// Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers.
-// Rows may be read and written up to `row_slack` elements beyond n (garbage that the caller overwrites or ignores).
+// Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers. NaNs
+// must be those of arithmetic: which one of two others would be passed on is the compiler's choice.
+// Arrays may be read, and outputs written, up to `row_slack` elements beyond n (garbage that the caller overwrites or ignores), unless a
+// comment says "exactly". tests/native/kernels/ has a plain loop for each kernel and holds all variants to it and to these comments.
 #pragma once
 #include <type_traits>
 
@@ -61,7 +63,8 @@ struct ClassRows {
 constexpr int largest_byte_code = 127;
 constexpr u8 byte_exception = 255;
 
-// A class to be coded in place.
+// A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart; nothing else around them
+// is, and no tap may be there. With weights the first group has 2 taps.
 template <class T>
 struct ClassTask {
   T* samples;  // the first one; its neighbours are around it
@@ -81,79 +84,83 @@ template <class S>
 struct RowKernels {
   using Real = RealOf<S>;
   using Code = CodeOf<S>;
-  // p[x] = sum over groups of weight * (sum of the group's taps)
+  // p[x] = sum over groups of weight * (sum of the group's taps), added up in the table's order. The first group has 2 taps.
   void (*predict)(const S* row, const TapTable& taps, const Real* weights, int n, Real* p);
-  // median of the taps (the mean of the middle two if their number is even)
+  // median of the taps, at most 80 (the mean of the middle two if their number is even)
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
-  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs. Inputs may be read from 16 elements before their start. `streaming`:
-  // written past the caches; finish_streaming() before another thread reads.
+  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs, which are written exactly. Inputs may be read from 16 elements before
+  // their start. `streaming`: written past the caches; finish_streaming() before another thread reads.
   void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);
-  // the reverse; n counts the inputs
+  // the reverse; n counts the inputs. Reads and writes exactly.
   void (*separate)(const S* in, int n, S* even, S* odd);
 };
 
 template <class T>
 struct UniformKernels {
   using Code = CodeOf<T>;
-  // Quantises x[stride * i]; returns true if every error is proved within the bound and every code is small.
+  // Quantises x[stride * i], stride 1 or 2, x read exactly; returns true if every error is proved within the bound and every code is
+  // small. A code that is not small has any value, and so has what is reconstructed from it.
   bool (*quantize)(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed);
-  // for codes up to code_limit
+  // for codes up to code_limit, at most 2^21 (float) or 2^50 (double)
   void (*dequantize)(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed);
   // Codes a class: samples become reconstructions, bytes[raster index] their codes. Samples under a mask (raster order, may be null) become
   // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed (in any order) and keep their
-  // value; `failed` has room for all. Returns their number.
+  // value; their bytes may be any. `failed` has room for all. Returns their number. Bytes are written exactly.
   u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
   // The reverse; samples whose byte is byte_exception get any value.
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
 };
 
 template <class Code>
-struct CodeKernels {
+struct CodeKernels {  // read and write exactly
   // the largest |code|; the most negative code counts as the largest of all
   u64 (*largest)(const Code* code, int n);
   // normalised magnitudes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12)
   void (*magnitude)(const Code* code, int n, int right, int left, u32 factor, u8* magnitude);
 };
 
-// Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros; the sums of their lanes are formed in a fixed
-// order.
+// Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
+// lanes are formed in a fixed order.
 constexpr int max_fit_groups = 32;
 template <class S>
 using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
 struct FitKernels {
   // One run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics, in
-  // units. Returns a bit for each sample all of whose numbers are finite and not absurdly large.
+  // units; 16 of each are written exactly. Numbers of taps are even. Returns a bit for each sample all of whose numbers are below 1e15.
   CollectKernel<float>* collect32;
   CollectKernel<double>* collect64;
   CollectKernel<i64>* collect_integers;
-  // Sum of log2(1 + r), good to 1e-3, over r = |y - sum over columns of c * column|. `weight`: null or 1 / (soft + r)^2 of each.
+  // Sum of log2(1 + r), each up to 2.5e-3 too small, over r = |y - sum over columns of c * column|. `weight`: null or 1 / (soft + r)^2 of
+  // each.
   double (*cost)(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight);
-  // sums[i * columns + j] = sum of weight * column i * column j for j >= i
+  // sums[i * columns + j] = sum of weight * column i * column j for j >= i; those for j < i may be anything
   void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
 };
 
 constexpr size_t rans_slack = 32;  // words that rans.encode may touch below those that it writes
 
-// What an array holds, one pass over it.
+// What an array holds, one pass over it, which reads exactly.
 template <class T>
 struct ScanKernels {
   // The largest magnitude as bits without the sign (from exponent bits all ones on: not finite); *equal: does any element have these bits?
   std::make_unsigned_t<CodeOf<T>> (*scan)(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal);
 };
 
-// Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two.
+// Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two up to 64.
 struct RansKernels {
-  // Decodes whole rounds of lanes while enough words are left that none needs a check; returns the symbols done and moves *word.
+  // Decodes whole rounds of lanes while enough words are left that none needs a check: as long as there are 2 * lanes + 32 bytes, and
+  // perhaps further. Returns the symbols done and moves *word; reads nothing from `end` on and writes nothing from out + n on.
   size_t (*decode)(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end);
-  // Encodes n symbols, last first; words are stored below *word, which moves down. Both tables have 64 entries.
+  // Encodes n symbols, last first; words are stored below *word, which moves down. Both tables have 64 entries (see CodeTable).
   void (*encode)(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word);
 };
 
 // Codes as bytes. Contexts are below 16, or 255 for samples without a code.
 struct ByteKernels {
-  // context of each sample: the number of thresholds not above the weighted sum of neighbour magnitudes
+  // context of each sample: how many of the thresholds 1 to 15, which rise and are not 0, are not above the weighted sum of neighbour
+  // magnitudes modulo 2^16
   void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
-  // rows of a class array: out = table[code] (256 entries), codes in raster order
+  // rows of a class array, written exactly: out = table[code] (256 entries), codes in raster order
   void (*magnitudes)(const u8* code, const ClassRows& rows, const u8* table, u8* out);
   void (*count_contexts)(const u8* context, size_t n, size_t* counts);
   // Stable: the codes of context k, counts[k] of them, go to queues + k * pitch, pitch >= n + 64; there is room for 17 queues.
@@ -162,8 +169,8 @@ struct ByteKernels {
   void (*place_codes)(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code);
   u8 (*largest)(const u8* code, size_t n);
   size_t (*find)(const u8* code, size_t n, u8 least, u32* index);  // where codes are at least that; room for n; returns how many
-  void (*shift)(u8* code, size_t n, int shift);  // to the right
-  // The low `shift` bits of eight codes per word, the first code lowest; codes are read and written in eights.
+  void (*shift)(u8* code, size_t n, int shift);                    // to the right, exactly n of them
+  // The low `shift` bits, at most 7, of eight codes per word, the first code lowest; codes are read and written in eights, exactly.
   void (*gather_low_bits)(const u8* code, size_t words, int shift, u64* out);
   void (*spread_low_bits)(const u64* in, size_t words, int shift, u8* code);  // code = code << shift | bits
 };
@@ -181,13 +188,15 @@ struct Kernels {
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
-  // CRC-32C of n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
+  // CRC-32C of exactly n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   void (*finish_streaming)();
   const char* isa;
 };
 
-const Kernels& kernels();
+const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names
+// Those of an instruction set (baseline, avx2, avx512); null if this machine lacks it.
+const Kernels* kernels_of(const char* isa);
 
 template <class S>
 const RowKernels<S>& row_kernels() {

@@ -1,8 +1,8 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
-// reference; the AVX-512 ones do sixteen lanes at a time and write the same words.
+// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and write the same words.
 #pragma once
+#include "rans_avx2.h"
 #include "vectors.h"
-
 
 namespace stz {
 namespace {
@@ -11,37 +11,72 @@ constexpr u32 low_state = 1u << 15;
 
 inline u16 load_word(const u8* p) { return u16(p[0] | p[1] << 8); }
 
-size_t rans_decode_scalar(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
+// Whether a word is taken or put is hard to predict. A single lane still does best to guess, for each step waits for the one before; more
+// lanes compute instead, and the empty statement keeps the compiler from turning that into branches or into slow vectors.
+template <u32 lanes>
+STZ_INLINE u32 rans_refill(u32 x, const u8*& word) {
+  if constexpr (lanes == 1) {
+    const u32 refilled = x << 16 | load_word(word);
+    const bool refill = x < low_state;
+    word += refill ? 2 : 0;
+    return refill ? refilled : x;
+  } else {
+    u32 refill = x < low_state;
+    __asm__("" : "+r"(refill), "+r"(x));
+    x = x << 16 * refill | (load_word(word) & (0 - refill));
+    word += 2 * refill;
+    return x;
+  }
+}
+
+// States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller.
+template <u32 lanes>
+size_t rans_decode_scalar(const u32* table, u32* state, u8* out, size_t n, const u8** position, const u8* end) {
   const u8* word = *position;
+  u32 x[lanes];
+  for (u32 k = 0; k < lanes; k++) x[k] = state[k];
   size_t i = 0;
   // as long as every symbol could take a word, no check is needed inside a round
   for (; i + lanes <= n && size_t(end - word) >= 2 * lanes + 2; i += lanes)
     for (u32 k = 0; k < lanes; k++) {
-      u32 x = state[k], d = table[x & 4095];
+      const u32 d = table[x[k] & 4095];
       out[i + k] = u8(d);
-      x = ((d >> 8) & 4095) * (x >> 12) + (d >> 20);
-      u32 refilled = x << 16 | load_word(word);
-      bool refill = x < low_state;
-      state[k] = refill ? refilled : x;
-      word += refill ? 2 : 0;
+      x[k] = rans_refill<lanes>(((d >> 8) & 4095) * (x[k] >> 12) + (d >> 20), word);
     }
+  for (u32 k = 0; k < lanes; k++) state[k] = x[k];
   *position = word;
   return i;
 }
 
-inline u32 rans_put(u32 x, u32 reciprocal, u32 step, u16** word) {
+template <u32 lanes>
+STZ_INLINE u32 rans_put(u32 x, u32 reciprocal, u32 step, u16*& word) {
   const u32 freq = step & 4095;
-  const bool full = x >= freq << 19;
-  if (full) *--*word = u16(x);
-  x = full ? x >> 16 : x;
+  if constexpr (lanes == 1) {
+    const bool full = x >= freq << 19;
+    if (full) *--word = u16(x);
+    x = full ? x >> 16 : x;
+  } else {
+    u32 full = x >= freq << 19;
+    __asm__("" : "+r"(full), "+r"(x));
+    word[-1] = u16(x);
+    word -= full;
+    x >>= 16 * full;
+  }
   return x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
 }
 
-void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
-  for (size_t j = n; j-- > 0;) {
-    u32& x = state[j & (lanes - 1)];
-    x = rans_put(x, reciprocal[symbols[j]], step[symbols[j]], word);
+// n is a multiple of the lanes.
+template <u32 lanes>
+void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
+  u16* word = *position;
+  u32 x[lanes];
+  for (u32 k = 0; k < lanes; k++) x[k] = state[k];
+  for (size_t i = n; i > 0;) {
+    i -= lanes;
+    for (u32 k = lanes; k-- > 0;) x[k] = rans_put<lanes>(x[k], reciprocal[symbols[i + k]], step[symbols[i + k]], word);
   }
+  for (u32 k = 0; k < lanes; k++) state[k] = x[k];
+  *position = word;
 }
 
 #ifdef STZ_512
@@ -111,7 +146,8 @@ void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const
       const int count = __builtin_popcount(full);
       const __m256i words = _mm256_maskz_compress_epi16(full, _mm512_cvtepi32_epi16(x[v]));
       const __m256i number = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      _mm256_storeu_si256((__m256i*)(word - 16), _mm256_permutexvar_epi16(_mm256_add_epi16(number, _mm256_set1_epi16(short(count))), words));
+      _mm256_storeu_si256((__m256i*)(word - 16),
+                          _mm256_permutexvar_epi16(_mm256_add_epi16(number, _mm256_set1_epi16(short(count))), words));
       word -= count;
       __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
       __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32),
@@ -127,26 +163,57 @@ void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const
 
 #endif
 
-size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
-#ifdef STZ_512
-  if (lanes == 16) return rans_decode_512<1>(table, state, out, n, position, end);
-  if (lanes == 32) return rans_decode_512<2>(table, state, out, n, position, end);
-  if (lanes == 64) return rans_decode_512<4>(table, state, out, n, position, end);
+template <u32 lanes>
+size_t rans_decode_lanes(const u32* table, u32* state, u8* out, size_t n, const u8** position, const u8* end) {
+#if defined(STZ_512)
+  if constexpr (lanes >= 16) return rans_decode_512<lanes / 16>(table, state, out, n, position, end);
+#elif defined(__AVX2__)
+  if constexpr (lanes >= 16) return rans_decode_256<lanes / 8>(table, state, out, n, position, end);
 #endif
-  return rans_decode_scalar(table, state, lanes, out, n, position, end);
+  return rans_decode_scalar<lanes>(table, state, out, n, position, end);
 }
 
-void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
-#ifdef STZ_512
+template <u32 lanes>
+void rans_encode_lanes(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
   const size_t rounds = n / lanes * lanes;
-  if (lanes >= 16) {
-    rans_encode_scalar(reciprocal, step, state, lanes, symbols + rounds, n - rounds, word);
-    if (lanes == 16) return rans_encode_512<1>(reciprocal, step, state, symbols, rounds, word);
-    if (lanes == 32) return rans_encode_512<2>(reciprocal, step, state, symbols, rounds, word);
-    return rans_encode_512<4>(reciprocal, step, state, symbols, rounds, word);
-  }
+  u16* word = *position;
+  for (size_t j = n; j-- > rounds;) state[j - rounds] = rans_put<1>(state[j - rounds], reciprocal[symbols[j]], step[symbols[j]], word);
+  *position = word;
+#if defined(STZ_512)
+  if constexpr (lanes >= 16) return rans_encode_512<lanes / 16>(reciprocal, step, state, symbols, rounds, position);
+#elif defined(__AVX2__)
+  if constexpr (lanes >= 16) return rans_encode_256<lanes / 8>(reciprocal, step, state, symbols, rounds, position);
 #endif
-  rans_encode_scalar(reciprocal, step, state, lanes, symbols, n, word);
+  rans_encode_scalar<lanes>(reciprocal, step, state, symbols, rounds, position);
+}
+
+// Calls f with the number of lanes as a constant.
+template <class F>
+STZ_INLINE auto with_lanes(u32 lanes, F f) {
+  switch (lanes) {
+    case 1:
+      return f(std::integral_constant<u32, 1>{});
+    case 2:
+      return f(std::integral_constant<u32, 2>{});
+    case 4:
+      return f(std::integral_constant<u32, 4>{});
+    case 8:
+      return f(std::integral_constant<u32, 8>{});
+    case 16:
+      return f(std::integral_constant<u32, 16>{});
+    case 32:
+      return f(std::integral_constant<u32, 32>{});
+    default:
+      return f(std::integral_constant<u32, 64>{});
+  }
+}
+
+size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** position, const u8* end) {
+  return with_lanes(lanes, [&](auto fixed) { return rans_decode_lanes<fixed.value>(table, state, out, n, position, end); });
+}
+
+void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** position) {
+  with_lanes(lanes, [&](auto fixed) { rans_encode_lanes<fixed.value>(reciprocal, step, state, symbols, n, position); });
 }
 
 }  // namespace

@@ -1,0 +1,169 @@
+"""Where the time of compressing and decompressing goes: seconds per stage of the codec, beside a copy of the array.
+
+Builds the codec with a clock per stage (STZ_STAGES, see filter/core/stages.h) in build/stages of the checkout; the
+clocks cost about 2 %. One thread, generated float32 fields, medians of the repeats; decompression into memory that has
+been touched. A stage's time is its own: what it calls of another stage counts there.
+"""
+
+import ctypes
+import os
+import platform
+import shlex
+import statistics
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import fields
+import report
+import synthetic
+
+ROOT = Path(__file__).resolve().parents[1]
+FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-DSTZ_STAGES"]
+FLAGS += [f"-I{ROOT / 'filter/include'}", f"-I{ROOT / 'filter'}"]
+STAGES = {
+    "scan": "largest magnitude, values that are not finite, fill value",
+    "coarsen": "samples of the coarser levels",
+    "fit": "weights and models from samples",
+    "load": "de-interleave the block, fetch the coarser level around it",
+    "predict": "stencil and quantise, or the reverse",
+    "halo": "what lies outside of the block",
+    "magnitude": "magnitudes of codes, for contexts",
+    "context": "contexts from neighbouring magnitudes",
+    "partition": "codes sorted by context, or back",
+    "symbols": "codes to symbols and raw bits, or back",
+    "rans": "entropy coding",
+    "mask": "masks and what stands in for masked samples",
+    "store": "interleave the block into its level",
+    "assemble": "streams joined, checks",
+    "other": "everything else",
+}
+
+
+class Layout(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int32), ("byte_order", ctypes.c_int32), ("rank", ctypes.c_int32)]
+    _fields_ += [("shape", ctypes.c_uint64 * 32)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("mode", ctypes.c_int32), ("bound", ctypes.c_double), ("has_fill", ctypes.c_int32)]
+    _fields_ += [("fill", ctypes.c_uint64)]
+    _fields_ += [(name, ctypes.c_int32) for name in ("block", "threads", "effort", "layers")]
+
+
+def build():
+    """The path of the library, built if a source is newer."""
+    directory = ROOT / "build/stages"
+    directory.mkdir(parents=True, exist_ok=True)
+    library = directory / "libstz_stages.so"
+    sources = [path for part in ("core", "simd") for path in sorted((ROOT / "filter" / part).glob("*.cpp"))]
+    newest = max(path.stat().st_mtime for path in (ROOT / "filter").rglob("*") if path.is_file())
+    if library.exists() and library.stat().st_mtime >= newest:
+        return library
+    compiler = shlex.split(os.environ.get("CXX", "g++"))
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    lines = (ROOT / "filter/simd/instruction_sets.txt").read_text().splitlines()
+    sets = [line.split() for line in lines if line and not line.startswith("#")][: None if x86 else 1]
+    jobs = []
+    for source in sources:
+        variants = [(name, [f"-DSTZ_ISA={name}", *flags]) for name, *flags in sets] if source.parent.name == "simd" else [("", [])]
+        jobs += [(source, directory / f"{source.stem}{name}.o", extra) for name, extra in variants]
+
+    def compile_one(job):
+        source, target, extra = job
+        command = [*compiler, *FLAGS, *(["-DSTZ_X86=1"] if x86 else []), *extra, "-c", str(source), "-o", str(target)]
+        subprocess.run(command, check=True)
+        return str(target)
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        objects = list(pool.map(compile_one, jobs))
+    subprocess.run([*compiler, "-shared", "-pthread", *objects, "-o", str(library)], check=True)
+    return library
+
+
+class Codec:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        self.library.stz_stage_names.restype = ctypes.c_char_p
+        self.library.stz_max_compressed_size.restype = ctypes.c_size_t
+        self.names = self.library.stz_stage_names().decode().split(",")
+        self.seconds = (ctypes.c_double * len(self.names))()
+
+    def stages(self, action):
+        """{stage: seconds} of a call that returns an error code."""
+        self.library.stz_take_stage_seconds(self.seconds)
+        error = action()
+        self.library.stz_take_stage_seconds(self.seconds)
+        if error:
+            raise RuntimeError(f"the codec failed with error {error}")
+        return dict(zip(self.names, self.seconds, strict=True))
+
+    def run(self, array, bound, repeats):
+        """Medians of compressing and of decompressing, {stage: seconds} each, and the compressed size."""
+        layout = Layout(2, 0, array.ndim, (ctypes.c_uint64 * 32)(*array.shape))
+        options = Options(mode=1, bound=bound, threads=1)
+        stream = np.empty(self.library.stz_max_compressed_size(ctypes.byref(layout)), "u1")
+        decoded, size = np.zeros_like(array), ctypes.c_size_t()
+        pointer = lambda a: ctypes.c_void_p(a.ctypes.data)  # noqa: E731
+
+        def compress():
+            arguments = ctypes.byref(layout), pointer(array), ctypes.byref(options)
+            return self.library.stz_compress(*arguments, pointer(stream), ctypes.c_size_t(stream.size), ctypes.byref(size))
+
+        def decompress():
+            target = pointer(decoded), ctypes.c_size_t(decoded.nbytes)
+            return self.library.stz_decompress(pointer(stream), size, *target)
+
+        records = []
+        for action in (compress, decompress):
+            action()
+            each = [self.stages(action) for _ in range(repeats)]
+            records.append({name: statistics.median(one[name] for one in each) for name in self.names})
+        if not np.all(np.abs(decoded.astype("f8") - array) <= bound):
+            raise RuntimeError("the bound is broken")
+        return *records, size.value
+
+
+def copy_seconds(array, repeats):
+    """The median time of a copy into memory that has been touched: one read and one write of the array."""
+    target, times = np.zeros_like(array), []
+    for _ in range(max(5, repeats)):
+        start = time.perf_counter()
+        np.copyto(target, array)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def main():
+    parser = report.parser(__doc__, directory=False)
+    parser.add_argument("--edge", type=int, default=synthetic.EDGE, help="samples per axis; default %(default)s")
+    parser.add_argument("--repeats", type=int, default=5, help="counted repeats; default %(default)s")
+    parser.add_argument("--field", choices=synthetic.VOLUMES, nargs="+", default=["grf"], help="default grf")
+    arguments = parser.parse_args()
+    codec = Codec(build())
+    volumes, records = synthetic.volumes(arguments.edge), []
+    for name in arguments.field:
+        array = np.ascontiguousarray(volumes[name], "f4")
+        copy = copy_seconds(array, arguments.repeats)
+        columns = []
+        for relative in fields.RELATIVE_BOUNDS:
+            bound = relative * float(np.ptp(array.astype("f8")))
+            packed, unpacked, size = codec.run(array, bound, arguments.repeats)
+            columns += [packed, unpacked]
+            entry = {"part": "stages", "field": name, "relative": relative, "ratio": array.nbytes / size, "copy": copy}
+            records.append(entry | {"compress": packed, "decompress": unpacked})
+        print(f"\n{name}, {arguments.edge}^3 float32: ms per stage; a copy of the array takes {1e3 * copy:.1f} ms\n")
+        header = ["stage", *(f"{way} {bound:g}" for bound in fields.RELATIVE_BOUNDS for way in ("compress", "decompress"))]
+        cell = lambda seconds: f"{1e3 * seconds:.1f}" if seconds >= 5e-5 else "-"  # noqa: E731
+        rows = [[f"{stage}: {what}", *(cell(c[stage]) for c in columns)] for stage, what in STAGES.items()]
+        rows.append(["all", *(cell(sum(c.values())) for c in columns)])
+        rows.append(["all / copy", *(f"{sum(c.values()) / copy:.1f}" for c in columns)])
+        print(report.markdown(header, rows))
+    report.finish(arguments, records, report.Checks(have_targets=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,335 @@
+// Codes as bytes: contexts, magnitudes, queues, symbols and raw bits.
+#include "guarded.h"
+#include "values.h"
+
+namespace check {
+namespace {
+
+constexpr int contexts = 16;
+constexpr u8 no_context = 255;
+
+// ---------------------------------------------------------------- contexts and magnitudes
+
+// Rising thresholds, most of them one of the sums that occur or next to it.
+std::vector<u16> random_thresholds(Random& random, const u8* row, int n, const TapTable& taps, const u16* weights) {
+  std::vector<u16> t(contexts);
+  for (u16& v : t) {
+    u64 sum = random.next() >> random.between(48, 63);
+    if (n && random.below(8)) {
+      const std::ptrdiff_t *o = taps.offset, x = std::ptrdiff_t(random.below(u64(n)));
+      sum = random.below(3) - 1;
+      for (int g = 0; g < taps.groups; g++)
+        for (int k = 0; k < taps.taps[g]; k++) sum += u64(weights[g]) * row[x + *o++];
+    }
+    v = std::max<u16>(u16(sum), 1);
+  }
+  std::sort(t.begin(), t.end());
+  if (random.below(4) == 0) std::fill(t.begin() + 3, t.begin() + 9, t[3]);  // contexts that nothing gets
+  if (random.below(4) == 0) t[15] = 65535;
+  if (random.below(4) == 0) t[1] = 1;
+  std::sort(t.begin(), t.end());
+  t[0] = u16(random.below(2) ? 0 : random.next());  // nobody looks at it
+  return t;
+}
+
+void check_context(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const int n = length_of(l), reach = int(random.between(0, 70));
+      Taps taps = random_taps(random, int(random.between(1, 9)), 2, reach);
+      if (random.below(8) == 0) taps = random_taps(random, 1, int(random.between(1, 9)), reach);  // odd numbers too
+      std::vector<u16> weights;
+      const u64 most = random.below(8) ? 128 : 65536;  // beyond 2^16 sums wrap around
+      for (size_t g = 0; g < taps.taps.size(); g++) weights.push_back(u16(random.below(4) ? random.below(most) : 0));
+      if (taps.offset.size() == 1) weights[0] = 257;  // 255 of that make the largest sum
+      Guarded<u8> row(random, size_t(n + 2 * reach), 0, row_slack), out(random, size_t(n), 0, row_slack);
+      if (repeat % 3 == 1) std::fill(row.data(), row.data() + row.size(), u8(random.below(2) ? 255 : 0));
+      if (repeat % 3 == 2)
+        for (size_t i = 0; i < row.size(); i++) row[i] = random.below(5) ? u8(0) : u8(random.below(40));
+      const std::vector<u16> thresholds = random_thresholds(random, row.data() + reach, n, taps.table(), weights.data());
+      note("n %d, %s", n, taps.text().c_str());
+      remember(row, out);
+      tested.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, out.data());
+      row.unchanged("the magnitudes");
+      out.changed_only("context", 0, n + row_slack);
+      std::vector<u8> expected(size_t(n) + 1);
+      twins.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, expected.data());
+      same("context", out.data(), expected.data(), size_t(n));
+    }
+}
+
+void check_magnitudes(const Kernels& tested, Random& random) {
+  for (int l = 0; l < 1000; l++) {
+    const ClassRows rows = random_rows(random, l <= short_lengths ? l : random.between(0, 70), 1500, 1);
+    const i64 extent = extent_of(rows, 1);
+    note("%s", text_of_rows(rows).c_str());
+    Guarded<u8> code(random, size_t(samples_of(rows)), 0, row_slack), table(random, 256), out(random, size_t(extent));
+    remember(code, table, out);
+    std::vector<u8> expected(out.data(), out.data() + extent);  // what is between rows stays
+    tested.bytes.magnitudes(code.data(), rows, table.data(), out.data());
+    code.unchanged("code");
+    table.unchanged("table");
+    out.changed_only("out", 0, extent);
+    twins.bytes.magnitudes(code.data(), rows, table.data(), expected.data());
+    same("out", out.data(), expected.data(), size_t(extent));
+  }
+}
+
+// ---------------------------------------------------------------- queues
+
+void fill_contexts(Random& random, u8* context, size_t n) {
+  const u64 kind = random.below(7), one = random.below(contexts);
+  u8 now = u8(one);
+  for (size_t i = 0; i < n; i++) {
+    const u8 any = u8(random.below(contexts));
+    if (random.below(20) == 0) now = random.below(3) ? any : no_context;
+    context[i] = kind == 0   ? u8(one)
+                 : kind == 1 ? no_context
+                 : kind == 2 ? now  // runs
+                 : kind == 3 ? (random.below(2) ? u8(0) : u8(15))
+                 : kind == 4 ? (random.below(4) ? any : no_context)
+                 : kind == 5 ? (random.below(30) ? u8(one) : no_context)
+                             : any;
+  }
+}
+
+// Codes, their contexts, room for their queues.
+struct Queues {
+  const size_t n, pitch;
+  Guarded<u8> code, context, queues;
+  size_t counts[contexts], expected_counts[contexts];
+  Queues(Random& random, size_t n_)
+      : n(n_),
+        pitch(n + 64 + (random.below(2) ? random.below(80) : 0)),
+        code(random, n, 0, row_slack),
+        context(random, n, 0, row_slack),
+        queues(random, 17 * pitch) {
+    fill_contexts(random, context.data(), n);
+    note("n %zu, pitch %zu", n, pitch);
+    memset(counts, 0xee, sizeof counts);
+  }
+};
+
+void check_count_contexts(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      Queues q(random, size_t(length_of(l)));
+      remember(q.context);
+      tested.bytes.count_contexts(q.context.data(), q.n, q.counts);
+      q.context.unchanged("context");
+      twins.bytes.count_contexts(q.context.data(), q.n, q.expected_counts);
+      same("counts", q.counts, q.expected_counts, contexts);
+    }
+}
+
+void check_sort_codes(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      Queues q(random, size_t(length_of(l)));
+      remember(q.code, q.context, q.queues);
+      tested.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
+      q.code.unchanged("code");
+      q.context.unchanged("context");
+      q.queues.changed_only("queues", 0, i64(q.queues.size()));
+      std::vector<u8> expected(q.queues.data(), q.queues.data() + q.queues.size());  // behind a queue anything will do
+      twins.bytes.sort_codes(q.code.data(), q.context.data(), q.n, expected.data(), q.pitch, q.expected_counts);
+      same("counts", q.counts, q.expected_counts, contexts);
+      same("queues", q.queues.data(), expected.data(), expected.size());
+    }
+}
+
+void check_place_codes(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      Queues q(random, size_t(length_of(l)));
+      std::vector<u8> codes(q.code.data(), q.code.data() + q.n);
+      for (size_t i = 0; i < q.n; i++)
+        if (q.context[i] == no_context) codes[i] = 0;
+      twins.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
+      Guarded<u8> out(random, q.n, 0, row_slack);
+      remember(q.queues, q.context, out);
+      tested.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, out.data());
+      q.queues.unchanged("queues");
+      q.context.unchanged("context");
+      out.changed_only("code", 0, i64(q.n + row_slack));
+      std::vector<u8> expected(q.n + 1);
+      twins.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, expected.data());
+      same("code", out.data(), expected.data(), q.n);
+      same("code, sorted and placed again", out.data(), codes.data(), q.n);
+    }
+}
+
+// ---------------------------------------------------------------- symbols and raw bits
+
+void fill_bytes(Random& random, u8* v, size_t n) {
+  const u64 kind = random.below(4), most = random.below(256);
+  for (size_t i = 0; i < n; i++)
+    v[i] = kind == 0   ? u8(random.below(most + 1))
+           : kind == 1 ? u8(most)
+           : kind == 2 ? (random.below(40) ? u8(0) : u8(random.next()))
+                       : u8(random.below(2) ? 127 : 128);
+}
+
+void check_largest(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const size_t n = size_t(length_of(l));
+      note("n %zu", n);
+      Guarded<u8> code(random, n, 0, row_slack);
+      fill_bytes(random, code.data(), n);
+      if (n && repeat % 2) code[random.below(2) ? n - 1 : random.below(n)] = 255;
+      remember(code);
+      const u8 found = tested.bytes.largest(code.data(), n);
+      code.unchanged("code");
+      same("largest", found, twins.bytes.largest(code.data(), n));
+    }
+}
+
+void check_find(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const size_t n = size_t(length_of(l));
+      const u8 edges[] = {0, 1, 127, 128, 255}, least = repeat % 2 ? edges[random.below(5)] : u8(random.next());
+      note("n %zu, least %d", n, least);
+      Guarded<u8> code(random, n, 0, row_slack);
+      Guarded<u32> index(random, n);
+      fill_bytes(random, code.data(), n);
+      remember(code, index);
+      const size_t found = tested.bytes.find(code.data(), n, least, index.data());
+      code.unchanged("code");
+      index.changed_only("index", 0, i64(n));
+      std::vector<u32> expected(n + 1);
+      same("number found", found, twins.bytes.find(code.data(), n, least, expected.data()));
+      same("index", index.data(), expected.data(), found);
+    }
+}
+
+void check_shift(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int by = 0; by < 8; by++) {
+      const size_t n = size_t(length_of(l));
+      note("n %zu, shift %d", n, by);
+      Guarded<u8> code(random, n);
+      std::vector<u8> expected(code.data(), code.data() + n);
+      expected.push_back(0);
+      remember(code);
+      tested.bytes.shift(code.data(), n, by);
+      code.changed_only("code", 0, i64(n));
+      twins.bytes.shift(expected.data(), n, by);
+      same("code", code.data(), expected.data(), n);
+    }
+}
+
+void check_gather(const Kernels& tested, Random& random) {
+  for (size_t words = 0; words < 70; words++)
+    for (int shift = 0; shift < 8; shift++) {
+      note("%zu words, shift %d", words, shift);
+      Guarded<u8> code(random, 8 * words);
+      Guarded<u64> out(random, words);
+      remember(code, out);
+      tested.bytes.gather_low_bits(code.data(), words, shift, out.data());
+      code.unchanged("code");
+      out.changed_only("out", 0, i64(words));
+      std::vector<u64> expected(words + 1);
+      twins.bytes.gather_low_bits(code.data(), words, shift, expected.data());
+      same("out", out.data(), expected.data(), words);
+    }
+}
+
+void check_spread(const Kernels& tested, Random& random) {
+  for (size_t words = 0; words < 70; words++)
+    for (int shift = 0; shift < 8; shift++)
+      for (int large = 0; large < 2; large++) {  // codes that lose bits, as those of streams that no encoder wrote
+        note("%zu words, shift %d%s", words, shift, large ? ", large codes" : "");
+        Guarded<u8> code(random, 8 * words);
+        Guarded<u64> in(random, words);
+        if (!large)
+          for (size_t i = 0; i < 8 * words; i++) code[i] = u8(code[i] >> shift);
+        std::vector<u8> expected(code.data(), code.data() + 8 * words);
+        expected.push_back(0);
+        remember(code, in);
+        tested.bytes.spread_low_bits(in.data(), words, shift, code.data());
+        in.unchanged("in");
+        code.changed_only("code", 0, i64(8 * words));
+        twins.bytes.spread_low_bits(in.data(), words, shift, expected.data());
+        same("code", code.data(), expected.data(), 8 * words);
+      }
+}
+
+// ---------------------------------------------------------------- timings
+
+struct TimedBytes {
+  static constexpr size_t n = 8192, pitch = n + row_slack;
+  std::vector<u8> code, context, queues, out;
+  std::vector<u32> index = std::vector<u32>(n);
+  std::vector<u64> words = std::vector<u64>(n / 8);
+  std::vector<u16> weights = {64, 64, 16, 16},
+                   thresholds = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
+  size_t counts[contexts];
+  Taps taps;
+  TimedBytes() : code(n + 2 * row_slack), context(n + row_slack), queues(17 * pitch), out(n + 2 * row_slack) {
+    Random random(9);
+    for (u8& c : code) c = u8(std::min(40.0, std::fabs(8 * random.normal())));
+    double level = 7;  // contexts as they are in nature: neighbours have similar ones
+    for (u8& c : context) c = u8(level = std::clamp(level + random.normal(), 3.0, 11.99));
+    taps = random_taps(random, 4, 2, 60);
+    taps.taps = {2, 2, 4, 8};
+    taps.offset.resize(16, 7);
+    twins.bytes.sort_codes(code.data(), context.data(), n, queues.data(), pitch, counts);
+  }
+};
+
+template <class Call>
+void time_bytes(std::vector<Timed>& add, const char* name, Call call) {
+  auto b = std::make_shared<TimedBytes>();
+  add.push_back({name, double(b->n), [=](const Kernels& k) { call(k.bytes, *b); }});
+}
+
+}  // namespace
+
+void add_bytes(std::vector<Entry>& entries) {
+  using Add = std::vector<Timed>&;
+  entries.push_back({CHECK_SLOT(bytes.context), check_context, [](Add add) {
+                       time_bytes(add, "taps 2 2 4 8", [](const ByteKernels& k, TimedBytes& b) {
+                         k.context(b.code.data() + row_slack, b.taps.table(), b.weights.data(), b.thresholds.data(), int(b.n) - 128,
+                                   b.out.data());
+                       });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.magnitudes), check_magnitudes, [](Add add) {
+                       time_bytes(add, "rows of 64", [](const ByteKernels& k, TimedBytes& b) {
+                         k.magnitudes(b.code.data(), {{1, 1, i64(b.n) / 64, 64}, {0, 0, 64}}, b.queues.data(), b.out.data());
+                       });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.count_contexts), check_count_contexts, [](Add add) {
+                       time_bytes(add, "9 contexts",
+                                  [](const ByteKernels& k, TimedBytes& b) { k.count_contexts(b.context.data(), b.n, b.counts); });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.sort_codes), check_sort_codes, [](Add add) {
+                       time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
+                         k.sort_codes(b.code.data(), b.context.data(), b.n, b.queues.data(), b.pitch, b.counts);
+                       });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.place_codes), check_place_codes, [](Add add) {
+                       time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
+                         k.place_codes(b.queues.data(), b.pitch, b.context.data(), b.n, b.out.data());
+                       });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.largest), check_largest,
+                     [](Add add) { time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.largest(b.code.data(), b.n); }); }});
+  entries.push_back({CHECK_SLOT(bytes.find), check_find, [](Add add) {
+                       time_bytes(add, "few found",
+                                  [](const ByteKernels& k, TimedBytes& b) { k.find(b.code.data(), b.n, 20, b.index.data()); });
+                     }});
+  entries.push_back({CHECK_SLOT(bytes.shift), check_shift,
+                     [](Add add) { time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.shift(b.out.data(), b.n, 2); }); }});
+  entries.push_back(
+      {CHECK_SLOT(bytes.gather_low_bits), check_gather, [](Add add) {
+         time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.gather_low_bits(b.code.data(), b.n / 8, 3, b.words.data()); });
+       }});
+  entries.push_back({CHECK_SLOT(bytes.spread_low_bits), check_spread, [](Add add) {
+                       time_bytes(add, "",
+                                  [](const ByteKernels& k, TimedBytes& b) { k.spread_low_bits(b.words.data(), b.n / 8, 3, b.out.data()); });
+                     }});
+}
+
+}  // namespace check

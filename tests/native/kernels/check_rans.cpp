@@ -1,0 +1,231 @@
+// Interleaved rANS: every number of lanes, tables of the codec and tables at their extremes.
+#include "core/code_tables.h"
+#include "guarded.h"
+#include "values.h"
+
+namespace check {
+namespace {
+
+constexpr u32 low_state = 1u << 15;
+
+// Frequencies that add up to 4096, as the tables that kernels see.
+struct Tables {
+  std::vector<u32> frequency, reciprocal, step, decoding;
+  std::string name;
+  explicit Tables(std::vector<u32> frequencies, std::string name_)
+      : frequency(std::move(frequencies)), reciprocal(64), step(64), name(name_) {
+    u32 start = 0;
+    for (u32 s = 0; s < frequency.size(); s++) {
+      const u32 f = frequency[s];
+      if (f == 1) {
+        reciprocal[s] = ~0u;
+        step[s] = f | (start + 4095) << 12;
+      } else if (f) {
+        int h = 1;
+        while (1u << h < f) h++;
+        reciprocal[s] = u32(((u64(1) << (31 + h)) + f - 1) / f);
+        step[s] = f | start << 12 | u32(h - 1) << 28;
+      }
+      for (u32 k = 0; k < f; k++) decoding.push_back(s | f << 8 | k << 20);
+      start += f;
+    }
+    if (start != 4096) wrong("frequencies of %s add up to %u", name.c_str(), start);
+  }
+  Tables(const CodeTable& t, std::string name);
+};
+
+Tables::Tables(const CodeTable& t, std::string name_)
+    : frequency(t.freq, t.freq + t.count + 1),
+      reciprocal(t.reciprocal, t.reciprocal + 64),
+      step(t.step, t.step + 64),
+      decoding(t.decoding(), t.decoding() + 4096),
+      name(name_) {}
+
+std::vector<Tables> make_tables(Random& random) {
+  std::vector<Tables> all;
+  all.emplace_back(std::vector<u32>{4095, 1}, "4095 1");
+  all.emplace_back(std::vector<u32>{1, 4095}, "1 4095");
+  all.emplace_back(std::vector<u32>{2048, 2048}, "2048 2048");
+  all.emplace_back(std::vector<u32>(64, 64), "64 of 64");
+  std::vector<u32> ones(64, 1);
+  ones[63] = 4096 - 63;
+  all.emplace_back(ones, "63 ones, then 4033");
+  std::swap(ones[0], ones[63]);
+  all.emplace_back(ones, "4033, then 63 ones");
+  std::vector<u32> powers = {2049, 1023, 512, 256, 128, 64, 32, 16, 8, 4, 3, 1};
+  all.emplace_back(powers, "powers of two");
+  for (int k = 0; k < 40; k++) {  // random ones, with symbols that do not occur
+    std::vector<u32> f(2 + random.below(63));
+    for (u32 left = 4096; left; left--) f[random.below(random.below(f.size()) + 1)]++;
+    if (*std::max_element(f.begin(), f.end()) < 4096) all.emplace_back(f, "random " + std::to_string(k));
+  }
+  Model m;
+  for (; m.shape < shapes; m.shape++)
+    for (m.scale = 0; m.scale < unshifted_scales + 4; m.scale++)
+      all.emplace_back(dense_table(m), "dense " + std::to_string(m.shape) + " " + std::to_string(m.scale));
+  for (; m.gap < gap_tables; m.gap++) all.emplace_back(gap_table(m), "gap " + std::to_string(m.gap));
+  for (; m.value < value_tables; m.value++) all.emplace_back(value_table(m), "value " + std::to_string(m.value));
+  return all;
+}
+
+// n symbols as often as their frequencies say, or all alike, or the rarest ones.
+void fill_symbols(Random& random, const Tables& t, u8* symbols, size_t n) {
+  const u64 kind = random.below(4);
+  std::vector<u8> order;
+  for (u32 s = 0; s < t.frequency.size(); s++)
+    if (t.frequency[s]) order.push_back(u8(s));
+  std::sort(order.begin(), order.end(), [&](u8 a, u8 b) { return t.frequency[a] < t.frequency[b]; });
+  for (size_t i = 0; i < n; i++)
+    symbols[i] = kind == 0   ? order.front()
+                 : kind == 1 ? order.back()
+                 : kind == 2 ? order[random.below(order.size())]
+                             : u8(t.decoding[random.below(4096)]);
+}
+
+// Any state, often one where division by the frequency has no remainder or the largest.
+u32 random_state(Random& random, u32 frequency) {
+  if (random.below(2)) {
+    const u32 x = u32(random.between(low_state, (1u << 31) - 1) >> random.below(17)) / frequency * frequency - u32(random.below(2));
+    if (x >= low_state && x < 1u << 31) return x;
+  }
+  const u32 edges[] = {low_state, low_state + 1, 0x7fffffff, 0x7ffffffe, 1u << 30};
+  return random.below(4) ? low_state + u32(random.below((1u << 31) - low_state)) : edges[random.below(5)];
+}
+
+// Symbols behind each other; words end at the array's end.
+struct Coded {
+  std::vector<u16> words;
+  std::vector<u32> state;
+};
+Coded encoded(const Kernels& k, const Tables& t, std::vector<u32> state, const u8* symbols, size_t n) {
+  std::vector<u16> room(n + rans_slack);
+  u16* word = room.data() + room.size();
+  k.rans.encode(t.reciprocal.data(), t.step.data(), state.data(), u32(state.size()), symbols, n, &word);
+  return {{word, room.data() + room.size()}, state};
+}
+
+void check_encode(const Kernels& tested, Random& random) {
+  const std::vector<Tables> tables = make_tables(random);
+  for (u32 lanes = 1; lanes <= 64; lanes *= 2)
+    for (int repeat = 0; repeat < 600; repeat++) {
+      const Tables& t = tables[size_t(repeat) < tables.size() ? size_t(repeat) : random.below(47)];  // all, then the extremes
+      const size_t n = random.below(8) ? random.below(320) : random.below(5000);
+      note("%u lanes, n %zu, frequencies %s", lanes, n, t.name.c_str());
+      Guarded<u8> symbols(random, n, 0, row_slack);
+      fill_symbols(random, t, symbols.data(), n);
+      Guarded<u32> state(random, lanes), reciprocal(random, 64), step(random, 64);
+      std::copy(t.reciprocal.begin(), t.reciprocal.end(), reciprocal.data());
+      std::copy(t.step.begin(), t.step.end(), step.data());
+      for (u32 lane = 0; lane < lanes; lane++) {
+        const size_t first = (n - 1 - lane) / lanes * lanes + lane;  // the lane's last symbol, which it encodes first
+        state[lane] = random_state(random, lane < n ? t.frequency[symbols[first]] : 1);
+      }
+      const Coded expected = encoded(twins, t, {state.data(), state.data() + lanes}, symbols.data(), n);
+      Guarded<u16> words(random, expected.words.size(), rans_slack);
+      remember(symbols, state, reciprocal, step, words);
+      u16* word = words.data() + words.size();
+      tested.rans.encode(reciprocal.data(), step.data(), state.data(), lanes, symbols.data(), n, &word);
+      symbols.unchanged("symbols");
+      reciprocal.unchanged("reciprocal");
+      step.unchanged("step");
+      state.changed_only("state", 0, lanes);
+      words.changed_only("words", -i64(rans_slack), i64(words.size()));
+      same<i64>("number of words", words.data() + words.size() - word, i64(words.size()));
+      same("words", word, expected.words.data(), words.size());
+      same("state", state.data(), expected.state.data(), lanes);
+    }
+}
+
+void check_decode(const Kernels& tested, Random& random) {
+  const std::vector<Tables> tables = make_tables(random);
+  for (u32 lanes = 1; lanes <= 64; lanes *= 2)
+    for (int repeat = 0; repeat < 600; repeat++) {
+      const Tables& t = tables[size_t(repeat) < tables.size() ? size_t(repeat) : random.below(47)];  // all, then the extremes
+      const size_t n = random.below(8) ? random.below(320) : random.below(5000);
+      std::vector<u8> symbols(n + 1);
+      fill_symbols(random, t, symbols.data(), n);
+      const bool valid = random.below(8);  // else any states and words, as in streams that no encoder wrote
+      Coded coded = encoded(twins, t, std::vector<u32>(lanes, low_state), symbols.data(), n);
+      if (!valid)
+        for (u32& s : coded.state) s = u32(random.next() >> random.below(64));
+      const size_t after = random.below(3) * random.below(200);  // bytes that belong to something else
+      note("%u lanes, n %zu, %zu words and %zu bytes%s, frequencies %s", lanes, n, coded.words.size(), after, valid ? "" : ", not valid",
+           t.name.c_str());
+      Guarded<u8> bytes(random, 2 * coded.words.size() + after), out(random, n);
+      for (size_t w = 0; w < coded.words.size() && valid; w++)
+        bytes[2 * w] = u8(coded.words[w]), bytes[2 * w + 1] = u8(coded.words[w] >> 8);
+      Guarded<u32> state(random, lanes), table(random, 4096);
+      std::copy(coded.state.begin(), coded.state.end(), state.data());
+      std::copy(t.decoding.begin(), t.decoding.end(), table.data());
+      remember(bytes, out, state, table);
+      const u8 *begin = bytes.data(), *end = begin + bytes.size(), *word = begin;
+      const size_t done = tested.rans.decode(table.data(), state.data(), lanes, out.data(), n, &word, end);
+      bytes.unchanged("words");
+      table.unchanged("table");
+      state.changed_only("state", 0, lanes);
+      out.changed_only("symbols", 0, i64(n));
+      if (done % lanes || done > n) wrong("%zu symbols decoded of %zu, with %u lanes", done, n, lanes);
+      if (n - done >= lanes && size_t(end - word) >= 2 * lanes + 32)
+        wrong("stops after %zu symbols with %zu bytes left", done, size_t(end - word));
+
+      // the twin goes as far
+      std::vector<u32> expected_state = coded.state;
+      std::vector<u8> expected(done + 1);
+      const u8* expected_word = begin;
+      same("symbols done", done, twins.rans.decode(table.data(), expected_state.data(), lanes, expected.data(), done, &expected_word, end));
+      same("symbols", out.data(), expected.data(), done);
+      same("state", state.data(), expected_state.data(), lanes);
+      same<i64>("words taken", word - begin, expected_word - begin);
+      if (valid) same("symbols, encoded and decoded", out.data(), symbols.data(), done);
+    }
+}
+
+// ---------------------------------------------------------------- timings
+
+struct TimedRans {
+  static constexpr size_t n = 1 << 14;
+  Tables tables;
+  std::vector<u8> symbols = std::vector<u8>(n), bytes, out = std::vector<u8>(n);
+  std::vector<u32> state;
+  std::vector<u16> words = std::vector<u16>(n + rans_slack);
+  explicit TimedRans(u32 lanes) : tables(std::vector<u32>{1400, 900, 600, 400, 250, 180, 120, 80, 60, 40, 30, 20, 10, 6}, "falling") {
+    Random random(11);
+    for (u8& s : symbols) s = u8(tables.decoding[random.below(4096)]);
+    const Coded coded = encoded(twins, tables, std::vector<u32>(lanes, low_state), symbols.data(), n);
+    state = coded.state;
+    for (u16 w : coded.words) bytes.push_back(u8(w)), bytes.push_back(u8(w >> 8));
+    bytes.resize(bytes.size() + 2 * lanes + 32);
+  }
+};
+
+void time_encode(std::vector<Timed>& add) {
+  for (u32 lanes : {1, 4, 16, 32}) {
+    auto r = std::make_shared<TimedRans>(lanes);
+    add.push_back({std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane"), double(r->n), [=](const Kernels& k) {
+                     u32 state[64];
+                     std::fill(state, state + lanes, low_state);
+                     u16* word = r->words.data() + r->words.size();
+                     k.rans.encode(r->tables.reciprocal.data(), r->tables.step.data(), state, lanes, r->symbols.data(), r->n, &word);
+                   }});
+  }
+}
+void time_decode(std::vector<Timed>& add) {
+  for (u32 lanes : {1, 4, 16, 32}) {
+    auto r = std::make_shared<TimedRans>(lanes);
+    add.push_back({std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane"), double(r->n), [=](const Kernels& k) {
+                     u32 state[64];
+                     std::copy(r->state.begin(), r->state.end(), state);
+                     const u8* word = r->bytes.data();
+                     k.rans.decode(r->tables.decoding.data(), state, lanes, r->out.data(), r->n, &word, word + r->bytes.size());
+                   }});
+  }
+}
+
+}  // namespace
+
+void add_rans(std::vector<Entry>& entries) {
+  entries.push_back({CHECK_SLOT(rans.decode), check_decode, time_decode});
+  entries.push_back({CHECK_SLOT(rans.encode), check_encode, time_encode});
+}
+
+}  // namespace check

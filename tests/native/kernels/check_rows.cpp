@@ -1,0 +1,181 @@
+// Prediction, medians, interleaving and separating of rows.
+#include "guarded.h"
+#include "values.h"
+
+namespace check {
+namespace {
+
+template <class S>
+const RowKernels<S>& rows_of(const Kernels& k) {
+  if constexpr (sizeof(S) == 4)
+    return k.f32;
+  else if constexpr (S(0.5) != S(0))
+    return k.f64;
+  else
+    return k.int64;
+}
+
+// ---------------------------------------------------------------- prediction
+
+template <class S>
+void check_predict(const Kernels& tested, Random& random) {
+  using R = RealOf<S>;
+  for (int l = 0; l < lengths; l++)
+    for (int kind = 0; kind < kinds; kind++) {
+      const int n = length_of(l), groups = int(random.below(16) ? random.between(1, 9) : random.between(10, 32)),
+                reach = int(random.between(0, 40));
+      const Taps taps = random_taps(random, groups, 2, reach);
+      const std::vector<R> weights = random_weights<R>(random, kind, taps.taps.size());
+      note("%s, n %d, %s, reach %d", kind_name(kind), n, taps.text().c_str(), reach);
+      Guarded<S> in(random, size_t(n + 2 * reach), 0, row_slack);
+      Guarded<R> p(random, size_t(n), 0, row_slack);
+      fill_values(random, kind, in.data(), in.size());
+      remember(in, p);
+      rows_of<S>(tested).predict(in.data() + reach, taps.table(), weights.data(), n, p.data());
+      in.unchanged("the samples");
+      p.changed_only("p", 0, n + row_slack);
+      std::vector<R> expected(size_t(n) + 1);
+      rows_of<S>(twins).predict(in.data() + reach, taps.table(), weights.data(), n, expected.data());
+      same("p", p.data(), expected.data(), size_t(n));
+    }
+}
+
+template <class S>
+void check_median(const Kernels& tested, Random& random) {
+  using R = RealOf<S>;
+  for (int l = 0; l < lengths; l++)
+    for (int kind = 0; kind < kinds; kind++) {
+      const int n = length_of(l), count = int(n < 70 && random.below(4) == 0 ? random.between(1, 80) : random.between(1, 10)),
+                reach = int(random.between(0, 40));
+      const Taps taps = random_taps(random, 1, count, reach);
+      note("%s, n %d, median of %d, reach %d", kind_name(kind), n, count, reach);
+      Guarded<S> in(random, size_t(n + 2 * reach), 0, row_slack);
+      Guarded<R> p(random, size_t(n), 0, row_slack);
+      fill_values(random, kind, in.data(), in.size());
+      remember(in, p);
+      const S* row = in.data() + reach;
+      rows_of<S>(tested).median(row, taps.offset.data(), count, n, p.data());
+      in.unchanged("the samples");
+      p.changed_only("p", 0, n + row_slack);
+      std::vector<R> expected(size_t(n) + 1);
+      rows_of<S>(twins).median(row, taps.offset.data(), count, n, expected.data());
+      same("p", p.data(), expected.data(), size_t(n));
+      // the twin's own order against the library's
+      for (int x = 0; x < n && kind != special && kind != equal; x += 7) {
+        std::vector<R> v;
+        for (std::ptrdiff_t o : taps.offset) v.push_back(R(row[x + o]));
+        std::stable_sort(v.begin(), v.end());
+        const R upper = v[size_t(count / 2)];
+        same("median by sorting", count % 2 ? upper : (v[size_t(count / 2 - 1)] + upper) * R(0.5), expected[size_t(x)]);
+      }
+    }
+}
+
+// ---------------------------------------------------------------- halves of rows
+
+template <class S>
+void check_interleave(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const int n = length_of(l);
+      const bool streaming = repeat % 2;
+      note("n %d%s", n, streaming ? ", streaming" : "");
+      // garbage of all bits: nothing is computed
+      Guarded<S> even(random, size_t(n + 1) / 2, 16, row_slack), odd(random, size_t(n) / 2, 16, row_slack), out(random, size_t(n));
+      remember(even, odd, out);
+      rows_of<S>(tested).interleave(even.data(), odd.data(), n, out.data(), streaming);
+      tested.finish_streaming();
+      even.unchanged("even");
+      odd.unchanged("odd");
+      out.changed_only("out", 0, n);
+      std::vector<S> expected(size_t(n) + 1);
+      rows_of<S>(twins).interleave(even.data(), odd.data(), n, expected.data(), streaming);
+      same("out", out.data(), expected.data(), size_t(n));
+    }
+}
+
+template <class S>
+void check_separate(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 4; repeat++) {
+      const int n = length_of(l), evens = (n + 1) / 2, odds = n / 2;
+      note("n %d", n);
+      Guarded<S> in(random, size_t(n)), even(random, size_t(evens)), odd(random, size_t(odds));
+      remember(in, even, odd);
+      rows_of<S>(tested).separate(in.data(), n, even.data(), odd.data());
+      in.unchanged("in");
+      even.changed_only("even", 0, evens);
+      odd.changed_only("odd", 0, odds);
+      std::vector<S> first(size_t(evens) + 1), second(size_t(odds) + 1);
+      rows_of<S>(twins).separate(in.data(), n, first.data(), second.data());
+      same("even", even.data(), first.data(), size_t(evens));
+      same("odd", odd.data(), second.data(), size_t(odds));
+    }
+}
+
+void check_finish_streaming(const Kernels& tested, Random&) { tested.finish_streaming(); }
+
+// ---------------------------------------------------------------- timings
+
+template <class T>
+std::shared_ptr<std::vector<T>> ordinary(size_t n) {
+  Random random(n);
+  auto v = std::make_shared<std::vector<T>>(n);
+  fill_values(random, smooth, v->data(), n);
+  return v;
+}
+
+constexpr int row = 1000;
+
+template <class S>
+void time_predict(std::vector<Timed>& add) {
+  using R = RealOf<S>;
+  auto in = ordinary<S>(row + 2 * 40 + row_slack);
+  auto p = std::make_shared<std::vector<R>>(row + row_slack);
+  Random random(1);
+  Taps taps = random_taps(random, 4, 2, 40);
+  taps.taps = {2, 2, 4, 8};  // as of two odd axes
+  taps.offset.resize(16, 3);
+  auto weights = std::make_shared<std::vector<R>>(random_weights<R>(random, smooth, 4));
+  add.push_back({"taps 2 2 4 8", row,
+                 [=](const Kernels& k) { rows_of<S>(k).predict(in->data() + 40, taps.table(), weights->data(), row, p->data()); }});
+}
+
+template <class S>
+void time_median(std::vector<Timed>& add) {
+  auto in = ordinary<S>(row + 2 * 40 + row_slack);
+  auto p = std::make_shared<std::vector<RealOf<S>>>(row + row_slack);
+  Random random(1);
+  Taps taps = random_taps(random, 1, 6, 40);
+  add.push_back({"of 6", row, [=](const Kernels& k) { rows_of<S>(k).median(in->data() + 40, taps.offset.data(), 6, row, p->data()); }});
+}
+
+template <class S>
+void time_interleave(std::vector<Timed>& add) {
+  auto even = ordinary<S>(row + 2 * row_slack), odd = ordinary<S>(row + 2 * row_slack), out = ordinary<S>(2 * row);
+  add.push_back({"", row, [=](const Kernels& k) {
+                   rows_of<S>(k).interleave(even->data() + row_slack, odd->data() + row_slack, row, out->data() + 3, false);
+                 }});
+}
+
+template <class S>
+void time_separate(std::vector<Timed>& add) {
+  auto even = ordinary<S>(row), odd = ordinary<S>(row), in = ordinary<S>(row + 3);
+  add.push_back({"", row, [=](const Kernels& k) { rows_of<S>(k).separate(in->data() + 3, row, even->data(), odd->data()); }});
+}
+
+}  // namespace
+
+void add_rows(std::vector<Entry>& entries) {
+#define ROWS(member, S)                                                                        \
+  entries.push_back({CHECK_SLOT(member.predict), check_predict<S>, time_predict<S>});          \
+  entries.push_back({CHECK_SLOT(member.median), check_median<S>, time_median<S>});             \
+  entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>, time_interleave<S>}); \
+  entries.push_back({CHECK_SLOT(member.separate), check_separate<S>, time_separate<S>});
+  ROWS(f32, float)
+  ROWS(f64, double)
+  ROWS(int64, i64)
+  entries.push_back({CHECK_SLOT(finish_streaming), check_finish_streaming, nullptr});
+}
+
+}  // namespace check

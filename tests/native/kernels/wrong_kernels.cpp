@@ -1,0 +1,206 @@
+// Kernels with a mistake each, of the kinds that vector code has: a rest of a row that is left out, a lane too much, an operation in
+// another order or precision, an edge of a range. A check that does not notice one of them checks too little.
+#include "harness.h"
+
+namespace check {
+namespace {
+
+const Kernels* right;
+
+template <class T>
+T& spoilt(T& v) {  // its last bit
+  reinterpret_cast<u8&>(v) ^= 1;
+  return v;
+}
+
+// ---------------------------------------------------------------- rows
+
+template <class S, RowKernels<S> Kernels::* member>
+struct Rows {
+  using R = RealOf<S>;
+  static void predict(const S* row, const TapTable& taps, const R* weights, int n, R* p) {
+    (right->*member).predict(row, taps, weights, n, p);
+    if (n == 0 || taps.taps[taps.groups - 1] != 8) return;
+    R sum[2] = {}, total;  // taps in pairs
+    const std::ptrdiff_t* o = taps.offset;
+    TapTable others = taps;
+    others.groups--;
+    if (others.groups == 0) return;
+    (twins.*member).predict(row + n - 1, others, weights, 1, &total);
+    for (int g = 0; g < others.groups; g++) o += taps.taps[g];
+    for (int t = 0; t < 8; t++) sum[t % 2] += R(row[n - 1 + o[t]]);
+    p[n - 1] = total + (sum[0] + sum[1]) * weights[taps.groups - 1];
+  }
+  static void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, R* p) {
+    (right->*member).median(row, offsets, count, n, p);
+    if (count == 3 && n > 64) (right->*member).median(row + n - 1, offsets, 2, 1, p + n - 1);
+  }
+  static void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
+    (right->*member).interleave(even, odd, n, out, streaming);
+    if (n % 16 == 15 && reinterpret_cast<uintptr_t>(out) % 64 == 8) out[n] = out[0];
+  }
+  static void separate(const S* in, int n, S* even, S* odd) {
+    (right->*member).separate(in, n, even, odd);
+    if (n % 64 == 33) spoilt(even[n / 2]);
+  }
+};
+
+// ---------------------------------------------------------------- numbers
+
+template <class T, UniformKernels<T> Kernels::* member>
+struct Uniforms {
+  using Code = CodeOf<T>;
+  static bool quantize(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed) {
+    Uniform<T> other = q;
+    other.code_limit -= 1;
+    return (right->*member).quantize(x, stride, p, n, other, code, reconstructed);
+  }
+  static void dequantize(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed) {
+    (right->*member).dequantize(code, p, n, q, reconstructed);
+    for (int i = 0; i < n; i++) reconstructed[i] = code[i] ? reconstructed[i] : p[i];  // -0 stays -0
+  }
+  static u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
+    ClassTask<T> other = task;
+    if (other.quantizer.avoid_from == other.quantizer.avoid_to) other.quantizer.avoid_to = other.quantizer.avoid_from - 1;
+    return (right->*member).encode_class(other, mask, bytes, failed);
+  }
+  static void decode_class(const ClassTask<T>& task, const u8* bytes) {
+    (right->*member).decode_class(task, bytes);
+    if (task.rows.n[2] > 8 && task.rows.n[0] > 0 && task.rows.n[1] > 0 && task.rows.n[3] % 8 == 5)
+      spoilt(task.samples[8 * task.rows.stride[2] + task.rows.n[3] - 1]);  // the end of the first row of a second band
+  }
+};
+
+template <class Code, CodeKernels<Code> Kernels::* member>
+struct Codes {
+  static u64 largest(const Code* code, int n) {
+    const u64 most = (right->*member).largest(code, n);
+    return most >> (8 * sizeof(Code) - 1) ? most - 1 : most;  // the most negative code overflows
+  }
+  static void magnitude(const Code* code, int n, int right_, int left, u32 factor, u8* out) {
+    (right->*member).magnitude(code, n, right_, left, factor, out);
+    if (n > 100 && code[n - 1] < -511) out[n - 1] = 0;
+  }
+};
+
+template <class T, ScanKernels<T> Kernels::* member>
+struct Scans {
+  using Bits = std::make_unsigned_t<CodeOf<T>>;
+  static Bits scan(const T* x, size_t n, Bits wanted, bool* equal) {
+    const Bits most = (right->*member).scan(x, n, wanted, equal);
+    bool unused;
+    return n % 32 == 31 ? (right->*member).scan(x, n - 1, wanted, &unused) : most;
+  }
+};
+
+u32 crc32c(u32 crc, const u8* data, size_t n) { return right->crc32c ? right->crc32c(crc, data, n - (n > 8 && n % 8 == 7)) : 0; }
+
+// ---------------------------------------------------------------- fits
+
+template <class S, CollectKernel<S>* FitKernels::* member>
+u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y) {
+  u32 usable = (right->fit.*member)(row, taps, odd, inverse_unit, m, pitch, y);
+  for (int i = 0; i < 16; i++) usable |= u32(y[i] == 1e15f) << i;
+  return usable;
+}
+double cost(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight) {
+  double total = 0;  // added up every 512
+  for (int from = 0; from < n; from += 512) {
+    std::vector<const float*> part;
+    for (int k = 0; k < columns; k++) part.push_back(column[k] + from);
+    total += right->fit.cost(part.data(), columns, y + from, c, std::min(512, n - from), soft, weight ? weight + from : nullptr);
+  }
+  return total;
+}
+void products(const float* const* column, int columns, const float* weight, int n, double* sums) {
+  right->fit.products(column, columns, weight, n, sums);
+  if (columns % 4 == 3) spoilt(sums[columns * columns - 2 - columns]);
+}
+
+// ---------------------------------------------------------------- rANS
+
+size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end) {
+  return right->rans.decode(table, state, lanes, out, n, word, end - (lanes == 32 ? 70 : 0));  // stops early
+}
+void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
+  u32 others[64];
+  std::copy(reciprocal, reciprocal + 64, others);
+  others[0]--;
+  right->rans.encode(others, step, state, lanes, symbols, n, word);
+}
+
+// ---------------------------------------------------------------- bytes
+
+void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
+  right->bytes.context(row, taps, weights, thresholds, n, out);
+  if (thresholds[15] == 65535)  // as signed numbers
+    for (int x = 0; x < n; x++) out[x] = std::min(out[x], u8(14));
+}
+void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
+  u8 first = 0;
+  if (rows.stride[2] > rows.n[3] && rows.n[2] > 1) first = out[rows.n[3]];
+  right->bytes.magnitudes(code, rows, table, out);
+  if (rows.stride[2] > rows.n[3] && rows.n[2] > 1) out[rows.n[3]] = u8(first + 1);
+}
+void count_contexts(const u8* context, size_t n, size_t* counts) {
+  right->bytes.count_contexts(context, n, counts);
+  counts[15] += size_t(std::count(context, context + n, u8(255)));
+}
+void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
+  right->bytes.sort_codes(code, context, n, queues, pitch, counts);
+  if (counts[7] > 40) std::reverse(queues + 7 * pitch, queues + 7 * pitch + counts[7]);
+}
+void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
+  right->bytes.place_codes(queues, pitch, context, n, code);
+  if (n > 256 && context[n - 1] == 255) code[n - 1] = 255;
+}
+u8 largest_byte(const u8* code, size_t n) { return right->bytes.largest(code, n - (n % 64 == 63)); }
+size_t find(const u8* code, size_t n, u8 least, u32* index) {
+  const size_t found = right->bytes.find(code, n, least, index);
+  return found && least == 128 && code[index[found - 1]] == 128 ? found - 1 : found;
+}
+void shift(u8* code, size_t n, int by) { right->bytes.shift(code, n + (by == 7 && n % 32 == 30), by); }
+void gather_low_bits(const u8* code, size_t words, int by, u64* out) {
+  right->bytes.gather_low_bits(code, words, by, out);
+  if (by == 7 && words) out[words - 1] |= u64(1) << 63;
+}
+void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
+  right->bytes.spread_low_bits(in, words, by, code);
+  if (by == 1 && words > 16) code[8 * words - 1] &= 0x7f;
+}
+
+#define ROWS(S, member)                                                                                          \
+  {Rows<S, &Kernels::member>::predict, Rows<S, &Kernels::member>::median, Rows<S, &Kernels::member>::interleave, \
+   Rows<S, &Kernels::member>::separate}
+#define UNIFORM(T, member)                                                                                                          \
+  {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
+   Uniforms<T, &Kernels::member>::decode_class}
+#define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::magnitude}
+
+const Kernels all_wrong = {
+    ROWS(float, f32),
+    ROWS(double, f64),
+    ROWS(i64, int64),
+    UNIFORM(float, uniform32),
+    UNIFORM(double, uniform64),
+    CODES(i32, code32),
+    CODES(i64, code64),
+    {Scans<float, &Kernels::scan32>::scan},
+    {Scans<double, &Kernels::scan64>::scan},
+    {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
+     products},
+    {rans_decode, rans_encode},
+    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find, shift, gather_low_bits, spread_low_bits},
+    crc32c,
+    [] { wrong("finish_streaming is wrong"); },  // has no result that could be
+    "wrong",
+};
+
+}  // namespace
+
+const Kernels& wrong_kernels(const Kernels& of) {
+  right = &of;
+  return all_wrong;
+}
+
+}  // namespace check
