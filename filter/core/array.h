@@ -5,6 +5,7 @@
 
 #include "convert.h"
 #include "mask_coder.h"
+#include "parallel.h"
 #include "valid_extent.h"
 
 namespace stz {
@@ -47,15 +48,33 @@ std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m) {
   return samples;
 }
 
+// scan_kernels over parts of an array.
+template <class S>
+std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, int threads, bool* equal) {
+  constexpr u64 part = u64(1) << 20;
+  struct Nothing {};
+  std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> found((n + part - 1) / part);
+  parallel_for<Nothing>(found.size(), threads, [&](Nothing&, u64 i) {
+    found[i].first = scan_kernels<S>().scan(samples + i * part, std::min(part, n - i * part), wanted, &found[i].second);
+  });
+  std::make_unsigned_t<CodeOf<S>> largest = 0;
+  *equal = false;
+  for (const auto& [of_part, equal_in_part] : found) {
+    largest = std::max(largest, of_part);
+    *equal |= equal_in_part;
+  }
+  return largest;
+}
+
 // The array itself, if it can be read as samples: native numbers, all finite, none of them the fill value, nothing cut off. Else null.
 template <class S>
-const S* plain_samples(const Array& a, const Header& h, double& largest_magnitude) {
+const S* plain_samples(const Array& a, const Header& h, int threads, double& largest_magnitude) {
   using Bits = std::make_unsigned_t<CodeOf<S>>;
   if (a.width != sizeof(S) || a.parts != 1 || a.swap || h.partial || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) return nullptr;
   const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
   const S* samples = reinterpret_cast<const S*>(a.data);
   bool filled;
-  const Bits largest = scan_kernels<S>().scan(samples, a.elements, h.has_fill ? Bits(h.fill) : infinity, &filled);
+  const Bits largest = scan(samples, a.elements, h.has_fill ? Bits(h.fill) : infinity, threads, &filled);
   largest_magnitude = double(bit_cast_to<S>(largest));
   return largest >= infinity || filled ? nullptr : samples;
 }

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
 // Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
-constexpr u64 fewest_tried = 1u << 15, most_tried = 1u << 19;
+constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
 constexpr int probes = 192, probe_run = 16;
 constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a candidate
-constexpr double worthwhile = 0.97;     // of the bytes, for a trial to win
-constexpr double still_better = 0.995;  // for all candidates together to win over some
+constexpr double worthwhile = 0.97;     // of the bytes, for a trial of a part to win
+constexpr double still_better = 0.995;  // for a trial of the whole, or for all candidates together to win over some
 
 // Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: the axis has no say.
 template <class S>
@@ -66,75 +66,103 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
 }  // namespace
 
 template <class S>
-std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit, int threads) {
+Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, double unit,
+                                int threads) {
+  using Offsets = std::array<int, axes>;
+  const Offsets none{};
+  auto encode_with = [&](const Offsets& offset) {
+    h.offset = offset;
+    return encode_sections<S>(h, samples, kinds, others, threads);
+  };
+  h.offset = none;
   const Hierarchy whole = hierarchy_of(h);
-  std::array<int, axes> none{};
   double cost[axes], lowest = 1e300;
-  int ranked[axes] = {0, 1, 2, 3}, voices = 0;
+  int ranked[axes] = {0, 1, 2, 3}, voices = 0, candidates = 0;
   for (size_t a = 0; a < axes; a++) {
     cost[a] = axis_cost(whole.n, samples, kinds, unit, a);
     if (cost[a] < 0) continue;
     voices++;
     lowest = std::min(lowest, cost[a]);
   }
-  if (voices < 2) return none;
   std::stable_sort(ranked, ranked + axes, [&](int a, int b) { return cost[a] > cost[b]; });
+  while (candidates + 1 < voices && cost[ranked[candidates]] >= suspicious * lowest + 0.02) candidates++;
+  if (!candidates) return encode_with(none);
 
-  // the part that is tried: the middle of the first item, its longest axes cut
+  // the part that is tried: the middle of the first item, its longest axes cut, candidates only where the others are short
   Index size = whole.n, low{};
   auto volume = [&] { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); };
   const u64 tried = std::clamp(volume() / 8, fewest_tried, most_tried);
+  const bool all_tried = volume() <= 2 * tried && whole.batch == 1;
   if (volume() > 2 * tried)
     while (volume() > tried) {
-      auto longest = std::max_element(size.begin(), size.end());
-      *longest = (*longest + 1) / 2;
+      i64 longest = 0;
+      size_t cut = 0;
+      for (int rank = 0; rank < int(axes); rank++) {
+        const i64 length = size[size_t(ranked[rank])] / (rank < candidates ? 4 : 1);
+        if (length <= longest) continue;
+        longest = length;
+        cut = size_t(ranked[rank]);
+      }
+      size[cut] = (size[cut] + 1) / 2;
     }
   for (size_t a = 0; a < axes; a++) low[a] = (whole.n[a] - size[a]) / 2;
   std::vector<S> part;
   std::vector<u8> part_kinds;
-  auto trial = [&](const std::array<int, axes>& offset) {
-    if (part.empty()) {
-      for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
-        i64 at = ((i * whole.n[1] + j) * whole.n[2] + k) * whole.n[3] + low[3];
-        part.insert(part.end(), samples + at, samples + at + size[3]);
-        if (kinds) part_kinds.insert(part_kinds.end(), kinds + at, kinds + at + size[3]);
-      });
-      for (u8& kind : part_kinds)
-        if (kind == mask_other) kind = mask_nan;  // their bits do not matter here
-    }
-    Header t = h;
-    t.partial = false;
-    t.layout.rank = axes;
-    for (size_t a = 0; a < axes; a++) t.layout.shape[a] = u64(size[a]);
-    if (components(t.layout.dtype) == 2) t.layout.dtype = t.layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
-    t.offset = offset;
-    return encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}, threads).size();
+  if (!all_tried) {
+    for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
+      i64 at = ((i * whole.n[1] + j) * whole.n[2] + k) * whole.n[3] + low[3];
+      part.insert(part.end(), samples + at, samples + at + size[3]);
+      if (kinds) part_kinds.insert(part_kinds.end(), kinds + at, kinds + at + size[3]);
+    });
+    for (u8& kind : part_kinds)
+      if (kind == mask_other) kind = mask_nan;  // their bits do not matter here
+  }
+  struct Trial {
+    Bytes sections;
+    std::vector<u64> sizes;
   };
-  std::array<int, axes> best = none, all = none;
-  size_t best_size = 0;
-  int candidates = 0, taken = 0;
-  auto consider = [&](const std::array<int, axes>& offset, double required) {
-    if (!best_size) best_size = trial(none);
-    size_t s = trial(offset);
-    if (double(s) > required * double(best_size)) return;
-    best_size = s;
+  auto trial = [&](const Offsets& offset) {
+    Header t = h;
+    t.offset = offset;
+    Trial result;
+    if (all_tried)
+      result.sections = encode_sections<S>(t, samples, kinds, others, threads);
+    else {
+      t.partial = false;
+      t.layout.rank = axes;
+      for (size_t a = 0; a < axes; a++) t.layout.shape[a] = u64(size[a]);
+      if (components(t.layout.dtype) == 2) t.layout.dtype = t.layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
+      result.sections = encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}, threads);
+    }
+    result.sizes = t.section;
+    return result;
+  };
+  Offsets best = none, all = none;
+  Trial least = trial(none);
+  int taken = 0;
+  auto consider = [&](const Offsets& offset, double required) {
+    Trial other = trial(offset);
+    if (double(other.sections.size()) > required * double(least.sections.size())) return;
+    least = std::move(other);
     best = offset;
     taken++;
   };
-  for (int rank = 0; rank + 1 < voices; rank++) {
+  const double required = all_tried ? still_better : worthwhile;
+  for (int rank = 0; rank < candidates; rank++) {
     const size_t axis = size_t(ranked[rank]);
-    if (cost[axis] < suspicious * lowest + 0.02) break;
-    std::array<int, axes> offset = best;
+    Offsets offset = best;
     offset[axis] = all[axis] = fine_levels;
-    candidates++;
-    consider(offset, worthwhile);
+    consider(offset, required);
   }
-  if (candidates > 1 && taken < candidates) consider(all, taken ? still_better : worthwhile);
-  return best;
+  if (candidates > 1 && taken < candidates) consider(all, taken ? still_better : required);
+  if (!all_tried) return encode_with(best);
+  h.offset = best;
+  h.section = std::move(least.sizes);
+  return std::move(least.sections);
 }
 
-template std::array<int, axes> choose_axis_offsets(const Header&, const float*, const u8*, double, int);
-template std::array<int, axes> choose_axis_offsets(const Header&, const double*, const u8*, double, int);
-template std::array<int, axes> choose_axis_offsets(const Header&, const i64*, const u8*, double, int);
+template Bytes encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<OtherSample>&, double, int);
+template Bytes encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<OtherSample>&, double, int);
+template Bytes encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<OtherSample>&, double, int);
 
 }  // namespace stz

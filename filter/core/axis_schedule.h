@@ -1,15 +1,18 @@
-// Chooses axes that are halved at the coarse levels only (encoder).
+// Chooses axes that are halved at the coarse levels only, and encodes with them (encoder).
 //
 // An axis along which neighbours resemble each other less than along the others (vertical, ensemble, channel) is better left whole at
-// the fine levels. Candidates come from sampled residuals of 1-D cubics; a trial on a part of the array decides.
+// the fine levels. Candidates come from sampled residuals of 1-D cubics; a trial decides, of small arrays on the whole, which then is the
+// result, of others on a part.
 #pragma once
+#include "bytes.h"
 #include "frame.h"
+#include "mask_coder.h"
 
 namespace stz {
 
-// Axis offsets for `h` (see Hierarchy::offset). `kinds`: mask kinds or null. `unit`: half a quantisation step. `threads`: for
-// the trials, as of encode_sections.
+// encode_sections with the best axis offsets, which h.offset gets (see Hierarchy::offset). `unit`: half a quantisation step.
 template <class S>
-std::array<int, axes> choose_axis_offsets(const Header& h, const S* samples, const u8* kinds, double unit, int threads);
+Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, double unit,
+                                int threads);
 
 }  // namespace stz

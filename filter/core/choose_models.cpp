@@ -177,41 +177,60 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
 }  // namespace
 
 template <class Code>
-void add_to_histogram(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, ClassHistogram& histogram) {
-  u64 all = 0;
-  auto add = [&](u8 k, u64 magnitude) {
-    all |= magnitude;
-    histogram.count[k][magnitude_bin(magnitude)]++;
-  };
-  if (codes.as_bytes) {
-    const u8* code = codes.bytes.data() + first;
-    bool exceptions = false;
-    for (size_t i = 0; i < n; i++) {
-      if (context[i] == no_context) continue;
-      if (code[i] == byte_exception)
-        exceptions = true;
-      else {
-        const u32 magnitude = u32(code[i] + 1) >> 1;
-        all |= magnitude;
-        histogram.count[context[i]][magnitude < 64 ? magnitude : u32(magnitude_bin(magnitude))]++;
-      }
-    }
-    if (exceptions) {
-      auto e = std::lower_bound(codes.exceptions.begin(), codes.exceptions.end(), first,
-                                [](const Exception& x, size_t index) { return x.index < index; });
-      for (; e != codes.exceptions.end() && e->index < first + n; ++e)
-        add(context[e->index - first], e->code == verbatim_exception ? verbatim_magnitude<Code> : u64(e->code < 0 ? -e->code : e->code));
-    }
-  } else {
+void CodeHistogram::add(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, bool masked) {
+  any_ |= n > 0;
+  if (!codes.as_bytes) {
     using U = std::make_unsigned_t<Code>;
     const Code* code = codes.numbers.data() + first;
     for (size_t i = 0; i < n; i++)
-      if (context[i] != no_context) add(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
+      if (context[i] != no_context) add_magnitude(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
+    return;
   }
-  if (n) histogram.bins = std::max(histogram.bins, all ? magnitude_bin((u64(2) << floor_log2(all)) - 1) + 1 : 1);
+  if (!any_bytes_) memset(bytes_, 0, sizeof(bytes_));
+  any_bytes_ = true;
+  const u8* code = codes.bytes.data() + first;
+  if (masked)
+    for (size_t i = 0; i < n; i++) {
+      if (context[i] != no_context) bytes_[i & 1][context[i]][code[i]]++;
+    }
+  else {
+    size_t i = 0;
+    for (; i + 1 < n; i += 2) {
+      bytes_[0][context[i]][code[i]]++;
+      bytes_[1][context[i + 1]][code[i + 1]]++;
+    }
+    if (i < n) bytes_[0][context[i]][code[i]]++;
+  }
+  auto e = codes.exceptions.begin();
+  if (first) e = std::lower_bound(e, codes.exceptions.end(), first, [](const Exception& x, size_t index) { return x.index < index; });
+  for (; e != codes.exceptions.end() && e->index < first + n; ++e)
+    if (context[e->index - first] != no_context)
+      add_magnitude(context[e->index - first],
+                    e->code == verbatim_exception ? verbatim_magnitude<Code> : u64(e->code < 0 ? -e->code : e->code));
 }
-template void add_to_histogram(const ClassCodes<i32>&, size_t, const u8*, size_t, ClassHistogram&);
-template void add_to_histogram(const ClassCodes<i64>&, size_t, const u8*, size_t, ClassHistogram&);
+template void CodeHistogram::add(const ClassCodes<i32>&, size_t, const u8*, size_t, bool);
+template void CodeHistogram::add(const ClassCodes<i64>&, size_t, const u8*, size_t, bool);
+
+const ClassHistogram& CodeHistogram::result() {
+  if (any_bytes_)
+    for (int k = 0; k < contexts; k++) {
+      u32 sum[byte_exception + 1];
+      u32 any = 0;
+      for (int z = 0; z < byte_exception; z++) any |= sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
+      if (!any) continue;
+      sum[byte_exception] = 0;
+      // zig-zag: 2 m - 1 and 2 m have the magnitude m
+      int largest = byte_exception - 1;
+      while (largest > 0 && !sum[largest]) largest--;
+      const int top = (largest + 1) / 2;
+      histogram_.count[k][0] += sum[0];
+      for (int m = 1; m <= top; m++) histogram_.count[k][magnitude_bin(u64(m))] += sum[2 * m - 1] + sum[2 * m];
+      all_ |= u64(top);
+    }
+  any_bytes_ = false;
+  if (any_) histogram_.bins = all_ ? magnitude_bin((u64(2) << floor_log2(all_)) - 1) + 1 : 1;
+  return histogram_;
+}
 
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {

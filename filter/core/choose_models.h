@@ -19,9 +19,25 @@ struct ClassHistogram {
 template <class Code>
 constexpr u64 verbatim_magnitude = u64(1) << (8 * sizeof(Code) - 1);  // what a stored sample counts as
 
-// Adds n codes of a class, the one with number `first` and those after it in raster order; context[0] is that of the first.
-template <class Code>
-void add_to_histogram(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, ClassHistogram& histogram);
+// Counts codes.
+class CodeHistogram {
+ public:
+  // n codes of a class, the one with number `first` and those after it in raster order; context[0] is that of the first. `masked`: some
+  // may have no context.
+  template <class Code>
+  void add(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, bool masked);
+  const ClassHistogram& result();
+
+ private:
+  void add_magnitude(u8 context, u64 magnitude) {
+    all_ |= magnitude;
+    histogram_.count[context][magnitude_bin(magnitude)]++;
+  }
+  ClassHistogram histogram_;
+  u64 all_ = 0;  // magnitudes
+  bool any_ = false, any_bytes_ = false;
+  u32 bytes_[2][contexts][256];  // codes that are bytes, in turn: a run of the same would wait for its counter
+};
 // The sum of magnitudes, as far as the bins tell them, and their number, stored samples left out.
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count);

@@ -36,16 +36,18 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   streams.close(from);
 }
 
+// `known`: the contexts of each class, or null
 template <class S>
-void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, Buffer<u8>& context, CodeStreamEncoder& coder,
-                  LevelStreams& streams) {
+void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, const Buffer<u8>* known, Buffer<u8>& own_context,
+                  CodeStreamEncoder& coder, LevelStreams& streams) {
   const BlockGeometry& g = work.geometry;
   size_t from = streams.bytes.size();
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     const size_t n = size_t(g.samples(cls));
     if (p[cls].mean && n) {
-      class_contexts(work, cls, p[cls], context);
+      if (!known) class_contexts(work, cls, p[cls], own_context);
+      const Buffer<u8>& context = known ? known[cls] : own_context;
       const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
       const int width = 8 * int(sizeof(S));
       if (codes.as_bytes)
@@ -112,7 +114,7 @@ template <class S>
 void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
-  FittedLevel<S> fitted = fit_level(source, state, l);
+  FittedLevel<S> fitted = fit_level(source, state, l, threads);
   const ClassParameters* p = fitted.parameters;
   const u64 blocks = block_count(level), all_blocks = blocks * source.batch();
   const bool merged = fitted.bits / 8 < double(merge_below * all_blocks);
@@ -127,12 +129,13 @@ void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
   auto encode_block = [&](BlockEncoder<S>& own, u64 number, LevelStreams& streams) {
     const u64 item = number / blocks;
     BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : own.work;
+    const Buffer<u8>* known = fitted.exact ? fitted.boxes[size_t(number)].context : nullptr;
     if (!fitted.exact) {
       prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work, false);
       code_block(source, l, item, p, work);
     }
     if (source.has_kinds()) encode_mask(source, l, item, work, streams);
-    encode_codes(p, merged, work, own.context, own.coder, streams);
+    encode_codes(p, merged, work, known, own.context, own.coder, streams);
     if (l == 0) return;
     S* grid = next.grid.data() + item * level.samples();
     store_block(work.geometry, work.values.data(), level.n, grid);
@@ -173,7 +176,7 @@ void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
 
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads) {
-  LevelSource<S> source(h, samples, kinds, others);
+  LevelSource<S> source(h, samples, kinds, others, threads);
   LevelState<S> state;
   Bytes out = encode_root(source, state);
   h.section.assign(1, out.size());

@@ -1,7 +1,6 @@
 #include "encode_numbers.h"
 
 #include "axis_schedule.h"
-#include "encode_level.h"
 #include "lattice.h"
 #include "logarithm.h"
 
@@ -11,9 +10,7 @@ namespace {
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
-  const u8* kinds = m.kinds_or_null();
-  h.offset = choose_axis_offsets<S>(h, samples, kinds, unit, threads);
-  Bytes out = encode_sections<S>(h, samples, kinds, m.others, threads);
+  Bytes out = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
   const Bytes header = write_header(h);  // knows the sections
   out.insert(out.begin(), header.begin(), header.end());
   return out;
@@ -63,7 +60,7 @@ struct Floating {
         valid(valid_elements(header)),
         n(valid * u64(array.parts)),
         threads(most_threads),
-        samples(plain_samples<S>(array, header, largest)) {}
+        samples(plain_samples<S>(array, header, most_threads, largest)) {}
 
   void load(Header& own) {
     if (!samples) {

@@ -5,56 +5,87 @@
 #include "choose_models.h"
 #include "encode_block.h"
 #include "fit.h"
+#include "parallel.h"
 
 namespace stz {
 namespace {
 
 // Levels of at most this many samples are learned whole, larger ones from boxes of at least that many samples in all.
 constexpr u64 exact_samples = 1u << 20, sampled = 1u << 18;
-constexpr u64 fewest_samples = 48;      // smaller classes take the mean of the cubics
-constexpr double enough_bits = 4000;    // that the samples of a fit should cost
-constexpr u64 modelled_samples = 4096;  // of a class, for its mean and its models
+constexpr u64 fewest_samples = 48;         // smaller classes take the mean of the cubics
+constexpr double enough_bits = 4000;       // that the samples of a fit should cost
+constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
-constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
+constexpr u64 fewest_shared = 1 << 16;  // samples that are worth several threads
+constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at
 
 // Samples of a class of n that its weights are fitted on.
 u64 fitted_samples(u64 n) {
-  if (n <= 512) return n;
+  if (n <= 2048) return n;
   u64 root = 1;
   while (root * root < n) root += root / 8 + 1;
-  return std::clamp<u64>(12 * root, 512, 6000);
+  return std::clamp<u64>(12 * root, 2048, 6000);
 }
 
 u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
 
+// Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
+// number whose sixth power is itself plus 1.
+class EvenPlaces {
+ public:
+  void next() {
+    for (size_t d = 0; d <= axes; d++) at_[d] += step_[d];
+  }
+  u64 along(size_t dimension, u64 places) const {
+    const u64 at = at_[dimension];
+    return at * (places >> 32) + (at * (places & 0xffffffff) >> 32);
+  }
+
+ private:
+  static constexpr u32 step_[axes + 1] = {3785032106, 3335640776, 2939605022, 2590590015, 2283013049};
+  u32 at_[axes + 1] = {1u << 31, 1u << 31, 1u << 31, 1u << 31, 1u << 31};
+};
+
+// Calls f(box) for all boxes, on several threads if they hold enough.
+template <class S, class F>
+void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
+  struct Nothing {};
+  u64 samples = 0;
+  for (const SampledBox<S>& box : boxes) samples += u64(box.place.size[0] * box.place.size[1] * box.place.size[2] * box.place.size[3]);
+  const u64 together = samples < fewest_shared ? boxes.size() : (boxes.size() + 31) / 32;
+  parallel_for<Nothing>((boxes.size() + together - 1) / together, threads, [&](Nothing&, u64 task) {
+    for (size_t b = size_t(task * together); b < std::min<size_t>(boxes.size(), (task + 1) * together); b++) f(boxes[b]);
+  });
+}
+
 template <class S>
-std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, const LevelState<S>& state, size_t l, StencilId widest, bool exact) {
+std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact) {
   const Level& level = source.level(l);
   std::vector<SampledBox<S>> boxes;
   if (exact) {
     for (u64 item = 0; item < source.batch(); item++)
-      for (u64 b = 0; b < block_count(level); b++) {
-        boxes.push_back({item, {}});
-        prepare_box(source, state, l, item, block_box(level, b), widest, boxes.back().work);
-      }
+      for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
     return boxes;
   }
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 16;
-  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks.
-  u64 volume = 0, seed = 7;
+  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 12;
+  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
+  // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
+  u64 volume = 0;
+  EvenPlaces places;
   while (volume < sampled) {
     Box box;
     u64 size = 1;
+    places.next();
     for (size_t a = 0; a < axes; a++) {
       box.size[a] = std::min(level.n[a], side);
-      const u64 places = u64(level.n[a] - box.size[a]) / 2 + 1;
-      box.low[a] = i64(pseudo_random(seed) % places) * 2;
+      const i64 margin = std::max<i64>(0, box.size[a] - 2), most = level.n[a] - box.size[a];
+      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(most + 1 + 2 * margin))) - margin, 0, most) / 2 * 2;
+      if (box.low[a] + 1 == most) box.size[a]++;  // to the face
       size *= u64(box.size[a]);
     }
-    boxes.push_back({pseudo_random(seed) % source.batch(), {}});
-    prepare_box(source, state, l, boxes.back().item, box, widest, boxes.back().work);
+    boxes.push_back({places.along(axes, source.batch()), box, {}, {}});
     volume += size;
   }
   return boxes;
@@ -265,33 +296,47 @@ class PredictionFits {
   std::vector<Run> runs_;
 };
 
-// Contexts of a class in all boxes, its mean magnitude and its models; magnitudes for the classes after it. Returns the size in bits.
-// Large classes are judged by a part of their codes.
+// Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
+template <class S>
+CodeHistogram count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want) {
+  CodeHistogram histogram;
+  u64 samples = 0;
+  for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
+  // pieces of equal length, at a random place in each of as many parts
+  u64 part = 0, passed = 0;
+  const u64 pieces = samples / modelled_run, wanted = want / modelled_run;
+  for (SampledBox<S>& box : boxes) {
+    const u64 n = box.work.geometry.samples(cls);
+    const ClassCodes<CodeOf<S>>& codes = box.work.codes[cls];
+    const u8* context = box.context[cls].data();
+    const bool masked = box.work.mask_or_null(cls);
+    if (wanted >= pieces)
+      histogram.add(codes, 0, context, n, masked);
+    else
+      for (; part < wanted; part++) {
+        const u64 from = part * pieces / wanted, length = (part + 1) * pieces / wanted - from;
+        const u64 at = (from + (u32(part * 2654435769u) * length >> 32)) * modelled_run;
+        if (at >= passed + n) break;
+        const u64 first = std::max(at, passed) - passed;
+        histogram.add(codes, first, context + first, std::min<u64>(modelled_run, n - first), masked);
+      }
+    passed += n;
+  }
+  return histogram;
+}
+
+// The mean magnitude of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
 template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
                   int cls, ClassParameters& p) {
   using Code = CodeOf<S>;
-  ClassHistogram histogram;
+  ClassHistogram histogram = count_codes(boxes, cls, modelled_samples).result();
   u64 sum = 0, count = 0;
-  auto add = [&](SampledBox<S>& box, size_t, const Index& at, int n) {
-    const BlockGeometry& g = box.work.geometry;
-    const ClassPlan<S>& plan = box.work.plan(cls, p);
-    const size_t first = number_in_class(g, cls, at);
-    u8 context[modelled_run + row_slack];
-    kernels().bytes.context(box.work.first_magnitude(cls) + g.bytes.at(at[0], at[1], at[2]) + at[3],
-                            plan.context.table(plan.context.groups), plan.context_weights, context_thresholds, n, context);
-    if (const u8* mask = box.work.mask_or_null(cls))
-      for (int i = 0; i < n; i++)
-        if (mask[first + size_t(i)]) context[i] = no_context;
-    add_to_histogram(box.work.codes[cls], first, context, size_t(n), histogram);
-  };
-  for_spread_runs(boxes, cls, modelled_run, modelled_samples, 1, add);
   add_up<Code>(histogram, sum, count);
   // few codes that are not zero say little
   if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
-    histogram = {};
+    histogram = count_codes(boxes, cls, 8 * modelled_samples).result();
     sum = count = 0;
-    for_spread_runs(boxes, cls, modelled_run, 16 * modelled_samples, 1, add);
     add_up<Code>(histogram, sum, count);
   }
   p.mean = mean_index(sum, count);
@@ -307,7 +352,6 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
     return true;
   };
   if (!p.mean && !(exact && only_zeros())) p.mean = smallest_mean;
-  for (SampledBox<S>& box : boxes) class_magnitudes(box.work, cls, p.mean);
   if (!p.mean) return 0;
   const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
   return choose_models(histogram, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
@@ -316,14 +360,15 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
 }  // namespace
 
 template <class S>
-FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l) {
+FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   const int active = level.active_mask(), rank = __builtin_popcount(unsigned(active));
   const StencilId widest = rank <= 2 ? stencil_long : stencil_wide;
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
-  fitted.boxes = sample_boxes(source, state, l, widest, fitted.exact);
+  fitted.boxes = sample_boxes(source, l, fitted.exact);
+  for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
   PredictionFits<S> fits(source, fitted.boxes, l, widest);
   ParameterState so_far = state.parameters;
   ParameterModels models;
@@ -334,15 +379,22 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect
     const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean);
-    for (SampledBox<S>& box : fitted.boxes) code_class(source, l, cls, p, as_bytes, box.work);
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
+      if (c > 0) class_magnitudes(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
+      code_class(source, l, cls, p, as_bytes, box.work);
+      class_contexts(box.work, cls, p, box.context[cls]);
+    });
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
     write_class(unused, models, so_far, cls, active, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);  // what later classes build on
+  }
+  if (fitted.exact) {  // those of the last class of a sample are of no use
+    const int last = classes.mask[classes.count - 1];
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_magnitudes(box.work, last, fitted.parameters[last].mean); });
   }
   return fitted;
 }
 
-#define STZ_INSTANTIATE(S)                                                                                                   \
-  template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t);
+#define STZ_INSTANTIATE(S) template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t, int);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

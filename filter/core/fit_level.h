@@ -8,7 +8,9 @@ namespace stz {
 template <class S>
 struct SampledBox {
   u64 item;
+  Box place;
   BlockWork<S> work;
+  Buffer<u8> context[16];  // of the classes that have codes
 };
 
 template <class S>
@@ -21,6 +23,6 @@ struct FittedLevel {
 
 // `state`: the coarser level, and the parameters of all coarser ones.
 template <class S>
-FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l);
+FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads);
 
 }  // namespace stz

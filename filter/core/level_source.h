@@ -7,6 +7,7 @@
 #include "level_quantizers.h"
 #include "logarithm.h"
 #include "mask_coder.h"
+#include "parallel.h"
 
 namespace stz {
 
@@ -16,7 +17,7 @@ class LevelSource {
   using Real = RealOf<S>;
 
   // `samples`: all items of the batch, C order; `kinds`: their mask kinds, or null; `others`: bits of mask_other samples by rising index.
-  LevelSource(const Header& header, const S* samples, const u8* kinds, const std::vector<OtherSample>& others)
+  LevelSource(const Header& header, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads)
       : header_(header), h_(hierarchy_of(header)), others_(others), has_kinds_(kinds != nullptr) {
     const size_t levels = h_.level.size();
     original_.resize(levels);
@@ -26,10 +27,10 @@ class LevelSource {
     original_[0] = samples;
     kinds_[0] = kinds;
     for (size_t l = 1; l < levels; l++) {
-      stored_[l] = coarsen(original_[l - 1], l);
+      stored_[l] = coarsen(original_[l - 1], l, threads);
       original_[l] = stored_[l].data();
       if (!kinds) continue;
-      stored_kinds_[l] = coarsen(kinds_[l - 1], l);
+      stored_kinds_[l] = coarsen(kinds_[l - 1], l, threads);
       kinds_[l] = stored_kinds_[l].data();
     }
     quantizer_ = level_quantizers<S>(header, levels);
@@ -133,22 +134,29 @@ class LevelSource {
   }
 
   template <class T>
-  Buffer<T> coarsen(const T* finer, size_t l) const {
+  Buffer<T> coarsen(const T* finer, size_t l, int threads) const {
     const Level &from = h_.level[l - 1], &to = h_.level[l];
-    Buffer<T> out(to.samples() * h_.batch), unused(size_t(to.n[3]) + row_slack);
-    T* o = out.data();
-    for (u64 item = 0; item < h_.batch; item++, finer += from.samples())
-      for_rows(Index{}, {to.n[0], to.n[1], to.n[2], 1}, [&](i64 i, i64 j, i64 k) {
-        auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
-        const T* row = finer + ((at(0, i) * from.n[1] + at(1, j)) * from.n[2] + at(2, k)) * from.n[3];
+    Buffer<T> out(to.samples() * h_.batch);
+    const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, together = items_per_task(u64(to.n[3]));
+    struct Row {
+      Buffer<T> unused;
+    };
+    parallel_for<Row>((rows + together - 1) / together, threads, [&](Row& own, u64 task) {
+      own.unused.resize(size_t(to.n[3]) + row_slack);
+      auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
+      for (u64 r = task * together; r < std::min(rows, (task + 1) * together); r++) {
+        i64 rest = i64(r);
+        const i64 k = rest % to.n[2], j = (rest /= to.n[2]) % to.n[1], i = (rest /= to.n[1]) % to.n[0], item = rest / to.n[0];
+        const T* row = finer + u64(item) * from.samples() + ((at(0, i) * from.n[1] + at(1, j)) * from.n[2] + at(2, k)) * from.n[3];
+        T* o = out.data() + r * u64(to.n[3]);
         if (!from.split[3])
           memcpy(o, row, size_t(to.n[3]) * sizeof(T));
         else if constexpr (sizeof(T) == 1)
           for (i64 x = 0; x < to.n[3]; x++) o[x] = row[2 * x];
         else
-          row_kernels<T>().separate(row, int(from.n[3]), o, unused.data());
-        o += to.n[3];
-      });
+          row_kernels<T>().separate(row, int(from.n[3]), o, own.unused.data());
+      }
+    });
     return out;
   }
 

@@ -16,6 +16,12 @@ WINDOW = 0.7
 _MARGIN = 0.1
 _NARROWEST = 0.15
 _ROUNDS = 14
+# PSNR jumps where the encoder decides otherwise. A bracket that closes on a jump leaves other bounds to try: those around it
+# within a factor of _AROUND, the nearest first and closest together, as many on either side as these bytes allow, within
+# limits.
+_AROUND = 1.5
+_PROBES = 8, 200
+_PROBED_BYTES = 400 << 20
 _CHUNK_SAMPLES = 1 << 15
 _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
@@ -38,7 +44,9 @@ def relative_bound(relative, found):
     """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
     bound = relative * range_of(found)
     exact = Fraction(relative) * found.width if found else Fraction(0)
-    return math.nextafter(bound, 0.0) if Fraction(bound) > exact else bound
+    while Fraction(bound) > exact:  # twice, if the range and the product are both rounded up
+        bound = math.nextafter(bound, 0.0)
+    return bound
 
 
 def psnr_bound(psnr, data, found, settings_for, chunks=None):
@@ -66,7 +74,7 @@ def psnr_bound(psnr, data, found, settings_for, chunks=None):
 
 
 class _Search:
-    """Brackets the target in log(bound) and narrows the bracket by the secant rule."""
+    """Brackets the target in log(bound) and narrows the bracket by the secant rule; then tries what is around it."""
 
     def __init__(self, psnr, width, data, settings_for, chunks):
         self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
@@ -84,17 +92,24 @@ class _Search:
             step = -(-size // (_SEARCH_BYTES // 4))
             guess = self._narrow(guess, [self.partitions[-1][::step]]) or guess
             self.better = self.worse = None
-        return self._narrow(guess, self.partitions)
+        return self._narrow(guess, self.partitions) or self._probe()
+
+    def _levels(self, bound, partitions):
+        """The lowest PSNR of any partition, and how much higher the highest one is."""
+        levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
+        return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
+
+    def _complies(self, lowest, spread):
+        return lowest >= self.psnr and lowest + spread <= self.psnr + WINDOW
 
     def _narrow(self, bound, partitions):
         allowed = None
         for _ in range(_ROUNDS):
-            levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
-            lowest, spread = min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
+            lowest, spread = self._levels(bound, partitions)
             most = max(WINDOW - spread - _MARGIN, _MARGIN + _NARROWEST)
             if _MARGIN <= lowest - self.psnr <= most:
                 return bound
-            if lowest >= self.psnr and lowest + spread <= self.psnr + WINDOW:
+            if self._complies(lowest, spread):
                 allowed = bound
             excess = lowest - self.psnr - (_MARGIN + most) / 2
             if excess > 0:
@@ -105,6 +120,20 @@ class _Search:
             if bound is None:
                 break
         return allowed
+
+    def _probe(self):
+        """The nearest bound around a closed bracket that complies, or None."""
+        if self.better is None or self.worse is None:
+            return None
+        jump = math.sqrt(self.better[0]) * math.sqrt(self.worse[0])
+        size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
+        probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
+        for number in range(1, probes + 1):
+            for share in ((number / probes) ** 2, -((number / probes) ** 2)):
+                bound = jump * _AROUND**share
+                if self._complies(*self._levels(bound, self.partitions)):
+                    return bound
+        return None
 
     def _next(self, bound):
         """The bound to try, or None when the bracket is closed."""
