@@ -161,7 +161,12 @@ class ClassFit {
     const int octave = int(mean);
     return float(1 + times * (double(u64(1) << octave) * (1 + (mean - octave)) - 1));
   }
+  // Wider stencils take longer, both ways: where there are bits to speak of (a quarter per sample), they have to save some.
+  double with_effort(StencilId stencil, double bits) const {
+    return stencil == stencil_standard ? bits : bits + o_.wide_saves * std::max(0.0, bits - 0.25 * double(o_.class_samples));
+  }
   void consider(const ClassParameters& p, double bits) {
+    bits = with_effort(StencilId(p.stencil), bits);
     if (bits >= best_.bits) return;
     best_.bits = bits;
     best_.parameters = p;
@@ -209,7 +214,7 @@ class ClassFit {
       double cheapest = 1e300;
       int choice = first;
       for (int s = first; s <= last; s++) {
-        const double bits = found[s].cost * scale_ + (per_weight_ + 9) * found[s].columns;
+        const double bits = with_effort(StencilId(s), found[s].cost * scale_ + (per_weight_ + 9) * found[s].columns);
         if (found[s].columns <= 0 || bits >= cheapest) continue;
         cheapest = bits;
         choice = s;
