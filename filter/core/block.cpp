@@ -10,6 +10,8 @@ namespace stz {
 
 namespace {
 
+constexpr i64 rows_ahead = 8;  // that are prefetched
+
 // Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row before.
 void set_layout(ClassArrays& a, const Index& even, i64 unit) {
   Index extent;
@@ -146,6 +148,8 @@ void copy_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* val
   S* base = values + g.start(arrays, 0);
   for_rows(low, high, [&](i64 i, i64 j, i64 k) {
     const S* row = coarse + (((start[0] + i) * n[1] + start[1] + j) * n[2] + start[2] + k) * n[3] + start[3];
+    const S* ahead = row + rows_ahead * n[3];
+    for (i64 x = low[3]; x < high[3]; x += i64(64 / sizeof(S))) __builtin_prefetch(ahead + x);
     memcpy(base + arrays.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
   });
 }
@@ -169,8 +173,6 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Inde
         row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
     }
 }
-
-constexpr i64 rows_ahead = 8;  // that are prefetched
 
 template <class S>
 void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
