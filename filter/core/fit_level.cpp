@@ -388,7 +388,8 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
     write_class(unused, models, so_far, cls, active, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);  // what later classes build on
   }
-  if (fitted.exact) {  // those of the last class of a sample are of no use
+  // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
+  if (fitted.exact && classes.count) {
     const int last = classes.mask[classes.count - 1];
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_magnitudes(box.work, last, fitted.parameters[last].mean); });
   }
