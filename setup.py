@@ -30,6 +30,7 @@ PLUGIN_LINK_FLAGS = [
     "-shared",
     *LINK_FLAGS,
     "-Wl,-z,nodelete",  # HDF5 may unload a plug-in while per-thread state is alive
+    f"-Wl,--version-script={ROOT / 'filter/hdf5/exports.map'}",
     "-Wl,-Bsymbolic",  # another copy of the core in the process must not take over our calls
     "-Wl,--no-undefined",
     "-Wl,--exclude-libs,ALL",
