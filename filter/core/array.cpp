@@ -52,6 +52,7 @@ Masks find_masks(const Array& a, Header& h) {
   const bool floating = is_floating(a.layout.dtype);
   if (!floating && !h.has_fill) return m;
   const u64 valid = valid_elements(h);
+  const SpecialKinds special(floating ? a.layout.dtype : i32(STZ_F64));
   bool have_nan = false;
   for (int part = 0; part < a.parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
@@ -60,7 +61,7 @@ Masks find_masks(const Array& a, Header& h) {
       if (h.has_fill && bits == h.fill)
         kind = mask_fill;
       else if (floating) {
-        kind = special_kind(a.layout.dtype, bits, h.nan_bits);
+        kind = special.kind(bits, h.nan_bits);
         if (kind == mask_other && !have_nan) {  // the first NaN is the common one
           have_nan = true;
           h.nan_bits = bits;

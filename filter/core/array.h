@@ -39,12 +39,18 @@ std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m) {
   const u64 valid = valid_elements(h);
   std::vector<S> samples(valid * u64(a.parts));
   S last = 0;
-  for (int part = 0; part < a.parts; part++)
-    for_valid(h, [&](u64 number, u64 element) {
-      u64 at = u64(part) * valid + number;
-      if (m.kinds.empty() || !m.kinds[at]) last = sample_of<S>(h, a.bits(element, part));
-      samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
-    });
+  auto load = [&](auto sample_of_bits) {
+    for (int part = 0; part < a.parts; part++)
+      for_valid(h, [&](u64 number, u64 element) {
+        u64 at = u64(part) * valid + number;
+        if (m.kinds.empty() || !m.kinds[at]) last = sample_of_bits(a.bits(element, part));
+        samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+      });
+  };
+  if (samples_are_elements<S>(h))
+    load([](u64 bits) { return bit_cast_to<S>(std::make_unsigned_t<CodeOf<S>>(bits)); });
+  else
+    load([&](u64 bits) { return sample_of<S>(h, bits); });
   return samples;
 }
 

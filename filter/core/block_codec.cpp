@@ -121,22 +121,37 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* valu
   STZ_STAGE(mask);
   using R = RealOf<S>;
   const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_kinds = lay_out_nearest(g, g.bytes, cls, false);
-  Index to = g.counts(cls);
+  const Index to = g.counts(cls);
+  const size_t n = size_t(to[3]);
   for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
     S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
     const u8* row_kinds = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
-    for (i64 x = 0; x < to[3]; x++) {
-      if (!row_kinds[x]) continue;
-      R valid = 0, all = 0;
-      int count = 0;
+    // a few samples at a time, each one's sums in the order of the taps; reads beyond the row (row_slack)
+    constexpr int lanes = 16 / int(sizeof(R));
+    typedef R Reals __attribute__((vector_size(16)));
+    typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
+    for (size_t x = 0; x < n; x += lanes) {
+      u8 any = 0;
+      for (size_t l = 0; l < lanes; l++) any |= row_kinds[x + l];
+      if (!any) continue;
+      Reals all{}, valid{};
+      Lanes count{};
       for (size_t t = 0; t < near.offset.size(); t++) {
-        R v = R(row[x + near.offset[t]]);
-        all += v;
-        if (row_kinds[x + near_kinds.offset[t]]) continue;
-        valid += v;
-        count++;
+        const S* from = row + x + near.offset[t];
+        const u8* masked = row_kinds + x + near_kinds.offset[t];
+        Reals s;
+        Lanes known;
+        for (int l = 0; l < lanes; l++) {
+          s[l] = R(from[l]);
+          known[l] = masked[l] ? 0 : -1;
+        }
+        all += s;
+        valid += (Reals)((Lanes)s & known);  // or zero
+        count -= known;
       }
-      row[x] = sample_from_real<S>(count ? valid / R(count) : all / R(near.offset.size()));
+      for (int l = 0; l < lanes && x + size_t(l) < n; l++)
+        if (row_kinds[x + size_t(l)])
+          row[x + size_t(l)] = sample_from_real<S>(count[l] ? valid[l] / R(count[l]) : all[l] / R(near.offset.size()));
     }
   });
 }

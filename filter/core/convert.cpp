@@ -25,16 +25,6 @@ u16 float_to_half(float f) {
   return u16(sign | ((a - (112u << 23)) >> 13));
 }
 
-MaskKind special_kind(i32 dtype, u64 bits, u64 nan_bits) {
-  const size_t width = component_size(dtype);
-  const int mantissa = mantissa_bits(dtype);
-  const u64 sign = u64(1) << (8 * width - 1), infinity = (sign - 1) >> mantissa << mantissa;
-  u64 a = bits & (sign - 1);
-  if (a < infinity) return mask_none;
-  if (a == infinity) return bits & sign ? mask_minus_infinity : mask_plus_infinity;
-  return bits == nan_bits ? mask_nan : mask_other;
-}
-
 double number_of(i32 dtype, u64 bits) {
   switch (component_size(dtype)) {
     case 2:

@@ -56,8 +56,22 @@ inline bool is_floating(i32 dtype) { return dtype <= STZ_F64 || dtype == STZ_C64
 inline bool is_signed(i32 dtype) { return dtype == STZ_I8 || dtype == STZ_I16 || dtype == STZ_I32 || dtype == STZ_I64; }
 inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ_BIG) == host_is_little; }
 
-// Mask kind of an element's bits in a floating-point dtype: NaN and infinities. `nan_bits` is the common NaN.
-MaskKind special_kind(i32 dtype, u64 bits, u64 nan_bits);
+// Mask kinds of the bits of elements of a floating-point dtype: NaN and infinities.
+class SpecialKinds {
+ public:
+  explicit SpecialKinds(i32 dtype)
+      : sign_(u64(1) << (8 * component_size(dtype) - 1)), infinity_((sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype)) {}
+  bool special(u64 bits) const { return (bits & (sign_ - 1)) >= infinity_; }
+  // `nan_bits` is the common NaN.
+  MaskKind kind(u64 bits, u64 nan_bits) const {
+    if (!special(bits)) return mask_none;
+    if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? mask_minus_infinity : mask_plus_infinity;
+    return bits == nan_bits ? mask_nan : mask_other;
+  }
+
+ private:
+  u64 sign_, infinity_;
+};
 
 // The value of an element of a floating-point dtype, exact.
 double number_of(i32 dtype, u64 bits);
@@ -66,6 +80,11 @@ double number_of(i32 dtype, u64 bits);
 // the header. Back: clamped to the range of integer dtypes.
 template <class S>
 S sample_of(const Header& h, u64 bits);
+// Are these bits those of the samples themselves?
+template <class S>
+bool samples_are_elements(const Header& h) {
+  return S(0.5) != S(0) && h.transform == Transform::none && is_floating(h.layout.dtype) && component_size(h.layout.dtype) == sizeof(S);
+}
 template <class S>
 u64 bits_of(const Header& h, S sample);
 

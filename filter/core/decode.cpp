@@ -40,13 +40,14 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
   const u64 infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000 : u64(0x7ff) << 52;
+  const bool as_they_are = samples_are_elements<S>(h);
   for (int part = 0; part < parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
       const u64 at = u64(part) * valid + number;
       u64 bits;
       switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
         case mask_none:
-          bits = bits_of<S>(h, samples[at]);
+          bits = as_they_are ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(samples[at]) : bits_of<S>(h, samples[at]);
           break;
         case mask_fill:
           bits = h.fill;

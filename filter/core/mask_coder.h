@@ -3,6 +3,8 @@
 // A sample's context is how many of its nearest neighbours of coarser samples and earlier classes are masked. Its kind is likely that of a
 // masked neighbour. Kind "other" is followed by the sample's bits (a NaN with another payload). One walk serves both directions.
 #pragma once
+#include <algorithm>
+
 #include "block_codec.h"
 #include "frame.h"
 
@@ -26,7 +28,23 @@ struct MaskWriter {
   int width;
   u8 code(BitModel& masked, MaskModels& m, u8 kind, u8 neighbour, u64 index) {
     out.bit(masked, kind != mask_none);
-    if (kind == mask_none) return kind;
+    return kind == mask_none ? kind : code_masked(m, kind, neighbour, index);
+  }
+  // Samples of one context up to the first that is masked, which is begun: code_masked() has to follow. Returns how many come before it.
+  size_t unmasked(BitModel& masked, u8* kinds, size_t n) {
+    const size_t count = size_t(std::find_if(kinds, kinds + n, [](u8 kind) { return kind != mask_none; }) - kinds);
+    out.zeros(masked, count);
+    if (count < n) out.bit(masked, 1);
+    return count;
+  }
+  // Samples of one context up to the first that is not masked like its neighbour. Returns how many.
+  size_t like_neighbours(BitModel& masked, MaskModels& m, u8* kinds, const u8* neighbours, size_t n) {
+    size_t count = 0;
+    while (count < n && kinds[count] == neighbours[count] && kinds[count] != mask_none && kinds[count] != mask_other) count++;
+    out.pairs_of_ones(masked, m.same_kind, count);
+    return count;
+  }
+  u8 code_masked(MaskModels& m, u8 kind, u8 neighbour, u64 index) {
     if (neighbour != mask_none) {
       out.bit(m.same_kind, kind == neighbour);
       if (kind == neighbour && kind != mask_other) return kind;
@@ -51,7 +69,20 @@ struct MaskReader {
   std::vector<OtherSample>& others;
   int width;
   u8 code(BitModel& masked, MaskModels& m, u8, u8 neighbour, u64 index) {
-    if (!in.bit(masked)) return mask_none;
+    return in.bit(masked) ? code_masked(m, mask_none, neighbour, index) : u8(mask_none);
+  }
+  size_t unmasked(BitModel& masked, u8* kinds, size_t n) {
+    const size_t count = in.zeros(masked, n);
+    memset(kinds, mask_none, count);
+    return count;
+  }
+  size_t like_neighbours(BitModel& masked, MaskModels& m, u8* kinds, const u8* neighbours, size_t n) {
+    const size_t most = size_t(std::find(neighbours, neighbours + n, u8(mask_other)) - neighbours);
+    const size_t count = in.pairs_of_ones(masked, m.same_kind, most);
+    memcpy(kinds, neighbours, count);
+    return count;
+  }
+  u8 code_masked(MaskModels& m, u8, u8 neighbour, u64 index) {
     u8 kind;
     if (neighbour != mask_none && in.bit(m.same_kind))
       kind = neighbour;
@@ -75,13 +106,65 @@ LevelMap level_map(const Hierarchy& h, size_t level, u64 item);
 // Level-0 index of a level's sample number `i` (C order).
 u64 level_zero_index(const Level& level, const LevelMap& map, u64 i);
 
+// What surrounds the samples of a class that are to be coded, row by row: all of it is known before the row is.
+class MaskContexts {
+ public:
+  static constexpr u8 none_masked = 0, all_masked = 5;
+  MaskContexts(const BlockGeometry& g, int cls)
+      : near_(lay_out_nearest(g, g.bytes, cls, false)),
+        faces_(lay_out_nearest(g, g.bytes, cls, true)),
+        n_(size_t(g.count(cls, 3))),
+        masked_faces_(n_ + 16),
+        masked_(n_ + 16),
+        kind_(n_ + 16) {
+    const int taps = int(near_.offset.size()), face_taps = int(faces_.offset.size());
+    context_.resize(size_t(taps + 1) * size_t(face_taps + 1));
+    for (int count = 0; count <= taps; count++)
+      for (int face_count = 0; face_count <= face_taps; face_count++)
+        context_[size_t(count * (face_taps + 1) + face_count)] = u8(count == 0                    ? none_masked
+                                                                    : count == taps               ? all_masked
+                                                                    : face_count == 0             ? 1
+                                                                    : face_count == face_taps     ? 4
+                                                                    : 2 * face_count <= face_taps ? 2
+                                                                                                  : 3);
+  }
+  // Counts of masked neighbours and the kind of the last of them, sixteen samples at a time; reads beyond the row (row_slack).
+  void look_around(const u8* row) {
+    typedef u8 Sixteen __attribute__((vector_size(16)));
+    auto load = [](const u8* p) {
+      Sixteen v;
+      memcpy(&v, p, sizeof v);
+      return v;
+    };
+    for (size_t x = 0; x < n_; x += 16) {
+      Sixteen faces{}, all{}, kind{};
+      for (std::ptrdiff_t o : faces_.offset) faces -= (Sixteen)(load(row + x + o) != 0);
+      for (std::ptrdiff_t o : near_.offset) {
+        const Sixteen v = load(row + x + o), masked = (Sixteen)(v != 0);
+        all -= masked;
+        kind = (kind & ~masked) | v;
+      }
+      memcpy(masked_faces_.data() + x, &faces, sizeof faces);
+      memcpy(masked_.data() + x, &all, sizeof all);
+      memcpy(kind_.data() + x, &kind, sizeof kind);
+    }
+  }
+  u8 context(i64 x) const { return context_[masked_[size_t(x)] * (faces_.offset.size() + 1) + masked_faces_[size_t(x)]]; }
+  const u8* neighbours(i64 x) const { return kind_.data() + x; }  // kinds
+
+ private:
+  const LaidOut near_, faces_;
+  size_t n_;
+  Buffer<u8> masked_faces_, masked_, kind_;  // of the row
+  Buffer<u8> context_;                       // by the two counts
+};
+
 // Codes the masks of a block; `kinds` has the geometry's halo. Class 0 must be loaded; writing: all classes hold their kinds.
 template <class Coder>
 void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const LevelMap& map, u8* kinds) {
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c], odd = __builtin_popcount(unsigned(cls));
-    const LaidOut near = lay_out_nearest(g, g.bytes, cls, false), faces = lay_out_nearest(g, g.bytes, cls, true);
-    const int taps = int(near.offset.size()), face_taps = int(faces.offset.size());
+    MaskContexts around(g, cls);
     Index to = g.counts(cls);
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       u8* row = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
@@ -89,20 +172,21 @@ void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const 
       u64 index = map.item;
       for (size_t a = 0; a < 3; a++)
         index += u64((g.split_mask >> a & 1 ? 2 * at[a] + (cls >> a & 1) : at[a]) + g.box.low[a]) * u64(map.step[a]);
-      for (i64 x = 0; x < to[3]; x++) {
-        u8 neighbour = mask_none;
-        int face_count = 0, count = 0;
-        for (std::ptrdiff_t o : faces.offset) face_count += row[x + o] != mask_none;
-        for (std::ptrdiff_t o : near.offset)
-          if (row[x + o]) count++, neighbour = row[x + o];
-        int context = count == 0                    ? 0
-                      : count == taps               ? 5
-                      : face_count == 0             ? 1
-                      : face_count == face_taps     ? 4
-                      : 2 * face_count <= face_taps ? 2
-                                                    : 3;
-        u64 x_index = u64((g.split_mask >> 3 & 1 ? 2 * x + (cls >> 3 & 1) : x) + g.box.low[3]) * u64(map.step[3]);
-        row[x] = coder.code(m.masked[odd][context], m, row[x], neighbour, index + x_index);
+      around.look_around(row);
+      for (i64 x = 0; x < to[3];) {
+        i64 end = x + 1;  // of the samples with the same context
+        while (end < to[3] && around.context(end) == around.context(x)) end++;
+        const u8 context = around.context(x);
+        for (BitModel& masked = m.masked[odd][context]; x < end; x++) {
+          if (context == MaskContexts::all_masked)
+            x += i64(coder.like_neighbours(masked, m, row + x, around.neighbours(x), size_t(end - x)));
+          else if (context == MaskContexts::none_masked)
+            x += i64(coder.unmasked(masked, row + x, size_t(end - x)));
+          if (x == end) break;
+          u64 x_index = u64((g.split_mask >> 3 & 1 ? 2 * x + (cls >> 3 & 1) : x) + g.box.low[3]) * u64(map.step[3]);
+          row[x] = context == MaskContexts::none_masked ? coder.code_masked(m, row[x], mask_none, index + x_index)
+                                                        : coder.code(masked, m, row[x], *around.neighbours(x), index + x_index);
+        }
       }
     });
     close_magnitudes(g, cls, kinds);
