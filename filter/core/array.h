@@ -35,9 +35,9 @@ Masks find_masks(const Array& a, Header& h);
 
 // The samples of all valid elements, transformed as the header says.
 template <class S>
-std::vector<S> load_samples(const Array& a, const Header& h, const Masks& m) {
+Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
   const u64 valid = valid_elements(h);
-  std::vector<S> samples(valid * u64(a.parts));
+  Buffer<S> samples(valid * u64(a.parts));
   S last = 0;
   auto load = [&](auto sample_of_bits) {
     for (int part = 0; part < a.parts; part++)

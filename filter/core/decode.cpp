@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "buffer.h"
 #include "checksum.h"
 #include "convert.h"
 #include "decode_level.h"
@@ -35,7 +36,7 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
     decode_to(reinterpret_cast<S*>(out));
     return;
   }
-  std::vector<S> samples(valid * u64(parts));
+  Buffer<S> samples(valid * u64(parts));
   decode_to(samples.data());
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);

@@ -49,7 +49,7 @@ struct Floating {
   const u64 valid, n;
   const int threads;
   Masks m;
-  std::vector<S> loaded;
+  Buffer<S> loaded;
   double largest = 0;  // magnitude
   const S* samples;
   double ulp;  // of the largest magnitude
@@ -85,7 +85,7 @@ struct Floating {
     if (a.layout.dtype == STZ_F16) {
       o.quantizer = QuantizerKind::integer;
       o.transform = Transform::ordered_half;
-      std::vector<S> integers = load_samples<S>(a, o, m);
+      Buffer<S> integers = load_samples<S>(a, o, m);
       return encode_blocks(o, integers.data(), m, 0.5, threads);
     }
     o.quantizer = QuantizerKind::ordered;
@@ -142,7 +142,7 @@ struct Floating {
     l.transform = Transform::logarithmic;
     l.negative = negative;
     l.sample = SampleType::f64;
-    std::vector<double> octaves = load_samples<double>(a, l, own);
+    Buffer<double> octaves = load_samples<double>(a, l, own);
     return encode_blocks(l, octaves.data(), own, l.base, threads);
   }
 
@@ -159,7 +159,7 @@ struct Floating {
   template <class T>
   Bytes on_lattice(Header l, SampleType type) const {
     l.sample = type;
-    std::vector<T> integers = load_samples<T>(a, l, m);
+    Buffer<T> integers = load_samples<T>(a, l, m);
     return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
   }
 };
@@ -185,7 +185,7 @@ Bytes encode_floating(const Array& a, Header h, int threads) {
 template <class S>
 Bytes encode_integers(const Array& a, Header h, int threads) {
   Masks m = find_masks(a, h);
-  std::vector<S> samples = load_samples<S>(a, h, m);
+  Buffer<S> samples = load_samples<S>(a, h, m);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : S(0.5) != S(0) ? SampleType::f64 : SampleType::i64;
   h.quantizer = QuantizerKind::integer;
   h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
