@@ -2,7 +2,8 @@
 
 Builds the codec with a clock per stage (STZ_STAGES, see filter/core/stages.h) in build/stages of the checkout; the
 clocks cost about 2 %. One thread, generated float32 fields, medians of the repeats; decompression into memory that has
-been touched. A stage's time is its own: what it calls of another stage counts there.
+been touched. A stage's time is its own: what it calls of another stage counts there, but fits
+keep all that they do.
 """
 
 import ctypes
@@ -69,7 +70,9 @@ def build():
     sets = [line.split() for line in lines if line and not line.startswith("#")][: None if x86 else 1]
     jobs = []
     for source in sources:
-        variants = [(name, [f"-DSTZ_ISA={name}", *flags]) for name, *flags in sets] if source.parent.name == "simd" else [("", [])]
+        variants = (
+            [(name, [f"-DSTZ_ISA={name}", *flags]) for name, *flags in sets] if source.parent.name == "simd" else [("", [])]
+        )
         jobs += [(source, directory / f"{source.stem}{name}.o", extra) for name, extra in variants]
 
     def compile_one(job):

@@ -109,10 +109,15 @@ if packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib"):
         options = ["--edge", "64", "--repeats", "1", "--field", "grf", "logn"]
         records = run("stages", tmp_path / "figures.json", *options)["records"]
         assert len(records) == 2 * 3, "two fields at three bounds"
+        # blocks as small as these are coded while they are learned
+        worked = {
+            "compress": ("scan", "coarsen", "fit", "rans", "assemble"),
+            "decompress": ("load", "predict", "halo", "magnitude", "context", "partition", "rans", "store"),
+        }
         for record in records:
-            for way in ("compress", "decompress"):
+            for way, names in worked.items():
                 stages = record[way]
-                assert all(stages[name] > 0 for name in ("load", "predict", "context", "partition", "rans", "store"))
+                assert all(stages[name] > 0 for name in names)
                 assert stages["other"] < 0.5 * sum(stages.values()), "most of the work belongs to a stage"
 
     def test_parts_of_the_speed_figure(tmp_path):

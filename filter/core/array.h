@@ -6,6 +6,7 @@
 #include "convert.h"
 #include "mask_coder.h"
 #include "parallel.h"
+#include "stages.h"
 #include "valid_extent.h"
 
 namespace stz {
@@ -57,6 +58,7 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
 // scan_kernels over parts of an array.
 template <class S>
 std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, int threads, bool* equal) {
+  STZ_STAGE(scan);
   constexpr u64 part = u64(1) << 20;
   struct Nothing {};
   std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> found((n + part - 1) / part);

@@ -5,6 +5,7 @@
 #include "block.h"
 #include "encode_level.h"
 #include "fit.h"
+#include "stages.h"
 
 namespace stz {
 namespace {
@@ -122,6 +123,7 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, co
     std::vector<u64> sizes;
   };
   auto trial = [&](const Offsets& offset) {
+    STZ_STAGE(fit);
     Header t = h;
     t.offset = offset;
     Trial result;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr i64 rows_ahead = 8;  // that are prefetched
 
-// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row before.
+// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row
+// before.
 void set_layout(ClassArrays& a, const Index& even, i64 unit) {
   Index extent;
   for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];
@@ -181,7 +182,9 @@ void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* g
   const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
   for_grid_rows(g, arrays, n, planes, [&](int cls, i64 offset, i64 at) {
     S* out = grid + at;
-    if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
+    if (streaming &&
+        reinterpret_cast<uintptr_t>(out) %
+            64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
       __builtin_prefetch(out + ahead, 1);
       __builtin_prefetch(out + ahead + size, 1);
     }

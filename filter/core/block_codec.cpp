@@ -200,12 +200,12 @@ void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
   }
 }
 
-#define STZ_INSTANTIATE(S)                                                   \
-  template struct ClassPlan<S>;                                              \
-  template void BlockWork<S>::set_masks();                                   \
+#define STZ_INSTANTIATE(S)                                                               \
+  template struct ClassPlan<S>;                                                          \
+  template void BlockWork<S>::set_masks();                                               \
   template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&); \
-  template void class_magnitudes(BlockWork<S>&, int, int);                   \
-  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*); \
+  template void class_magnitudes(BlockWork<S>&, int, int);                               \
+  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);             \
   template void fill_masked_box(const Box&, const Index&, const u8*, S*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

@@ -5,6 +5,7 @@
 #include "fit_level.h"
 #include "parallel.h"
 #include "section.h"
+#include "stages.h"
 
 namespace stz {
 namespace {
@@ -169,6 +170,7 @@ void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
         parameters.number(index.stream[k - size_t(source.has_kinds())], piece.sizes[s]);
     }
   state = std::move(next);
+  STZ_STAGE(assemble);
   assemble(parameters.finish(), pieces, out);
 }
 

@@ -6,6 +6,7 @@
 #include "encode_block.h"
 #include "fit.h"
 #include "parallel.h"
+#include "stages.h"
 
 namespace stz {
 namespace {
@@ -362,6 +363,7 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
 
 template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads) {
+  STZ_STAGE(fit);
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   const int active = level.active_mask(), rank = __builtin_popcount(unsigned(active));

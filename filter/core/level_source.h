@@ -8,6 +8,7 @@
 #include "logarithm.h"
 #include "mask_coder.h"
 #include "parallel.h"
+#include "stages.h"
 
 namespace stz {
 
@@ -135,6 +136,7 @@ class LevelSource {
 
   template <class T>
   Buffer<T> coarsen(const T* finer, size_t l, int threads) const {
+    STZ_STAGE(coarsen);
     const Level &from = h_.level[l - 1], &to = h_.level[l];
     Buffer<T> out(to.samples() * h_.batch);
     const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, together = items_per_task(u64(to.n[3]));

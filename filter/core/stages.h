@@ -1,6 +1,7 @@
 // Where the time goes: a clock for each stage of the codec, compiled in with STZ_STAGES only (benchmarks/stages.py) and nothing otherwise.
 //
-// STZ_STAGE(name) charges the rest of its scope to a stage, less what inner scopes charge to theirs. One thread at a time is measured.
+// STZ_STAGE(name) charges the rest of its scope to a stage, less what inner scopes charge to theirs; all that fits and trials do is theirs.
+// One thread at a time is measured.
 #pragma once
 
 #if defined(STZ_STAGES)
@@ -8,10 +9,26 @@
 
 namespace stz {
 
-enum class Stage { other, scan, coarsen, fit, load, predict, halo, magnitude, context, partition, symbols, rans, mask, store, assemble, count };
+enum class Stage {
+  other,
+  scan,
+  coarsen,
+  fit,
+  load,
+  predict,
+  halo,
+  magnitude,
+  context,
+  partition,
+  symbols,
+  rans,
+  mask,
+  store,
+  assemble,
+  count
+};
 // In the order above, one after the other with commas between.
-constexpr char stage_names[] =
-    "other,scan,coarsen,fit,load,predict,halo,magnitude,context,partition,symbols,rans,mask,store,assemble";
+constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,magnitude,context,partition,symbols,rans,mask,store,assemble";
 
 struct StageClock {
   double seconds[int(Stage::count)] = {};
@@ -32,7 +49,7 @@ inline thread_local StageClock stage_clock;
 
 class StageScope {
  public:
-  explicit StageScope(Stage stage) : outer_(stage_clock.change(stage)) {}
+  explicit StageScope(Stage stage) : outer_(stage_clock.change(stage_clock.current == Stage::fit ? Stage::fit : stage)) {}
   ~StageScope() { stage_clock.change(outer_); }
 
  private:

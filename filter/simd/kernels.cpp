@@ -27,7 +27,8 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
   constexpr int lanes = 64 / int(sizeof(S));
   const int before = int(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S));
   // the first line starts at output -before: the two inputs from there on, in the order of the outputs
-  const S *first = before & 1 ? odd - (before + 1) / 2 : even - before / 2, *second = before & 1 ? even - (before - 1) / 2 : odd - before / 2;
+  const S *first = before & 1 ? odd - (before + 1) / 2 : even - before / 2,
+          *second = before & 1 ? even - (before - 1) / 2 : odd - before / 2;
   S* line = out - before;
   const int end = before + n;
   for (int e = 0; e < end; e += lanes, first += lanes / 2, second += lanes / 2, line += lanes) {
@@ -35,8 +36,7 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
                   b = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)second));
     const bool whole = e + lanes <= end && (e || !before);
     if constexpr (sizeof(S) == 4) {
-      const __m512i v =
-          _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
+      const __m512i v = _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
       if (!whole) {
         u32 on = e + lanes <= end ? 0xffff : (1u << (end - e)) - 1;
         if (!e) on &= ~((1u << before) - 1);

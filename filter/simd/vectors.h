@@ -83,7 +83,7 @@ STZ_INLINE u32 at_most(Vector<T> v, T limit) {
 #endif
 }
 template <class T>
-constexpr u32 all_lanes = u32((u64(1) << lanes_of<T>) - 1);
+constexpr u32 all_lanes = u32((u64(1) << lanes_of<T>)-1);
 
 // The low bytes of the lanes, one after the other.
 template <class Int>
