@@ -45,11 +45,15 @@ STAGES = {
 
 
 class Layout(ctypes.Structure):
+    """stz_layout of filter/include/stz.h."""
+
     _fields_ = [("dtype", ctypes.c_int32), ("byte_order", ctypes.c_int32), ("rank", ctypes.c_int32)]
     _fields_ += [("shape", ctypes.c_uint64 * 32)]
 
 
 class Options(ctypes.Structure):
+    """stz_options."""
+
     _fields_ = [("mode", ctypes.c_int32), ("bound", ctypes.c_double), ("has_fill", ctypes.c_int32)]
     _fields_ += [("fill", ctypes.c_uint64)]
     _fields_ += [(name, ctypes.c_int32) for name in ("block", "threads", "effort", "layers")]
@@ -88,6 +92,8 @@ def build():
 
 
 class Codec:
+    """The library with clocks."""
+
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))
         self.library.stz_stage_names.restype = ctypes.c_char_p
