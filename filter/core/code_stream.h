@@ -124,7 +124,7 @@ class CodeStreamEncoder {
   std::vector<Token> tokens_;
   Buffer<u8> queue_;
   Buffer<u64> low_bits_;
-  Buffer<u32> found_;
+  Buffer<u32> found_, exceptional_;  // places in a queue
   Buffer<u16> words_;
   Bytes raw_;  // raw_size_ bytes of it
   size_t raw_size_ = 0;

@@ -92,70 +92,64 @@ void CodeStreamEncoder::value(const CodeTable& values, u64 v) {
 void CodeStreamEncoder::add_dense_bytes(u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
   const CodeTable& t = dense_table(m);
   const int shift = m.shift();
+  const u64 low = (u64(1) << shift) - 1;
   const u32 plain = u32(std::min(t.count, direct_symbols));
   u8* symbols = add_segment(t, n);
   const ByteKernels& k = kernels().bytes;
-  if (exceptions.empty()) {
-    if (shift > 7) {
-      for (size_t i = 0; i < n; i++) raw(queue[i], shift);
-      memset(symbols, 0, n);
-      return;
-    }
-    if (shift) {
-      const size_t words = n / 8;
-      low_bits_.resize(words + 1);
-      k.gather_low_bits(queue, words, shift, low_bits_.data());
-      for (size_t w = 0; w < words; w++) raw(low_bits_[w], 8 * shift);
-      for (size_t i = 8 * words; i < n; i++) raw(queue[i] & ((1u << shift) - 1), shift);
-      k.shift(queue, n, shift);
-    }
-    memcpy(symbols, queue, n);
-    found_.resize(n);
-    const size_t found = k.find(symbols, n, u8(plain), found_.data());
-    for (size_t f = 0; f < found; f++) large_symbol(t, symbols[found_[f]], symbols[found_[f]]);
-    return;
+  // Exceptions are few: all is done as if there were none, and what they are is put in on the way.
+  const u32* place = exceptional_.data();
+  if (!exceptions.empty()) {
+    exceptional_.resize(n);
+    place = exceptional_.data();
+    k.find(queue, n, byte_exception, exceptional_.data());
   }
+  auto number = [](const Exception& e) { return e.code == verbatim_exception ? u64(0) : zigzag(e.code); };
+  const size_t words = shift > 0 && shift <= 7 ? n / 8 : 0;
+  if (shift) {
+    low_bits_.resize(words + 1);
+    if (words) k.gather_low_bits(queue, words, shift, low_bits_.data());
+    size_t next = 0;
+    for (; next < exceptions.size() && place[next] < 8 * words; next++) {
+      u64& eight = low_bits_[place[next] / 8];
+      const int at = int(place[next] % 8) * shift;
+      eight = (eight & ~(low << at)) | (number(exceptions[next]) & low) << at;
+    }
+    for (size_t w = 0; w < words; w++) raw(low_bits_[w], 8 * shift);
+    for (size_t i = 8 * words; i < n; i++) raw((queue[i] == byte_exception ? number(exceptions[next++]) : queue[i]) & low, shift);
+    if (shift <= 7) k.shift(queue, n, shift);
+  }
+  if (shift <= 7)
+    memcpy(symbols, queue, n);
+  else
+    memset(symbols, 0, n);
+  for (size_t e = 0; e < exceptions.size(); e++) {
+    const u64 v = number(exceptions[e]) >> shift;
+    symbols[place[e]] = exceptions[e].code != verbatim_exception && v < plain ? u8(v) : byte_exception;
+  }
+  found_.resize(n);
+  const size_t found = k.find(symbols, n, u8(plain), found_.data());
   size_t next = 0;
-  if (shift)
-    for (size_t i = 0; i < n; i++) {
-      u64 z = queue[i];
-      if (z == byte_exception) {
-        const Exception& e = exceptions[next++];
-        z = e.code == verbatim_exception ? 0 : zigzag(e.code);
-      }
-      raw(z & ((u64(1) << shift) - 1), shift);
-    }
-  next = 0;
-  for (size_t i = 0; i < n; i++) {
-    u64 v = queue[i] >> std::min(shift, 8);
-    if (queue[i] == byte_exception) {
-      const Exception& e = exceptions[next++];
-      if (e.code == verbatim_exception) {
-        symbols[i] = u8(t.count);
-        escape(0, true, e.bits, width);
-        continue;
-      }
-      v = zigzag(e.code) >> shift;
-    }
-    symbols[i] = u8(v);
-    if (v >= plain) large_symbol(t, v, symbols[i]);
+  for (size_t f = 0; f < found; f++) {
+    u8& symbol = symbols[found_[f]];
+    while (next < exceptions.size() && place[next] < found_[f]) next++;
+    if (next == exceptions.size() || place[next] != found_[f])
+      large_symbol(t, symbol, symbol);
+    else if (const Exception& e = exceptions[next]; e.code == verbatim_exception) {
+      symbol = u8(t.count);
+      escape(0, true, e.bits, width);
+    } else
+      large_symbol(t, number(e) >> shift, symbol);
   }
 }
 
 void CodeStreamEncoder::add_sparse_bytes(const u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
   const CodeTable &gaps = gap_table(m), &values = value_table(m);
   const size_t from = tokens_.size();
+  found_.resize(n);
+  const size_t found = kernels().bytes.find(queue, n, 1, found_.data());
   size_t last = 0, next = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (i + 8 <= n) {
-      u64 eight;
-      memcpy(&eight, queue + i, 8);
-      if (!eight) {
-        i += 7;
-        continue;
-      }
-    }
-    if (queue[i] == 0) continue;
+  for (size_t f = 0; f < found; f++) {
+    const size_t i = found_[f];
     gap(gaps, i - last);
     last = i + 1;
     if (queue[i] != byte_exception) {
