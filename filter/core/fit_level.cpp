@@ -380,8 +380,8 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
-    // the coarser level tells what codes to expect
-    const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean);
+    // the coarser level tells what codes to expect: half as large ones, as a rule
+    const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean - 4);
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       if (c > 0) class_magnitudes(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       code_class(source, l, cls, p, as_bytes, box.work);
