@@ -2,7 +2,8 @@
 
 import ctypes
 import math
-import time
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -178,17 +179,34 @@ def test_the_c_functions_for_decompression():
     assert library.stz_decompress_threads(stream, size, None, target[1], 1) == codes["STZ_ERROR_ARGUMENT"]
 
 
+def overtaken(work):
+    """Did this thread run between start and end of `work` in another one?"""
+    begun, ended = threading.Event(), threading.Event()
+
+    def run():
+        begun.set()
+        work()
+        ended.set()
+
+    other = threading.Thread(target=run)
+    other.start()
+    begun.wait()
+    seen = not ended.is_set()
+    other.join()
+    return seen
+
+
 def test_other_threads_run_while_the_codec_works():
     array = fields.random_field((96, 96, 96), 3, 1).astype("f4")
     stream = h5stz.compress(array, absolute=1e-3)
-    for work in (lambda: h5stz.compress(array, absolute=1e-3), lambda: h5stz.decompress(stream)):
-        with ThreadPoolExecutor(1) as pool:
-            running, count = pool.submit(work), 0
-            while not running.done():
-                count += 1
-                time.sleep(0.0002)
-            running.result()
-        assert count > 2, "with the GIL held this thread would have come to nothing"
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # seconds: a thread gives way when it releases the GIL itself, and only then
+    try:
+        assert not any(overtaken(lambda: sum(range(10**5))) for _ in range(20)), "this holds the GIL"
+        for work in (lambda: h5stz.compress(array, absolute=1e-3), lambda: h5stz.decompress(stream)):
+            assert any(overtaken(work) for _ in range(20)), "the GIL is held"
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_calls_from_many_threads_do_not_disturb_each_other():

@@ -52,37 +52,6 @@ class BinaryEncoder {
     m.learn(b);
     normalise();
   }
-  // So many pairs of ones, as bit() does one by one: models stay in registers.
-  void pairs_of_ones(BitModel& first, BitModel& second, size_t count) {
-    BitModel m = first, n = second;
-    for (; count; count--) {
-      bit(m, 1);
-      bit(n, 1);
-    }
-    first = m;
-    second = n;
-  }
-  // A run of zeros, as bit() does one by one.
-  void zeros(BitModel& model, size_t count) {
-    BitModel m = model;
-    u64 low = low_;
-    u32 range = range_;
-    for (; count; count--) {
-      const u32 bound = (range >> 16) * m.one();
-      low += bound;
-      range -= bound;
-      m.learn(0);
-      if (range >= 1u << 24) continue;
-      low_ = low;
-      range_ = range;
-      normalise();
-      low = low_;
-      range = range_;
-    }
-    model = m;
-    low_ = low;
-    range_ = range;
-  }
   void raw(u64 v, int count) {  // equally likely bits, high bits first
     while (count > 0) {
       count--;
@@ -161,48 +130,6 @@ class BinaryDecoder {
     m.learn(b);
     normalise();
     return b;
-  }
-  // As many pairs of ones as there are next, `most` at most; what follows them is not taken.
-  size_t pairs_of_ones(BitModel& first, BitModel& second, size_t most) {
-    BitModel m = first, n = second;
-    BinaryDecoder here = *this;
-    size_t count = 0;
-    for (; count < most; count++) {
-      BitModel next_m = m, next_n = n;
-      BinaryDecoder next = here;
-      if (!next.bit(next_m) || !next.bit(next_n)) break;
-      m = next_m;
-      n = next_n;
-      here = next;
-    }
-    first = m;
-    second = n;
-    *this = here;
-    return count;
-  }
-  // As many zeros as there are next, `most` at most. Below that the one after them is taken as well.
-  size_t zeros(BitModel& model, size_t most) {
-    BitModel m = model;
-    u32 range = range_, code = code_;
-    size_t count = 0;
-    for (; count < most; count++) {
-      const u32 bound = (range >> 16) * m.one();
-      if (code < bound) break;
-      code -= bound;
-      range -= bound;
-      m.learn(0);
-      if (range >= 1u << 24) continue;
-      range_ = range;
-      code_ = code;
-      normalise();
-      range = range_;
-      code = code_;
-    }
-    model = m;
-    range_ = range;
-    code_ = code;
-    if (count < most) bit(model);
-    return count;
   }
   u64 raw(int count) {
     u64 v = 0;

@@ -166,8 +166,8 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Inde
     from[size_t(planes.axis)] = planes.from;
     to[size_t(planes.axis)] = planes.to;
   }
-  for (i64 i = from[0]; i < to[0]; i += i64(planes.axis == 0 ? planes.step : 1))
-    for (i64 j = from[1]; j < to[1]; j += i64(planes.axis == 1 ? planes.step : 1)) {
+  for (i64 i = from[0]; i < to[0]; i++)
+    for (i64 j = from[1]; j < to[1]; j++) {
       const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
       i64 at = (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2]) * n[3] + g.box.low[3];
       for (i64 k = 0; k < g.box.size[2]; k++, at += n[3])

@@ -70,10 +70,10 @@ inline void for_rows(const Index& from, const Index& to, F row) {
       for (i64 k = from[2]; k < to[2]; k++) row(i, j, k);
 }
 
-// Samples from, from + step ... below `to` of the block along axis 0 or 1; axis -1: all.
+// Samples from `from` to below `to` of the block along axis 0 or 1; axis -1: all.
 struct Planes {
   int axis = -1;
-  i64 from = 0, to = 0, step = 1;
+  i64 from = 0, to = 0;
 };
 
 // Class 0 of the block with its halo, from the grid of the coarser level (contiguous, extent `n`).

@@ -3,8 +3,6 @@
 // A sample's context is how many of its nearest neighbours of coarser samples and earlier classes are masked. Its kind is likely that of a
 // masked neighbour. Kind "other" is followed by the sample's bits (a NaN with another payload). One walk serves both directions.
 #pragma once
-#include <algorithm>
-
 #include "block_codec.h"
 #include "frame.h"
 
@@ -28,23 +26,7 @@ struct MaskWriter {
   int width;
   u8 code(BitModel& masked, MaskModels& m, u8 kind, u8 neighbour, u64 index) {
     out.bit(masked, kind != mask_none);
-    return kind == mask_none ? kind : code_masked(m, kind, neighbour, index);
-  }
-  // Samples of one context up to the first that is masked, which is begun: code_masked() has to follow. Returns how many come before it.
-  size_t unmasked(BitModel& masked, u8* kinds, size_t n) {
-    const size_t count = size_t(std::find_if(kinds, kinds + n, [](u8 kind) { return kind != mask_none; }) - kinds);
-    out.zeros(masked, count);
-    if (count < n) out.bit(masked, 1);
-    return count;
-  }
-  // Samples of one context up to the first that is not masked like its neighbour. Returns how many.
-  size_t like_neighbours(BitModel& masked, MaskModels& m, u8* kinds, const u8* neighbours, size_t n) {
-    size_t count = 0;
-    while (count < n && kinds[count] == neighbours[count] && kinds[count] != mask_none && kinds[count] != mask_other) count++;
-    out.pairs_of_ones(masked, m.same_kind, count);
-    return count;
-  }
-  u8 code_masked(MaskModels& m, u8 kind, u8 neighbour, u64 index) {
+    if (kind == mask_none) return kind;
     if (neighbour != mask_none) {
       out.bit(m.same_kind, kind == neighbour);
       if (kind == neighbour && kind != mask_other) return kind;
@@ -69,20 +51,7 @@ struct MaskReader {
   std::vector<OtherSample>& others;
   int width;
   u8 code(BitModel& masked, MaskModels& m, u8, u8 neighbour, u64 index) {
-    return in.bit(masked) ? code_masked(m, mask_none, neighbour, index) : u8(mask_none);
-  }
-  size_t unmasked(BitModel& masked, u8* kinds, size_t n) {
-    const size_t count = in.zeros(masked, n);
-    memset(kinds, mask_none, count);
-    return count;
-  }
-  size_t like_neighbours(BitModel& masked, MaskModels& m, u8* kinds, const u8* neighbours, size_t n) {
-    const size_t most = size_t(std::find(neighbours, neighbours + n, u8(mask_other)) - neighbours);
-    const size_t count = in.pairs_of_ones(masked, m.same_kind, most);
-    memcpy(kinds, neighbours, count);
-    return count;
-  }
-  u8 code_masked(MaskModels& m, u8, u8 neighbour, u64 index) {
+    if (!in.bit(masked)) return mask_none;
     u8 kind;
     if (neighbour != mask_none && in.bit(m.same_kind))
       kind = neighbour;
@@ -109,7 +78,6 @@ u64 level_zero_index(const Level& level, const LevelMap& map, u64 i);
 // What surrounds the samples of a class that are to be coded, row by row: all of it is known before the row is.
 class MaskContexts {
  public:
-  static constexpr u8 none_masked = 0, all_masked = 5;
   MaskContexts(const BlockGeometry& g, int cls)
       : near_(lay_out_nearest(g, g.bytes, cls, false)),
         faces_(lay_out_nearest(g, g.bytes, cls, true)),
@@ -121,8 +89,8 @@ class MaskContexts {
     context_.resize(size_t(taps + 1) * size_t(face_taps + 1));
     for (int count = 0; count <= taps; count++)
       for (int face_count = 0; face_count <= face_taps; face_count++)
-        context_[size_t(count * (face_taps + 1) + face_count)] = u8(count == 0                    ? none_masked
-                                                                    : count == taps               ? all_masked
+        context_[size_t(count * (face_taps + 1) + face_count)] = u8(count == 0                    ? 0
+                                                                    : count == taps               ? 5
                                                                     : face_count == 0             ? 1
                                                                     : face_count == face_taps     ? 4
                                                                     : 2 * face_count <= face_taps ? 2
@@ -150,7 +118,7 @@ class MaskContexts {
     }
   }
   u8 context(i64 x) const { return context_[masked_[size_t(x)] * (faces_.offset.size() + 1) + masked_faces_[size_t(x)]]; }
-  const u8* neighbours(i64 x) const { return kind_.data() + x; }  // kinds
+  u8 neighbour(i64 x) const { return kind_[size_t(x)]; }
 
  private:
   const LaidOut near_, faces_;
@@ -173,20 +141,9 @@ void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const 
       for (size_t a = 0; a < 3; a++)
         index += u64((g.split_mask >> a & 1 ? 2 * at[a] + (cls >> a & 1) : at[a]) + g.box.low[a]) * u64(map.step[a]);
       around.look_around(row);
-      for (i64 x = 0; x < to[3];) {
-        i64 end = x + 1;  // of the samples with the same context
-        while (end < to[3] && around.context(end) == around.context(x)) end++;
-        const u8 context = around.context(x);
-        for (BitModel& masked = m.masked[odd][context]; x < end; x++) {
-          if (context == MaskContexts::all_masked)
-            x += i64(coder.like_neighbours(masked, m, row + x, around.neighbours(x), size_t(end - x)));
-          else if (context == MaskContexts::none_masked)
-            x += i64(coder.unmasked(masked, row + x, size_t(end - x)));
-          if (x == end) break;
-          u64 x_index = u64((g.split_mask >> 3 & 1 ? 2 * x + (cls >> 3 & 1) : x) + g.box.low[3]) * u64(map.step[3]);
-          row[x] = context == MaskContexts::none_masked ? coder.code_masked(m, row[x], mask_none, index + x_index)
-                                                        : coder.code(masked, m, row[x], *around.neighbours(x), index + x_index);
-        }
+      for (i64 x = 0; x < to[3]; x++) {
+        u64 x_index = u64((g.split_mask >> 3 & 1 ? 2 * x + (cls >> 3 & 1) : x) + g.box.low[3]) * u64(map.step[3]);
+        row[x] = coder.code(m.masked[odd][around.context(x)], m, row[x], around.neighbour(x), index + x_index);
       }
     });
     close_magnitudes(g, cls, kinds);

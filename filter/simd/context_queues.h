@@ -26,6 +26,18 @@ STZ_INLINE u32 occurring(const u8* context, size_t n) {
   for (int i = 0; i < 64; i++) any_low |= bytes[i], any_high |= bytes[64 + i];
   return any_low | u32(any_high) << 8;
 }
+
+// The queues of the contexts that occur, and these contexts; returns how many there are.
+template <class Byte>
+inline int queues_in_use(const u8* context, size_t n, Byte* queues, size_t pitch, Byte** queue, int* number) {
+  int used = 0;
+  for (u32 rest = occurring(context, n); rest; rest &= rest - 1) {
+    number[used] = __builtin_ctz(rest);
+    queue[used] = queues + size_t(number[used]) * pitch;
+    used++;
+  }
+  return used;
+}
 #elif defined(__AVX2__)
 // Shuffles of eight bytes, for each set of them. (The bit instructions for this, pext and pdep, are slow on some processors.)
 struct alignas(64) OctetShuffles {
@@ -239,14 +251,9 @@ struct Quarters {
 // Stable: queue k, at queues + k * pitch, gets the codes of context k, counts[k] of them.
 void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
 #if defined(STZ_512)
-  const u32 present = occurring(context, n);
   u8* queue[contexts];
-  int number[contexts], used = 0;
-  for (u32 rest = present; rest; rest &= rest - 1) {
-    number[used] = __builtin_ctz(rest);
-    queue[used] = queues + size_t(number[used]) * pitch;
-    used++;
-  }
+  int number[contexts];
+  const int used = queues_in_use(context, n, queues, pitch, queue, number);
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
     const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i), z = _mm512_maskz_loadu_epi8(on, code + i);
@@ -287,14 +294,9 @@ void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t 
 // The reverse; codes without a context become 0.
 void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
 #if defined(STZ_512)
-  const u32 present = occurring(context, n);
   const u8* queue[contexts];
-  int number[contexts], used = 0;
-  for (u32 rest = present; rest; rest &= rest - 1) {
-    number[used] = __builtin_ctz(rest);
-    queue[used] = queues + size_t(number[used]) * pitch;
-    used++;
-  }
+  int number[contexts];
+  const int used = queues_in_use(context, n, queues, pitch, queue, number);
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
     const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);
