@@ -15,6 +15,7 @@
   X(STZ_ERROR_OPTION, -6, "an option has a value that this version does not know")                      \
   X(STZ_ERROR_CAPACITY, -7, "the output buffer is too small")                                           \
   X(STZ_ERROR_MEMORY, -8, "out of memory")                                                              \
+  X(STZ_ERROR_READ, -9, "the source of the stream cannot be read: the file was cut short or replaced, or its medium fails")  \
   X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                        \
   X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz: update to read it")    \
   X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                              \
