@@ -136,28 +136,28 @@ void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& 
   }
 }
 
-// Copies of grid rows into class 0, everything of the index box that the domain has; returns the index range that is real.
+// Copies of grid rows into class 0, everything of the index box that the part has; returns the index range that is real.
 template <class S>
-void copy_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values, Index& low, Index& high, bool inside_only) {
+void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values, Index& low, Index& high, bool inside_only) {
   const ClassArrays& arrays = arrays_of<S>(g);
   Index start;  // grid coordinate of index 0
   for (size_t a = 0; a < axes; a++) {
     start[a] = g.split_mask >> a & 1 ? g.box.low[a] / 2 : g.box.low[a];
-    low[a] = inside_only ? 0 : std::max<i64>(-arrays.below[a], -start[a]);
-    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + arrays.above[a], n[a] - start[a]);
+    low[a] = inside_only ? 0 : std::max<i64>(-arrays.below[a], coarse.box.low[a] - start[a]);
+    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + arrays.above[a], coarse.box.low[a] + coarse.box.size[a] - start[a]);
   }
   S* base = values + g.start(arrays, 0);
   for_rows(low, high, [&](i64 i, i64 j, i64 k) {
-    const S* row = coarse + (((start[0] + i) * n[1] + start[1] + j) * n[2] + start[2] + k) * n[3] + start[3];
-    const S* ahead = row + rows_ahead * n[3];
+    const S* row = coarse.at(start[0] + i, start[1] + j, start[2] + k, start[3]);
+    const S* ahead = row + rows_ahead * coarse.box.size[3];
     for (i64 x = low[3]; x < high[3]; x += i64(64 / sizeof(S))) __builtin_prefetch(ahead + x);
     memcpy(base + arrays.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
   });
 }
 
-// Calls row(class of the even samples, offset in its class array, grid offset) for every row of a part of the block's planes.
-template <class F>
-void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Index& n, const Planes& planes, F row) {
+// Calls row(class of the even samples, offset in its class array, row of the grid) for every row of a part of the block's planes.
+template <class T, class F>
+void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
   const int split = g.split_mask;
   auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
   auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
@@ -169,19 +169,18 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Inde
   for (i64 i = from[0]; i < to[0]; i++)
     for (i64 j = from[1]; j < to[1]; j++) {
       const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
-      i64 at = (((g.box.low[0] + i) * n[1] + g.box.low[1] + j) * n[2] + g.box.low[2]) * n[3] + g.box.low[3];
-      for (i64 k = 0; k < g.box.size[2]; k++, at += n[3])
+      T* at = grid.at(g.box.low[0] + i, g.box.low[1] + j, g.box.low[2], g.box.low[3]);
+      for (i64 k = 0; k < g.box.size[2]; k++, at += grid.box.size[3])
         row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
     }
 }
 
 template <class S>
-void store_samples(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
+void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
-  const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
-  for_grid_rows(g, arrays, n, planes, [&](int cls, i64 offset, i64 at) {
-    S* out = grid + at;
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
+  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out) {
     if (streaming &&
         reinterpret_cast<uintptr_t>(out) %
             64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
@@ -232,10 +231,10 @@ LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int c
 }
 
 template <class S>
-void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values) {
+void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values) {
   STZ_STAGE(load);
   Index low, high;
-  copy_coarse(g, coarse, n, values, low, high, false);
+  copy_coarse(g, coarse, values, low, high, false);
   fill_halo(g, values + g.start(g.values, 0), low, high, 0);
 }
 
@@ -346,19 +345,18 @@ void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 }
 
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming, const Planes& planes) {
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
   STZ_STAGE(store);
-  store_samples(g, values, n, grid, streaming, planes);
+  store_samples(g, values, grid, streaming, planes);
 }
 
 template <class S>
-void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes) {
+void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes) {
   STZ_STAGE(load);
   const bool split_x = g.split_mask >> 3 & 1;
-  const i64 size = g.box.size[3], ahead = rows_ahead * n[3];
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
-  for_grid_rows(g, g.values, n, planes, [&](int cls, i64 offset, i64 at) {
-    const S* in = grid + at;
+  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in) {
     for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
     S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
     if (split_x)
@@ -368,10 +366,10 @@ void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values
   });
 }
 
-void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes) {
+void load_coarse_magnitudes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* magnitudes) {
   STZ_STAGE(load);
   Index low, high;
-  copy_coarse(g, coarse, n, magnitudes, low, high, true);
+  copy_coarse(g, coarse, magnitudes, low, high, true);
   fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
 }
 
@@ -379,14 +377,14 @@ void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
   fill_halo(g, magnitudes + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
 }
 
-void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid) {
+void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const GridPart<u8>& grid) {
   STZ_STAGE(store);
-  store_samples(g, magnitudes, n, grid, false, Planes{});
+  store_samples(g, magnitudes, grid, false, Planes{});
 }
 
-template void load_coarse(const BlockGeometry&, const float*, const Index&, float*);
-template void load_coarse(const BlockGeometry&, const double*, const Index&, double*);
-template void load_coarse(const BlockGeometry&, const i64*, const Index&, i64*);
+template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
+template void load_coarse(const BlockGeometry&, const GridPart<const double>&, double*);
+template void load_coarse(const BlockGeometry&, const GridPart<const i64>&, i64*);
 template void close_class(const BlockGeometry&, int, const LaidOut&, float*);
 template void close_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
 template void close_below(const BlockGeometry&, int, float*, int);
@@ -399,11 +397,11 @@ template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
 template void close_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
 template void close_below(const BlockGeometry&, int, i64*, int);
 template void close_above(const BlockGeometry&, int, const LaidOut&, i64*, int);
-template void load_block(const BlockGeometry&, const float*, const Index&, float*, const Planes&);
-template void load_block(const BlockGeometry&, const double*, const Index&, double*, const Planes&);
-template void load_block(const BlockGeometry&, const i64*, const Index&, i64*, const Planes&);
-template void store_block(const BlockGeometry&, const float*, const Index&, float*, bool, const Planes&);
-template void store_block(const BlockGeometry&, const double*, const Index&, double*, bool, const Planes&);
-template void store_block(const BlockGeometry&, const i64*, const Index&, i64*, bool, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&);
 
 }  // namespace stz

@@ -76,9 +76,9 @@ struct Planes {
   i64 from = 0, to = 0;
 };
 
-// Class 0 of the block with its halo, from the grid of the coarser level (contiguous, extent `n`).
+// Class 0 of the block with its halo, from the coarser level: of what the block's halo reaches the part must have all that the level has.
 template <class S>
-void load_coarse(const BlockGeometry& g, const S* coarse, const Index& n, S* values);
+void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values);
 // Planes above the block and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
 void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
@@ -90,17 +90,17 @@ template <class S>
 void close_below(const BlockGeometry& g, int cls, S* values, int axis);
 template <class S>
 void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
-// The block's samples of the level, all classes, into the grid of the level (contiguous, extent `n`). `streaming`: past the caches.
+// The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches.
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const Index& n, S* grid, bool streaming = false, const Planes& planes = {});
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {});
 // The reverse, for all classes but 0.
 template <class S>
-void load_block(const BlockGeometry& g, const S* grid, const Index& n, S* values, const Planes& planes = {});
+void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes = {});
 
 // The same two for magnitudes: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's magnitudes.
-void load_coarse_magnitudes(const BlockGeometry& g, const u8* coarse, const Index& n, u8* magnitudes);
+void load_coarse_magnitudes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* magnitudes);
 void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes);
-void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const Index& n, u8* grid);
+void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const GridPart<u8>& grid);
 
 // Weights of the sums of groups (faces at +-1, faces at +-3) that form the mean of the 1-D cubics over `odd` axes.
 template <class R>

@@ -157,18 +157,18 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* valu
 }
 
 template <class S>
-void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
+void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const GridPart<S>& grid) {
   STZ_STAGE(mask);
   using R = RealOf<S>;
+  const Index& n = grid.box.size;
   const Index stride = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
   const Index to = {box.size[0], box.size[1], box.size[2], box.size[3]};
-  const i64 first = box.low[0] * stride[0] + box.low[1] * stride[1] + box.low[2] * stride[2] + box.low[3];
   std::vector<u8> state(size_t(to[0] * to[1] * to[2] * to[3]));  // 0 known, 1 unknown, 2 found in this sweep
   const Index step = {to[1] * to[2] * to[3], to[2] * to[3], to[3], 1};
   bool any = false;
   i64 s = 0;
   for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-    const u8* row = kinds + first + i * stride[0] + j * stride[1] + k * stride[2];
+    const u8* row = kinds.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
     for (i64 x = 0; x < to[3]; x++) {
       state[size_t(s++)] = row[x] != 0;
       any |= row[x] != 0;
@@ -178,7 +178,7 @@ void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
   for (int sweep = 0; sweep < 2; sweep++) {
     s = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      S* row = grid + first + i * stride[0] + j * stride[1] + k * stride[2];
+      S* row = grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
       for (i64 x = 0; x < to[3]; x++, s++) {
         if (state[size_t(s)] != 1) continue;
         const i64 at[axes] = {i, j, k, x};
@@ -206,7 +206,7 @@ void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid) {
   template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&); \
   template void class_magnitudes(BlockWork<S>&, int, int);                               \
   template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);             \
-  template void fill_masked_box(const Box&, const Index&, const u8*, S*);
+  template void fill_masked_box(const Box&, const GridPart<const u8>&, const GridPart<S>&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

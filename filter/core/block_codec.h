@@ -180,10 +180,10 @@ void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& coun
 // samples and earlier classes (of all nearest ones if none is valid).
 template <class S>
 void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values);
-// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `kinds`: the
-// level's samples and mask kinds (extent n).
+// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `kinds`:
+// parts of the level's samples and mask kinds that have the block.
 template <class S>
-void fill_masked_box(const Box& box, const Index& n, const u8* kinds, S* grid);
+void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const GridPart<S>& grid);
 
 // What follows when the samples of a class are reconstructed: masked ones, planes and halo.
 template <class S>

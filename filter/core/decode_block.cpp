@@ -10,29 +10,32 @@
 namespace stz {
 
 template <class S>
-const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const u8*& at, u64 size) {
-  const u8* data = at;
-  at += size;
-  if (size && level.with_checks) {
-    require(load_le<u16>(at) == crc16(data, size_t(size)), STZ_ERROR_CHECKSUM);
-    at += 2;
-  }
+u64 BlockDecoder<S>::size(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) const {
+  return level.directory.sizes[size_t(block.number * level.directory.per_block) + k];
+}
+
+// The k-th stream of the block, after its check.
+template <class S>
+const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
+  const u8* data = block.stream[k];
+  const size_t n = size_t(size(level, block, k));
+  if (n && level.directory.with_checks) require(load_le<u16>(data + n) == crc16(data, n), STZ_ERROR_CHECKSUM);
   return data;
 }
 
 template <class S>
-void BlockDecoder<S>::masks(const LevelToDecode<S>& level, u64 item, const u8* data, size_t size) {
+void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   STZ_STAGE(mask);
-  const Level &own = level.hierarchy.level[level.l], &coarser = level.hierarchy.level[level.l + 1];
-  load_block_kinds(work_, level.coarse_kinds + item * coarser.samples(), coarser.n);
-  if (size) {
-    BinaryDecoder in(data, size);
+  load_block_kinds(work_, block.coarse_kinds);
+  if (const size_t n = size_t(size(level, block, 0))) {
+    BinaryDecoder in(stream(level, block, 0), n);
     MaskReader reader{in, others, mask_bits(level.header)};
     MaskModels models;
+    const u64 item = block.number / level.directory.per_item;
     code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.kinds.data());
     work_.set_masks();
   }
-  store_magnitudes(work_.geometry, work_.kinds.data(), own.n, level.kinds + item * own.samples());
+  store_magnitudes(work_.geometry, work_.kinds.data(), block.kinds);
 }
 
 // Codes of a class, if there are any but zeros.
@@ -41,7 +44,7 @@ void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool co
   const size_t samples = size_t(work_.geometry.samples(cls));
   u8* bytes = work_.bytes(cls);
   if (coded)
-    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.p[cls].model, work_.codes[cls].exceptions,
+    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.directory.p[cls].model, work_.codes[cls].exceptions,
                                        8 * int(sizeof(S)));
   else
     memset(bytes, 0, samples);
@@ -62,7 +65,7 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
       const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
       S* sample = task.samples + work_.geometry.values.at(i, j, k) + x;
       S prediction[row_slack];
-      work_.plan(cls, level.p[cls]).predict(sample, 1, prediction);
+      work_.plan(cls, level.directory.p[cls]).predict(sample, 1, prediction);
       *sample = exceptional_sample(level.quantizer, e, prediction[0]);
     }
   }
@@ -70,27 +73,26 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
 
 // All classes, whose codes are there as bytes, and the samples' way to the grid.
 template <class S>
-void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, int axis, S* grid) {
+void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis) {
   if constexpr (S(0.5) != S(0)) {
     const BlockGeometry& g = work_.geometry;
-    const Index& n = level.hierarchy.level[level.l].n;
     size_t next[16] = {};
     sweep(
-        work_, level.p, axis,
+        work_, level.directory.p, axis, wanted,
         [&](int cls, i64 j) {
-          const PlaneTask<S> plane = plane_task(work_, cls, level.p[cls], level.quantizer, axis, j);
+          const PlaneTask<S> plane = plane_task(work_, cls, level.directory.p[cls], level.quantizer, axis, j);
           place_bytes(level, cls, plane.task, plane.first, next[cls]);
         },
         [&](i64 j) {
           const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
-          store_block(g, work_.values.data(), n, grid, level.streaming, Planes{axis, 2 * j, end});
+          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end});
         });
   }
 }
 
 template <class S>
 void BlockDecoder<S>::codes_as_numbers(const LevelToDecode<S>& level, int cls, bool coded) {
-  const ClassParameters& p = level.p[cls];
+  const ClassParameters& p = level.directory.p[cls];
   const size_t n = size_t(work_.geometry.samples(cls));
   Code* code = work_.numbers(cls);
   std::vector<Verbatim>& verbatim = work_.codes[cls].verbatim;
@@ -108,44 +110,45 @@ void BlockDecoder<S>::codes_as_numbers(const LevelToDecode<S>& level, int cls, b
 }
 
 template <class S>
-void BlockDecoder<S>::decode(const LevelToDecode<S>& level, u64 number) {
-  const Level &own = level.hierarchy.level[level.l], &coarser = level.hierarchy.level[level.l + 1];
-  const u64 item = number / level.per_item;
-  const u64* size = level.sizes.data() + number * level.per_block;
-  const u8* at = level.streams + level.offsets[number];
-  work_.prepare(own, block_box(own, number % level.per_item), level.reach);
+void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
+  const LevelDirectory& d = level.directory;
+  const Level& own = level.hierarchy.level[level.l];
+  const bool masked = block.coarse_kinds.data;
+  work_.prepare(own, block_box(own, block.number % d.per_item), d.reach);
   const BlockGeometry& g = work_.geometry;
-  load_coarse(g, level.coarse + item * coarser.samples(), coarser.n, work_.values.data());
-  load_coarse_magnitudes(g, level.coarse_magnitudes + item * coarser.samples(), coarser.n, work_.magnitudes.data());
-  if (level.coarse_kinds) {
-    const u8* data = stream(level, at, *size);
-    masks(level, item, data, size_t(*size++));
-  }
+  load_coarse(g, block.coarse, work_.values.data());
+  load_coarse_magnitudes(g, block.coarse_magnitudes, work_.magnitudes.data());
+  if (masked) masks(level, block);
+  const u32 wanted = d.merged ? all_classes : block.wanted;
   const int axis = sweep_axis(g);
   bool sweeping = axis >= 0;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
-    sweeping &= keeps_bytes(level.quantizer, level.p[cls].mean) && !work_.mask_or_null(cls);
+    sweeping &= keeps_bytes(level.quantizer, d.p[cls].mean) && !work_.mask_or_null(cls);
   }
   bool open = false;
+  size_t next_stream = size_t(masked);
   auto open_next = [&] {
-    const u8* data = stream(level, at, *size);
-    open = *size != 0;
-    if (open) coder_.open(data, size_t(*size));
-    size++;
+    const size_t k = next_stream++, n = size_t(size(level, block, k));
+    open = n != 0;
+    if (open) coder_.open(stream(level, block, k), n);
   };
-  if (level.merged) open_next();
+  if (d.merged) open_next();
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
-    const ClassParameters& p = level.p[cls];
-    if (!level.merged) open_next();
+    const ClassParameters& p = d.p[cls];
+    if (!(wanted >> c & 1)) {
+      next_stream++;
+      continue;
+    }
+    if (!d.merged) open_next();
     const bool coded = open && p.mean && g.samples(cls);
     if (coded) class_contexts(work_, cls, p, context_);
     if (keeps_bytes(level.quantizer, p.mean))
       read_bytes(level, cls, coded);
     else
       codes_as_numbers(level, cls, coded);
-    if (!level.merged && open) coder_.finish();
+    if (!d.merged && open) coder_.finish();
     if (!sweeping) {
       if constexpr (S(0.5) != S(0))
         if (work_.codes[cls].as_bytes) {
@@ -154,17 +157,16 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, u64 number) {
         }
       complete_class(work_, cls, p);
     }
-    if (level.magnitudes || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
+    if (block.magnitudes.data || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
   }
-  if (level.merged && open) coder_.finish();
-  S* grid = level.grid + item * own.samples();
+  if (d.merged && open) coder_.finish();
   if (sweeping)
-    place_block(level, axis, grid);
+    place_block(level, block, wanted, axis);
   else
-    store_block(g, work_.values.data(), own.n, grid, level.streaming);
-  if (!level.magnitudes) return;
-  if (level.coarse_kinds) fill_masked_box(g.box, own.n, level.kinds + item * own.samples(), grid);
-  store_magnitudes(g, work_.magnitudes.data(), own.n, level.magnitudes + item * own.samples());
+    store_block(g, work_.values.data(), block.grid, level.streaming);
+  if (!block.magnitudes.data) return;
+  if (masked) fill_masked_box<S>(g.box, block.kinds, block.grid);
+  store_magnitudes(g, work_.magnitudes.data(), block.magnitudes);
 }
 
 template class BlockDecoder<float>;

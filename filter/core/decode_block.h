@@ -1,5 +1,6 @@
 // Decodes one block of a level.
 #pragma once
+#include "level_directory.h"
 #include "level_quantizers.h"
 #include "mask_coder.h"
 
@@ -12,37 +13,40 @@ struct LevelToDecode {
   const Hierarchy& hierarchy;
   size_t l;
   const Quantizer<S>& quantizer;
-  ClassParameters p[16] = {};
-  StencilId reach = stencil_standard;
-  bool merged = false;  // one stream for all classes of a block
-  // Streams: `per_block` sizes for each block, items of the batch one after the other; offsets of the first stream of each.
-  u64 per_item = 0, per_block = 0;  // blocks, streams
-  std::vector<u64> sizes{}, offsets{};
-  const u8* streams = nullptr;
-  bool with_checks = false;  // each stream is followed by its 16-bit check
-  // The coarser level, all items: samples, magnitudes, mask kinds (null: nothing is masked).
-  const S* coarse = nullptr;
-  const u8 *coarse_magnitudes = nullptr, *coarse_kinds = nullptr;
-  // This level: where the blocks go. `magnitudes` is null for level 0.
-  S* grid = nullptr;
-  u8 *magnitudes = nullptr, *kinds = nullptr;
+  const LevelDirectory& directory;
   bool streaming = false;  // past the caches
+};
+
+constexpr int most_streams = 1 + 15;  // of a block: its mask, its classes
+
+// Where a block comes from and where it goes. Parts of grids are of the block's item.
+template <class S>
+struct BlockToDecode {
+  u64 number = 0;                 // among those of all items
+  const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
+  // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
+  // undefined afterwards.
+  u32 wanted = all_classes;
+  GridPart<const S> coarse{};  // of the coarser level: see load_coarse
+  GridPart<const u8> coarse_magnitudes{}, coarse_kinds{};  // no kinds: nothing is masked
+  GridPart<S> grid{};
+  GridPart<u8> magnitudes{}, kinds{};  // no magnitudes: no finer level needs any; kinds if anything may be masked
 };
 
 template <class S>
 class BlockDecoder {
  public:
-  // `number`: of the block among those of all items.
-  void decode(const LevelToDecode<S>& level, u64 number);
+  void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
   std::vector<OtherSample> others;  // that were found in masks
 
  private:
   using Code = CodeOf<S>;
-  const u8* stream(const LevelToDecode<S>& level, const u8*& at, u64 size);
-  void masks(const LevelToDecode<S>& level, u64 item, const u8* data, size_t size);
+  const u8* stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k);
+  u64 size(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) const;
+  void masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
   void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
   void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
-  void place_block(const LevelToDecode<S>& level, int axis, S* grid);
+  void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
   void codes_as_numbers(const LevelToDecode<S>& level, int cls, bool coded);
 
   BlockWork<S> work_;

@@ -14,9 +14,9 @@ void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_
   work.prepare(source.level(l), box, reach);
   const BlockGeometry& g = work.geometry;
   const Level& coarser = source.level(l + 1);
-  load_coarse(g, state.grid.data() + item * coarser.samples(), coarser.n, work.values.data());
-  if (with_samples) load_block(g, source.samples(l, item), source.level(l).n, work.values.data());
-  load_coarse_magnitudes(g, state.magnitudes.data() + item * coarser.samples(), coarser.n, work.magnitudes.data());
+  load_coarse(g, whole_grid(state.grid.data() + item * coarser.samples(), coarser), work.values.data());
+  if (with_samples) load_block(g, source.samples(l, item), work.values.data());
+  load_coarse_magnitudes(g, whole_grid(state.magnitudes.data() + item * coarser.samples(), coarser), work.magnitudes.data());
   if (!source.has_kinds()) return;
   source.load_kinds(work, l, item);
   for (int c = 0; c < g.classes.count; c++) close_magnitudes(g, g.classes.mask[c], work.kinds.data());
@@ -69,8 +69,7 @@ template <class S>
 void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassParameters* p, BlockWork<S>& work) {
   const BlockGeometry& g = work.geometry;
   const Quantizer<S>& q = source.quantizer(l);
-  const S* samples = source.samples(l, item);
-  const Index& n = source.level(l).n;
+  const GridPart<const S> samples = source.samples(l, item);
   const int axis = sweep_axis(g);
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) {
@@ -90,17 +89,17 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       int first[2] = {-1, -1};  // the first class of either parity loads the plane
       for (int c = g.classes.count; c-- > 0;) first[g.classes.mask[c] >> axis & 1] = g.classes.mask[c];
       sweep(
-          work, p, axis,
+          work, p, axis, all_classes,
           [&](int cls, i64 j) {
             const int parity = cls >> axis & 1;
-            if (cls == first[parity]) load_block(g, samples, n, work.values.data(), Planes{axis, 2 * j + parity, 2 * j + parity + 1});
+            if (cls == first[parity]) load_block(g, samples, work.values.data(), Planes{axis, 2 * j + parity, 2 * j + parity + 1});
             const PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
             code_bytes(q, plane.task, plane.first, cls, work);
           },
           [](i64) {});
     }
   if (!swept) {
-    load_block(g, samples, n, work.values.data());
+    load_block(g, samples, work.values.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       code_class(source, l, cls, p[cls], keeps_bytes(q, p[cls].mean), work);

@@ -138,10 +138,10 @@ void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
     if (source.has_kinds()) encode_mask(source, l, item, work, streams);
     encode_codes(p, merged, work, known, own.context, own.coder, streams);
     if (l == 0) return;
-    S* grid = next.grid.data() + item * level.samples();
-    store_block(work.geometry, work.values.data(), level.n, grid);
-    if (source.has_kinds()) fill_masked_box(work.geometry.box, level.n, source.kinds(l, item), grid);
-    store_magnitudes(work.geometry, work.magnitudes.data(), level.n, next.magnitudes.data() + item * level.samples());
+    const GridPart<S> grid = whole_grid(next.grid.data() + item * level.samples(), level);
+    store_block(work.geometry, work.values.data(), grid);
+    if (source.has_kinds()) fill_masked_box(work.geometry.box, source.kinds(l, item), grid);
+    store_magnitudes(work.geometry, work.magnitudes.data(), whole_grid(next.magnitudes.data() + item * level.samples(), level));
   };
   const u64 together = items_per_task(level.samples() / blocks);
   std::vector<LevelStreams> pieces((all_blocks + together - 1) / together);

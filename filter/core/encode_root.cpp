@@ -23,7 +23,7 @@ struct RootWriter {
   void coarsest(u64 i, Real p, S& r) {
     u8 kind = mask_none;
     if (source.has_kinds()) {
-      kind = source.kinds(level, item)[i];
+      kind = source.kinds(level, item).data[i];
       auto writer = source.mask_writer(out);
       const u64 index = level_zero_index(source.level(level), level_map(source.hierarchy(), level, item), i);
       writer.code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, kind, kind_before, index);
@@ -33,7 +33,7 @@ struct RootWriter {
     std::vector<Verbatim> verbatim;
     size_t next = 0;
     Code c;
-    quantize_row(source.quantizer(level), source.samples(level, item) + i, 1, &p, 1, &masked, 0, &c, &r, verbatim);
+    quantize_row(source.quantizer(level), source.samples(level, item).data + i, 1, &p, 1, &masked, 0, &c, &r, verbatim);
     if (!masked) code(c, verbatim, next);
   }
 
@@ -46,7 +46,7 @@ struct RootWriter {
   }
 
   void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index& at) {
-    const S* x = source.row(source.samples(level, item), level, work.geometry, cls, at);
+    const S* x = source.row(source.samples(level, item), work.geometry, cls, at);
     Code* c = work.codes[cls].numbers.data() + index;
     std::vector<Verbatim>& verbatim = work.codes[cls].verbatim;
     const u8* masked = work.mask_or_null(cls) ? work.mask_or_null(cls) + index : nullptr;
@@ -57,7 +57,7 @@ struct RootWriter {
   }
 
   void end_level(BlockWork<S>& work, std::vector<S>& grid) {
-    if (source.has_kinds()) fill_masked_box(work.geometry.box, source.level(level).n, source.kinds(level, item), grid.data());
+    if (source.has_kinds()) fill_masked_box(work.geometry.box, source.kinds(level, item), whole_grid(grid.data(), source.level(level)));
   }
 
  private:
@@ -88,7 +88,7 @@ Bytes encode_root(const LevelSource<S>& source, LevelState<S>& state) {
     walk_root<S>(h, work, writer, grid, codes.data() + item * samples);
     std::copy(grid.begin(), grid.end(), state.grid.data() + item * samples);
   }
-  const int mean = root_magnitudes(codes, source.has_kinds() ? source.kinds(size_t(h.root), 0) : nullptr, state.magnitudes);
+  const int mean = root_magnitudes(codes, source.has_kinds() ? source.kinds(size_t(h.root), 0).data : nullptr, state.magnitudes);
   if (mean) state.parameters.mean = mean;
   Bytes out = writer.out.finish();
   put_check(out, crc32c(out.data(), out.size()), check_size(out.size()));

@@ -56,11 +56,28 @@ struct ClassList {
   int mask[15];
 };
 ClassList classes_of(int split_mask);
+constexpr u32 all_classes = 0xffff;  // as a set: bit c for the c-th of the list
 
 // A box of one level, in samples of the level: [low, low + size).
 struct Box {
   Index low, size;
 };
+// What of a level's grid is in memory: a box of it, C order.
+template <class T>
+struct GridPart {
+  T* data = nullptr;
+  Box box{};
+  // The sample with these coordinates of the level.
+  T* at(i64 i, i64 j, i64 k, i64 x) const {
+    return data + (((i - box.low[0]) * box.size[1] + j - box.low[1]) * box.size[2] + k - box.low[2]) * box.size[3] + x - box.low[3];
+  }
+  operator GridPart<const T>() const { return {data, box}; }
+};
+template <class T>
+GridPart<T> whole_grid(T* data, const Level& level) {
+  return {data, {{}, level.n}};
+}
+
 u64 block_count(const Level& level);
 Box block_box(const Level& level, u64 index);  // blocks in C order
 

@@ -52,20 +52,19 @@ class LevelSource {
   const Level& level(size_t l) const { return h_.level[l]; }
   u64 batch() const { return h_.batch; }
   bool has_kinds() const { return has_kinds_; }
-  const S* samples(size_t l, u64 item) const { return original_[l] + item * h_.level[l].samples(); }
+  GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
   // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
-  const u8* kinds(size_t l, u64 item) const { return kinds_[l] + item * h_.level[l].samples(); }
+  GridPart<const u8> kinds(size_t l, u64 item) const { return whole_grid(kinds_[l] + item * h_.level[l].samples(), h_.level[l]); }
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits
 
   // One row of a class among the samples (or kinds) of a level's item; neighbours are row_stride apart.
   template <class T>
-  const T* row(const T* item_samples, size_t l, const BlockGeometry& g, int cls, const Index& at) const {
-    const Level& level = h_.level[l];
+  static const T* row(const GridPart<const T>& grid, const BlockGeometry& g, int cls, const Index& at) {
     Index c;
-    for (size_t a = 0; a < axes; a++) c[a] = g.box.low[a] + (level.split[a] ? 2 * at[a] + (cls >> a & 1) : at[a]);
-    return item_samples + ((c[0] * level.n[1] + c[1]) * level.n[2] + c[2]) * level.n[3] + c[3];
+    for (size_t a = 0; a < axes; a++) c[a] = g.box.low[a] + (g.split_mask >> a & 1 ? 2 * at[a] + (cls >> a & 1) : at[a]);
+    return grid.at(c[0], c[1], c[2], c[3]);
   }
   int row_stride(size_t l) const { return h_.level[l].split[3] ? 2 : 1; }
 
@@ -83,13 +82,13 @@ class LevelSource {
     const BlockGeometry& g = work.geometry;
     work.kinds.resize(size_t(g.total(g.bytes)));
     std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
-    load_coarse_magnitudes(g, kinds(l + 1, item), h_.level[l + 1].n, work.kinds.data());
+    load_coarse_magnitudes(g, kinds(l + 1, item), work.kinds.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       const Index to = g.counts(cls);
       if (to[3] == 0) continue;
       for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-        const u8* from = row(kinds(l, item), l, g, cls, Index{i, j, k, 0});
+        const u8* from = row(kinds(l, item), g, cls, Index{i, j, k, 0});
         u8* out = work.kinds.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
         for (i64 x = 0; x < to[3]; x++) out[x] = from[x * row_stride(l)];
       });

@@ -62,7 +62,7 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
     work.prepare(level, Box{Index{}, level.n}, stencil_standard);
     const BlockGeometry& g = work.geometry;
     codec.begin_level(l);
-    load_coarse(g, grid.data(), h.level[l + 1].n, work.values.data());
+    load_coarse<S>(g, whole_grid(grid.data(), h.level[l + 1]), work.values.data());
     codec.masks(work);
     for (int c = 0; c < g.classes.count; c++) {
       int cls = g.classes.mask[c];
@@ -73,7 +73,7 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
       complete_class(work, cls, ClassParameters{});
     }
     grid.resize(level.samples());
-    store_block(g, work.values.data(), level.n, grid.data());
+    store_block(g, work.values.data(), whole_grid(grid.data(), level));
     codec.end_level(work, grid);
     store_root_codes(h, l, work, codes);
   }

@@ -18,10 +18,10 @@ inline int sweep_axis(const BlockGeometry& g) {
   return rank >= 3 && first <= 1 && g.split_mask >> first & 1 && g.even[size_t(first)] >= 8 ? first : -1;
 }
 
-// Calls code(cls, plane index) for every class, which completes the samples of that plane, and done(j) when the samples 2 j and 2 j + 1
-// along the axis are complete. All axes of the block beside the one of the walk are closed here. `reach`: of the block's geometry.
+// Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
+// the samples 2 j and 2 j + 1 along the axis are complete. All axes of the block beside the one of the walk are closed here.
 template <class S, class Code, class Done>
-void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, Code code, Done done) {
+void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, Code code, Done done) {
   const BlockGeometry& g = work.geometry;
   const size_t a = size_t(axis);
   const i64 even = g.even[a], odd = g.odd[a];
@@ -37,7 +37,7 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, Code code, Do
   for (i64 j = 0; j < even; j++) {
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
-      if (cls >> axis & 1) continue;
+      if (cls >> axis & 1 || !(wanted >> c & 1)) continue;
       const i64 lead = g.values.above[a] + 1 + 2 * (highest - __builtin_popcount(unsigned(cls)));
       for (i64& k = finished[cls]; k < std::min(even, j + lead); k++) {
         plane(cls, k);
@@ -46,7 +46,7 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, Code code, Do
       }
     }
     for (int c = 0; c < g.classes.count && j < odd; c++)
-      if (g.classes.mask[c] >> axis & 1) plane(g.classes.mask[c], j);
+      if (g.classes.mask[c] >> axis & 1 && wanted >> c & 1) plane(g.classes.mask[c], j);
     done(j);
   }
 }
