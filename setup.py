@@ -142,7 +142,7 @@ setup(
             ["cython/_core.pyx"],
             language="c++",
             include_dirs=["cython", "filter/include", "filter/hdf5"],
-            depends=["cython/stz.pxd", "filter/include/stz.h", "filter/include/stz_errors.h", "filter/hdf5/environment.h"],
+            depends=["cython/stz.pxd", "filter/include/stz.h", "filter/include/stz_errors.h", "filter/include/stz_reader.h", "filter/hdf5/environment.h"],
             extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
             extra_link_args=[*LINK_FLAGS, "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"],
         )

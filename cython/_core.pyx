@@ -8,6 +8,8 @@ its error codes become StzError. What arguments mean for users is decided in the
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport free, malloc
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
 
 from math import prod
 
@@ -135,18 +137,7 @@ def threads_of_environment():
     return environment_threads()
 
 
-def info(stream):
-    """What the header of `stream` (or of a prefix of it) says, as a dict of numbers and `form`."""
-    cdef Py_buffer source
-    cdef stz_stream_info found
-    cdef int code, index
-    PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
-    try:
-        with nogil:
-            code = stz_info(source.buf, source.len, &found)
-    finally:
-        PyBuffer_Release(&source)
-    check(code)
+cdef info_fields(const stz_stream_info* found):
     return {
         "dtype": found.layout.dtype,
         "byte_order": found.layout.byte_order,
@@ -161,6 +152,21 @@ def info(stream):
         "array_bytes": found.array_bytes,
         "form": found.form.decode(),
     }
+
+
+def info(stream):
+    """What the header of `stream` (or of a prefix of it) says, as a dict of numbers and `form`."""
+    cdef Py_buffer source
+    cdef stz_stream_info found
+    cdef int code, index
+    PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
+    try:
+        with nogil:
+            code = stz_info(source.buf, source.len, &found)
+    finally:
+        PyBuffer_Release(&source)
+    check(code)
+    return info_fields(&found)
 
 
 def pack(int mode, double bound, fill, int block, int threads, int effort, int layers):
@@ -205,3 +211,153 @@ def parse(words):
         result["byte_order"] = layout.byte_order
         result["shape"] = tuple([layout.shape[index] for index in range(<size_t>layout.rank)])
     return result
+
+
+cdef class Reader
+
+
+cdef int read_by_callback(void* handle, uint64_t offset, size_t size, void* out) noexcept with gil:
+    """stz_source.read of a Reader.of_callback; what the callback raises is kept for the caller of the reader."""
+    cdef Reader reader = <Reader>handle
+    cdef Py_buffer view
+    try:
+        data = reader.callback(offset, size)
+        PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+        try:
+            if <size_t>view.len != size:
+                raise StzError(f"the source gave {view.len} bytes where {size} were asked for", STZ_ERROR_READ)
+            memcpy(out, view.buf, size)
+        finally:
+            PyBuffer_Release(&view)
+        return 0
+    except BaseException as error:
+        reader.failure = error
+        return 1
+
+
+cdef class Reader:
+    """Reads parts of one stream (filter/include/stz_reader.h). Made by of_bytes, of_file or of_callback. One thread at a time."""
+
+    cdef stz_reader* reader
+    cdef Py_buffer view
+    cdef bint has_view
+    cdef object callback, failure
+
+    def __dealloc__(self):
+        stz_reader_close(self.reader)
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+
+    @staticmethod
+    def of_bytes(stream, uint64_t cache_bytes):
+        """Of a stream in a buffer, which is kept."""
+        cdef Reader self = Reader.__new__(Reader)
+        cdef int code
+        PyObject_GetBuffer(stream, &self.view, PyBUF_SIMPLE)
+        self.has_view = True
+        with nogil:
+            code = stz_reader_open_memory(self.view.buf, self.view.len, cache_bytes, &self.reader)
+        check(code)
+        return self
+
+    @staticmethod
+    def of_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes):
+        """Of a part of an open file, which the caller keeps open."""
+        cdef Reader self = Reader.__new__(Reader)
+        cdef int code
+        with nogil:
+            code = stz_reader_open_file(fd, offset, size, cache_bytes, &self.reader)
+        check(code)
+        return self
+
+    @staticmethod
+    def of_callback(read, uint64_t size, uint64_t cache_bytes):
+        """Of a stream of `size` bytes: read(offset, size) returns that many bytes of it."""
+        cdef Reader self = Reader.__new__(Reader)
+        cdef stz_source source
+        cdef int code
+        self.callback = read
+        source.read = read_by_callback
+        source.handle = <void*>self
+        source.size = size
+        with nogil:
+            code = stz_reader_open(&source, cache_bytes, &self.reader)
+        self.settle(code)
+        return self
+
+    cdef settle(self, int code):
+        """Raises what the callback raised, or the StzError of a code that is not STZ_OK."""
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
+        check(code)
+
+    cdef fill_request(self, uint64_t* request, tuple start, tuple count, tuple step):
+        """Three times STZ_MAX_RANK numbers; returns the rank."""
+        cdef stz_stream_info found
+        check(stz_reader_info(self.reader, &found))
+        cdef int rank = found.layout.rank, axis
+        if not len(start) == len(count) == len(step) == rank:
+            raise StzError(f"start, count and step need one number for each of {rank} axes", STZ_ERROR_ARGUMENT)
+        for axis in range(rank):
+            request[axis] = start[axis]
+            request[STZ_MAX_RANK + axis] = count[axis]
+            request[2 * STZ_MAX_RANK + axis] = step[axis]
+
+    def read(self, tuple start, tuple count, tuple step, out, int threads):
+        """Elements start + i * step, i < count, of each axis into the writable C-contiguous buffer `out` of exactly their size."""
+        cdef uint64_t request[3 * 32]
+        cdef Py_buffer target
+        cdef int code
+        self.fill_request(request, start, count, step)
+        PyObject_GetBuffer(out, &target, PyBUF_WRITABLE)
+        try:
+            with nogil:
+                code = stz_reader_read(self.reader, request, request + STZ_MAX_RANK, request + 2 * STZ_MAX_RANK, target.buf,
+                                       target.len, threads)
+        finally:
+            PyBuffer_Release(&target)
+        self.settle(code)
+
+    def plan(self, tuple start, tuple count, tuple step):
+        """The ranges (offset, size) of the stream that such a read would fetch now."""
+        cdef uint64_t request[3 * 32]
+        cdef size_t found = 0, capacity = 64
+        cdef uint64_t* ranges
+        cdef int code
+        self.fill_request(request, start, count, step)
+        while True:
+            ranges = <uint64_t*>malloc(2 * capacity * sizeof(uint64_t))
+            if ranges == NULL:
+                raise MemoryError()
+            try:
+                with nogil:
+                    code = stz_reader_plan(self.reader, request, request + STZ_MAX_RANK, request + 2 * STZ_MAX_RANK, ranges,
+                                           capacity, &found)
+                self.settle(code)
+                if found <= capacity:
+                    return [(ranges[2 * k], ranges[2 * k + 1]) for k in range(found)]
+            finally:
+                free(ranges)
+            capacity = found
+
+    def info(self):
+        """What the header says, as info()."""
+        cdef stz_stream_info found
+        check(stz_reader_info(self.reader, &found))
+        return info_fields(&found)
+
+    def stats(self):
+        """bytes_read, blocks_decoded, blocks_present and cached_bytes of stz_reader_stats, as a dict."""
+        cdef stz_reader_stats found
+        check(stz_reader_get_stats(self.reader, &found))
+        return {
+            "bytes_read": found.bytes_read,
+            "blocks_decoded": found.blocks_decoded,
+            "blocks_present": found.blocks_present,
+            "cached_bytes": found.cached_bytes,
+        }
+
+    def limit(self, uint64_t cache_bytes):
+        """Changes how much is kept, in bytes, and drops what is beyond it."""
+        check(stz_reader_limit(self.reader, cache_bytes))

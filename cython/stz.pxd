@@ -14,6 +14,7 @@ cdef extern from "stz.h" nogil:
         STZ_ERROR_SHAPE
         STZ_ERROR_BOUND
         STZ_ERROR_CAPACITY
+        STZ_ERROR_READ
 
     enum:
         STZ_F16, STZ_F32, STZ_F64, STZ_I8, STZ_U8, STZ_I16, STZ_U16
@@ -65,6 +66,34 @@ cdef extern from "stz.h" nogil:
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     const char* stz_error_text(int code)
+
+
+cdef extern from "stz_reader.h" nogil:
+    ctypedef struct stz_source:
+        int (*read)(void* handle, uint64_t offset, size_t size, void* out) noexcept
+        void* handle
+        uint64_t size
+
+    ctypedef struct stz_reader:
+        pass
+
+    ctypedef struct stz_reader_stats:
+        uint64_t bytes_read
+        uint64_t blocks_decoded
+        uint64_t blocks_present
+        uint64_t cached_bytes
+
+    int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader)
+    int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader)
+    int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader)
+    void stz_reader_close(stz_reader* reader)
+    int stz_reader_info(const stz_reader* reader, stz_stream_info* info)
+    int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
+                        void* out, size_t out_size, int threads)
+    int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
+                        uint64_t* ranges, size_t capacity, size_t* found)
+    int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)
+    int stz_reader_limit(stz_reader* reader, uint64_t cache_bytes)
 
 
 cdef extern from "stz_cd_values.h" nogil:

@@ -1,51 +1,12 @@
 // The C API of stz.h: checks pointers, sets the floating-point environment, turns failures into codes.
-#include <algorithm>
-#include <new>
-#include <stdexcept>
-
 #include "decode.h"
 #include "encode.h"
-#include "floating_environment.h"
 #include "frame.h"
+#include "guard.h"
+#include "stream_info.h"
 #include "stages.h"
 #include "stz.h"
 #include "threads.h"
-
-namespace stz {
-namespace {
-
-template <class F>
-int guarded(F f) noexcept {
-  FloatingEnvironment environment;
-  try {
-    f();
-    return STZ_OK;
-  } catch (const Failure& failure) {
-    return failure.code;
-  } catch (const std::bad_alloc&) {
-    return STZ_ERROR_MEMORY;
-  } catch (const std::length_error&) {
-    return STZ_ERROR_MEMORY;
-  } catch (...) {
-    return STZ_ERROR_INTERNAL;
-  }
-}
-
-const char* form_name(const Header& h) {
-  if (h.form == Form::raw) return "raw";
-  if (h.form == Form::constant) return "constant";
-  switch (h.quantizer) {
-    case QuantizerKind::uniform:
-      return "blocks of numbers";
-    case QuantizerKind::ordered:
-      return "blocks of ordered numbers";
-    default:
-      return h.transform == Transform::lattice ? "blocks of lattice numbers" : "blocks of integers";
-  }
-}
-
-}  // namespace
-}  // namespace stz
 
 using namespace stz;
 
@@ -93,30 +54,7 @@ int stz_decompress_threads(const void* stream, size_t size, void* out, size_t ou
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {
   if (!stream || !info) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
-    Header h = read_header(static_cast<const u8*>(stream), size);
-    *info = stz_stream_info{};
-    info->layout = h.layout;
-    info->mode = h.mode;
-    info->bound = h.bound;
-    info->has_fill = h.has_fill;
-    info->fill = h.fill;
-    info->block = h.region ? STZ_BLOCK_REGION : STZ_BLOCK_DEFAULT;
-    info->format_version = STZ_FORMAT_VERSION;
-    info->array_bytes = array_bytes(h.layout);
-    info->form = form_name(h);
-    info->levels = 1;
-    if (h.form == Form::raw)
-      info->level_offset[0] = h.size + info->array_bytes + 4;
-    else if (h.form == Form::constant)
-      info->level_offset[0] = h.size + stz_element_size(h.layout.dtype) + 4;
-    else {
-      u64 end = h.size;
-      info->levels = i32(h.section.size());
-      for (size_t k = 0; k < h.section.size(); k++) {
-        require(!__builtin_add_overflow(end, h.section[k], &end), STZ_ERROR_CORRUPT);
-        info->level_offset[h.section.size() - 1 - k] = end;
-      }
-    }
+    *info = stream_info(read_header(static_cast<const u8*>(stream), size));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "checksum.h"
 #include "convert.h"
 #include "decode_level.h"
+#include "elements.h"
 #include "valid_extent.h"
 
 namespace stz {
@@ -40,35 +41,11 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   decode_to(samples.data());
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
-  const u64 infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000 : u64(0x7ff) << 52;
-  const bool as_they_are = samples_are_elements<S>(h);
+  const ElementBits<S> bits(h);
   for (int part = 0; part < parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
       const u64 at = u64(part) * valid + number;
-      u64 bits;
-      switch (kinds.empty() ? u8(mask_none) : kinds[at]) {
-        case mask_none:
-          bits = as_they_are ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(samples[at]) : bits_of<S>(h, samples[at]);
-          break;
-        case mask_fill:
-          bits = h.fill;
-          break;
-        case mask_nan:
-          bits = h.nan_bits;
-          break;
-        case mask_zero:
-          bits = 0;
-          break;
-        case mask_plus_infinity:
-          bits = infinity;
-          break;
-        case mask_minus_infinity:
-          bits = infinity | u64(1) << (8 * width - 1);
-          break;
-        default:
-          bits = 0;  // told below
-      }
-      store_bits(out + (element * u64(parts) + u64(part)) * width, bits, width, swap);
+      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], kinds.empty() ? u8(mask_none) : kinds[at]), width, swap);
     });
   for (const OtherSample& o : others) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);

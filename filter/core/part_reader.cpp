@@ -1,0 +1,416 @@
+#include "part_reader.h"
+
+#include <algorithm>
+
+#include "block_cache.h"
+#include "decode_block.h"
+#include "decode_root.h"
+#include "elements.h"
+#include "parallel.h"
+#include "plan.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 first_look = 1024;        // bytes of a section that are fetched to see how long its directory is
+constexpr u64 joined_gap = 256;         // ranges this near to each other are fetched as one
+constexpr u64 largest_block = 1 << 26;  // samples: no encoder makes blocks near to that
+
+// Fetches the pieces of a part of a stream, and has them.
+class Fetched {
+ public:
+  void want(u64 offset, u64 size) {
+    if (size) ranges_.push_back({offset, size});
+  }
+  const std::vector<ByteRange>& join() {
+    std::sort(ranges_.begin(), ranges_.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+    std::vector<ByteRange> joined;
+    for (const ByteRange& r : ranges_) {
+      if (!joined.empty() && r.offset <= joined.back().offset + joined.back().size + joined_gap)
+        joined.back().size = std::max(joined.back().size, r.offset + r.size - joined.back().offset);
+      else
+        joined.push_back(r);
+    }
+    ranges_ = std::move(joined);
+    return ranges_;
+  }
+  void fetch(Source& source) {
+    join();
+    u64 total = 0;
+    for (const ByteRange& r : ranges_) total += r.size;  // at most the stream: ranges do not overlap
+    if (!source.memory()) bytes_.resize(size_t(total));
+    u64 at = 0;
+    for (const ByteRange& r : ranges_) {
+      if (source.memory())
+        places_.push_back(source.view(r.offset, r.size));
+      else {
+        source.read(r.offset, r.size, bytes_.data() + at);
+        places_.push_back(bytes_.data() + at);
+        at += r.size;
+      }
+    }
+  }
+  // Bytes from an offset that is in a fetched range.
+  const u8* at(u64 offset) const {
+    auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });
+    const size_t k = size_t(it - ranges_.begin()) - 1;
+    return places_[k] + (offset - ranges_[k].offset);
+  }
+
+ private:
+  std::vector<ByteRange> ranges_;
+  std::vector<const u8*> places_;
+  Buffer<u8> bytes_;
+};
+
+// Of a progression: the first index at `from` or beyond, at most `count`.
+i64 first_index(const Progression& p, size_t a, i64 from) {
+  return from <= p.start[a] ? 0 : std::min(p.count[a], (from - p.start[a] + p.step[a] - 1) / p.step[a]);
+}
+
+template <class S>
+class BlockPartReader : public PartReader {
+ public:
+  BlockPartReader(const Header& header, Source& source, u64 cache_bytes)
+      : header_(header), source_(source), h_(hierarchy_of(header)), cache_(cache_bytes), bits_(header) {
+    quantizer_ = level_quantizers<S>(header, h_.level.size());
+    directory_.resize(size_t(h_.root));
+    reach_.resize(size_t(h_.root), stencil_standard);
+    known_ = size_t(h_.root);
+    u64 offset = header.size;
+    for (u64 n : header.section) {
+      section_.push_back({offset, n});
+      require(n <= source.size() - offset, STZ_ERROR_TRUNCATED);
+      offset += n;
+    }
+    require(offset == source.size(), STZ_ERROR_CORRUPT);
+    for (int l = 0; l < h_.root; l++) {
+      const Level& level = h_.level[size_t(l)];
+      require(u64(level.block[0]) * u64(level.block[1]) * u64(level.block[2]) * u64(level.block[3]) <= largest_block, STZ_ERROR_MEMORY);
+      present_ += block_count(level) * h_.batch;
+    }
+  }
+
+  void read(const Selection& selection, u8* out, int threads) override {
+    Progression in_level;
+    const size_t l = coarsest_level(h_, selection.wanted, in_level);
+    read_directories(l);
+    if (l == size_t(h_.root)) {
+      const Level& root = h_.level[l];
+      selection.for_items([&](u64 item, u64 offset) {
+        const u8* kinds = header_.masked ? root_.kinds.data() + item * root.samples() : nullptr;
+        copy_out(l, item, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_, in_level, selection, out + offset);
+      });
+      return;
+    }
+    // a slice beside the one before it: the next one will want the other classes too
+    const bool moving = cache_.limit() && l == last_level_ && near_last(in_level);
+    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, moving);
+    last_level_ = l;
+    last_ = in_level;
+    selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
+  }
+
+  std::vector<ByteRange> plan(const Selection& selection) override {
+    Progression in_level;
+    const size_t l = coarsest_level(h_, selection.wanted, in_level);
+    read_directories(l);
+    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, false);
+    Fetched all;
+    selection.for_items([&](u64 item, u64) {
+      for (const LevelPlan& plan : plans)
+        for (u64 i = 0; i < plan.blocks(); i++) {
+          const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
+          if (!cache_.has(plan.l, number, plan.wanted)) want_block(plan, number, all);
+        }
+    });
+    return all.join();
+  }
+
+  u64 cached_bytes() const override { return cache_.bytes(); }
+  u64 blocks_decoded() const override { return decoded_; }
+  u64 blocks_present() const override { return present_; }
+  void limit(u64 cache_bytes) override { cache_.set_limit(cache_bytes); }
+
+ private:
+  using Block = typename BlockCache<S>::Block;
+
+  // The root and the directories of all levels down to l.
+  void read_directories(size_t l) {
+    auto section = [&](size_t level) { return section_[size_t(h_.root) - level]; };
+    if (root_.samples.empty()) {
+      const ByteRange range = section(size_t(h_.root));
+      Buffer<u8> bytes(size_t(range.size));
+      source_.read(range.offset, range.size, bytes.data());
+      root_ = decode_root(header_, h_, quantizer_, bytes.data(), size_t(range.size), state_, root_others_);
+      sort_others(root_others_);
+    }
+    while (known_ > l) {
+      const size_t level = known_ - 1;
+      const ByteRange range = section(level);
+      Bytes bytes(size_t(std::min(first_look, range.size)));
+      source_.look(range.offset, bytes.size(), bytes.data());
+      while (const u64 needed = read_directory(header_, h_, level, 8 * int(sizeof(S)), bytes.data(), bytes.size(), range.size, state_,
+                                               directory_[level])) {
+        const size_t have = bytes.size();
+        bytes.resize(size_t(needed));
+        source_.look(range.offset + have, needed - have, bytes.data() + have);
+      }
+      reach_[level] = directory_[level].reach;
+      known_ = level;
+    }
+  }
+
+  static void sort_others(std::vector<OtherSample>& others) {
+    std::sort(others.begin(), others.end(), [](const OtherSample& a, const OtherSample& b) { return a.index < b.index; });
+  }
+
+  u64 stream_offset(const LevelPlan& plan, u64 number) const {
+    const LevelDirectory& d = directory_[plan.l];
+    return section_[size_t(h_.root) - plan.l].offset + d.begin + d.offset_of(number);
+  }
+  bool stream_wanted(const LevelPlan& plan, size_t k) const {
+    const LevelDirectory& d = directory_[plan.l];
+    return d.merged || k < size_t(header_.masked) || plan.wanted >> (k - size_t(header_.masked)) & 1;
+  }
+  void want_block(const LevelPlan& plan, u64 number, Fetched& fetched) const {
+    const LevelDirectory& d = directory_[plan.l];
+    u64 at = stream_offset(plan, number);
+    for (size_t k = 0; k < d.per_block; k++) {
+      const u64 size = d.stored_size(size_t(number * d.per_block) + k);
+      if (stream_wanted(plan, k)) fetched.want(at, size);
+      at += size;
+    }
+  }
+
+  bool near_last(const Progression& now) const {
+    bool same = true;
+    for (size_t a = 0; a < axes; a++) {
+      const i64 margin = 2 * std::max(now.step[a], last_.step[a]);
+      if (now.start[a] > last_.last(a) + margin || last_.start[a] > now.last(a) + margin) return false;
+      same &= now.start[a] == last_.start[a] && now.last(a) == last_.last(a);
+    }
+    return !same;
+  }
+
+  // Blocks of one level and item, by their place in its plan.
+  struct LevelBlocks {
+    const LevelPlan* plan = nullptr;
+    std::vector<Block> blocks;
+  };
+
+  void read_item(const std::vector<LevelPlan>& plans, u64 item, const Progression& in_level, const Selection& selection, u8* out,
+                 int threads) {
+    Fetched fetched;
+    std::vector<LevelBlocks> levels(plans.size());
+    for (size_t p = 0; p < plans.size(); p++) {
+      const LevelPlan& plan = plans[p];
+      levels[p].plan = &plan;
+      levels[p].blocks.resize(size_t(plan.blocks()));
+      for (u64 i = 0; i < plan.blocks(); i++) {
+        const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
+        Block& block = levels[p].blocks[size_t(i)];
+        block = cache_.find(plan.l, number, plan.wanted);
+        if (!block) want_block(plan, number, fetched);
+      }
+    }
+    fetched.fetch(source_);
+    for (size_t p = plans.size(); p-- > 0;) {
+      LevelBlocks& own = levels[p];
+      const LevelBlocks* coarser = p + 1 < plans.size() ? &levels[p + 1] : nullptr;
+      const LevelDirectory& d = directory_[own.plan->l];
+      const Level& level = h_.level[own.plan->l];
+      std::vector<u8> fresh(own.blocks.size());
+      std::atomic<u64> kept{0}, decoded{0};
+      struct Worker {
+        BlockDecoder<S> decoder;
+        DecodedBlock<S> coarse;
+      };
+      parallel_for<Worker>(own.blocks.size(), threads, [&](Worker& worker, u64 i) {
+        Block& block = own.blocks[size_t(i)];
+        if (!block) {
+          block = decode(*own.plan, item * d.per_item + own.plan->block(level, i), item, coarser, fetched, worker.decoder, worker.coarse);
+          fresh[size_t(i)] = 1;
+          decoded++;
+        }
+        if (p > 0) return;
+        copy_out(own.plan->l, item, block->box, block->samples.data(), block->kinds.empty() ? nullptr : block->kinds.data(), block->others,
+                 in_level, selection, out);
+        if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // as much as can be kept
+      });
+      decoded_ += decoded;
+      for (u64 i = 0; i < own.blocks.size(); i++)
+        if (fresh[size_t(i)] && own.blocks[size_t(i)])
+          cache_.keep(own.plan->l, item * d.per_item + own.plan->block(level, i), own.blocks[size_t(i)]);
+    }
+  }
+
+  // The part of the coarser level that a block is predicted from, put together from its blocks.
+  void gather(const LevelBlocks& coarser, const Box& box, DecodedBlock<S>& coarse) const {
+    const size_t samples = size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]);
+    coarse.box = box;
+    coarse.samples.resize(samples);
+    coarse.magnitudes.resize(samples);
+    coarse.kinds.resize(header_.masked ? samples : 0);
+    coarse.others.clear();
+    const GridPart<S> to{coarse.samples.data(), box};
+    const GridPart<u8> magnitudes_to{coarse.magnitudes.data(), box}, kinds_to{coarse.kinds.data(), box};
+    for (const Block& block : coarser.blocks) {
+      Index low, high;
+      bool apart = false;
+      for (size_t a = 0; a < axes; a++) {
+        low[a] = std::max(box.low[a], block->box.low[a]);
+        high[a] = std::min(box.low[a] + box.size[a], block->box.low[a] + block->box.size[a]);
+        apart |= low[a] >= high[a];
+      }
+      if (apart) continue;
+      const GridPart<const S> from{block->samples.data(), block->box};
+      const GridPart<const u8> magnitudes_from{block->magnitudes.data(), block->box}, kinds_from{block->kinds.data(), block->box};
+      const size_t n = size_t(high[3] - low[3]);
+      for_rows({low[0], low[1], low[2], 0}, {high[0], high[1], high[2], 1}, [&](i64 i, i64 j, i64 k) {
+        memcpy(to.at(i, j, k, low[3]), from.at(i, j, k, low[3]), n * sizeof(S));
+        memcpy(magnitudes_to.at(i, j, k, low[3]), magnitudes_from.at(i, j, k, low[3]), n);
+        if (header_.masked) memcpy(kinds_to.at(i, j, k, low[3]), kinds_from.at(i, j, k, low[3]), n);
+      });
+      coarse.others.insert(coarse.others.end(), block->others.begin(), block->others.end());
+    }
+  }
+
+  // `coarser`: blocks of the coarser level that have all that this one is predicted from; null: that is the root.
+  Block decode(const LevelPlan& plan, u64 number, u64 item, const LevelBlocks* coarser, const Fetched& fetched, BlockDecoder<S>& decoder,
+               DecodedBlock<S>& coarse) const {
+    const LevelDirectory& d = directory_[plan.l];
+    const Level& own = h_.level[plan.l];
+    auto decoded = std::make_shared<DecodedBlock<S>>();
+    decoded->box = block_box(own, number % d.per_item);
+    decoded->wanted = d.merged ? all_classes : plan.wanted;
+    const Index& n = decoded->box.size;
+    const size_t samples = size_t(n[0] * n[1] * n[2] * n[3]);
+    decoded->samples.resize(samples);
+    const bool complete = decoded->wanted == all_classes;
+    if (plan.l > 0 && complete) decoded->magnitudes.resize(samples);
+    if (header_.masked) decoded->kinds.resize(samples);
+
+    BlockToDecode<S> block;
+    block.number = number;
+    block.wanted = plan.wanted;
+    u64 at = stream_offset(plan, number);
+    for (size_t k = 0; k < d.per_block; k++) {
+      const u64 size = d.stored_size(size_t(number * d.per_block) + k);
+      block.stream[k] = size && stream_wanted(plan, k) ? fetched.at(at) : nullptr;
+      at += size;
+    }
+    const std::vector<OtherSample>* inherited = &root_others_;
+    if (coarser) {
+      gather(*coarser, coarse_box(h_, plan.l, decoded->box, d.reach), coarse);
+      block.coarse = {coarse.samples.data(), coarse.box};
+      block.coarse_magnitudes = {coarse.magnitudes.data(), coarse.box};
+      if (header_.masked) block.coarse_kinds = {coarse.kinds.data(), coarse.box};
+      inherited = &coarse.others;
+    } else {
+      const Level& root = h_.level[size_t(h_.root)];
+      block.coarse = whole_grid<const S>(root_.samples.data() + item * root.samples(), root);
+      block.coarse_magnitudes = whole_grid<const u8>(root_.magnitudes.data() + item * root.samples(), root);
+      if (header_.masked) block.coarse_kinds = whole_grid<const u8>(root_.kinds.data() + item * root.samples(), root);
+    }
+    block.grid = {decoded->samples.data(), decoded->box};
+    if (!decoded->magnitudes.empty()) block.magnitudes = {decoded->magnitudes.data(), decoded->box};
+    if (header_.masked) block.kinds = {decoded->kinds.data(), decoded->box};
+    decoder.others.clear();
+    decoder.decode(LevelToDecode<S>{header_, h_, plan.l, quantizer_[plan.l], d}, block);
+    decoded->others = std::move(decoder.others);
+    decoder.others.clear();
+    if (!inherited->empty()) inherit(*inherited, plan.l, item, *decoded);
+    sort_others(decoded->others);
+    return decoded;
+  }
+
+  // Adds those of the coarser samples of kind mask_other that the block has.
+  void inherit(const std::vector<OtherSample>& coarser, size_t l, u64 item, DecodedBlock<S>& block) const {
+    const LevelMap map = level_map(h_, l, item);
+    for (const OtherSample& o : coarser) {
+      if (o.index < map.item) continue;
+      u64 rest = o.index - map.item;
+      bool inside = true;
+      for (size_t a = 0; a < axes && inside; a++) {
+        const i64 at = h_.level[l].n[a] > 1 ? i64(rest / u64(map.step[a])) : 0;
+        inside = at >= block.box.low[a] && at < block.box.low[a] + block.box.size[a];
+        rest -= u64(at) * u64(map.step[a]);
+      }
+      if (inside && rest == 0) block.others.push_back(o);
+    }
+  }
+
+  // The wanted samples of a box of level l, as elements.
+  void copy_out(size_t l, u64 item, const Box& box, const S* samples, const u8* kinds, const std::vector<OtherSample>& others,
+                const Progression& p, const Selection& selection, u8* out) const {
+    Index from, to;
+    for (size_t a = 0; a < axes; a++) {
+      from[a] = first_index(p, a, box.low[a]);
+      to[a] = first_index(p, a, box.low[a] + box.size[a]);
+      if (from[a] >= to[a]) return;
+    }
+    const GridPart<const S> grid{samples, box};
+    const GridPart<const u8> kinds_grid{kinds, box};
+    const size_t width = component_size(header_.layout.dtype);
+    const bool swap = swapped(header_.layout);
+    const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
+    const bool plain = !kinds && !swap && bits_.are_samples() && step == 1 && (stride == i64(sizeof(S)) || n == 1);
+    const LevelMap map = level_map(h_, l, item);
+    for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2],
+                           p.start[3] + from[3] * step};
+      const S* row = grid.at(c[0], c[1], c[2], c[3]);
+      u8* to_row = out + i * selection.stride[0] + j * selection.stride[1] + k * selection.stride[2] + from[3] * stride;
+      if (plain) {
+        memcpy(to_row, row, size_t(n) * sizeof(S));
+        return;
+      }
+      const u8* row_kinds = kinds ? kinds_grid.at(c[0], c[1], c[2], c[3]) : nullptr;
+      for (i64 x = 0; x < n; x++) {
+        const u8 kind = row_kinds ? row_kinds[x * step] : u8(mask_none);
+        u64 bits = bits_(row[x * step], kind);
+        if (kind == mask_other) {
+          u64 index = map.item;
+          for (size_t a = 0; a < axes; a++) index += u64(a == 3 ? c[3] + x * step : c[a]) * u64(map.step[a]);
+          auto it = std::lower_bound(others.begin(), others.end(), index, [](const OtherSample& o, u64 v) { return o.index < v; });
+          require(it != others.end() && it->index == index, STZ_ERROR_CORRUPT);
+          bits = it->bits;
+        }
+        store_bits(to_row + x * stride, bits, width, swap);
+      }
+    });
+  }
+
+  const Header& header_;
+  Source& source_;
+  const Hierarchy h_;
+  std::vector<Quantizer<S>> quantizer_;
+  std::vector<ByteRange> section_;  // in the stream: the root, then levels root - 1 .. 0
+  DecodedLevel<S> root_;            // empty: not read yet
+  std::vector<OtherSample> root_others_;
+  ParameterState state_;
+  size_t known_;  // directories of this level and coarser ones are read
+  std::vector<LevelDirectory> directory_;
+  std::vector<StencilId> reach_;
+  BlockCache<S> cache_;
+  const ElementBits<S> bits_;
+  u64 decoded_ = 0, present_ = 0;
+  size_t last_level_ = size_t(-1);  // of the read before
+  Progression last_;
+};
+
+}  // namespace
+
+std::unique_ptr<PartReader> make_part_reader(const Header& header, Source& source, u64 cache_bytes) {
+  switch (header.sample) {
+    case SampleType::f32:
+      return std::make_unique<BlockPartReader<float>>(header, source, cache_bytes);
+    case SampleType::f64:
+      return std::make_unique<BlockPartReader<double>>(header, source, cache_bytes);
+    default:
+      return std::make_unique<BlockPartReader<i64>>(header, source, cache_bytes);
+  }
+}
+
+}  // namespace stz

@@ -1,0 +1,65 @@
+// Where the bytes of a stream come from when only parts of it are read: memory, a file, or a function of the caller.
+#pragma once
+#include <algorithm>
+
+#include "bytes.h"
+
+namespace stz {
+
+class Source {
+ public:
+  explicit Source(u64 size) : size_(size) {}
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  u64 size() const { return size_; }
+  // The stream, if all of it is in memory, else null.
+  virtual const u8* memory() const { return nullptr; }
+  // Bytes that were fetched, or looked at in memory.
+  u64 bytes_read() const { return bytes_read_; }
+
+  // Bytes [offset, offset + size) to `out`. Fails with STZ_ERROR_TRUNCATED beyond the stream, with STZ_ERROR_READ if they cannot be had.
+  void read(u64 offset, u64 size, u8* out) {
+    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
+    if (const Known* k = known_at(offset)) {
+      const u64 have = std::min<u64>(size, k->offset + k->bytes.size() - offset);
+      memcpy(out, k->bytes.data() + (offset - k->offset), size_t(have));
+      offset += have;
+      size -= have;
+      out += have;
+    }
+    if (!size) return;
+    fetch(offset, size, out);
+    bytes_read_ += size;
+  }
+  // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
+  void look(u64 offset, u64 size, u8* out) {
+    read(offset, size, out);
+    known_.push_back({offset, Bytes(out, out + size)});
+  }
+  // The same in memory, without a copy.
+  const u8* view(u64 offset, u64 size) {
+    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
+    const Known* k = known_at(offset);
+    bytes_read_ += size - (k ? std::min<u64>(size, k->offset + k->bytes.size() - offset) : 0);
+    return memory() + offset;
+  }
+
+ private:
+  virtual void fetch(u64 offset, u64 size, u8* out) = 0;
+  struct Known {
+    u64 offset;
+    Bytes bytes;
+  };
+  const Known* known_at(u64 offset) const {
+    for (const Known& k : known_)
+      if (offset >= k.offset && offset - k.offset < k.bytes.size()) return &k;
+    return nullptr;
+  }
+  const u64 size_;
+  u64 bytes_read_ = 0;
+  std::vector<Known> known_;
+};
+
+}  // namespace stz
