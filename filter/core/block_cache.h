@@ -13,6 +13,7 @@ template <class S>
 struct DecodedBlock {
   Box box{};               // in samples of its level
   u32 wanted = 0;          // classes that were decoded: the samples of others are undefined
+  Box exact{};             // samples outside of it are undefined too
   Buffer<S> samples;
   Buffer<u8> magnitudes;   // empty on level 0, and where a class is missing
   Buffer<u8> kinds;        // empty if nothing is masked
@@ -28,18 +29,18 @@ class BlockCache {
   u64 limit() const { return limit_; }
   u64 bytes() const { return bytes_; }
 
-  // A block that has the wanted classes, or null.
-  Block find(size_t level, u64 number, u32 wanted) {
+  // A block that has the wanted classes and the needed samples, or null.
+  Block find(size_t level, u64 number, u32 wanted, const Box& needed) {
     auto it = entries_.find({level, number});
-    if (it == entries_.end() || (it->second->block->wanted & wanted) != wanted) return nullptr;
+    if (it == entries_.end() || !has(*it->second->block, wanted, needed)) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
     return it->second->block;
   }
-  bool has(size_t level, u64 number, u32 wanted) const {
+  bool has(size_t level, u64 number, u32 wanted, const Box& needed) const {
     auto it = entries_.find({level, number});
-    return it != entries_.end() && (it->second->block->wanted & wanted) == wanted;
+    return it != entries_.end() && has(*it->second->block, wanted, needed);
   }
-  // Does it have some of the block's classes?
+  // Does it have the block, be it with other classes or samples?
   bool has_part(size_t level, u64 number) const { return entries_.count({level, number}) != 0; }
   void keep(size_t level, u64 number, Block block) {
     const Key key{level, number};
@@ -68,6 +69,15 @@ class BlockCache {
     Key key;
     Block block;
   };
+  static bool has(const DecodedBlock<S>& block, u32 wanted, const Box& needed) {
+    if ((block.wanted & wanted) != wanted) return false;
+    bool inside = true, none = false;
+    for (size_t a = 0; a < axes; a++) {
+      none |= needed.size[a] == 0;
+      inside &= needed.low[a] >= block.exact.low[a] && needed.low[a] + needed.size[a] <= block.exact.low[a] + block.exact.size[a];
+    }
+    return inside || none;
+  }
   using Place = typename std::list<Entry>::iterator;
   void drop(Place place) {
     bytes_ -= place->block->bytes();

@@ -91,21 +91,24 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
 }
 
 template <class S>
-void BlockDecoder<S>::codes_as_numbers(const LevelToDecode<S>& level, int cls, bool coded) {
-  const ClassParameters& p = level.directory.p[cls];
+void BlockDecoder<S>::read_numbers(const LevelToDecode<S>& level, int cls, bool coded) {
   const size_t n = size_t(work_.geometry.samples(cls));
   Code* code = work_.numbers(cls);
-  std::vector<Verbatim>& verbatim = work_.codes[cls].verbatim;
-  bool large = false;
-  if (coded) {
-    coder_.decode_class(code, context_.data(), n, p.model, verbatim, 8 * int(sizeof(S)));
-    large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
-  } else
+  if (coded)
+    coder_.decode_class(code, context_.data(), n, level.directory.p[cls].model, work_.codes[cls].verbatim, 8 * int(sizeof(S)));
+  else
     std::fill(code, code + n, Code(0));
-  size_t next = 0;
+}
+
+template <class S>
+void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   STZ_STAGE(predict);
-  for_predicted_rows(work_, cls, p, [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
-    dequantize_row(level.quantizer, code + at, prediction, count, large, verbatim, next, samples);
+  const size_t n = size_t(work_.geometry.samples(cls));
+  const Code* code = work_.codes[cls].numbers.data();
+  const bool large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
+  size_t next = 0;
+  for_predicted_rows(work_, cls, level.directory.p[cls], [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
+    dequantize_row(level.quantizer, code + at, prediction, count, large, work_.codes[cls].verbatim, next, samples);
   });
 }
 
@@ -113,10 +116,10 @@ template <class S>
 void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const LevelDirectory& d = level.directory;
   const Level& own = level.hierarchy.level[level.l];
-  const bool masked = block.coarse_kinds.data;
+  const bool masked = block.coarse_kinds.data, values = block.grid.data;
   work_.prepare(own, block_box(own, block.number % d.per_item), d.reach);
   const BlockGeometry& g = work_.geometry;
-  load_coarse(g, block.coarse, work_.values.data());
+  if (values) load_coarse(g, block.coarse, work_.values.data());
   load_coarse_magnitudes(g, block.coarse_magnitudes, work_.magnitudes.data());
   if (masked) masks(level, block);
   const u32 wanted = d.merged ? all_classes : block.wanted;
@@ -147,9 +150,10 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<
     if (keeps_bytes(level.quantizer, p.mean))
       read_bytes(level, cls, coded);
     else
-      codes_as_numbers(level, cls, coded);
+      read_numbers(level, cls, coded);
     if (!d.merged && open) coder_.finish();
-    if (!sweeping) {
+    if (values && !sweeping) {
+      if (!work_.codes[cls].as_bytes) place_numbers(level, cls);
       if constexpr (S(0.5) != S(0))
         if (work_.codes[cls].as_bytes) {
           size_t next = 0;
@@ -160,12 +164,10 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<
     if (block.magnitudes.data || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
   }
   if (d.merged && open) coder_.finish();
-  if (sweeping)
-    place_block(level, block, wanted, axis);
-  else
-    store_block(g, work_.values.data(), block.grid, level.streaming);
+  if (values && sweeping) place_block(level, block, wanted, axis);
+  if (values && !sweeping) store_block(g, work_.values.data(), block.grid, level.streaming);
   if (!block.magnitudes.data) return;
-  if (masked) fill_masked_box<S>(g.box, block.kinds, block.grid);
+  if (values && masked) fill_masked_box<S>(g.box, block.kinds, block.grid);
   store_magnitudes(g, work_.magnitudes.data(), block.magnitudes);
 }
 

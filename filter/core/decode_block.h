@@ -25,11 +25,11 @@ struct BlockToDecode {
   u64 number = 0;                 // among those of all items
   const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
   // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
-  // undefined afterwards.
+  // undefined afterwards, and so are those predicted from what `coarse` does not have.
   u32 wanted = all_classes;
-  GridPart<const S> coarse{};  // of the coarser level: see load_coarse
+  GridPart<const S> coarse{};                              // of the coarser level: see load_coarse
   GridPart<const u8> coarse_magnitudes{}, coarse_kinds{};  // no kinds: nothing is masked
-  GridPart<S> grid{};
+  GridPart<S> grid{};                  // none: magnitudes alone are asked for
   GridPart<u8> magnitudes{}, kinds{};  // no magnitudes: no finer level needs any; kinds if anything may be masked
 };
 
@@ -47,7 +47,8 @@ class BlockDecoder {
   void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
   void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
-  void codes_as_numbers(const LevelToDecode<S>& level, int cls, bool coded);
+  void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
+  void place_numbers(const LevelToDecode<S>& level, int cls);
 
   BlockWork<S> work_;
   CodeStreamDecoder coder_;

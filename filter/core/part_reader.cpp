@@ -103,9 +103,10 @@ class BlockPartReader : public PartReader {
       });
       return;
     }
-    // a slice beside the one before it: the next one will want the other classes too
+    // a slice beside the one before it, or a block that was read in part: the next read will want the rest of the blocks
     const bool moving = cache_.limit() && l == last_level_ && near_last(in_level);
-    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, moving);
+    std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, header_.masked, moving);
+    if (!moving && cache_.limit() && known_in_part(plans[0], selection)) plans = plan_item(h_, l, in_level, reach_, header_.masked, true);
     last_level_ = l;
     last_ = in_level;
     selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
@@ -115,13 +116,13 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(h_, selection.wanted, in_level);
     read_directories(l);
-    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, false);
+    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, header_.masked, false);
     Fetched all;
     selection.for_items([&](u64 item, u64) {
       for (const LevelPlan& plan : plans)
         for (u64 i = 0; i < plan.blocks(); i++) {
           const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
-          if (!cache_.has(plan.l, number, plan.wanted)) want_block(plan, number, all);
+          if (!cache_.has(plan.l, number, plan.wanted, plan.needed(i))) want_block(plan, number, all);
         }
     });
     return all.join();
@@ -193,6 +194,17 @@ class BlockPartReader : public PartReader {
     return !same;
   }
 
+  bool known_in_part(const LevelPlan& plan, const Selection& selection) const {
+    bool found = false;
+    selection.for_items([&](u64 item, u64) {
+      for (u64 i = 0; i < plan.blocks() && !found; i++) {
+        const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
+        found = cache_.has_part(plan.l, number) && !cache_.has(plan.l, number, plan.wanted, plan.needed(i));
+      }
+    });
+    return found;
+  }
+
   // Blocks of one level and item, by their place in its plan.
   struct LevelBlocks {
     const LevelPlan* plan = nullptr;
@@ -210,7 +222,7 @@ class BlockPartReader : public PartReader {
       for (u64 i = 0; i < plan.blocks(); i++) {
         const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
         Block& block = levels[p].blocks[size_t(i)];
-        block = cache_.find(plan.l, number, plan.wanted);
+        block = cache_.find(plan.l, number, plan.wanted, plan.needed(i));
         if (!block) want_block(plan, number, fetched);
       }
     }
@@ -222,14 +234,10 @@ class BlockPartReader : public PartReader {
       const Level& level = h_.level[own.plan->l];
       std::vector<u8> fresh(own.blocks.size());
       std::atomic<u64> kept{0}, decoded{0};
-      struct Worker {
-        BlockDecoder<S> decoder;
-        DecodedBlock<S> coarse;
-      };
       parallel_for<Worker>(own.blocks.size(), threads, [&](Worker& worker, u64 i) {
         Block& block = own.blocks[size_t(i)];
         if (!block) {
-          block = decode(*own.plan, item * d.per_item + own.plan->block(level, i), item, coarser, fetched, worker.decoder, worker.coarse);
+          block = decode(*own.plan, i, item, coarser, fetched, worker);
           fresh[size_t(i)] = 1;
           decoded++;
         }
@@ -245,17 +253,21 @@ class BlockPartReader : public PartReader {
     }
   }
 
-  // The part of the coarser level that a block is predicted from, put together from its blocks.
-  void gather(const LevelBlocks& coarser, const Box& box, DecodedBlock<S>& coarse) const {
-    const size_t samples = size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]);
-    coarse.box = box;
-    coarse.samples.resize(samples);
-    coarse.magnitudes.resize(samples);
-    coarse.kinds.resize(header_.masked ? samples : 0);
-    coarse.others.clear();
-    const GridPart<S> to{coarse.samples.data(), box};
-    const GridPart<u8> magnitudes_to{coarse.magnitudes.data(), box}, kinds_to{coarse.kinds.data(), box};
-    for (const Block& block : coarser.blocks) {
+  // One thread's room: a decoder, and what a block needs of the coarser level.
+  struct Worker {
+    BlockDecoder<S> decoder;
+    Buffer<S> samples;
+    Buffer<u8> magnitudes, kinds;
+    std::vector<OtherSample> others;
+  };
+
+  // Copies a box of a level from the blocks that have it; what none has is left as it is.
+  template <class T>
+  static GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::*what, const Box& box, Buffer<T>& room) {
+    room.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
+    const GridPart<T> to{room.data(), box};
+    for (const Block& block : from.blocks) {
+      if (((*block).*what).empty()) continue;
       Index low, high;
       bool apart = false;
       for (size_t a = 0; a < axes; a++) {
@@ -264,31 +276,28 @@ class BlockPartReader : public PartReader {
         apart |= low[a] >= high[a];
       }
       if (apart) continue;
-      const GridPart<const S> from{block->samples.data(), block->box};
-      const GridPart<const u8> magnitudes_from{block->magnitudes.data(), block->box}, kinds_from{block->kinds.data(), block->box};
-      const size_t n = size_t(high[3] - low[3]);
+      const GridPart<const T> part{((*block).*what).data(), block->box};
       for_rows({low[0], low[1], low[2], 0}, {high[0], high[1], high[2], 1}, [&](i64 i, i64 j, i64 k) {
-        memcpy(to.at(i, j, k, low[3]), from.at(i, j, k, low[3]), n * sizeof(S));
-        memcpy(magnitudes_to.at(i, j, k, low[3]), magnitudes_from.at(i, j, k, low[3]), n);
-        if (header_.masked) memcpy(kinds_to.at(i, j, k, low[3]), kinds_from.at(i, j, k, low[3]), n);
+        memcpy(to.at(i, j, k, low[3]), part.at(i, j, k, low[3]), size_t(high[3] - low[3]) * sizeof(T));
       });
-      coarse.others.insert(coarse.others.end(), block->others.begin(), block->others.end());
     }
+    return to;
   }
 
-  // `coarser`: blocks of the coarser level that have all that this one is predicted from; null: that is the root.
-  Block decode(const LevelPlan& plan, u64 number, u64 item, const LevelBlocks* coarser, const Fetched& fetched, BlockDecoder<S>& decoder,
-               DecodedBlock<S>& coarse) const {
+  // The i-th block of a plan. `coarser`: blocks of the coarser level that have all that this one needs; null: that is the root.
+  Block decode(const LevelPlan& plan, u64 i, u64 item, const LevelBlocks* coarser, const Fetched& fetched, Worker& worker) const {
     const LevelDirectory& d = directory_[plan.l];
     const Level& own = h_.level[plan.l];
+    const u64 number = item * d.per_item + plan.block(own, i);
     auto decoded = std::make_shared<DecodedBlock<S>>();
     decoded->box = block_box(own, number % d.per_item);
     decoded->wanted = d.merged ? all_classes : plan.wanted;
-    const Index& n = decoded->box.size;
+    decoded->exact = plan.needed(i);
+    const Index &n = decoded->box.size, &needed = decoded->exact.size;
     const size_t samples = size_t(n[0] * n[1] * n[2] * n[3]);
-    decoded->samples.resize(samples);
-    const bool complete = decoded->wanted == all_classes;
-    if (plan.l > 0 && complete) decoded->magnitudes.resize(samples);
+    const bool values = needed[0] && needed[1] && needed[2] && needed[3];
+    if (values) decoded->samples.resize(samples);
+    if (plan.l > 0 && decoded->wanted == all_classes) decoded->magnitudes.resize(samples);
     if (header_.masked) decoded->kinds.resize(samples);
 
     BlockToDecode<S> block;
@@ -302,20 +311,33 @@ class BlockPartReader : public PartReader {
     }
     const std::vector<OtherSample>* inherited = &root_others_;
     if (coarser) {
-      gather(*coarser, coarse_box(h_, plan.l, decoded->box, d.reach), coarse);
-      block.coarse = {coarse.samples.data(), coarse.box};
-      block.coarse_magnitudes = {coarse.magnitudes.data(), coarse.box};
-      if (header_.masked) block.coarse_kinds = {coarse.kinds.data(), coarse.box};
-      inherited = &coarse.others;
+      Box of_block, of_values;  // what the block covers of the coarser level; what its needed samples are predicted from
+      for (size_t a = 0; a < axes; a++) {
+        const Span span{decoded->box.low[a], decoded->box.low[a] + n[a]};
+        const i64 unit = own.split[a] ? 2 : 1;
+        of_block.low[a] = span.low / unit;
+        of_block.size[a] = (span.high + unit - 1) / unit - of_block.low[a];
+        const Span from = coarse_span(h_, plan.l, a, span, {decoded->exact.low[a], decoded->exact.low[a] + needed[a]}, d.reach,
+                                      header_.masked);
+        of_values.low[a] = from.low;
+        of_values.size[a] = from.high - from.low;
+      }
+      if (values) block.coarse = gather(*coarser, &DecodedBlock<S>::samples, of_values, worker.samples);
+      block.coarse_magnitudes = gather(*coarser, &DecodedBlock<S>::magnitudes, of_block, worker.magnitudes);
+      if (header_.masked) block.coarse_kinds = gather(*coarser, &DecodedBlock<S>::kinds, of_block, worker.kinds);
+      worker.others.clear();
+      for (const Block& b : coarser->blocks) worker.others.insert(worker.others.end(), b->others.begin(), b->others.end());
+      inherited = &worker.others;
     } else {
       const Level& root = h_.level[size_t(h_.root)];
       block.coarse = whole_grid<const S>(root_.samples.data() + item * root.samples(), root);
       block.coarse_magnitudes = whole_grid<const u8>(root_.magnitudes.data() + item * root.samples(), root);
       if (header_.masked) block.coarse_kinds = whole_grid<const u8>(root_.kinds.data() + item * root.samples(), root);
     }
-    block.grid = {decoded->samples.data(), decoded->box};
+    if (values) block.grid = {decoded->samples.data(), decoded->box};
     if (!decoded->magnitudes.empty()) block.magnitudes = {decoded->magnitudes.data(), decoded->box};
     if (header_.masked) block.kinds = {decoded->kinds.data(), decoded->box};
+    BlockDecoder<S>& decoder = worker.decoder;
     decoder.others.clear();
     decoder.decode(LevelToDecode<S>{header_, h_, plan.l, quantizer_[plan.l], d}, block);
     decoded->others = std::move(decoder.others);
@@ -357,6 +379,16 @@ class BlockPartReader : public PartReader {
     const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
     const bool plain = !kinds && !swap && bits_.are_samples() && step == 1 && (stride == i64(sizeof(S)) || n == 1);
     const LevelMap map = level_map(h_, l, item);
+    if (plain && n == 1) {  // a slice across the rows
+      const i64 between = p.step[2] * box.size[3];
+      for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
+        const S* sample = grid.at(p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + from[2] * p.step[2],
+                                  p.start[3] + from[3] * step);
+        u8* to_element = out + i * selection.stride[0] + j * selection.stride[1] + from[2] * selection.stride[2] + from[3] * stride;
+        for (i64 k = from[2]; k < to[2]; k++, sample += between, to_element += selection.stride[2]) memcpy(to_element, sample, sizeof(S));
+      });
+      return;
+    }
     for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2],
                            p.start[3] + from[3] * step};

@@ -22,16 +22,21 @@ class Source {
   // Bytes [offset, offset + size) to `out`. Fails with STZ_ERROR_TRUNCATED beyond the stream, with STZ_ERROR_READ if they cannot be had.
   void read(u64 offset, u64 size, u8* out) {
     require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
-    if (const Known* k = known_at(offset)) {
-      const u64 have = std::min<u64>(size, k->offset + k->bytes.size() - offset);
-      memcpy(out, k->bytes.data() + (offset - k->offset), size_t(have));
-      offset += have;
-      size -= have;
-      out += have;
+    while (size) {
+      u64 n = size;
+      if (const Known* k = known_at(offset)) {
+        n = std::min<u64>(n, k->offset + k->bytes.size() - offset);
+        memcpy(out, k->bytes.data() + (offset - k->offset), size_t(n));
+      } else {
+        for (const Known& later : known_)
+          if (later.offset > offset) n = std::min(n, later.offset - offset);
+        fetch(offset, n, out);
+        bytes_read_ += n;
+      }
+      offset += n;
+      size -= n;
+      out += n;
     }
-    if (!size) return;
-    fetch(offset, size, out);
-    bytes_read_ += size;
   }
   // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
   void look(u64 offset, u64 size, u8* out) {
@@ -41,8 +46,11 @@ class Source {
   // The same in memory, without a copy.
   const u8* view(u64 offset, u64 size) {
     require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
-    const Known* k = known_at(offset);
-    bytes_read_ += size - (k ? std::min<u64>(size, k->offset + k->bytes.size() - offset) : 0);
+    bytes_read_ += size;
+    for (const Known& k : known_) {  // they have been counted
+      const u64 low = std::max(offset, k.offset), high = std::min<u64>(offset + size, k.offset + k.bytes.size());
+      if (low < high) bytes_read_ -= high - low;
+    }
     return memory() + offset;
   }
 
