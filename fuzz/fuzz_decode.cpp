@@ -1,12 +1,14 @@
 // Fuzz target: arbitrary bytes as a stream. Decoding must end with an array or an error code, quickly and in bounded memory.
 //
 // Built with STZ_FUZZING every checksum fits, so mutated streams reach the parsers behind the checksums. What comes out of a damaged stream
-// is not judged here (tests/test_corruption.py does that, with checksums); decoding twice must give the same bytes.
+// is not judged here (tests/test_corruption.py does that, with checksums); decoding twice must give the same bytes, and so must reading
+// parts of a stream that decodes.
 #include <sys/resource.h>
 
 #include <algorithm>
 
 #include "fuzz_common.h"
+#include "stz_reader.h"
 
 namespace fuzz {
 namespace {
@@ -81,6 +83,44 @@ Bytes make_stream(uint64_t number) {
   return stream;
 }
 
+// Reads some parts of a stream, each with what the one before it left. `array`: what the whole stream decodes to, or null.
+void read_parts(const uint8_t* data, size_t size, const stz_stream_info& info, const uint8_t* array) {
+  stz_reader* reader;
+  Random random(size * 31 + (size ? data[size - 1] : 0));
+  if (int error = stz_reader_open_memory(data, size, random.below(2) ? 1 << 20 : 0, &reader)) {
+    promise(!array && error != STZ_ERROR_INTERNAL, "a stream that decodes can be opened");
+    return;
+  }
+  const size_t element = stz_element_size(info.layout.dtype);
+  const int rank = info.layout.rank;
+  for (int turn = 0; turn < 3; turn++) {
+    uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK], elements = 1;
+    for (int r = 0; r < rank; r++) {
+      const uint64_t extent = info.layout.shape[r];
+      step[r] = random.below(2) ? 1 : uint64_t(1) << random.below(5);
+      start[r] = random.below(3) && extent ? random.below(extent) : 0;
+      const uint64_t most = extent > start[r] ? (extent - 1 - start[r]) / step[r] + 1 : 0;
+      count[r] = std::min<uint64_t>(most, 1 + random.below(40));
+      if (elements * count[r] > 100000) count[r] = std::min<uint64_t>(count[r], 1);
+      elements *= count[r];
+    }
+    Bytes part(elements * element + 1, uint8_t(turn));
+    const int error = stz_reader_read(reader, start, count, step, part.data(), elements * element, 1 + int(random.below(2)));
+    promise(error != STZ_ERROR_INTERNAL, "reading a part does not fail inside");
+    if (!array || !elements) continue;
+    promise(!error, "a part of a stream that decodes can be read");
+    for (uint64_t i = 0; i < elements; i++) {
+      uint64_t rest = i, place = 0, stride = 1;
+      for (int r = rank; r-- > 0; stride *= info.layout.shape[r]) {
+        place += (start[r] + rest % count[r] * step[r]) * stride;
+        rest /= count[r];
+      }
+      promise(memcmp(&part[i * element], array + place * element, element) == 0, "a part has the bytes of the whole");
+    }
+  }
+  stz_reader_close(reader);
+}
+
 }  // namespace
 
 Bytes seed_input(uint64_t number) { return make_stream(number % 400); }
@@ -123,6 +163,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (info.array_bytes > largest_array) {  // asked for by the header alone: refused because the buffer has another size
     Bytes out(64);
     promise(stz_decompress(data, size, out.data(), out.size()) != STZ_OK, "a small buffer is not enough");
+    const long before = peak_memory();
+    read_parts(data, size, info, nullptr);
+    promise(peak_memory() - before < 1500 * 1024, "memory is bounded by the blocks that a part needs");
     return 0;
   }
   Bytes first(info.array_bytes + 1, 0), second(info.array_bytes + 1, 0xff);
@@ -132,5 +175,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int again = stz_decompress_threads(data, size, second.data(), info.array_bytes, 3);
   promise(error == again, "the same stream has the same result with several threads");
   if (!error) promise(memcmp(first.data(), second.data(), info.array_bytes) == 0, "the same stream gives the same array");
+  read_parts(data, size, info, error ? nullptr : first.data());
   return 0;
 }

@@ -53,9 +53,7 @@ int stz_decompress_threads(const void* stream, size_t size, void* out, size_t ou
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {
   if (!stream || !info) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    *info = stream_info(read_header(static_cast<const u8*>(stream), size));
-  });
+  return guarded([&] { *info = stream_info(read_header(static_cast<const u8*>(stream), size)); });
 }
 
 const char* stz_error_text(int code) {

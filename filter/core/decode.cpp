@@ -45,7 +45,8 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   for (int part = 0; part < parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
       const u64 at = u64(part) * valid + number;
-      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], kinds.empty() ? u8(mask_none) : kinds[at]), width, swap);
+      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], kinds.empty() ? u8(mask_none) : kinds[at]), width,
+                 swap);
     });
   for (const OtherSample& o : others) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);

@@ -22,15 +22,15 @@ constexpr int most_streams = 1 + 15;  // of a block: its mask, its classes
 // Where a block comes from and where it goes. Parts of grids are of the block's item.
 template <class S>
 struct BlockToDecode {
-  u64 number = 0;                 // among those of all items
+  u64 number = 0;                  // among those of all items
   const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
   // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
   // undefined afterwards, and so are those predicted from what `coarse` does not have.
   u32 wanted = all_classes;
   GridPart<const S> coarse{};                              // of the coarser level: see load_coarse
   GridPart<const u8> coarse_magnitudes{}, coarse_kinds{};  // no kinds: nothing is masked
-  GridPart<S> grid{};                  // none: magnitudes alone are asked for
-  GridPart<u8> magnitudes{}, kinds{};  // no magnitudes: no finer level needs any; kinds if anything may be masked
+  GridPart<S> grid{};                                      // none: magnitudes alone are asked for
+  GridPart<u8> magnitudes{}, kinds{};                      // no magnitudes: no finer level needs any; kinds if anything may be masked
 };
 
 template <class S>

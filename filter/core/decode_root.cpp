@@ -80,8 +80,8 @@ struct RootReader {
 }  // namespace
 
 template <class S>
-DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers, const u8* section,
-                        size_t size, ParameterState& state, std::vector<OtherSample>& others) {
+DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
+                            const u8* section, size_t size, ParameterState& state, std::vector<OtherSample>& others) {
   const size_t width = size < short_section + 2 ? 2 : 4;
   require(size >= width, STZ_ERROR_TRUNCATED);
   const size_t coded = size - width;
@@ -106,9 +106,9 @@ DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, co
   return root;
 }
 
-#define STZ_INSTANTIATE(S)                                                                                                         \
-  template DecodedLevel<S> decode_root(const Header&, const Hierarchy&, const std::vector<Quantizer<S>>&, const u8*, size_t,           \
-                                   ParameterState&, std::vector<OtherSample>&);
+#define STZ_INSTANTIATE(S)                                                                                                   \
+  template DecodedLevel<S> decode_root(const Header&, const Hierarchy&, const std::vector<Quantizer<S>>&, const u8*, size_t, \
+                                       ParameterState&, std::vector<OtherSample>&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

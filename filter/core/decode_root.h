@@ -15,7 +15,7 @@ struct DecodedLevel {
 
 // Sets what `state` starts with; `others` gets the bits of samples of kind mask_other.
 template <class S>
-DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers, const u8* section,
-                        size_t size, ParameterState& state, std::vector<OtherSample>& others);
+DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
+                            const u8* section, size_t size, ParameterState& state, std::vector<OtherSample>& others);
 
 }  // namespace stz

@@ -14,7 +14,7 @@ namespace {
 
 constexpr u64 first_look = 1024;        // bytes of a section that are fetched to see how long its directory is
 constexpr u64 joined_gap = 256;         // ranges this near to each other are fetched as one
-constexpr u64 largest_block = 1 << 26;  // samples: no encoder makes blocks near to that
+constexpr u64 largest_block = 1 << 22;  // samples: no encoder makes blocks near to that
 
 // Fetches the pieces of a part of a stream, and has them.
 class Fetched {
@@ -99,7 +99,8 @@ class BlockPartReader : public PartReader {
       const Level& root = h_.level[l];
       selection.for_items([&](u64 item, u64 offset) {
         const u8* kinds = header_.masked ? root_.kinds.data() + item * root.samples() : nullptr;
-        copy_out(l, item, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_, in_level, selection, out + offset);
+        copy_out(l, item, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_, in_level, selection,
+                 out + offset);
       });
       return;
     }
@@ -263,7 +264,7 @@ class BlockPartReader : public PartReader {
 
   // Copies a box of a level from the blocks that have it; what none has is left as it is.
   template <class T>
-  static GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::*what, const Box& box, Buffer<T>& room) {
+  static GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::* what, const Box& box, Buffer<T>& room) {
     room.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
     const GridPart<T> to{room.data(), box};
     for (const Block& block : from.blocks) {
@@ -317,8 +318,8 @@ class BlockPartReader : public PartReader {
         const i64 unit = own.split[a] ? 2 : 1;
         of_block.low[a] = span.low / unit;
         of_block.size[a] = (span.high + unit - 1) / unit - of_block.low[a];
-        const Span from = coarse_span(h_, plan.l, a, span, {decoded->exact.low[a], decoded->exact.low[a] + needed[a]}, d.reach,
-                                      header_.masked);
+        const Span from =
+            coarse_span(h_, plan.l, a, span, {decoded->exact.low[a], decoded->exact.low[a] + needed[a]}, d.reach, header_.masked);
         of_values.low[a] = from.low;
         of_values.size[a] = from.high - from.low;
       }
@@ -382,16 +383,15 @@ class BlockPartReader : public PartReader {
     if (plain && n == 1) {  // a slice across the rows
       const i64 between = p.step[2] * box.size[3];
       for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
-        const S* sample = grid.at(p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + from[2] * p.step[2],
-                                  p.start[3] + from[3] * step);
+        const S* sample =
+            grid.at(p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + from[2] * p.step[2], p.start[3] + from[3] * step);
         u8* to_element = out + i * selection.stride[0] + j * selection.stride[1] + from[2] * selection.stride[2] + from[3] * stride;
         for (i64 k = from[2]; k < to[2]; k++, sample += between, to_element += selection.stride[2]) memcpy(to_element, sample, sizeof(S));
       });
       return;
     }
     for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2],
-                           p.start[3] + from[3] * step};
+      const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2], p.start[3] + from[3] * step};
       const S* row = grid.at(c[0], c[1], c[2], c[3]);
       u8* to_row = out + i * selection.stride[0] + j * selection.stride[1] + k * selection.stride[2] + from[3] * stride;
       if (plain) {

@@ -100,8 +100,8 @@ Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span 
   return {std::max<i64>(0, span.low), std::min<i64>(coarser.n[axis], span.high)};
 }
 
-std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach, bool masked,
-                                 bool whole) {
+std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
+                                 bool masked, bool whole) {
   std::vector<LevelPlan> plans;
   if (l >= size_t(h.root)) return plans;
   LevelPlan plan;

@@ -28,8 +28,8 @@ size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression
 
 // Plans of levels from the one the samples are read from (first) up to below the root; none if that is in the root. `reach` is the stencil
 // with the widest reach of every level; `masked`: samples may be. `whole`: whole blocks, with all classes.
-std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach, bool masked,
-                                 bool whole);
+std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
+                                 bool masked, bool whole);
 
 // Samples [low, high) of the coarser level that samples [low, high) of a block, along one axis, are predicted from.
 struct Span {

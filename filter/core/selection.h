@@ -17,16 +17,16 @@ struct Request {
 };
 
 struct Selection {
-  bool empty = false;            // nothing is asked for
-  u64 elements = 1;              // asked for
-  bool padded = false;           // some of them are outside of the valid extent
-  bool none_valid = false;       // all of them are
-  Progression wanted;            // along the codec's axes, in samples of level 0
-  Index stride{};                // bytes in the output from one to the next along them
+  bool empty = false;       // nothing is asked for
+  u64 elements = 1;         // asked for
+  bool padded = false;      // some of them are outside of the valid extent
+  bool none_valid = false;  // all of them are
+  Progression wanted;       // along the codec's axes, in samples of level 0
+  Index stride{};           // bytes in the output from one to the next along them
   struct BatchAxis {
-    u64 start, count, step;      // in the batch
-    u64 items;                   // between neighbours along it, items
-    u64 stride;                  // bytes in the output
+    u64 start, count, step;  // in the batch
+    u64 items;               // between neighbours along it, items
+    u64 stride;              // bytes in the output
   };
   std::vector<BatchAxis> batch;  // slowest first
 

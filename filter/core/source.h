@@ -41,7 +41,9 @@ class Source {
   // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
   void look(u64 offset, u64 size, u8* out) {
     read(offset, size, out);
-    known_.push_back({offset, Bytes(out, out + size)});
+    u64 fresh = offset;  // pieces that are known do not overlap
+    while (const Known* k = known_at(fresh)) fresh = k->offset + k->bytes.size();
+    if (fresh < offset + size) known_.push_back({fresh, Bytes(out + (fresh - offset), out + size)});
   }
   // The same in memory, without a copy.
   const u8* view(u64 offset, u64 size) {

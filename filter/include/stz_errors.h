@@ -5,22 +5,22 @@
 #ifndef STZ_ERRORS_H
 #define STZ_ERRORS_H
 
-#define STZ_ERRORS(X)                                                                                   \
-  X(STZ_OK, 0, "no error")                                                                              \
-  X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range")                            \
-  X(STZ_ERROR_DTYPE, -2, "unknown element type")                                                        \
-  X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes or more bytes than can be addressed")         \
-  X(STZ_ERROR_MODE, -4, "unknown bound mode")                                                           \
-  X(STZ_ERROR_BOUND, -5, "the bound is not a finite number that is zero or more")                       \
-  X(STZ_ERROR_OPTION, -6, "an option has a value that this version does not know")                      \
-  X(STZ_ERROR_CAPACITY, -7, "the output buffer is too small")                                           \
-  X(STZ_ERROR_MEMORY, -8, "out of memory")                                                              \
-  X(STZ_ERROR_READ, -9, "the source of the stream cannot be read: the file was cut short or replaced, or its medium fails")  \
-  X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                        \
-  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz: update to read it")    \
-  X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                              \
-  X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                 \
-  X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                        \
+#define STZ_ERRORS(X)                                                                                                       \
+  X(STZ_OK, 0, "no error")                                                                                                  \
+  X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range")                                                \
+  X(STZ_ERROR_DTYPE, -2, "unknown element type")                                                                            \
+  X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes or more bytes than can be addressed")                             \
+  X(STZ_ERROR_MODE, -4, "unknown bound mode")                                                                               \
+  X(STZ_ERROR_BOUND, -5, "the bound is not a finite number that is zero or more")                                           \
+  X(STZ_ERROR_OPTION, -6, "an option has a value that this version does not know")                                          \
+  X(STZ_ERROR_CAPACITY, -7, "the output buffer is too small")                                                               \
+  X(STZ_ERROR_MEMORY, -8, "out of memory")                                                                                  \
+  X(STZ_ERROR_READ, -9, "the source of the stream cannot be read: the file was cut short or replaced, or its medium fails") \
+  X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                                            \
+  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz: update to read it")                        \
+  X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                                                  \
+  X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                                     \
+  X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                                            \
   X(STZ_ERROR_INTERNAL, -99, "internal error: please report it with the data that caused it")
 
 enum stz_error {

@@ -52,8 +52,8 @@ STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uin
 
 /* The bytes of the stream that such a read would fetch now, over what the reader holds already, as ranges (offset, size) by
  * rising offset: *found of them, of which at most `capacity` are stored (2 numbers each). May read directories of levels. */
-STZ_API int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
-                            uint64_t* ranges, size_t capacity, size_t* found);
+STZ_API int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
+                            size_t capacity, size_t* found);
 
 typedef struct stz_reader_stats {
   uint64_t bytes_read;     /* of the source, since the reader was opened */
