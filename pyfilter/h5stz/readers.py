@@ -1,0 +1,179 @@
+"""The readers of a dataset's chunks: how each is opened, how many are kept, and what they did."""
+
+import threading
+from collections import OrderedDict
+
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.errors import StzError
+
+_CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
+_MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_OVERHEAD = 4096  # about what an open reader takes besides what it says
+
+
+class Stats:
+    """What reads through a view did, all its levels together, since it was made or reset() was called.
+
+    Attributes:
+        bytes_read: bytes fetched from the file: ranges where the file can be read directly, else whole chunks.
+        bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
+        blocks_decoded: blocks decoded; one that was decoded twice, as it had not been kept, counts twice.
+        blocks_present: blocks in the touched chunks, on all their levels.
+        fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks is one.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self):
+        """Begins to count anew."""
+        with self._lock:
+            self.bytes_read = self.blocks_decoded = 0
+            self._touched, self._fallbacks = {}, set()
+
+    @property
+    def bytes_touched_chunks(self):
+        """Stored sizes of the chunks that were touched, each once."""
+        with self._lock:
+            return sum(size for size, _ in self._touched.values())
+
+    @property
+    def blocks_present(self):
+        """Blocks in the touched chunks, each chunk once."""
+        with self._lock:
+            return sum(blocks for _, blocks in self._touched.values())
+
+    @property
+    def fallback_chunks(self):
+        """How many chunks h5py read and decoded whole, each once."""
+        with self._lock:
+            return len(self._fallbacks)
+
+    def decoded(self, chunk, size, blocks_present, bytes_read, blocks_decoded):
+        """Counts a read of a chunk (any hashable name) by a reader."""
+        with self._lock:
+            self._touched[chunk] = size, blocks_present
+            self.bytes_read += bytes_read
+            self.blocks_decoded += blocks_decoded
+
+    def fell_back(self, chunk, size):
+        """Counts a read of a chunk by h5py."""
+        with self._lock:
+            self._touched[chunk] = size, 0
+            self._fallbacks.add(chunk)
+            self.bytes_read += size
+
+    def __repr__(self):
+        names = ("bytes_read", "bytes_touched_chunks", "blocks_decoded", "blocks_present", "fallback_chunks")
+        return f"Stats({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
+
+
+class ChunkReader:
+    """A reader of one chunk, for one thread at a time.
+
+    Attributes:
+        stored: the whole chunk (bytes) if it was read whole, else None.
+        size: bytes of the stream.
+        kept_bytes: memory that it holds on to.
+        unread: bytes that were fetched for it and are not counted yet.
+    """
+
+    def __init__(self, reader, size, stored=None, source=None):
+        self._reader, self._source = reader, source  # the source must live as long as its descriptor is used
+        self._lock = threading.Lock()
+        self.stored, self.size = stored, size
+        self.unread = 0 if stored is None else size
+        self.kept_bytes = 0 if stored is None else size
+        self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
+        self.levels = reader.info()["levels"]
+
+    @classmethod
+    def in_file(cls, source, addresses, size, cache_bytes):
+        """A ChunkReader of `size` bytes of a FileBytes, at the one of these addresses where a stream is.
+
+        None unless there is exactly one such address.
+        """
+        found = []
+        for address in addresses:
+            try:
+                found.append(_core.Reader.of_file(source.fd, address, size, cache_bytes))
+            except StzError:  # whatever it is: who reads the whole chunk next gets the reason from HDF5
+                continue
+        return cls(found[0], size, source=source) if len(found) == 1 else None
+
+    @classmethod
+    def in_memory(cls, stored, cache_bytes):
+        """A ChunkReader of a whole chunk (bytes); None if it is not a stream."""
+        try:
+            reader = _core.Reader.of_bytes(stored, max(0, cache_bytes - len(stored)))
+        except StzError as error:
+            if error.code == _MAGIC:
+                return None
+            raise
+        return cls(reader, len(stored), stored)
+
+    def check(self, shape, dtype):
+        """Raises the StzError of a stream that holds anything but an array of `shape` (a chunk) and of the dataset's dtype."""
+        info = self._reader.info()
+        held = elements.dtype_of(info["dtype"], info["byte_order"])
+        wanted = ("i1", "u1") if dtype.kind == "b" else (dtype.str,)
+        if info["shape"] != tuple(shape) or held not in [np.dtype(name) for name in wanted]:
+            raise StzError(
+                f"holds an array of shape {info['shape']} and dtype {held.str}, not {tuple(shape)} and {dtype.str} as the "
+                "dataset says: the file is damaged or was replaced",
+                _CORRUPT,
+            )
+
+    def read(self, piece, target, threads):
+        """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).
+
+        `target` may have any strides.
+        """
+        direct = target.flags.c_contiguous
+        decoded = target if direct else np.empty(target.shape, target.dtype)
+        with self._lock:
+            before = self._reader.stats()
+            self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
+            after = self._reader.stats()
+            fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
+            self.unread, self._counted = 0, after["bytes_read"]
+            self.kept_bytes = after["cached_bytes"] + (len(self.stored) if self.stored is not None else 0)
+        if not direct:
+            target[...] = decoded
+        return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
+
+
+class ReaderCache:
+    """The ChunkReaders that were used last, with at most `cache_bytes` (bytes) in memory together."""
+
+    def __init__(self, cache_bytes):
+        self.cache_bytes = cache_bytes
+        self.kept_bytes = 0
+        self._lock = threading.Lock()
+        self._held = OrderedDict()  # (ChunkReader, bytes) by chunk, the one used last at the end
+
+    def get(self, chunk):
+        """The ChunkReader of a chunk, or None."""
+        with self._lock:
+            return self._held.get(chunk, (None, 0))[0]
+
+    def keep(self, chunk, reader):
+        """Keeps a ChunkReader that was just used, and lets go those used longest ago for which there is no room."""
+        size = reader.kept_bytes + _OVERHEAD
+        with self._lock:
+            self._drop(chunk)
+            self._held[chunk] = reader, size
+            self.kept_bytes += size
+            while self.kept_bytes > self.cache_bytes:
+                self._drop(next(iter(self._held)))
+
+    def drop(self, chunk):
+        """Forgets the ChunkReader of a chunk."""
+        with self._lock:
+            self._drop(chunk)
+
+    def _drop(self, chunk):
+        self.kept_bytes -= self._held.pop(chunk, (None, 0))[1]
