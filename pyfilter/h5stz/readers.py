@@ -10,6 +10,7 @@ from h5stz.errors import StzError
 
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_MOST = 1 << 62
 _OVERHEAD = 4096  # about what an open reader takes besides what it says
 
 
@@ -77,16 +78,18 @@ class ChunkReader:
     Attributes:
         stored: the whole chunk (bytes) if it was read whole, else None.
         size: bytes of the stream.
-        kept_bytes: memory that it holds on to.
+        kept_bytes: memory that it holds on to, at least what an open reader takes.
         unread: bytes that were fetched for it and are not counted yet.
     """
 
-    def __init__(self, reader, size, stored=None, source=None):
+    def __init__(self, reader, size, cache_bytes, stored=None, source=None):
         self._reader, self._source = reader, source  # the source must live as long as its descriptor is used
+        self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.stored, self.size = stored, size
         self.unread = 0 if stored is None else size
-        self.kept_bytes = 0 if stored is None else size
+        self._fixed_bytes = _OVERHEAD + (0 if stored is None else size)
+        self.kept_bytes = self._fixed_bytes
         self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
         self.levels = reader.info()["levels"]
 
@@ -96,24 +99,25 @@ class ChunkReader:
 
         None unless there is exactly one such address.
         """
-        found = []
+        found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
             try:
                 found.append(_core.Reader.of_file(source.fd, address, size, cache_bytes))
             except StzError:  # whatever it is: who reads the whole chunk next gets the reason from HDF5
                 continue
-        return cls(found[0], size, source=source) if len(found) == 1 else None
+        return cls(found[0], size, cache_bytes, source=source) if len(found) == 1 else None
 
     @classmethod
     def in_memory(cls, stored, cache_bytes):
         """A ChunkReader of a whole chunk (bytes); None if it is not a stream."""
+        cache_bytes = max(0, cache_bytes - _OVERHEAD - len(stored))
         try:
-            reader = _core.Reader.of_bytes(stored, max(0, cache_bytes - len(stored)))
+            reader = _core.Reader.of_bytes(stored, cache_bytes)
         except StzError as error:
             if error.code == _MAGIC:
                 return None
             raise
-        return cls(reader, len(stored), stored)
+        return cls(reader, len(stored), cache_bytes, stored)
 
     def check(self, shape, dtype):
         """Raises the StzError of a stream that holds anything but an array of `shape` (a chunk) and of the dataset's dtype."""
@@ -135,22 +139,33 @@ class ChunkReader:
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
         with self._lock:
+            self._reader.limit(self._cache_bytes)
             before = self._reader.stats()
             self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
             after = self._reader.stats()
             fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
             self.unread, self._counted = 0, after["bytes_read"]
-            self.kept_bytes = after["cached_bytes"] + (len(self.stored) if self.stored is not None else 0)
+            self.kept_bytes = self._fixed_bytes + after["cached_bytes"]
         if not direct:
             target[...] = decoded
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
+
+    def shrink(self, most):
+        """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""
+        if most <= self._fixed_bytes or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._reader.limit(most - self._fixed_bytes)
+            self.kept_bytes = self._fixed_bytes + self._reader.stats()["cached_bytes"]
+        finally:
+            self._lock.release()
 
 
 class ReaderCache:
     """The ChunkReaders that were used last, with at most `cache_bytes` (bytes) in memory together."""
 
     def __init__(self, cache_bytes):
-        self.cache_bytes = cache_bytes
+        self.cache_bytes = min(cache_bytes, _MOST)
         self.kept_bytes = 0
         self._lock = threading.Lock()
         self._held = OrderedDict()  # (ChunkReader, bytes) by chunk, the one used last at the end
@@ -161,19 +176,22 @@ class ReaderCache:
             return self._held.get(chunk, (None, 0))[0]
 
     def keep(self, chunk, reader):
-        """Keeps a ChunkReader that was just used, and lets go those used longest ago for which there is no room."""
-        size = reader.kept_bytes + _OVERHEAD
+        """Keeps a ChunkReader that was just used; if there is no room, those used longest ago keep less, or are let go."""
         with self._lock:
             self._drop(chunk)
-            self._held[chunk] = reader, size
-            self.kept_bytes += size
+            self._add(chunk, reader)
             while self.kept_bytes > self.cache_bytes:
-                self._drop(next(iter(self._held)))
+                oldest, (reader, size) = next(iter(self._held.items()))
+                allowed = size - (self.kept_bytes - self.cache_bytes)
+                reader.shrink(allowed)
+                self._drop(oldest)
+                if reader.kept_bytes <= allowed:
+                    self._add(oldest, reader)
+                    self._held.move_to_end(oldest, last=False)
 
-    def drop(self, chunk):
-        """Forgets the ChunkReader of a chunk."""
-        with self._lock:
-            self._drop(chunk)
+    def _add(self, chunk, reader):
+        self._held[chunk] = reader, reader.kept_bytes
+        self.kept_bytes += reader.kept_bytes
 
     def _drop(self, chunk):
         self.kept_bytes -= self._held.pop(chunk, (None, 0))[1]
