@@ -20,7 +20,7 @@ class Stats:
     Attributes:
         bytes_read: bytes fetched from the file: ranges where the file can be read directly, else whole chunks.
         bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
-        blocks_decoded: blocks decoded; one that was decoded twice, as it had not been kept, counts twice.
+        blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
         blocks_present: blocks in the touched chunks, on all their levels.
         fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks is one.
     """
