@@ -53,7 +53,7 @@ class ChunkIndex:
         """What is stored of chunks, given by their indices in the grid of chunks: a list of Stored, None for no chunk."""
         if self._found is not None:
             return [self._found.get(chunk) for chunk in wanted]
-        iterate = getattr(self.dataset.id, "chunk_iter", None)
+        iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
             return [self._look_up(chunk) for chunk in wanted]
         found = {}
@@ -99,6 +99,11 @@ class ChunkIndex:
         if properties.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED:
             return None
         return np.array(self.dataset.fillvalue, self.dataset.dtype)
+
+
+def _iterator(identifier):
+    """H5Dchunk_iter of a dataset, None where HDF5 or h5py are too old to have it (before 1.12.3 and 3.8)."""
+    return getattr(identifier, "chunk_iter", None)
 
 
 def _reason(dataset, writable):
