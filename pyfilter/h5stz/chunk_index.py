@@ -163,6 +163,17 @@ class FileBytes:
         if self._now() != self._stamp:
             raise StzError("the file was changed while it was open for reading: close it and open it again", _READ)
 
+    def read(self, address, size):
+        """The bytes from `address` on, `size` of them; StzError if the file does not have them."""
+        parts, missing = [], size
+        while missing:
+            part = os.pread(self.fd, missing, address + size - missing)
+            if not part:
+                raise StzError("the file ends within the chunk: it was cut short", _READ)
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
     def _now(self):
         state = os.fstat(self.fd)
         return state.st_mtime_ns, state.st_size

@@ -106,7 +106,9 @@ class DatasetReader:
         wanted = list(pieces(box, self.index.chunks))
         stored = self.index.find([piece.chunk for piece in wanted])
         workers = min(threads, len(wanted))
-        each = max(1, threads // max(workers, 1))
+        each = max(1, threads // workers)
+        # Of a box that is too large to be kept, chunks that are needed as a whole are not kept either.
+        passing = 2 * target.nbytes >= self._readers.cache_bytes
         with _Workers(workers) as run:
             for piece, found in zip(wanted, stored, strict=True):
                 part = target[piece.place]
@@ -114,7 +116,8 @@ class DatasetReader:
                 if reader is None and self._fill(part):
                     continue
                 if isinstance(reader, ChunkReader):
-                    run(partial(self._decode, reader, piece, part, each))
+                    whole = passing and piece.count == self.index.chunks
+                    run(partial(self._decode, reader, piece, part, each, whole))
                 else:
                     part[...] = h5py_getitem(self.dataset, self._key(piece))
                     self.stats.fell_back((id(self), piece.chunk), found.size if found else 0)
@@ -147,9 +150,10 @@ class DatasetReader:
             fresh.check(self.index.chunks, self.dataset.dtype)
             return fresh
 
-    def _decode(self, reader, piece, part, threads):
+    def _decode(self, reader, piece, part, threads, whole):
         with self._naming(piece.chunk):
-            bytes_read, blocks_decoded, blocks_present = reader.read(piece, part, threads)
+            counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads)
+            bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
         self.stats.decoded((id(self), piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
 

@@ -82,8 +82,9 @@ class ChunkReader:
         unread: bytes that were fetched for it and are not counted yet.
     """
 
-    def __init__(self, reader, size, cache_bytes, stored=None, source=None):
-        self._reader, self._source = reader, source  # the source must live as long as its descriptor is used
+    def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None):
+        self._reader = reader
+        self._source, self._address = source, address  # the source must live as long as its descriptor is used
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.stored, self.size = stored, size
@@ -102,10 +103,13 @@ class ChunkReader:
         found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
             try:
-                found.append(_core.Reader.of_file(source.fd, address, size, cache_bytes))
+                found.append((_core.Reader.of_file(source.fd, address, size, cache_bytes), address))
             except StzError:  # whatever it is: who reads the whole chunk next gets the reason from HDF5
                 continue
-        return cls(found[0], size, cache_bytes, source=source) if len(found) == 1 else None
+        if len(found) != 1:
+            return None
+        (reader, address), *_ = found
+        return cls(reader, size, cache_bytes, source=source, address=address)
 
     @classmethod
     def in_memory(cls, stored, cache_bytes):
@@ -149,6 +153,19 @@ class ChunkReader:
         if not direct:
             target[...] = decoded
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
+
+    def read_whole(self, target, threads):
+        """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""
+        direct = target.flags.c_contiguous
+        decoded = target if direct else np.empty(target.shape, target.dtype)
+        stored = self._source.read(self._address, self.size) if self.stored is None else self.stored
+        _core.decompress(stored, elements.as_bytes(decoded), threads)
+        if not direct:
+            target[...] = decoded
+        with self._lock:
+            fetched, self.unread = self.size if self.stored is None else self.unread, 0
+            blocks = self._reader.stats()["blocks_present"]
+        return fetched, blocks, blocks
 
     def shrink(self, most):
         """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""
