@@ -294,11 +294,12 @@ def test_h5py_for_edge_chunks_that_were_not_filtered(tmp_path, original, first):
 @pytest.mark.parametrize("dtype", ["f4", ">i2", "?", "c8"])
 def test_chunks_that_are_not_stored_hold_the_fill_value(tmp_path, fill, dtype):
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        options = (
-            {} if fill == "default" else {"fillvalue": np.ones((), dtype)[()]} if fill == "user" else {"fill_time": "never"}
-        )
+        options = {"fillvalue": np.ones((), dtype)[()]} if fill == "user" else {}
         for name in ("empty", "x"):
-            dataset = file.create_dataset(name, SHAPE, dtype, chunks=CHUNKS, **options, **h5stz.STZ(absolute=1e-3))
+            properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER if fill == "never" else h5py.h5d.FILL_TIME_IFSET)
+            options |= {"chunks": CHUNKS, "dcpl": properties, **h5stz.STZ(absolute=1e-3)}
+            dataset = file.create_dataset(name, SHAPE, dtype, **options)
         dataset[:100, :100] = smooth((100, 100), dtype)
     with h5py.File(tmp_path / "x.h5") as file:
         view = h5stz.view(file["x"])
