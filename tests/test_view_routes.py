@@ -304,7 +304,8 @@ def test_chunks_that_are_not_stored_hold_the_fill_value(tmp_path, fill, dtype):
     with h5py.File(tmp_path / "x.h5") as file:
         view = h5stz.view(file["x"])
         stats = agrees(view, file["x"][...])
-        assert (stats.fallback_chunks > 0) == (fill == "never")
+        never = file["x"].id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_NEVER  # older h5py sets another one
+        assert (stats.fallback_chunks > 0) == never
         empty = h5stz.view(file["empty"])
         stats = agrees(empty, file["empty"][...])
         assert stats.bytes_read == 0
