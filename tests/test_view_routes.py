@@ -427,3 +427,17 @@ def test_a_reader_of_an_hdf5_without_chunk_iter(path, monkeypatch):
     monkeypatch.setattr("h5stz.chunk_index._iterator", lambda _: None)
     with opened(path) as dataset:
         assert route(dataset) == "ranges"
+
+
+def test_a_chunk_iter_that_counts_in_chunks_is_not_believed(path, monkeypatch):
+    def iterator(identifier):
+        def iterate(callback):
+            for number in range(identifier.get_num_chunks()):
+                info = identifier.get_chunk_info(number)
+                callback(info._replace(chunk_offset=tuple(np.floor_divide(info.chunk_offset, CHUNKS).tolist())))
+
+        return iterate
+
+    monkeypatch.setattr("h5stz.chunk_index._iterator", iterator)
+    with opened(path) as dataset:
+        assert route(dataset) == "ranges"

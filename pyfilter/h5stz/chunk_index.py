@@ -56,14 +56,18 @@ class ChunkIndex:
         iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
             return [self._look_up(chunk) for chunk in wanted]
-        found = {}
+        found, exact = {}, True
 
         def note(info):
-            chunk = tuple(offset // extent for offset, extent in zip(info.chunk_offset, self.chunks, strict=True))
+            nonlocal exact
+            chunk, rests = zip(*map(divmod, info.chunk_offset, self.chunks), strict=True)
+            exact = exact and not any(rests)
             if info.byte_offset is not None:
                 found[chunk] = Stored(info.byte_offset, info.size, info.filter_mask)
 
         iterate(note)
+        if not exact:  # a library that counts in chunks rather than in samples
+            return [self._look_up(chunk) for chunk in wanted]
         if not self.live:
             self._found = found
         return [found.get(chunk) for chunk in wanted]

@@ -24,6 +24,7 @@ from h5stz.selection import pieces
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _FALLBACK = object()  # instead of a ChunkReader: the chunk is none of ours
+_BATCH = 1 << 14  # chunks that are looked up at a time
 _LEVELS_OF = 16  # chunks that are asked how many levels they have
 
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
@@ -45,6 +46,7 @@ class DatasetReader:
         self.fallback_reason = self.index.reason
         self._file = None if self.fallback_reason else FileBytes.of(dataset)
         self._readers = ReaderCache(cache_bytes)
+        self._mark = object()  # tells its chunks from those of others in `stats`
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
     def read(self, selection, out, threads):
@@ -103,24 +105,29 @@ class DatasetReader:
         self._file.check()
 
     def _read_box(self, box, target, threads):
-        wanted = list(pieces(box, self.index.chunks))
-        stored = self.index.find([piece.chunk for piece in wanted])
-        workers = min(threads, len(wanted))
-        each = max(1, threads // workers)
+        wanted = pieces(box, self.index.chunks)
+        batch = list(islice(wanted, _BATCH))
+        workers = min(threads, len(batch))
         # Of a box that is too large to be kept, chunks that are needed as a whole are not kept either.
         passing = 2 * target.nbytes >= self._readers.cache_bytes
         with _Workers(workers) as run:
-            for piece, found in zip(wanted, stored, strict=True):
-                part = target[piece.place]
-                reader = self._reader(piece.chunk, found)
-                if reader is None and self._fill(part):
-                    continue
-                if isinstance(reader, ChunkReader):
-                    whole = passing and piece.count == self.index.chunks
-                    run(partial(self._decode, reader, piece, part, each, whole))
-                else:
-                    part[...] = h5py_getitem(self.dataset, self._key(piece))
-                    self.stats.fell_back((id(self), piece.chunk), found.size if found else 0)
+            while batch:
+                found = self.index.find([piece.chunk for piece in batch])
+                for piece, stored in zip(batch, found, strict=True):
+                    self._read_piece(piece, stored, target[piece.place], run, threads // workers, passing)
+                batch = list(islice(wanted, _BATCH))
+
+    def _read_piece(self, piece, stored, part, run, threads, passing):
+        """Reads a selection.Piece into `part`, or has it done by `run`."""
+        reader = self._reader(piece.chunk, stored)
+        if reader is None and self._fill(part):
+            return
+        if isinstance(reader, ChunkReader):
+            whole = passing and piece.count == self.index.chunks
+            run(partial(self._decode, reader, piece, part, threads, whole))
+        else:
+            part[...] = h5py_getitem(self.dataset, self._key(piece))
+            self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
 
     def _reader(self, chunk, stored):
         """The ChunkReader of a chunk; None if it is not stored, _FALLBACK if it is not one of our streams."""
@@ -155,7 +162,7 @@ class DatasetReader:
             counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads)
             bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
-        self.stats.decoded((id(self), piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+        self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
 
     def _fill(self, part):
         """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
@@ -187,11 +194,11 @@ class DatasetReader:
         chunks = self.dataset.chunks
         if chunks is None or self.index.live:
             size = selection.size * self.dataset.dtype.itemsize
-            self.stats.fell_back((id(self), None), size)
+            self.stats.fell_back((self._mark, None), size)
             return
         wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
         for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
-            self.stats.fell_back((id(self), chunk), stored.size if stored else 0)
+            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
 
     @contextmanager
     def _naming(self, chunk):

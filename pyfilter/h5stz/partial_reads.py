@@ -85,13 +85,13 @@ class _Replacement:
         """(DatasetReader, Selection), or None if h5py must see to it."""
         if not dataset.id.valid:
             return None
-        reader = self._reader(dataset)
-        if reader.fallback_reason:
-            return None
         try:
+            reader = self._reader(dataset)
+            if reader.fallback_reason:
+                return None
             selection = parse(args, dataset.shape)
-        except (ValueError, TypeError, IndexError):
-            return None  # h5py takes more kinds of indices, and has its own errors for the others
+        except (ValueError, TypeError, IndexError, RuntimeError, OSError, KeyError):
+            return None  # h5py takes more kinds of indices and of datasets, and has its own errors for the others
         return (reader, selection) if all(axis.step > 0 for axis in selection.axes) else None
 
     def _reader(self, dataset):

@@ -22,7 +22,7 @@ class Stats:
         bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
         blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
         blocks_present: blocks in the touched chunks, on all their levels.
-        fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks is one.
+        fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
     """
 
     def __init__(self):
