@@ -86,6 +86,15 @@ def test_pointwise(tmp_path):
     assert "zeros unchanged: True" in output
 
 
+def test_region_reads(tmp_path):
+    output = run_python(tmp_path, "region_reads.py")
+    assert output.count("as h5py reads it: True") == 4
+    plane, level, region, through_h5py = numbers(output, "percent read")
+    assert max(plane, region, through_h5py) < 40 and level < 15
+    refined = [int(count) for count in re.findall(r"level \d: .*, (\d+) bytes so far", output)]
+    assert len(refined) > 3 and refined == sorted(refined)
+
+
 if tools("bash", "h5repack", "h5dump", "h5ls", "nccopy"):
 
     def test_command_line(tmp_path):

@@ -8,7 +8,9 @@ from h5stz._core import VERSION as __version__
 from h5stz.codec import StreamInfo, compress, decompress, info
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options import STZ
+from h5stz.partial_reads import partial_reads
 from h5stz.registration import plugin_path, register
+from h5stz.view import View, view
 
 __all__ = [
     "FILTER_ID",
@@ -17,13 +19,16 @@ __all__ = [
     "StreamInfo",
     "StzError",
     "StzTypeError",
+    "View",
     "__version__",
     "cd_values",
     "compress",
     "decompress",
     "info",
+    "partial_reads",
     "plugin_path",
     "register",
+    "view",
 ]
 
 

@@ -1,0 +1,46 @@
+"""Reading parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded."""
+
+import h5py
+import h5stz
+import numpy as np
+
+z, y, x = np.meshgrid(*3 * [np.linspace(0, 1, 160, dtype="f4")], indexing="ij")
+field = np.sin(40 * x * y) * np.cos(30 * z) + np.sin(90 * z * x) / 4 + np.sin(300 * y) / 50
+
+with h5py.File("regions.h5", "w") as file:
+    options = h5stz.STZ(relative=1e-4, data=field, block="region")
+    file.create_dataset("rho", data=field, chunks=field.shape, **options)
+
+
+def report(what, stats, same):
+    """Says what a read cost beside reading the chunks that it touched, and whether it gave what h5py gives."""
+    share = 100 * stats.bytes_read / stats.bytes_touched_chunks
+    print(f"{what}:")
+    print(f"  bytes read: {stats.bytes_read} of {stats.bytes_touched_chunks}")
+    print(f"  percent read: {share:.1f}")
+    print(f"  blocks decoded: {stats.blocks_decoded} of {stats.blocks_present}")
+    print(f"  as h5py reads it: {same}")
+
+
+with h5py.File("regions.h5") as file:
+    rho = file["rho"]
+    full = rho[...]
+
+    view = h5stz.view(rho)
+    line = view[40:56, 80, ::-1]  # NumPy's basic indexing
+    report("a plane of few rows", view.stats, np.array_equal(line, full[40:56, 80, ::-1]))
+
+    view = h5stz.view(rho)
+    coarse = view.level(2)  # an array of its own: every fourth sample of each axis
+    overview = coarse[...]
+    report(f"level 2, {coarse.shape}", view.stats, np.array_equal(overview, full[::4, ::4, ::4]))
+
+    view = h5stz.view(rho)
+    region = np.s_[48:80, 48:80, 80]
+    for level, array in view.refine(region):  # coarse to fine; each step reads what is new
+        print(f"level {level}: {array.shape}, {view.stats.bytes_read} bytes so far")
+    report("a region, refined", view.stats, np.array_equal(array, full[region]))
+
+    with h5stz.partial_reads() as stats:  # for programs that know of h5py alone
+        corner = rho[:16, :16, :16]
+    report("through h5py", stats, np.array_equal(corner, full[:16, :16, :16]))

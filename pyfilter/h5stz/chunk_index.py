@@ -1,0 +1,186 @@
+"""Where the chunks of a dataset are in its file, and by which routes they may be read without HDF5's pipeline.
+
+No lock of this package is ever held while h5py is called: h5py has a lock of its own, which callers may hold already.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import h5py
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.errors import StzError, StzTypeError
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+#: Up to so many chunks are looked up one by one where the index of all of them cannot be kept; each lookup is linear.
+_FEW = 4
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A chunk as HDF5 has it: address (bytes), size (bytes) and which filters were left out (bits)."""
+
+    address: int
+    size: int
+    filter_mask: int
+
+
+class ChunkIndex:
+    """Finds the chunks of one dataset.
+
+    Attributes:
+        reason: why all of the dataset must be read through h5py (text), or None if its chunks may be streams.
+        live: whether the file may change while it is open, so that nothing that was found in it may be kept.
+        userblock: bytes before the HDF5 file proper.
+    """
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+        file = dataset.file.id
+        intent = file.get_intent()
+        writable = bool(intent & h5py.h5f.ACC_RDWR)
+        self.live = intent != h5py.h5f.ACC_RDONLY
+        self.userblock = file.get_create_plist().get_userblock()
+        self.chunks = dataset.chunks
+        self.chunk_bytes = prod(dataset.chunks or ()) * dataset.dtype.itemsize
+        self.reason = _reason(dataset, writable)
+        self._found = None
+
+    def find(self, wanted):
+        """What is stored of chunks, given by their indices in the grid of chunks: a list of Stored, None for no chunk."""
+        if self._found is not None:
+            return [self._found.get(chunk) for chunk in wanted]
+        iterate = _iterator(self.dataset.id)
+        if iterate is None or (self.live and len(wanted) <= _FEW):
+            return [self._look_up(chunk) for chunk in wanted]
+        found, exact = {}, True
+
+        def note(info):
+            nonlocal exact
+            chunk, rests = zip(*map(divmod, info.chunk_offset, self.chunks), strict=True)
+            exact = exact and not any(rests)
+            if info.byte_offset is not None:
+                found[chunk] = Stored(info.byte_offset, info.size, info.filter_mask)
+
+        iterate(note)
+        if not exact:  # a library that counts in chunks rather than in samples
+            return [self._look_up(chunk) for chunk in wanted]
+        if not self.live:
+            self._found = found
+        return [found.get(chunk) for chunk in wanted]
+
+    def _look_up(self, chunk):
+        if not self.dataset.id.get_num_chunks():  # HDF5 has no answer for a dataset without any chunk
+            return None
+        info = self.dataset.id.get_chunk_info_by_coord(self.offset(chunk))
+        return None if info.byte_offset is None else Stored(info.byte_offset, info.size, info.filter_mask)
+
+    def offset(self, chunk):
+        """Where the first sample of a chunk is in the dataset."""
+        return tuple(index * extent for index, extent in zip(chunk, self.chunks, strict=True))
+
+    def may_be_stream(self, chunk, stored):
+        """Whether a stored chunk is one of our streams, as far as HDF5 knows.
+
+        A chunk at the edge may have been stored without filters although its mask says nothing of it. It then has the size
+        of the samples; no stream of such a chunk is read apart, which costs nothing, as it is no smaller.
+        """
+        if stored.filter_mask:
+            return False
+        past = (begin + extent for begin, extent in zip(self.offset(chunk), self.chunks, strict=True))
+        at_edge = any(end > extent for end, extent in zip(past, self.dataset.shape, strict=True))
+        return not (at_edge and stored.size == self.chunk_bytes)
+
+    @cached_property
+    def fill_value(self):
+        """The fill value (an array without axes) that stands for chunks that are not stored, None if h5py must tell."""
+        properties = self.dataset.id.get_create_plist()
+        if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
+            return None
+        if properties.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED:
+            return None
+        return np.array(self.dataset.fillvalue, self.dataset.dtype)
+
+
+def _iterator(identifier):
+    """H5Dchunk_iter of a dataset, None where HDF5 or h5py are too old to have it (before 1.12.3 and 3.8)."""
+    return getattr(identifier, "chunk_iter", None)
+
+
+def _reason(dataset, writable):
+    """Why chunks cannot be read one by one, or None."""
+    properties = dataset.id.get_create_plist()
+    if properties.get_layout() != h5py.h5d.CHUNKED:
+        return "the dataset has no chunks of its own"
+    filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
+    if filters != [_core.FILTER_ID]:
+        return "h5stz is not the only filter"
+    try:
+        elements.storage_dtype(dataset.dtype)
+    except StzTypeError as error:
+        return str(error)
+    if dataset.dtype.kind != "c":  # HDF5 has several types for complex numbers; the header of each stream decides
+        if not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
+            return "HDF5 converts the samples when they are read"
+    slots, cache_bytes, _ = dataset.id.get_access_plist().get_chunk_cache()
+    if writable and slots and prod(dataset.chunks) * dataset.dtype.itemsize <= cache_bytes:
+        # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.
+        return "the file is writable and HDF5 may hold chunks that are not stored yet"
+    return None
+
+
+class FileBytes:
+    """The bytes of the file of a dataset, for ranged reads.
+
+    Attributes:
+        fd: descriptor for pread, open as long as this object lives.
+    """
+
+    def __init__(self, fd):
+        self.fd = fd
+        self._stamp = self._now()
+
+    @classmethod
+    def of(cls, dataset):
+        """The bytes of the file that h5py has open, or None where ranged reads of it are not safe.
+
+        They are where the file is one file on disk (the driver sec2), opened for reading, without a writer beside it (SWMR).
+        """
+        file = dataset.file.id
+        if file.get_intent() != h5py.h5f.ACC_RDONLY or file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
+            return None
+        try:
+            theirs = file.get_vfd_handle()
+            # A descriptor of our own: theirs ends with the file. Not os.dup(), with which HDF5's lock on the file would last
+            # as long as the copy, and nobody could open it for writing after it was closed.
+            found = cls(os.open(f"/proc/self/fd/{theirs}", os.O_RDONLY | os.O_CLOEXEC))
+            same = os.path.samestat(os.fstat(theirs), os.fstat(found.fd))
+        except (OSError, RuntimeError, NotImplementedError, TypeError):
+            return None
+        return found if same else None
+
+    def check(self):
+        """Raises the StzError of a file that was changed by others since it was opened here."""
+        if self._now() != self._stamp:
+            raise StzError("the file was changed while it was open for reading: close it and open it again", _READ)
+
+    def read(self, address, size):
+        """The bytes from `address` on, `size` of them; StzError if the file does not have them."""
+        parts, missing = [], size
+        while missing:
+            part = os.pread(self.fd, missing, address + size - missing)
+            if not part:
+                raise StzError("the file ends within the chunk: it was cut short", _READ)
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def _now(self):
+        state = os.fstat(self.fd)
+        return state.st_mtime_ns, state.st_size
+
+    def __del__(self):
+        os.close(self.fd)

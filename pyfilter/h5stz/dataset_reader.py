@@ -1,0 +1,235 @@
+"""Reads boxes of a dataset, chunk by chunk, each by the cheapest route that is safe.
+
+1. Ranges of the file, where ours is the only filter and the file cannot change: only the bytes that are needed.
+2. The whole stored chunk through HDF5, decoded in part.
+3. h5py as always: whatever is not one of our streams.
+
+All calls of h5py are made by the thread that asks; other threads only decode. So a caller may hold h5py's lock.
+"""
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.chunk_index import ChunkIndex, FileBytes
+from h5stz.errors import StzError
+from h5stz.readers import ChunkReader, ReaderCache
+from h5stz.selection import pieces
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_FALLBACK = object()  # instead of a ChunkReader: the chunk is none of ours
+_BATCH = 1 << 14  # chunks that are looked up at a time
+_LEVELS_OF = 16  # chunks that are asked how many levels they have
+
+#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
+h5py_getitem = h5py.Dataset.__getitem__
+
+
+class DatasetReader:
+    """Reads an h5py.Dataset; any number of threads may use it.
+
+    Attributes:
+        dataset: the h5py.Dataset.
+        stats: what was read, a readers.Stats.
+        fallback_reason: why everything is read through h5py (text), or None.
+    """
+
+    def __init__(self, dataset, cache_bytes, stats):
+        self.dataset, self.stats = dataset, stats
+        self.index = ChunkIndex(dataset)
+        self.fallback_reason = self.index.reason
+        self._file = None if self.fallback_reason else FileBytes.of(dataset)
+        self._readers = ReaderCache(cache_bytes)
+        self._mark = object()  # tells its chunks from those of others in `stats`
+        self._name = f"{dataset.name} in {dataset.file.filename}"
+
+    def read(self, selection, out, threads):
+        """The samples of a Selection in the dataset's index space.
+
+        Args:
+            selection: selection.Selection.
+            out: ndarray of its shape and of the dataset's dtype to put them into, or None.
+            threads: 1 or more, for decoding.
+
+        Returns:
+            `out`, or a new ndarray of the dataset's dtype; a NumPy scalar if every axis is indexed by an integer.
+
+        Raises:
+            StzError: the file was closed, changed or is damaged; the message says which chunk.
+            OSError: HDF5 cannot read the file.
+        """
+        if not self.dataset.id.valid:
+            raise StzError("the file of the dataset was closed: open it again and make a new view", _ARGUMENT)
+        if self.fallback_reason:
+            return self._read_all_through_h5py(selection, out)
+        result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
+        if selection.size:
+            with self._unchanged_file():
+                self._read_box(selection.box(), selection.target(result), threads)
+        scalar = out is None and not any(axis.keep for axis in selection.axes)
+        return result[()] if scalar else result
+
+    def levels(self, selection):
+        """How many resolution levels the streams of a Selection have, 1 if there are none. Looks at some of its chunks."""
+        if self.fallback_reason or not selection.size:
+            return 1
+        with self._unchanged_file():
+            chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), _LEVELS_OF)]
+            found = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
+            for chunk, reader in zip(chunks, found, strict=True):
+                if isinstance(reader, ChunkReader):
+                    self._readers.keep(chunk, reader)
+        return max((reader.levels for reader in found if isinstance(reader, ChunkReader)), default=1)
+
+    @contextmanager
+    def _unchanged_file(self):
+        """Raises an error if the file is changed by others until the end, instead of any that follows from it."""
+        if self._file is None:
+            yield
+            return
+        self._file.check()
+        try:
+            yield
+        except (StzError, OSError) as error:
+            try:
+                self._file.check()
+            except StzError as changed:
+                raise changed from error
+            raise
+        self._file.check()
+
+    def _read_box(self, box, target, threads):
+        wanted = pieces(box, self.index.chunks)
+        batch = list(islice(wanted, _BATCH))
+        workers = min(threads, len(batch))
+        # Of a box that is too large to be kept, chunks that are needed as a whole are not kept either.
+        passing = 2 * target.nbytes >= self._readers.cache_bytes
+        with _Workers(workers) as run:
+            while batch:
+                found = self.index.find([piece.chunk for piece in batch])
+                for piece, stored in zip(batch, found, strict=True):
+                    self._read_piece(piece, stored, target[piece.place], run, threads // workers, passing)
+                batch = list(islice(wanted, _BATCH))
+
+    def _read_piece(self, piece, stored, part, run, threads, passing):
+        """Reads a selection.Piece into `part`, or has it done by `run`."""
+        reader = self._reader(piece.chunk, stored)
+        if reader is None and self._fill(part):
+            return
+        if isinstance(reader, ChunkReader):
+            whole = passing and piece.count == self.index.chunks
+            run(partial(self._decode, reader, piece, part, threads, whole))
+        else:
+            part[...] = h5py_getitem(self.dataset, self._key(piece))
+            self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
+
+    def _reader(self, chunk, stored):
+        """The ChunkReader of a chunk; None if it is not stored, _FALLBACK if it is not one of our streams."""
+        if stored is None:
+            return None
+        if not self.index.may_be_stream(chunk, stored):
+            return _FALLBACK
+        reader = self._readers.get(chunk)
+        if reader is not None and not self.index.live:
+            return reader
+        with self._naming(chunk):
+            fresh = None
+            if self._file is not None:
+                # With a userblock, addresses count from its end in HDF5 before 1.14, from the start of the file later.
+                addresses = {stored.address, stored.address + self.index.userblock}
+                fresh = ChunkReader.in_file(self._file, sorted(addresses), stored.size, self._readers.cache_bytes)
+            if fresh is None:
+                mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
+                if mask:
+                    return _FALLBACK
+                if reader is not None and reader.stored == content:
+                    reader.unread = len(content)
+                    return reader
+                fresh = ChunkReader.in_memory(content, self._readers.cache_bytes)
+            if fresh is None:
+                return _FALLBACK
+            fresh.check(self.index.chunks, self.dataset.dtype)
+            return fresh
+
+    def _decode(self, reader, piece, part, threads, whole):
+        with self._naming(piece.chunk):
+            counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads)
+            bytes_read, blocks_decoded, blocks_present = counts
+        self._readers.keep(piece.chunk, reader)
+        self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+
+    def _fill(self, part):
+        """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
+        if self.index.fill_value is None:
+            return False
+        part[...] = self.index.fill_value
+        return True
+
+    def _key(self, piece):
+        """The index of a piece in the dataset."""
+        first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
+        return tuple(
+            slice(start, start + (count - 1) * step + 1, step)
+            for start, count, step in zip(first, piece.count, piece.step, strict=True)
+        )
+
+    def _read_all_through_h5py(self, selection, out):
+        found = h5py_getitem(self.dataset, selection.key())
+        self._count_all(selection)
+        if any(axis.step < 0 for axis in selection.axes):
+            found = selection.ascending(found)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def _count_all(self, selection):
+        """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
+        chunks = self.dataset.chunks
+        if chunks is None or self.index.live:
+            size = selection.size * self.dataset.dtype.itemsize
+            self.stats.fell_back((self._mark, None), size)
+            return
+        wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
+        for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
+            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
+
+    @contextmanager
+    def _naming(self, chunk):
+        """Adds to a StzError which chunk it is about."""
+        try:
+            yield
+        except StzError as error:
+            raise StzError(f"the chunk at {self.index.offset(chunk)} of {self._name}: {error}", error.code) from error
+
+
+class _Workers:
+    """Runs jobs in `count` threads, in the calling one if that is 1; few wait at a time. The first error ends it."""
+
+    def __init__(self, count):
+        self._count = count
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self._waiting = deque()
+
+    def __enter__(self):
+        return self._run if self._pool else lambda job: job()
+
+    def _run(self, job):
+        while len(self._waiting) >= 4 * self._count:
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(job))
+
+    def __exit__(self, kind, error, trace):
+        if self._pool is None:
+            return
+        try:
+            while error is None and self._waiting:
+                self._waiting.popleft().result()
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)

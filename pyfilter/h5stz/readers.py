@@ -1,0 +1,214 @@
+"""The readers of a dataset's chunks: how each is opened, how many are kept, and what they did."""
+
+import threading
+from collections import OrderedDict
+
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.errors import StzError
+
+_CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
+_MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_MOST = 1 << 62
+_OVERHEAD = 4096  # about what an open reader takes besides what it says
+
+
+class Stats:
+    """What reads through a view did, all its levels together, since it was made or reset() was called.
+
+    Attributes:
+        bytes_read: bytes fetched from the file: ranges where the file can be read directly, else whole chunks.
+        bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
+        blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
+        blocks_present: blocks in the touched chunks, on all their levels.
+        fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self):
+        """Begins to count anew."""
+        with self._lock:
+            self.bytes_read = self.blocks_decoded = 0
+            self._touched, self._fallbacks = {}, set()
+
+    @property
+    def bytes_touched_chunks(self):
+        """Stored sizes of the chunks that were touched, each once."""
+        with self._lock:
+            return sum(size for size, _ in self._touched.values())
+
+    @property
+    def blocks_present(self):
+        """Blocks in the touched chunks, each chunk once."""
+        with self._lock:
+            return sum(blocks for _, blocks in self._touched.values())
+
+    @property
+    def fallback_chunks(self):
+        """How many chunks h5py read and decoded whole, each once."""
+        with self._lock:
+            return len(self._fallbacks)
+
+    def decoded(self, chunk, size, blocks_present, bytes_read, blocks_decoded):
+        """Counts a read of a chunk (any hashable name) by a reader."""
+        with self._lock:
+            self._touched[chunk] = size, blocks_present
+            self.bytes_read += bytes_read
+            self.blocks_decoded += blocks_decoded
+
+    def fell_back(self, chunk, size):
+        """Counts a read of a chunk by h5py."""
+        with self._lock:
+            self._touched[chunk] = size, 0
+            self._fallbacks.add(chunk)
+            self.bytes_read += size
+
+    def __repr__(self):
+        names = ("bytes_read", "bytes_touched_chunks", "blocks_decoded", "blocks_present", "fallback_chunks")
+        return f"Stats({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
+
+
+class ChunkReader:
+    """A reader of one chunk, for one thread at a time.
+
+    Attributes:
+        stored: the whole chunk (bytes) if it was read whole, else None.
+        size: bytes of the stream.
+        kept_bytes: memory that it holds on to, at least what an open reader takes.
+        unread: bytes that were fetched for it and are not counted yet.
+    """
+
+    def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None):
+        self._reader = reader
+        self._source, self._address = source, address  # the source must live as long as its descriptor is used
+        self._cache_bytes = cache_bytes
+        self._lock = threading.Lock()
+        self.stored, self.size = stored, size
+        self.unread = 0 if stored is None else size
+        self._fixed_bytes = _OVERHEAD + (0 if stored is None else size)
+        self.kept_bytes = self._fixed_bytes
+        self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
+        self.levels = reader.info()["levels"]
+
+    @classmethod
+    def in_file(cls, source, addresses, size, cache_bytes):
+        """A ChunkReader of `size` bytes of a FileBytes, at the one of these addresses where a stream is.
+
+        None unless there is exactly one such address.
+        """
+        found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
+        for address in addresses:
+            try:
+                found.append((_core.Reader.of_file(source.fd, address, size, cache_bytes), address))
+            except StzError:  # whatever it is: who reads the whole chunk next gets the reason from HDF5
+                continue
+        if len(found) != 1:
+            return None
+        (reader, address), *_ = found
+        return cls(reader, size, cache_bytes, source=source, address=address)
+
+    @classmethod
+    def in_memory(cls, stored, cache_bytes):
+        """A ChunkReader of a whole chunk (bytes); None if it is not a stream."""
+        cache_bytes = max(0, cache_bytes - _OVERHEAD - len(stored))
+        try:
+            reader = _core.Reader.of_bytes(stored, cache_bytes)
+        except StzError as error:
+            if error.code == _MAGIC:
+                return None
+            raise
+        return cls(reader, len(stored), cache_bytes, stored)
+
+    def check(self, shape, dtype):
+        """Raises the StzError of a stream that holds anything but an array of `shape` (a chunk) and of the dataset's dtype."""
+        info = self._reader.info()
+        held = elements.dtype_of(info["dtype"], info["byte_order"])
+        wanted = ("i1", "u1") if dtype.kind == "b" else (dtype.str,)
+        if info["shape"] != tuple(shape) or held not in [np.dtype(name) for name in wanted]:
+            raise StzError(
+                f"holds an array of shape {info['shape']} and dtype {held.str}, not {tuple(shape)} and {dtype.str} as the "
+                "dataset says: the file is damaged or was replaced",
+                _CORRUPT,
+            )
+
+    def read(self, piece, target, threads):
+        """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).
+
+        `target` may have any strides.
+        """
+        direct = target.flags.c_contiguous
+        decoded = target if direct else np.empty(target.shape, target.dtype)
+        with self._lock:
+            self._reader.limit(self._cache_bytes)
+            before = self._reader.stats()
+            self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
+            after = self._reader.stats()
+            fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
+            self.unread, self._counted = 0, after["bytes_read"]
+            self.kept_bytes = self._fixed_bytes + after["cached_bytes"]
+        if not direct:
+            target[...] = decoded
+        return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
+
+    def read_whole(self, target, threads):
+        """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""
+        direct = target.flags.c_contiguous
+        decoded = target if direct else np.empty(target.shape, target.dtype)
+        stored = self._source.read(self._address, self.size) if self.stored is None else self.stored
+        _core.decompress(stored, elements.as_bytes(decoded), threads)
+        if not direct:
+            target[...] = decoded
+        with self._lock:
+            fetched, self.unread = self.size if self.stored is None else self.unread, 0
+            blocks = self._reader.stats()["blocks_present"]
+        return fetched, blocks, blocks
+
+    def shrink(self, most):
+        """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""
+        if most <= self._fixed_bytes or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._reader.limit(most - self._fixed_bytes)
+            self.kept_bytes = self._fixed_bytes + self._reader.stats()["cached_bytes"]
+        finally:
+            self._lock.release()
+
+
+class ReaderCache:
+    """The ChunkReaders that were used last, with at most `cache_bytes` (bytes) in memory together."""
+
+    def __init__(self, cache_bytes):
+        self.cache_bytes = min(cache_bytes, _MOST)
+        self.kept_bytes = 0
+        self._lock = threading.Lock()
+        self._held = OrderedDict()  # (ChunkReader, bytes) by chunk, the one used last at the end
+
+    def get(self, chunk):
+        """The ChunkReader of a chunk, or None."""
+        with self._lock:
+            return self._held.get(chunk, (None, 0))[0]
+
+    def keep(self, chunk, reader):
+        """Keeps a ChunkReader that was just used; if there is no room, those used longest ago keep less, or are let go."""
+        with self._lock:
+            self._drop(chunk)
+            self._add(chunk, reader)
+            while self.kept_bytes > self.cache_bytes:
+                oldest, (reader, size) = next(iter(self._held.items()))
+                allowed = size - (self.kept_bytes - self.cache_bytes)
+                reader.shrink(allowed)
+                self._drop(oldest)
+                if reader.kept_bytes <= allowed:
+                    self._add(oldest, reader)
+                    self._held.move_to_end(oldest, last=False)
+
+    def _add(self, chunk, reader):
+        self._held[chunk] = reader, reader.kept_bytes
+        self.kept_bytes += reader.kept_bytes
+
+    def _drop(self, chunk):
+        self.kept_bytes -= self._held.pop(chunk, (None, 0))[1]

@@ -1,0 +1,213 @@
+"""NumPy basic indexing as boxes: which samples an index means, and how a box is cut along the borders of chunks.
+
+A Selection has one Axis per axis of the array: start, count and step. Nothing here reads data.
+"""
+
+import operator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from h5stz import _core
+from h5stz.errors import StzError, StzTypeError
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_INSTEAD = "select a box with integers, slices and ... first, then index the array that you get"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The samples start + i * step, 0 <= i < count, of one axis; `step` is not 0 and may be negative.
+
+    `keep` is False for an integer, whose axis the result does not have; `count` is then 1.
+    """
+
+    start: int
+    count: int
+    step: int
+    keep: bool = True
+
+    def ascending(self):
+        """(start, count, step) of the same samples by rising index, so that step >= 1."""
+        if self.step > 0:
+            return self.start, self.count, self.step
+        return self.start + max(self.count - 1, 0) * self.step, self.count, -self.step
+
+    def scaled(self, spacing):
+        """The same samples in the index space of an array that has `spacing` samples for one of this."""
+        return Axis(self.start * spacing, self.count, self.step * spacing, self.keep)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What an index means in an array: one Axis for each of its axes."""
+
+    axes: tuple
+
+    @property
+    def shape(self):
+        """Shape of the result."""
+        return tuple(axis.count for axis in self.axes if axis.keep)
+
+    @property
+    def size(self):
+        """Number of samples."""
+        return prod(axis.count for axis in self.axes)
+
+    def scaled(self, spacing):
+        """The Selection in the index space of an array that has spacing[a] samples on axis a for one of this."""
+        return Selection(tuple(axis.scaled(step) for axis, step in zip(self.axes, spacing, strict=True)))
+
+    def box(self):
+        """[(start, count, step)] of every axis, by rising index."""
+        return [axis.ascending() for axis in self.axes]
+
+    def key(self):
+        """An index of integers and slices with rising index: the result but for the order of its samples."""
+        return tuple(
+            slice(start, start + max(count - 1, 0) * step + min(count, 1), step) if axis.keep else start
+            for axis, (start, count, step) in zip(self.axes, self.box(), strict=True)
+        )
+
+    def ascending(self, result):
+        """A view of an array of the result's shape in which the kept axes run by rising index."""
+        flips = [slice(None, None, 1 if axis.step > 0 else -1) for axis in self.axes if axis.keep]
+        return result[(*flips, ...)]  # with the ellipsis it is a view even where no axis is kept
+
+    def target(self, result):
+        """A view of an array of the result's shape with all axes, each by rising index: what box() is to be put into."""
+        return self.ascending(result)[tuple(slice(None) if axis.keep else np.newaxis for axis in self.axes)]
+
+
+def parse(index, shape):
+    """The Selection that a NumPy basic index means in an array of `shape`.
+
+    Args:
+        index: integer, slice (any step but 0), Ellipsis, or a tuple of them; axes that are missing are taken whole.
+        shape: tuple of ints.
+
+    Raises:
+        StzTypeError: (a TypeError) the index is none of these, as lists, arrays, masks, names and newaxis.
+        StzError: (a ValueError) a step is 0.
+        IndexError: an integer is out of range, or there are too many indices.
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    items = _with_all_axes([_item(item) for item in items], len(shape))
+    return Selection(tuple(_axis(item, extent, axis) for axis, (item, extent) in enumerate(zip(items, shape, strict=True))))
+
+
+def parse_region(region, shape, level):
+    """The Selection, in the index space of resolution level `level`, of its samples that lie in a region of the array.
+
+    Level l holds every 2**l-th sample of each axis. A slice means its samples that the level has; an integer means the last
+    sample of the level that is not behind it, so that a plane has a counterpart on every level.
+
+    Args:
+        region: as of parse(), in the index space of the array itself (level 0); on levels above 0 without steps.
+        shape: of the array itself.
+        level: 0 or more.
+
+    Raises:
+        As parse(), and StzError for a step on a level above 0.
+    """
+    selected = parse(region, shape)
+    if level == 0:
+        return selected
+    spacing, axes = 1 << level, []
+    for axis in selected.axes:
+        if axis.keep and axis.step != 1:
+            raise StzError(
+                f"a region on level {level} cannot have steps: give slices without a step, or index the level itself, "
+                f"view.level({level})[...], where a step of 1 is {spacing} samples",
+                _ARGUMENT,
+            )
+        first = -(-axis.start // spacing) if axis.keep else axis.start // spacing
+        end = -(-(axis.start + axis.count) // spacing) if axis.keep else first + 1
+        axes.append(Axis(first, max(end - first, 0), 1, axis.keep))
+    return Selection(tuple(axes))
+
+
+def _item(item):
+    """An int, a slice of ints or Ellipsis; else an error that says what to do."""
+    if item is Ellipsis:
+        return item
+    if isinstance(item, slice):
+        return slice(*(None if bound is None else _integer(bound) for bound in (item.start, item.stop, item.step)))
+    if item is None:
+        raise StzTypeError("newaxis cannot be used here: read first, then add the axis, view[...][np.newaxis]", _ARGUMENT)
+    if isinstance(item, (str, bytes)):
+        raise StzTypeError(f"fields such as {item!r} cannot be selected here: index the h5py dataset itself", _ARGUMENT)
+    return _integer(item)
+
+
+def _integer(item):
+    if not isinstance(item, (bool, np.bool_)):
+        try:
+            return operator.index(item)
+        except TypeError:
+            pass
+    raise StzTypeError(f"an index of type {type(item).__name__} cannot be used here: {_INSTEAD}", _ARGUMENT)
+
+
+def _with_all_axes(items, rank):
+    """One item for each axis, with whole axes for Ellipsis and for those that are missing."""
+    given = [item for item in items if item is not Ellipsis]
+    if len(items) - len(given) > 1:
+        raise IndexError("an index can have one ellipsis (...) only: write the other axes as :")
+    if len(given) > rank:
+        raise IndexError(f"too many indices: {len(given)} for {rank} axes")
+    place = items.index(Ellipsis) if len(given) < len(items) else len(items)
+    return [*given[:place], *[slice(None)] * (rank - len(given)), *given[place:]]
+
+
+def _axis(item, extent, axis):
+    if isinstance(item, slice):
+        if item.step == 0:
+            raise StzError(f"the step of axis {axis} is 0: give another one", _ARGUMENT)
+        covered = range(*item.indices(extent))
+        return Axis(covered.start, len(covered), covered.step)
+    if not -extent <= item < extent:
+        raise IndexError(f"index {item} is out of range for axis {axis}, which has {extent} samples")
+    return Axis(item % extent, 1, 1, keep=False)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The part of a box that lies in one chunk.
+
+    Attributes:
+        chunk: index of the chunk in the grid of chunks, for every axis.
+        start, count, step: tuples of the samples wanted, in the index space of the chunk.
+        place: index tuple (slices) of where they belong in an array of the box's shape.
+    """
+
+    chunk: tuple
+    start: tuple
+    count: tuple
+    step: tuple
+    place: tuple
+
+
+def pieces(box, chunks):
+    """The Pieces of a box, chunk by chunk in C order; those without samples are left out.
+
+    Args:
+        box: [(start, count, step)] of every axis, steps 1 or more, as of Selection.box().
+        chunks: shape of the chunks.
+    """
+    for parts in product(*(_cut(*axis, extent) for axis, extent in zip(box, chunks, strict=True))):
+        yield Piece(*map(tuple, zip(*parts, strict=True)))
+
+
+def _cut(start, count, step, extent):
+    """(chunk, local start, local count, step, place in the box) of every chunk of one axis that holds a sample."""
+    cuts, done = [], 0
+    while done < count:
+        sample = start + done * step
+        chunk = sample // extent
+        inside = min(count - done, -(-((chunk + 1) * extent - sample) // step))
+        cuts.append((chunk, sample - chunk * extent, inside, step, slice(done, done + inside)))
+        done += inside
+    return cuts

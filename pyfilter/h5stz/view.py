@@ -1,0 +1,231 @@
+"""Region reads for users: `view` makes an array of a dataset that decodes only what is asked for, at any resolution."""
+
+import operator
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.dataset_reader import DatasetReader
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options import thread_count
+from h5stz.readers import Stats
+from h5stz.selection import parse, parse_region
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
+_MOST_LEVELS = 63
+CACHE_BYTES = 128 << 20
+
+
+def view(dataset, cache_bytes=CACHE_BYTES, threads=None):
+    """An array-like over a dataset that reads and decodes only the blocks that an index needs.
+
+    Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py (docs/region_reads.md).
+
+    Args:
+        dataset: h5py.Dataset; its file must stay open.
+        cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
+        threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
+
+    Returns:
+        View.
+
+    Raises:
+        StzError: (a ValueError) the dataset was closed, or cache_bytes is negative.
+        StzTypeError: (a TypeError too) `dataset` is not an h5py.Dataset or has no shape, or a number is of another type.
+    """
+    if not isinstance(dataset, h5py.Dataset):
+        given = type(dataset).__name__
+        raise StzTypeError(f"dataset is of type {given}: give an h5py.Dataset, such as file['name']", _ARGUMENT)
+    if not dataset.id.valid:
+        raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
+    if dataset.shape is None:
+        raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
+    check_options(cache_bytes, threads)
+    return View(DatasetReader(dataset, cache_bytes, Stats()), 0, threads)
+
+
+class View:
+    """A dataset, or one of its resolution levels, as an array that is read piece by piece; made by h5stz.view().
+
+    Indexing is NumPy's basic indexing: integers, slices with any step, `...`; results are what the same index gives of the
+    whole array, bit for bit. Any number of threads may use a view. numpy.asarray() reads all of it.
+
+    Attributes:
+        spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
+        stats: what was read (readers.Stats), shared with all levels of the same view.
+    """
+
+    def __init__(self, reader, level, threads):
+        self._reader, self._level, self._threads = reader, level, threads
+        self.stats = reader.stats
+
+    @property
+    def dataset(self):
+        """The h5py.Dataset."""
+        return self._reader.dataset
+
+    @property
+    def spacing(self):
+        """Samples of the dataset from one sample of this array to the next, for every axis."""
+        return (1 << self._level,) * len(self.dataset.shape)
+
+    @property
+    def shape(self):
+        """Extents of the array; those of a growing dataset grow."""
+        return tuple(-(-extent >> self._level) if extent else 0 for extent in self.dataset.shape)
+
+    @property
+    def dtype(self):
+        """The dtype of the dataset, as h5py gives it."""
+        return self.dataset.dtype
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return len(self.dataset.shape)
+
+    @property
+    def size(self):
+        """Number of samples."""
+        return parse(..., self.shape).size
+
+    @property
+    def nbytes(self):
+        """Size of the whole array in bytes."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def chunks(self):
+        """Shape of the chunks in samples of this array, rounded up; None if the dataset has none."""
+        chunks = self.dataset.chunks
+        return None if chunks is None else tuple(-(-extent >> self._level) for extent in chunks)
+
+    @property
+    def fallback_reason(self):
+        """Why all of the dataset is read through h5py (text), or None."""
+        return self._reader.fallback_reason
+
+    def __len__(self):
+        if not self.ndim:
+            raise TypeError("a view of a single number has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        """The samples of a NumPy basic index: an ndarray, or a NumPy scalar if every axis is indexed by an integer."""
+        return self._read(parse(index, self.shape), self._level, None)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("a view has to be read to become an array: leave copy=False away")
+        found = np.asarray(self[...])
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def level(self, level):
+        """Resolution level `level` (0 or more): the View of every 2**level-th sample of each axis of this array."""
+        return View(self._reader, self._level + _level(level), self._threads)
+
+    def read(self, region, level=0, out=None, max_bytes=None):
+        """The samples of a region, on a resolution level.
+
+        Args:
+            region: integer, slice, ... or a tuple of them, in the index space of this array. On level 0 it means the same as
+                an index. On others a slice means those of its samples that the level has, possibly none (and cannot have a
+                step), and an integer the last sample of the level that is not behind it.
+            level: 0 for all samples, l for every 2**l-th of each axis of this array.
+            out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
+                error its contents are unspecified.
+            max_bytes: refuses to read more than so many bytes; None: no limit.
+
+        Returns:
+            ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
+
+        Raises:
+            StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
+                step on a level; the file was closed, changed or is damaged.
+            StzTypeError: (a TypeError too) no basic index, or an argument of another type.
+            IndexError: an integer is out of range, or there are too many indices.
+            OSError: HDF5 cannot read the file.
+        """
+        level = _level(level)
+        selection = parse_region(region, self.shape, level)
+        if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > _whole_number("max_bytes", max_bytes):
+            raise StzError(
+                f"the result takes {size} bytes, more than max_bytes={max_bytes}: read a smaller region or a coarser level, "
+                "or allow more",
+                _CAPACITY,
+            )
+        if out is not None:
+            _check_out(out, selection.shape, self.dtype)
+        return self._read(selection, self._level + level, out)
+
+    def refine(self, region=...):
+        """A region from coarse to fine: yields (level, array), from the coarsest level that the streams have to level 0.
+
+        Arrays are those of read(region, level); levels of which no sample lies in the region are left out. Each step reads
+        and decodes what is new only, as far as `cache_bytes` allows.
+
+        Args:
+            region: integers and slices without steps, as of read().
+
+        Raises:
+            As read(), for an impossible region at once.
+        """
+        finest = parse(region, self.shape)
+        parse_region(region, self.shape, 1)  # refuses steps
+        levels = max(1, self._reader.levels(finest.scaled(self.spacing)) - self._level)
+        return self._refined(region, levels)
+
+    def _refined(self, region, levels):
+        for level in range(levels - 1, -1, -1):
+            if level == 0 or parse_region(region, self.shape, level).size:
+                yield level, self.read(region, level)
+
+    def _read(self, selection, level, out):
+        spacing = (1 << level,) * len(selection.axes)
+        return self._reader.read(selection.scaled(spacing), out, thread_count(self._threads))
+
+    def __repr__(self):
+        level = f", spacing {self.spacing}" if self._level else ""
+        return f"<h5stz view of {self.dataset!r}{level}>" if self.dataset.id.valid else "<h5stz view of a closed dataset>"
+
+
+def check_options(cache_bytes, threads):
+    """Raises the StzError of options of view() that mean nothing, now rather than at the first read."""
+    _whole_number("cache_bytes", cache_bytes)
+    thread_count(threads)
+
+
+def _whole_number(name, value):
+    """An int of 0 or more."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
+    if value < 0:
+        raise StzError(f"{name}={value} is negative: give 0 or more", _ARGUMENT)
+    return value
+
+
+def _level(value):
+    try:
+        level = operator.index(value)
+    except TypeError:
+        raise StzTypeError(f"level={value!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
+    if not 0 <= level <= _MOST_LEVELS:
+        raise StzError(f"level={level}: levels are 0 (all samples) to {_MOST_LEVELS}", _ARGUMENT)
+    return level
+
+
+def _check_out(out, shape, dtype):
+    """Raises the StzError of an `out` that cannot take an array of `shape` and `dtype`."""
+    wanted = f"numpy.empty({shape}, {dtype.str!r})"
+    if not isinstance(out, np.ndarray):
+        raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
+    if out.dtype != dtype:
+        raise StzTypeError(f"out is of dtype {out.dtype.str}, the dataset of {dtype.str}: give {wanted}", _CAPACITY)
+    if out.shape != shape:
+        raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
+    if not out.flags.writeable:
+        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
