@@ -64,3 +64,31 @@ def rate_distortion(path, title, curves, lossless_rates):
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+
+
+def region_curves(path, curves):
+    """Time and bytes of a box over the share of the volume that it has, both relative to reading everything.
+
+    Args:
+        path: of the picture.
+        curves: {(field, blocks): [(edge of the box, share of the time, share of the bytes)]}.
+    """
+    figure, panels = pyplot.subplots(1, 2, figsize=(12, 5), layout="constrained", sharex=True)
+    names = list(dict.fromkeys(field for field, _ in curves))
+    for axes, what, title in zip(panels, (1, 2), ("time over a full read", "bytes over the chunk"), strict=True):
+        for (field, block), points in curves.items():
+            place = names.index(field)
+            style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 4}
+            style["linestyle"] = "-" if block == "default" else "--"
+            axes.plot([p[0] for p in points], [p[what] for p in points], label=f"{field}, {block}", **style)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        axes.set_xlabel("edge of the box (samples)")
+        axes.set_ylabel(title)
+        axes.grid(alpha=0.3, which="both")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

@@ -33,3 +33,14 @@ KIND_SPEED = {
 HDF5_OVER_MEMORY = 0.60  # through h5py over the same chunks in memory, decompressed into new arrays
 HDF5_OVER_SZ3 = {"write": 2.5, "read": 1.6}  # through h5py over the SZ3 filter of hdf5plugin
 PEAK_MEMORY = 1.0  # above input and output, in arrays
+
+# Region reads of the field grf in one chunk: (time, bytes) over reading everything through h5py, by kind of blocks.
+REGION_READS = {
+    "box 16": {"default": (0.09, 0.10), "region": (0.06, 0.06)},
+    "box 64": {"default": (0.14, 0.13), "region": (0.12, 0.10)},
+    "slice": {"default": (0.30, 0.28), "region": (0.22, 0.20)},
+    "level 2": {"default": (0.03, None), "region": (0.03, None)},
+    "level 1": {"default": (0.18, None), "region": (0.18, None)},
+}
+REFINE = 1.15  # levels 3 to 0 one after the other, over level 0 at once
+SLIDING = 1.5  # a slice through all planes, over one full read

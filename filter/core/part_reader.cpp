@@ -13,6 +13,7 @@ namespace stz {
 namespace {
 
 constexpr u64 first_look = 1024;        // bytes of a section that are fetched to see how long its directory is
+constexpr i64 columns_at_once = 16;     // a line of memory
 constexpr u64 joined_gap = 256;         // ranges this near to each other are fetched as one
 constexpr u64 largest_block = 1 << 22;  // samples: no encoder makes blocks near to that
 
@@ -72,7 +73,7 @@ template <class S>
 class BlockPartReader : public PartReader {
  public:
   BlockPartReader(const Header& header, Source& source, u64 cache_bytes)
-      : header_(header), source_(source), h_(hierarchy_of(header)), cache_(cache_bytes), bits_(header) {
+      : header_(header), source_(source), h_(hierarchy_of(header)), limit_(cache_bytes), cache_(cache_bytes), bits_(header) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
     directory_.resize(size_t(h_.root));
     reach_.resize(size_t(h_.root), stencil_standard);
@@ -110,6 +111,7 @@ class BlockPartReader : public PartReader {
     if (!moving && cache_.limit() && known_in_part(plans[0], selection)) plans = plan_item(h_, l, in_level, reach_, header_.masked, true);
     last_level_ = l;
     last_ = in_level;
+    if (moving && read_columns(l, in_level, selection, out, threads)) return;
     selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
   }
 
@@ -129,10 +131,14 @@ class BlockPartReader : public PartReader {
     return all.join();
   }
 
-  u64 cached_bytes() const override { return cache_.bytes(); }
+  u64 cached_bytes() const override { return cache_.bytes() + columns_.elements.size(); }
   u64 blocks_decoded() const override { return decoded_; }
   u64 blocks_present() const override { return present_; }
-  void limit(u64 cache_bytes) override { cache_.set_limit(cache_bytes); }
+  void limit(u64 cache_bytes) override {
+    columns_ = {};
+    limit_ = cache_bytes;
+    cache_.set_limit(cache_bytes);
+  }
 
  private:
   using Block = typename BlockCache<S>::Block;
@@ -193,6 +199,33 @@ class BlockPartReader : public PartReader {
       same &= now.start[a] == last_.start[a] && now.last(a) == last_.last(a);
     }
     return !same;
+  }
+
+  // A slice across the last axis that moves along it: the next ones are in the same lines of memory, so several are taken at once. False
+  // if this is no such slice.
+  bool read_columns(size_t l, const Progression& in_level, const Selection& selection, u8* out, int threads) {
+    const i64 n = h_.level[l].n[3], first = in_level.start[3] / columns_at_once * columns_at_once;
+    const i64 count = std::min(columns_at_once, n - first);
+    const u64 needed = u64(count) * selection.bytes;
+    if (in_level.count[3] != 1 || n == 1 || selection.padded || needed > limit_ / 4) return false;
+    Progression wanted = in_level;
+    wanted.start[3] = first;
+    wanted.count[3] = count;
+    Columns& c = columns_;
+    if (c.elements.size() != needed || c.level != l || c.wanted != wanted || c.batch != selection.batch) {
+      c = {};
+      cache_.set_limit(limit_ - needed);
+      c.elements.resize(size_t(needed));
+      Selection all = selection;
+      all.stride[3] = i64(selection.bytes);
+      const std::vector<LevelPlan> plans = plan_item(h_, l, wanted, reach_, header_.masked, true);
+      selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads); });
+      c.level = l;
+      c.wanted = wanted;
+      c.batch = selection.batch;
+    }
+    memcpy(out, c.elements.data() + u64(in_level.start[3] - first) * selection.bytes, size_t(selection.bytes));
+    return true;
   }
 
   bool known_in_part(const LevelPlan& plan, const Selection& selection) const {
@@ -378,24 +411,18 @@ class BlockPartReader : public PartReader {
     const size_t width = component_size(header_.layout.dtype);
     const bool swap = swapped(header_.layout);
     const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
-    const bool plain = !kinds && !swap && bits_.are_samples() && step == 1 && (stride == i64(sizeof(S)) || n == 1);
+    const bool numbers = !kinds && !swap && bits_.are_samples(), plain = numbers && step == 1 && stride == i64(sizeof(S));
     const LevelMap map = level_map(h_, l, item);
-    if (plain && n == 1) {  // a slice across the rows
-      const i64 between = p.step[2] * box.size[3];
-      for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
-        const S* sample =
-            grid.at(p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + from[2] * p.step[2], p.start[3] + from[3] * step);
-        u8* to_element = out + i * selection.stride[0] + j * selection.stride[1] + from[2] * selection.stride[2] + from[3] * stride;
-        for (i64 k = from[2]; k < to[2]; k++, sample += between, to_element += selection.stride[2]) memcpy(to_element, sample, sizeof(S));
-      });
-      return;
-    }
     for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2], p.start[3] + from[3] * step};
       const S* row = grid.at(c[0], c[1], c[2], c[3]);
       u8* to_row = out + i * selection.stride[0] + j * selection.stride[1] + k * selection.stride[2] + from[3] * stride;
       if (plain) {
         memcpy(to_row, row, size_t(n) * sizeof(S));
+        return;
+      }
+      if (numbers) {
+        for (i64 x = 0; x < n; x++, row += step, to_row += stride) memcpy(to_row, row, sizeof(S));
         return;
       }
       const u8* row_kinds = kinds ? kinds_grid.at(c[0], c[1], c[2], c[3]) : nullptr;
@@ -425,11 +452,18 @@ class BlockPartReader : public PartReader {
   size_t known_;  // directories of this level and coarser ones are read
   std::vector<LevelDirectory> directory_;
   std::vector<StencilId> reach_;
+  u64 limit_;            // of blocks and columns together, in bytes
   BlockCache<S> cache_;
   const ElementBits<S> bits_;
   u64 decoded_ = 0, present_ = 0;
   size_t last_level_ = size_t(-1);  // of the read before
   Progression last_;
+  struct Columns {  // see read_columns; one slice after the other
+    size_t level = 0;
+    Progression wanted;
+    std::vector<Selection::BatchAxis> batch;
+    Buffer<u8> elements;
+  } columns_;
 };
 
 }  // namespace

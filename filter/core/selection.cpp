@@ -42,6 +42,7 @@ Selection select(const Header& h, const Request& request) {
     }
     stride *= request.count[r];
   }
+  s.bytes = stride;
   if (parts > 1) s.batch.push_back({0, parts, 1, items, width});
   std::reverse(s.batch.begin(), s.batch.end());
   return s;

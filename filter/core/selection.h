@@ -7,6 +7,7 @@ namespace stz {
 // start + i * step, 0 <= i < count, along each axis; in samples of a level.
 struct Progression {
   Index start{}, count{1, 1, 1, 1}, step{1, 1, 1, 1};
+  bool operator==(const Progression&) const = default;
   i64 last(size_t a) const { return start[a] + (count[a] - 1) * step[a]; }
 };
 
@@ -27,8 +28,10 @@ struct Selection {
     u64 start, count, step;  // in the batch
     u64 items;               // between neighbours along it, items
     u64 stride;              // bytes in the output
+    bool operator==(const BatchAxis&) const = default;
   };
   std::vector<BatchAxis> batch;  // slowest first
+  u64 bytes = 0;                 // of the output
 
   // Calls f(item, offset in the output) for every item; components of complex numbers are items too.
   template <class F>
