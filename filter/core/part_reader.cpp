@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "block_cache.h"
+#include "copy_elements.h"
 #include "decode_block.h"
 #include "decode_root.h"
-#include "elements.h"
+#include "fetched.h"
 #include "parallel.h"
 #include "plan.h"
 
@@ -14,60 +15,7 @@ namespace {
 
 constexpr u64 first_look = 1024;        // bytes of a section that are fetched to see how long its directory is
 constexpr i64 columns_at_once = 16;     // a line of memory
-constexpr u64 joined_gap = 256;         // ranges this near to each other are fetched as one
 constexpr u64 largest_block = 1 << 22;  // samples: no encoder makes blocks near to that
-
-// Fetches the pieces of a part of a stream, and has them.
-class Fetched {
- public:
-  void want(u64 offset, u64 size) {
-    if (size) ranges_.push_back({offset, size});
-  }
-  const std::vector<ByteRange>& join() {
-    std::sort(ranges_.begin(), ranges_.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
-    std::vector<ByteRange> joined;
-    for (const ByteRange& r : ranges_) {
-      if (!joined.empty() && r.offset <= joined.back().offset + joined.back().size + joined_gap)
-        joined.back().size = std::max(joined.back().size, r.offset + r.size - joined.back().offset);
-      else
-        joined.push_back(r);
-    }
-    ranges_ = std::move(joined);
-    return ranges_;
-  }
-  void fetch(Source& source) {
-    join();
-    u64 total = 0;
-    for (const ByteRange& r : ranges_) total += r.size;  // at most the stream: ranges do not overlap
-    if (!source.memory()) bytes_.resize(size_t(total));
-    u64 at = 0;
-    for (const ByteRange& r : ranges_) {
-      if (source.memory())
-        places_.push_back(source.view(r.offset, r.size));
-      else {
-        source.read(r.offset, r.size, bytes_.data() + at);
-        places_.push_back(bytes_.data() + at);
-        at += r.size;
-      }
-    }
-  }
-  // Bytes from an offset that is in a fetched range.
-  const u8* at(u64 offset) const {
-    auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });
-    const size_t k = size_t(it - ranges_.begin()) - 1;
-    return places_[k] + (offset - ranges_[k].offset);
-  }
-
- private:
-  std::vector<ByteRange> ranges_;
-  std::vector<const u8*> places_;
-  Buffer<u8> bytes_;
-};
-
-// Of a progression: the first index at `from` or beyond, at most `count`.
-i64 first_index(const Progression& p, size_t a, i64 from) {
-  return from <= p.start[a] ? 0 : std::min(p.count[a], (from - p.start[a] + p.step[a] - 1) / p.step[a]);
-}
 
 template <class S>
 class BlockPartReader : public PartReader {
@@ -100,8 +48,8 @@ class BlockPartReader : public PartReader {
       const Level& root = h_.level[l];
       selection.for_items([&](u64 item, u64 offset) {
         const u8* kinds = header_.masked ? root_.kinds.data() + item * root.samples() : nullptr;
-        copy_out(l, item, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_, in_level, selection,
-                 out + offset);
+        copy_elements(header_, bits_, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_,
+                      level_map(h_, l, item), in_level, selection, out + offset);
       });
       return;
     }
@@ -276,8 +224,8 @@ class BlockPartReader : public PartReader {
           decoded++;
         }
         if (p > 0) return;
-        copy_out(own.plan->l, item, block->box, block->samples.data(), block->kinds.empty() ? nullptr : block->kinds.data(), block->others,
-                 in_level, selection, out);
+        copy_elements(header_, bits_, block->box, block->samples.data(), block->kinds.empty() ? nullptr : block->kinds.data(),
+                      block->others, level_map(h_, own.plan->l, item), in_level, selection, out);
         if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // as much as can be kept
       });
       decoded_ += decoded;
@@ -397,50 +345,6 @@ class BlockPartReader : public PartReader {
     }
   }
 
-  // The wanted samples of a box of level l, as elements.
-  void copy_out(size_t l, u64 item, const Box& box, const S* samples, const u8* kinds, const std::vector<OtherSample>& others,
-                const Progression& p, const Selection& selection, u8* out) const {
-    Index from, to;
-    for (size_t a = 0; a < axes; a++) {
-      from[a] = first_index(p, a, box.low[a]);
-      to[a] = first_index(p, a, box.low[a] + box.size[a]);
-      if (from[a] >= to[a]) return;
-    }
-    const GridPart<const S> grid{samples, box};
-    const GridPart<const u8> kinds_grid{kinds, box};
-    const size_t width = component_size(header_.layout.dtype);
-    const bool swap = swapped(header_.layout);
-    const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
-    const bool numbers = !kinds && !swap && bits_.are_samples(), plain = numbers && step == 1 && stride == i64(sizeof(S));
-    const LevelMap map = level_map(h_, l, item);
-    for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2], p.start[3] + from[3] * step};
-      const S* row = grid.at(c[0], c[1], c[2], c[3]);
-      u8* to_row = out + i * selection.stride[0] + j * selection.stride[1] + k * selection.stride[2] + from[3] * stride;
-      if (plain) {
-        memcpy(to_row, row, size_t(n) * sizeof(S));
-        return;
-      }
-      if (numbers) {
-        for (i64 x = 0; x < n; x++, row += step, to_row += stride) memcpy(to_row, row, sizeof(S));
-        return;
-      }
-      const u8* row_kinds = kinds ? kinds_grid.at(c[0], c[1], c[2], c[3]) : nullptr;
-      for (i64 x = 0; x < n; x++) {
-        const u8 kind = row_kinds ? row_kinds[x * step] : u8(mask_none);
-        u64 bits = bits_(row[x * step], kind);
-        if (kind == mask_other) {
-          u64 index = map.item;
-          for (size_t a = 0; a < axes; a++) index += u64(a == 3 ? c[3] + x * step : c[a]) * u64(map.step[a]);
-          auto it = std::lower_bound(others.begin(), others.end(), index, [](const OtherSample& o, u64 v) { return o.index < v; });
-          require(it != others.end() && it->index == index, STZ_ERROR_CORRUPT);
-          bits = it->bits;
-        }
-        store_bits(to_row + x * stride, bits, width, swap);
-      }
-    });
-  }
-
   const Header& header_;
   Source& source_;
   const Hierarchy h_;
@@ -452,7 +356,7 @@ class BlockPartReader : public PartReader {
   size_t known_;  // directories of this level and coarser ones are read
   std::vector<LevelDirectory> directory_;
   std::vector<StencilId> reach_;
-  u64 limit_;            // of blocks and columns together, in bytes
+  u64 limit_;  // of blocks and columns together, in bytes
   BlockCache<S> cache_;
   const ElementBits<S> bits_;
   u64 decoded_ = 0, present_ = 0;

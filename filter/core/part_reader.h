@@ -2,14 +2,10 @@
 #pragma once
 #include <memory>
 
+#include "fetched.h"
 #include "selection.h"
-#include "source.h"
 
 namespace stz {
-
-struct ByteRange {
-  u64 offset, size;
-};
 
 class PartReader {
  public:

@@ -1,0 +1,62 @@
+// The bytes of a stream that a partial read needs: ranges are collected, joined, fetched, and looked up.
+#pragma once
+#include <algorithm>
+
+#include "buffer.h"
+#include "source.h"
+
+namespace stz {
+
+struct ByteRange {
+  u64 offset, size;
+};
+
+constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched as one
+
+class Fetched {
+ public:
+  void want(u64 offset, u64 size) {
+    if (size) ranges_.push_back({offset, size});
+  }
+  const std::vector<ByteRange>& join() {
+    std::sort(ranges_.begin(), ranges_.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+    std::vector<ByteRange> joined;
+    for (const ByteRange& r : ranges_) {
+      if (!joined.empty() && r.offset <= joined.back().offset + joined.back().size + joined_gap)
+        joined.back().size = std::max(joined.back().size, r.offset + r.size - joined.back().offset);
+      else
+        joined.push_back(r);
+    }
+    ranges_ = std::move(joined);
+    return ranges_;
+  }
+  void fetch(Source& source) {
+    join();
+    u64 total = 0;
+    for (const ByteRange& r : ranges_) total += r.size;  // at most the stream: ranges do not overlap
+    if (!source.memory()) bytes_.resize(size_t(total));
+    u64 at = 0;
+    for (const ByteRange& r : ranges_) {
+      if (source.memory())
+        places_.push_back(source.view(r.offset, r.size));
+      else {
+        source.read(r.offset, r.size, bytes_.data() + at);
+        places_.push_back(bytes_.data() + at);
+        at += r.size;
+      }
+    }
+  }
+  // Bytes from an offset that is in a fetched range.
+  const u8* at(u64 offset) const {
+    auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });
+    const size_t k = size_t(it - ranges_.begin()) - 1;
+    return places_[k] + (offset - ranges_[k].offset);
+  }
+
+ private:
+  std::vector<ByteRange> ranges_;
+  std::vector<const u8*> places_;
+  Buffer<u8> bytes_;
+};
+
+}  // namespace stz
