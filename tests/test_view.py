@@ -256,6 +256,21 @@ def test_refining_an_empty_region_and_a_number(volume):
         assert view.read(np.s_[5:7], 3).shape == (0, 13, 14)
 
 
+@pytest.mark.parametrize("shape, chunks", [((0, 5), (4, 5)), ((7, 1), (3, 1)), ((1, 1, 1), (1, 1, 1))])
+def test_small_arrays_and_the_coarsest_levels(tmp_path, shape, chunks):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", shape, "f4", maxshape=(None, *shape[1:]), chunks=chunks, **h5stz.STZ(absolute=1e-3))
+        file["x"][...] = np.arange(np.prod(shape)).reshape(shape)
+    with opened(tmp_path / "x.h5") as dataset:
+        view, full = h5stz.view(dataset), dataset[...]
+        for level in (0, 1, 2, 63):
+            assert same(full[(slice(None, None, 1 << level),) * full.ndim], view.level(level)[...])
+            assert same(view.level(level)[...], view.read(..., level))
+        for impossible in (lambda: view.level(60).level(4), lambda: view.level(60).read(..., 4)):
+            with pytest.raises(h5stz.StzError, match="to 3$"):
+                impossible()
+
+
 @pytest.mark.parametrize("driver", [None, "core"])
 def test_the_cache_keeps_to_its_limit(volume, driver):
     path, full = volume
