@@ -267,7 +267,7 @@ def test_small_arrays_and_the_coarsest_levels(tmp_path, shape, chunks):
             assert same(full[(slice(None, None, 1 << level),) * full.ndim], view.level(level)[...])
             assert same(view.level(level)[...], view.read(..., level))
         for impossible in (lambda: view.level(60).level(4), lambda: view.level(60).read(..., 4)):
-            with pytest.raises(h5stz.StzError, match="to 3$"):
+            with pytest.raises(h5stz.StzError, match=r"to 3$"):
                 impossible()
 
 
