@@ -290,6 +290,20 @@ def test_the_cache_keeps_to_its_limit(volume, driver):
         assert none.stats.blocks_decoded == 2 * first > 0
 
 
+def test_a_chunk_that_made_room_for_another_one_is_kept_again(tmp_path):
+    with opened(write(tmp_path / "x.h5", smooth((128, 64, 64)), (64, 64, 64))) as dataset:
+        full, everything = dataset[...], h5stz.view(dataset)
+        everything[:64]
+        one_chunk = everything._reader._readers.kept_bytes
+        view = h5stz.view(dataset, cache_bytes=one_chunk * 3 // 2)
+        decoded = []
+        for box in (np.s_[:64], np.s_[64:], np.s_[:64], np.s_[:64]):
+            assert same(full[box], view[box])
+            decoded.append(view.stats.blocks_decoded)
+        assert 0 < decoded[2] - decoded[1] <= decoded[0], "what was let go is decoded again"
+        assert decoded[3] == decoded[2], "and kept"
+
+
 def test_many_threads_share_a_view(volume):
     path, full = volume
     with opened(path) as dataset:
