@@ -111,7 +111,9 @@ def main():
     parser.add_argument("--samples", type=int, default=256, help="grid points per side; default %(default)s")
     parser.add_argument("--frames", type=int, default=64, help="frames to write; default %(default)s")
     parser.add_argument("--relative", type=float, default=1e-3, help="bound over the range; default %(default)s")
-    parser.add_argument("--output", type=Path, default=Path("simulation.h5"), help="default %(default)s, picture beside it")
+    parser.add_argument(
+        "--output", type=Path, default=Path("simulation.h5"), help="default %(default)s, picture beside it"
+    )
     arguments = parser.parse_args()
 
     start = time.perf_counter()

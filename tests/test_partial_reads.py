@@ -128,3 +128,11 @@ def test_files_are_opened_and_closed_meanwhile(path, tmp_path):
         with pytest.raises((ValueError, RuntimeError)):
             dataset[3]
         assert stats.fallback_chunks == 0
+
+
+def test_a_file_that_is_open_twice_and_closed_once(path):
+    with opened(path) as second, h5stz.partial_reads() as stats:
+        with opened(path) as first:
+            wanted = first[5:9]
+        read = stats.bytes_read
+        assert same(wanted, second[5:9]) and stats.bytes_read > read > 0

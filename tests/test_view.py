@@ -256,6 +256,21 @@ def test_refining_an_empty_region_and_a_number(volume):
         assert view.read(np.s_[5:7], 3).shape == (0, 13, 14)
 
 
+@pytest.mark.parametrize("shape, chunks", [((0, 5), (4, 5)), ((7, 1), (3, 1)), ((1, 1, 1), (1, 1, 1))])
+def test_small_arrays_and_the_coarsest_levels(tmp_path, shape, chunks):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", shape, "f4", maxshape=(None, *shape[1:]), chunks=chunks, **h5stz.STZ(absolute=1e-3))
+        file["x"][...] = np.arange(np.prod(shape)).reshape(shape)
+    with opened(tmp_path / "x.h5") as dataset:
+        view, full = h5stz.view(dataset), dataset[...]
+        for level in (0, 1, 2, 63):
+            assert same(full[(slice(None, None, 1 << level),) * full.ndim], view.level(level)[...])
+            assert same(view.level(level)[...], view.read(..., level))
+        for impossible in (lambda: view.level(60).level(4), lambda: view.level(60).read(..., 4)):
+            with pytest.raises(h5stz.StzError, match=r"to 3$"):
+                impossible()
+
+
 @pytest.mark.parametrize("driver", [None, "core"])
 def test_the_cache_keeps_to_its_limit(volume, driver):
     path, full = volume
@@ -273,6 +288,20 @@ def test_the_cache_keeps_to_its_limit(volume, driver):
         first = none.stats.blocks_decoded
         none[3, 4, 5]
         assert none.stats.blocks_decoded == 2 * first > 0
+
+
+def test_a_chunk_that_made_room_for_another_one_is_kept_again(tmp_path):
+    with opened(write(tmp_path / "x.h5", smooth((128, 64, 64)), (64, 64, 64))) as dataset:
+        full, everything = dataset[...], h5stz.view(dataset)
+        everything[:60]
+        one_chunk = everything._reader._readers.kept_bytes
+        view = h5stz.view(dataset, cache_bytes=one_chunk * 3 // 2)
+        decoded = []
+        for box in (np.s_[:60], np.s_[70:], np.s_[:60], np.s_[:60]):
+            assert same(full[box], view[box])
+            decoded.append(view.stats.blocks_decoded)
+        assert 0 < decoded[2] - decoded[1] <= decoded[0], "what was let go is decoded again"
+        assert decoded[3] == decoded[2], "and kept"
 
 
 def test_many_threads_share_a_view(volume):

@@ -124,7 +124,7 @@ class View:
 
     def level(self, level):
         """Resolution level `level` (0 or more): the View of every 2**level-th sample of each axis of this array."""
-        return View(self._reader, self._level + _level(level), self._threads)
+        return View(self._reader, self._level + self._deeper(level), self._threads)
 
     def read(self, region, level=0, out=None, max_bytes=None):
         """The samples of a region, on a resolution level.
@@ -148,7 +148,7 @@ class View:
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.
         """
-        level = _level(level)
+        level = self._deeper(level)
         selection = parse_region(region, self.shape, level)
         if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > _whole_number("max_bytes", max_bytes):
             raise StzError(
@@ -182,6 +182,18 @@ class View:
             if level == 0 or parse_region(region, self.shape, level).size:
                 yield level, self.read(region, level)
 
+    def _deeper(self, level):
+        """A resolution level of this array as an int."""
+        try:
+            level = operator.index(level)
+        except TypeError:
+            raise StzTypeError(
+                f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT
+            ) from None
+        if not 0 <= level <= _MOST_LEVELS - self._level:
+            raise StzError(f"level={level}: levels are 0 (all samples) to {_MOST_LEVELS - self._level}", _ARGUMENT)
+        return level
+
     def _read(self, selection, level, out):
         spacing = (1 << level,) * len(selection.axes)
         return self._reader.read(selection.scaled(spacing), out, thread_count(self._threads))
@@ -206,16 +218,6 @@ def _whole_number(name, value):
     if value < 0:
         raise StzError(f"{name}={value} is negative: give 0 or more", _ARGUMENT)
     return value
-
-
-def _level(value):
-    try:
-        level = operator.index(value)
-    except TypeError:
-        raise StzTypeError(f"level={value!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
-    if not 0 <= level <= _MOST_LEVELS:
-        raise StzError(f"level={level}: levels are 0 (all samples) to {_MOST_LEVELS}", _ARGUMENT)
-    return level
 
 
 def _check_out(out, shape, dtype):
