@@ -94,7 +94,12 @@ def parts(name, dataset, block, full, count, repeats, limited, checks):
         blocks = statistics.mean(decoded for _, _, decoded, _ in found)
         record = {"part": "parts", "field": name, "block": block, "case": case, "full_seconds": full, "chunk_bytes": size}
         record |= {"time": statistics.mean(shares[0]), "worst_time": max(shares[0]), "positions": len(regions)}
-        record |= {"bytes": statistics.mean(shares[1]), "worst_bytes": max(shares[1]), "blocks": blocks, "blocks_present": found[0][3]}
+        record |= {
+            "bytes": statistics.mean(shares[1]),
+            "worst_bytes": max(shares[1]),
+            "blocks": blocks,
+            "blocks_present": found[0][3],
+        }
         records.append(record)
         if not limited:
             continue
@@ -172,10 +177,16 @@ def tables(records):
     share = lambda value: f"{100 * value:.1f} %"  # noqa: E731
     for name, block in dict.fromkeys((r["field"], r["block"]) for r in records if r["part"] == "parts"):
         own = [r for r in records if r["part"] == "parts" and (r["field"], r["block"]) == (name, block)]
-        print(f"\n{name}, blocks {block}: everything through h5py {1e3 * own[0]['full_seconds']:.0f} ms, {own[0]['chunk_bytes']} bytes\n")
+        print(
+            f"\n{name}, blocks {block}: everything through h5py {1e3 * own[0]['full_seconds']:.0f} ms, {own[0]['chunk_bytes']} bytes\n"
+        )
         header = ["part", "time", "worst", "bytes", "worst", "blocks decoded / present"]
         rows = [
-            [r["case"], *(share(r[key]) for key in ("time", "worst_time", "bytes", "worst_bytes")), f"{r['blocks']:.1f} / {r['blocks_present']}"]
+            [
+                r["case"],
+                *(share(r[key]) for key in ("time", "worst_time", "bytes", "worst_bytes")),
+                f"{r['blocks']:.1f} / {r['blocks_present']}",
+            ]
             for r in own
         ]
         print(report.markdown(header, rows))
@@ -183,7 +194,9 @@ def tables(records):
     rows = []
     for r in records:
         if r["part"] == "sliding":
-            rows.append([r["field"], r["block"], f"slices across axis {r['axis']}, over one full read", f"{r['over_full']:.2f}"])
+            rows.append(
+                [r["field"], r["block"], f"slices across axis {r['axis']}, over one full read", f"{r['over_full']:.2f}"]
+            )
             rows[-1].append(f"{r['h5py_over_full']:.0f}")
         if r["part"] == "refine":
             rows.append([r["field"], r["block"], "levels 3 to 0, over level 0 at once", f"{r['over_at_once']:.2f}", "-"])
@@ -192,7 +205,9 @@ def tables(records):
 
 def main():
     parser = report.parser(__doc__)
-    parser.add_argument("--edge", type=int, default=synthetic.EDGE, help="samples per axis of generated fields; default %(default)s")
+    parser.add_argument(
+        "--edge", type=int, default=synthetic.EDGE, help="samples per axis of generated fields; default %(default)s"
+    )
     parser.add_argument("--positions", type=int, default=200, help="positions of the 16^3 box; default %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="counted repeats; default %(default)s")
     parser.add_argument("--field", nargs="+", help="only these fields")
@@ -223,7 +238,9 @@ def main():
                     curves[name, block] = curve(dataset, full, arguments.repeats)
         if arguments.peers:
             name, array = next(iter(arrays.items()))
-            records += region_peers.measure(Path(directory), name, np.ascontiguousarray(array, "f4"), RELATIVE, arguments.repeats)
+            records += region_peers.measure(
+                Path(directory), name, np.ascontiguousarray(array, "f4"), RELATIVE, arguments.repeats
+            )
     tables(records)
     if arguments.peers:
         region_peers.table([r for r in records if r["part"] == "peers"])
@@ -231,7 +248,9 @@ def main():
         import plots
 
         plots.region_curves(arguments.plot, curves)
-    report.finish(arguments, records + [{"part": "curve", "field": f, "block": b, "points": p} for (f, b), p in curves.items()], checks)
+    report.finish(
+        arguments, records + [{"part": "curve", "field": f, "block": b, "points": p} for (f, b), p in curves.items()], checks
+    )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,12 @@ def main():
                     touched += hit
                     color = "#1f5fa8" if hit else "#eef2f7"
                     place = (j * BLOCK * step, i * BLOCK * step)
-                    axes.add_patch(patches.Rectangle(place, BLOCK * step, BLOCK * step, facecolor=color, edgecolor="white", alpha=0.75))
-            box = patches.Rectangle(start[::-1], count[1], max(count[0], 12), facecolor="none", edgecolor="#e07b39", linewidth=2)
+                    axes.add_patch(
+                        patches.Rectangle(place, BLOCK * step, BLOCK * step, facecolor=color, edgecolor="white", alpha=0.75)
+                    )
+            box = patches.Rectangle(
+                start[::-1], count[1], max(count[0], 12), facecolor="none", edgecolor="#e07b39", linewidth=2
+            )
             axes.add_patch(box)
             axes.set(xlim=(0, EDGE), ylim=(EDGE, 0), aspect="equal", xticks=[], yticks=[])
             axes.set_title(f"{name}, level {level}: {touched} of {blocks**2} blocks", fontsize=10)

@@ -147,6 +147,22 @@ if packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib"):
         for record in parts["memory"]:
             assert record["compress"] >= 0 and record["decompress"] >= 0
 
+    def test_region_reads(tmp_path):
+        picture = tmp_path / "region.png"
+        options = ["--edge", "80", "--positions", "4", "--repeats", "1", "--field", "grf", "--peers", "--plot", picture]
+        records = run("region", tmp_path / "figures.json", *options)["records"]
+        assert picture.read_bytes().startswith(PNG)
+        cases = [record for record in records if record["part"] == "parts"]
+        assert len(cases) == 2 * (2 + 3 * 2 + 2), "boxes, slices and levels, with both kinds of blocks"
+        assert all(0 < record["bytes"] <= record["worst_bytes"] <= 1 for record in cases)
+        assert all(0 < record["time"] <= record["worst_time"] for record in cases)
+        small = {record["block"]: record["bytes"] for record in cases if record["case"] == "16^3 box"}
+        assert small["region"] < small["default"] < 1
+        assert [record["axis"] for record in records if record["part"] == "sliding"] == [0, 1, 2] * 2
+        peers = {record["reader"]: record for record in records if record["part"] == "peers"}
+        assert len(peers) >= 5
+        assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
+
     def test_memory_is_the_peak_above_input_and_output():
         subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
 
