@@ -177,9 +177,8 @@ def tables(records):
     share = lambda value: f"{100 * value:.1f} %"  # noqa: E731
     for name, block in dict.fromkeys((r["field"], r["block"]) for r in records if r["part"] == "parts"):
         own = [r for r in records if r["part"] == "parts" and (r["field"], r["block"]) == (name, block)]
-        print(
-            f"\n{name}, blocks {block}: everything through h5py {1e3 * own[0]['full_seconds']:.0f} ms, {own[0]['chunk_bytes']} bytes\n"
-        )
+        full, size = 1e3 * own[0]["full_seconds"], own[0]["chunk_bytes"]
+        print(f"\n{name}, blocks {block}: everything through h5py {full:.0f} ms, {size} bytes\n")
         header = ["part", "time", "worst", "bytes", "worst", "blocks decoded / present"]
         rows = [
             [

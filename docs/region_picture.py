@@ -28,6 +28,7 @@ def overlap(ranges, others, low, high):
 
 
 def main():
+    """Writes the picture."""
     rng = np.random.default_rng(1)
     rough = np.cumsum(np.cumsum(rng.standard_normal((EDGE, EDGE)), 0), 1).astype("f4")
     stream = h5stz.compress(rough, absolute=1e-2)
