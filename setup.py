@@ -1,4 +1,4 @@
-"""Build of h5stz: the C++ core once, the HDF5 plug-in and the Cython binding from the same objects.
+"""Build of h5stz: the C++ core once; the HDF5 plug-in, the library for C and Fortran and the Cython binding from the same objects.
 
 Metadata is in pyproject.toml. A source is recompiled only when it, a header it includes or its command changed, so
 `pip install -e . --no-build-isolation` is quick to repeat. CXX and CXXFLAGS are honoured (sanitizers, other compilers).
@@ -25,18 +25,27 @@ INCLUDES = ["-Ifilter/include", "-Ifilter"]
 # No fast-math of any kind and no contraction: encoder and decoder must compute the same bits on every machine.
 FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-Wall", "-Wextra"]
 FLAGS += ["-DSTZ_X86=1"] if X86 else []
+# The folders of filter/ with what is their own; those of simd/ belong to the core. stz_h5.h is used without HDF5's headers.
+PARTS = {"core": [], "hdf5": [], "region": ["-DSTZ_H5_OWN_TYPES=1"]}
 LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
-PLUGIN_LINK_FLAGS = [
-    "-shared",
-    *LINK_FLAGS,
-    "-Wl,-z,nodelete",  # HDF5 may unload a plug-in while per-thread state is alive
-    f"-Wl,--version-script={ROOT / 'filter/hdf5/exports.map'}",
-    "-Wl,-Bsymbolic",  # another copy of the core in the process must not take over our calls
-    "-Wl,--no-undefined",
-    "-Wl,--exclude-libs,ALL",
-    "-Wl,--as-needed",
-    "-ldl",
-]
+HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
+# What the package gets beside Python, by path in it.
+BUILT = ["plugins/libh5stz.so", "lib/libh5stz_read.so", "lib/pkgconfig/h5stz.pc", *(f"include/{header.name}" for header in HEADERS)]
+
+
+def shared_flags(exports):
+    """For a shared library that shows to others only what the version script `exports` names."""
+    return [
+        "-shared",
+        *LINK_FLAGS,
+        "-Wl,-z,nodelete",  # HDF5 may unload a plug-in while per-thread state is alive
+        f"-Wl,--version-script={ROOT / exports}",
+        "-Wl,-Bsymbolic",  # another copy of the core in the process must not take over our calls
+        "-Wl,--no-undefined",
+        "-Wl,--exclude-libs,ALL",
+        "-Wl,--as-needed",
+        "-ldl",
+    ]
 
 
 def instruction_sets():
@@ -75,10 +84,10 @@ def compile_one(source, target, extra):
 
 
 def compile_filter(directory):
-    """Compiles everything below filter/; returns the objects of the core and those of the HDF5 side."""
+    """Compiles everything below filter/; returns the objects of the core, of the HDF5 side and of region reads."""
     jobs = []
-    for part in ("core", "hdf5"):
-        jobs += [(part, source, source.stem, []) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
+    for part, flags in PARTS.items():
+        jobs += [(part, source, source.stem, flags) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
     for source in sorted((ROOT / "filter" / "simd").glob("*.cpp")):
         jobs += [("core", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in instruction_sets()]
 
@@ -90,11 +99,11 @@ def compile_filter(directory):
 
     with ThreadPoolExecutor(JOBS) as pool:
         done = list(pool.map(run, jobs))
-    return [[str(target) for part, target in done if part == wanted] for wanted in ("core", "hdf5")]
+    return [[str(target) for part, target in done if part == wanted] for wanted in PARTS]
 
 
 class build_filter(build_ext):
-    """Compiles the core, links the plug-in beside the package and hands the core to the extension."""
+    """Compiles the core, links the shared libraries into the package and hands the core to the extension."""
 
     def build_extensions(self):
         directory = ROOT / "build" / f"filter-{sys.platform}-{platform.machine()}"
@@ -104,7 +113,7 @@ class build_filter(build_ext):
             self.build_all(directory)
 
     def build_all(self, directory):
-        core, hdf5 = compile_filter(directory)
+        core, hdf5, region = compile_filter(directory)
 
         # An archive: the binding takes from it what it calls and leaves the HDF5 callbacks to the plug-in.
         archive = directory / "libstz.a"
@@ -115,14 +124,25 @@ class build_filter(build_ext):
             extension.depends.append(str(archive))
         super().build_extensions()
 
-        plugin = self.plugin_path()
-        plugin.parent.mkdir(parents=True, exist_ok=True)
-        plugin.unlink(missing_ok=True)  # a running process may have the old one mapped
-        subprocess.run([*CXX, *core, *hdf5, *PLUGIN_LINK_FLAGS, "-o", str(plugin)], check=True)
+        self.link("plugins/libh5stz.so", [*core, *hdf5], "filter/hdf5/exports.map")
+        self.link("lib/libh5stz_read.so", [*core, *region, str(archive)], "filter/region/exports.map")
+        for header in HEADERS:
+            self.write(f"include/{header.name}", header.read_text())
+        description = (ROOT / "filter/region/h5stz.pc.in").read_text()
+        self.write("lib/pkgconfig/h5stz.pc", description.replace("@VERSION@", self.distribution.get_version()))
 
-    def plugin_path(self):
+    def link(self, name, objects, exports):
+        target = self.in_package(name)
+        target.unlink(missing_ok=True)  # a running process may have the old one mapped
+        subprocess.run([*CXX, *objects, *shared_flags(exports), f"-Wl,-soname,{target.name}", "-o", str(target)], check=True)
+
+    def write(self, name, text):
+        self.in_package(name).write_text(text)
+
+    def in_package(self, name):
         package = ROOT / "pyfilter" / "h5stz" if self.in_source() else Path(self.build_lib) / "h5stz"
-        return package / "plugins" / "libh5stz.so"
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        return package / name
 
     def in_source(self):
         return bool(getattr(self, "editable_mode", False)) or self.requested_inplace
@@ -132,7 +152,7 @@ class build_filter(build_ext):
         super().run()
 
     def get_outputs(self):
-        return [*super().get_outputs(), *([] if self.inplace else [str(Path(self.build_lib, "h5stz/plugins/libh5stz.so"))])]
+        return [*super().get_outputs(), *([] if self.inplace else [str(Path(self.build_lib, "h5stz", name)) for name in BUILT])]
 
 
 setup(

@@ -69,6 +69,8 @@ void resolve_caller(const Dl_info& caller, Library& library) {
   for (const char* prefix : kPrefixes) {
     if (resolve_all(handle ? handle : RTLD_DEFAULT, prefix, library)) {
       library.reachable = true;
+      library.scope = handle ? handle : RTLD_DEFAULT;
+      library.prefix = prefix;
       return;
     }
   }
@@ -102,6 +104,30 @@ const Library* calling_library(const void* return_address) noexcept {
   while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
   }
   return entry;
+}
+
+const Library* library_used_at(const void* return_address) noexcept {
+  Dl_info caller;
+  if (!dladdr(return_address, &caller) || !caller.dli_fname) return nullptr;
+  void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+  // In the order in which the dynamic linker binds the caller's own calls: the global scope, then the caller and what it needs.
+  void* const scopes[] = {RTLD_DEFAULT, handle};
+  const Library* found = nullptr;
+  for (int i = 0; i < (handle ? 2 : 1); ++i) {
+    for (const char* prefix : kPrefixes) {
+      const void* const address = found ? nullptr : find_symbol(scopes[i], prefix, "H5get_libversion");
+      const Library* const library = address ? calling_library(address) : nullptr;
+      if (library && library->reachable) found = library;
+    }
+  }
+  if (handle) dlclose(handle);
+  return found;
+}
+
+void* library_function(const Library& library, const char* name) noexcept {
+  if (!library.reachable) return nullptr;
+  void* const address = find_symbol(library.scope, library.prefix, name);
+  return lies_in(address, library.base) ? address : nullptr;
 }
 
 void push_error(const Library& library, const char* function, const Message& message) noexcept {

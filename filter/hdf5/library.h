@@ -61,12 +61,22 @@ struct Library {
   const Id* copied_error_class;
   const Id* copied_error_major;
   const Id* copied_error_minor;
+  // Where to look further functions up, a handle of dlopen or RTLD_DEFAULT, and what their names begin with.
+  void* scope;
+  const char* prefix;
   const Library* next;
 };
 
 // The library whose code is at `return_address`: __builtin_return_address(0), taken in the callback itself. Never null; the
 // result lives as long as the process. Thread-safe, takes no lock of its own (so a fork cannot leave one held).
 const Library* calling_library(const void* return_address) noexcept;
+
+// The library that a program uses which is not HDF5 itself: what `return_address`, in that program or shared object, would get for
+// a function of HDF5. Null if it has none. Thread-safe.
+const Library* library_used_at(const void* return_address) noexcept;
+
+// A further function of the library; null if it has none of that name.
+void* library_function(const Library& library, const char* name) noexcept;
 
 // Appends the message to the library's error stack. Must be the last HDF5 call of a callback: most others clear the stack.
 void push_error(const Library& library, const char* function, const Message& message) noexcept;

@@ -1,0 +1,226 @@
+// One chunk (chunk_part.h). The stream is believed only where it says the same as the dataset: type, byte order and shape; HDF5
+// reads all others.
+#include "chunk_part.h"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "hdf5/environment.h"
+#include "stz_reader.h"
+
+namespace stz::region {
+namespace {
+
+struct CloseReader {
+  void operator()(stz_reader* reader) const { stz_reader_close(reader); }
+};
+using Reader = std::unique_ptr<stz_reader, CloseReader>;
+using Bytes = std::unique_ptr<unsigned char[]>;
+
+// Not cleared; an array that is too large to have is an exception, std::bad_alloc.
+Bytes allocate(Size size) {
+  if (size > SIZE_MAX / 2) throw std::bad_alloc();
+  return Bytes(new unsigned char[static_cast<size_t>(size)]);
+}
+
+bool is_integer(int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; }
+
+// Integers with and without sign share their bits, and a byte has no order.
+bool same_layout(const stz_layout& stream, const stz_layout& chunk) {
+  const size_t size = stz_element_size(chunk.dtype);
+  const bool same_type =
+      stream.dtype == chunk.dtype || (is_integer(stream.dtype) && is_integer(chunk.dtype) && stz_element_size(stream.dtype) == size);
+  if (!same_type || stream.rank != chunk.rank || (size > 1 && stream.byte_order != chunk.byte_order)) return false;
+  for (int axis = 0; axis < chunk.rank; ++axis) {
+    if (stream.shape[axis] != chunk.shape[axis]) return false;
+  }
+  return true;
+}
+
+bool sticks_out(const Transfer& transfer, const Size* offset) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+    if (transfer.facts.chunk.shape[axis] > transfer.selection.extents[axis] - offset[axis]) return true;
+  }
+  return false;
+}
+
+void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, Size* offset) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) offset[axis] = axes[axis]->index * transfer.facts.chunk.shape[axis];
+}
+
+// A box of the chunk, one piece of each axis.
+struct Box {
+  uint64_t start[kMaxRank], count[kMaxRank], step[kMaxRank];
+  Size packed[kMaxRank], packed_step[kMaxRank];
+  Size samples;
+};
+
+Box box_of(const ChunkAxis* const* axes, const size_t* which, int rank) {
+  Box box;
+  box.samples = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    const Piece& piece = axes[axis]->pieces[which[axis]];
+    box.start[axis] = piece.start;
+    box.count[axis] = piece.count;
+    box.step[axis] = piece.step;
+    box.packed[axis] = piece.packed;
+    box.packed_step[axis] = piece.packed_step;
+    box.samples *= piece.count;
+  }
+  return box;
+}
+
+// The box's first sample in the packed array if its samples lie there one behind the other, else null.
+unsigned char* packed_run(const Transfer& transfer, const Box& box) {
+  Size at = 0;
+  bool partial = false;
+  const FileSelection& selection = transfer.selection;
+  for (int axis = selection.rank - 1; axis >= 0; --axis) {
+    if (box.packed_step[axis] != 1 || (partial && box.count[axis] > 1)) return nullptr;
+    partial = partial || box.count[axis] < selection.shape[axis];
+  }
+  for (int axis = 0; axis < selection.rank; ++axis) at = at * selection.shape[axis] + box.packed[axis];
+  return transfer.packed + at * transfer.facts.element_size;
+}
+
+template <size_t kSize>
+void copy_spread(unsigned char* to, const unsigned char* from, Size count, Size step) {
+  for (Size i = 0; i < count; ++i) std::memcpy(to + i * step * kSize, from + i * kSize, kSize);
+}
+
+void copy_row(unsigned char* to, const unsigned char* from, Size count, Size step, size_t size) {
+  if (step == 1) {
+    std::memcpy(to, from, count * size);
+    return;
+  }
+  switch (size) {
+    case 1: return copy_spread<1>(to, from, count, step);
+    case 2: return copy_spread<2>(to, from, count, step);
+    case 4: return copy_spread<4>(to, from, count, step);
+    case 8: return copy_spread<8>(to, from, count, step);
+    default: return copy_spread<16>(to, from, count, step);
+  }
+}
+
+// The samples of a box, one behind the other, to their places in the packed array.
+void place(const Transfer& transfer, const Box& box, const unsigned char* samples) {
+  const int last = transfer.selection.rank - 1;
+  const size_t size = transfer.facts.element_size;
+  Size index[kMaxRank] = {};
+  for (Size rows = box.samples / box.count[last]; rows > 0; --rows) {
+    Size at = 0;
+    for (int axis = 0; axis <= last; ++axis) {
+      at = at * transfer.selection.shape[axis] + box.packed[axis] + index[axis] * box.packed_step[axis];
+    }
+    copy_row(transfer.packed + at * size, samples, box.count[last], box.packed_step[last], size);
+    samples += box.count[last] * size;
+    for (int axis = last - 1; axis >= 0; --axis) {
+      if (++index[axis] < box.count[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}
+
+int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
+  const Size bytes = box.samples * transfer.facts.element_size;
+  unsigned char* const run = packed_run(transfer, box);
+  const Bytes temporary = run ? nullptr : allocate(bytes);
+  unsigned char* const out = run ? run : temporary.get();
+  const int error =
+      stz_reader_read(reader, box.start, box.count, box.step, out, static_cast<size_t>(bytes), hdf5::environment_threads());
+  if (!error && !run) place(transfer, box, out);
+  return error;
+}
+
+// All combinations of the axes' pieces.
+int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* const* axes) {
+  const int rank = transfer.selection.rank;
+  size_t which[kMaxRank] = {};
+  for (;;) {
+    if (const int error = decode_box(transfer, reader, box_of(axes, which, rank))) return error;
+    int axis = rank - 1;
+    while (axis >= 0 && ++which[axis] == axes[axis]->pieces.size()) which[axis--] = 0;
+    if (axis < 0) return STZ_OK;
+  }
+}
+
+void describe(const Size* offset, int rank, int error, hdf5::Message& message) {
+  char place[256] = "";
+  for (int axis = 0, used = 0; axis < rank && used < static_cast<int>(sizeof place) - 1; ++axis) {
+    used += std::snprintf(place + used, sizeof place - used, "%s%llu", axis ? ", " : "", offset[axis]);
+  }
+  if (error == STZ_ERROR_MEMORY) {
+    message.set("the chunk at (%s) cannot be decoded: out of memory; read less at once, or store smaller chunks", place);
+  } else {
+    message.set("the chunk at (%s) cannot be decoded: %s (error %d); restore the file from a copy", place, stz_error_text(error), error);
+  }
+}
+
+Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
+  stz_stream_info info;
+  if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::kByHdf5;
+
+  // Boxes of one chunk share blocks; a single box needs each once.
+  bool single = true;
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) single = single && axes[axis]->pieces.size() == 1;
+  stz_reader* opened = nullptr;
+  error = stz_reader_open_memory(stored, size, single ? 0 : info.array_bytes, &opened);
+  const Reader reader(opened);
+  if (!error) error = decode_boxes(transfer, opened, axes);
+  if (error) return Route::kFailed;
+
+  stz_reader_stats decoded{};
+  stz_reader_get_stats(opened, &decoded);
+  transfer.stats.chunks_direct += 1;
+  transfer.stats.bytes_read += size;
+  transfer.stats.bytes_used += decoded.bytes_read;
+  transfer.stats.blocks_decoded += decoded.blocks_decoded;
+  transfer.stats.blocks_present += decoded.blocks_present;
+  return Route::kDirect;
+}
+
+}  // namespace
+
+Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hdf5::Message& message) {
+  Size offset[kMaxRank], size = 0;
+  chunk_offset(transfer, axes, offset);
+  // Raw bytes could look like a stream.
+  if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::kByHdf5;
+  // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
+  if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::kMissing;
+
+  const Bytes stored = allocate(size);
+  uint32_t mask = 0;
+  const bool fetched = read_stored_chunk(transfer.calls, transfer.dataset, transfer.properties, offset, static_cast<size_t>(size), mask,
+                                         stored.get());
+  if (!fetched || mask != 0) return Route::kByHdf5;
+  int error = STZ_OK;
+  const Route route = decode_stored(transfer, axes, stored.get(), static_cast<size_t>(size), error);
+  if (route == Route::kFailed) describe(offset, transfer.selection.rank, error, message);
+  return route;
+}
+
+bool read_chunk_part_by_hdf5(const Transfer& transfer, Id type, const ChunkAxis* const* axes) {
+  const Calls& calls = transfer.calls;
+  const FileSelection& selection = transfer.selection;
+  Size offset[kMaxRank], packed[kMaxRank], shape[kMaxRank], extent[kMaxRank];
+  chunk_offset(transfer, axes, offset);
+  for (int axis = 0; axis < selection.rank; ++axis) {
+    packed[axis] = axes[axis]->packed;
+    shape[axis] = axes[axis]->shape;
+    extent[axis] = transfer.facts.chunk.shape[axis];
+  }
+  Size ones[kMaxRank];
+  for (Size& one : ones) one = 1;
+  const Owned file(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.extents, nullptr));
+  const Owned memory(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.shape, nullptr));
+  return file.valid() && memory.valid() &&
+         calls.H5Sselect_hyperslab(file.get(), kSelectSet, selection.start, selection.stride, selection.count, selection.block) >= 0 &&
+         calls.H5Sselect_hyperslab(file.get(), kSelectAnd, offset, nullptr, ones, extent) >= 0 &&
+         calls.H5Sselect_hyperslab(memory.get(), kSelectSet, packed, nullptr, shape, nullptr) >= 0 &&
+         calls.H5Dread(transfer.dataset, type, memory.get(), file.get(), transfer.properties, transfer.packed) >= 0;
+}
+
+}  // namespace stz::region

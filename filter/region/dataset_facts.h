@@ -1,0 +1,31 @@
+// What has to be known of a dataset and a transfer to read chunks directly, or the reason why H5Dread has to read it.
+#ifndef STZ_REGION_DATASET_FACTS_H
+#define STZ_REGION_DATASET_FACTS_H
+
+#include "calls.h"
+#include "selection.h"
+#include "stz_h5.h"
+
+namespace stz::region {
+
+struct DatasetFacts {
+  stz_layout chunk;          // type, byte order and shape of every chunk
+  size_t element_size;       // of the dataset's type
+  bool raw_partial_chunks;   // chunks that stick out of the dataset are stored without the filter
+  bool may_skip_missing;     // H5Dread leaves samples of missing chunks as they are in the buffer
+};
+
+// STZ_H5_DIRECT, with `facts`, if the dataset is chunked, has the filter h5stz alone, a type of the codec, lies in a file that is not
+// open through MPI and `transfer` asks for no data transform. Else the reason.
+stz_h5_reason dataset_facts(const Calls& calls, Id dataset, Id type, Id transfer, DatasetFacts& facts);
+
+// How samples get from the dataset's type to the buffer's.
+enum class Conversion { kNone, kNumbers, kByHdf5 };
+
+// kNumbers if the types differ and H5Tconvert alone, without a background, does what H5Dread would do; kByHdf5 if more is needed
+// or there is no conversion.
+Conversion conversion_between(const Calls& calls, Id type, Id memory_type);
+
+}  // namespace stz::region
+
+#endif

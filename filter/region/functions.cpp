@@ -1,0 +1,169 @@
+// The C functions of stz_h5.h: who calls, what is counted, what ends on the error stack. No exception leaves here; H5Dread is the
+// last call of a read that it takes over, so that its own errors stay on the stack.
+#include <exception>
+
+#include "read.h"
+
+namespace stz::region {
+namespace {
+
+constexpr const char* kReasons[] = {
+    "read directly",
+    "the whole dataset is selected",
+    "this HDF5 library is older than 1.10.3",
+    "the file is open through MPI",
+    "the dataset is not chunked",
+    "the dataset's filters are not h5stz alone",
+    "the selection is no regular hyperslab, has very many boxes or is empty",
+    "the type is none of h5stz's, or the conversion is not between numbers",
+    "the transfer properties have a data transform",
+    "a chunk is missing and the dataset has no fill value",
+    "out of memory for a copy of the selection",
+    "HDF5 refused an argument or could not read a chunk",
+};
+
+// Runs `body(message)`, which returns an Outcome; what it throws becomes a message.
+template <typename Body>
+Outcome guarded(hdf5::Message& message, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    message.set("internal error: %s", error.what());
+  } catch (...) {
+    message.set("internal error: an unknown exception");
+  }
+  return Outcome::kFailed;
+}
+
+Status read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
+  hdf5::Message message;
+  stats.reads += 1;
+  const Outcome outcome = guarded(message, [&] {
+    if (!calls.complete) return read_directly(calls, request, stats, message);
+    const Quiet quiet(calls);
+    return read_directly(calls, request, stats, message);
+  });
+  if (outcome == Outcome::kThroughHdf5) {
+    stats.reads_through_hdf5 += 1;
+    return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer, request.buffer);
+  }
+  if (calls.complete) calls.H5Eclear2(hdf5::kDefaultErrorStack);  // of questions that were answered by an error
+  if (outcome == Outcome::kDone) return 0;
+  push_error(*calls.library, function, message);
+  return -1;
+}
+
+// Selects the box of a level in `space` and its samples' number along each axis of the memory; false with a message.
+bool select_level(const Calls& calls, Id space, int level, const hsize_t* start, const hsize_t* count, bool& empty, hdf5::Message& message) {
+  Size extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
+  const int rank = calls.H5Sget_simple_extent_ndims(space);
+  if (level < 0 || level > 62) {
+    message.set("level %d: levels are 0, the dataset itself, to 62, every 2^62-th sample", level);
+    return false;
+  }
+  if (rank < 1 || rank > STZ_MAX_RANK || calls.H5Sget_simple_extent_dims(space, extents, nullptr) < 0) {
+    message.set("the dataset has no axes: read it with stz_h5_read");
+    return false;
+  }
+  if (!start || !count) {
+    message.set("start and count must point to %d numbers each, one for each axis", rank);
+    return false;
+  }
+  empty = false;
+  for (int axis = 0; axis < rank; ++axis) {
+    const Size samples = extents[axis] ? ((extents[axis] - 1) >> level) + 1 : 0;
+    if (start[axis] > samples || count[axis] > samples - start[axis]) {
+      message.set("axis %d of level %d has %llu samples: a box of %llu from %llu sticks out", axis, level, samples,
+                  static_cast<Size>(count[axis]), static_cast<Size>(start[axis]));
+      return false;
+    }
+    empty = empty || count[axis] == 0;
+    first[axis] = start[axis] << level;
+    stride[axis] = count[axis] > 1 ? Size{1} << level : 1;
+    counts[axis] = count[axis];
+  }
+  if (empty || calls.H5Sselect_hyperslab(space, kSelectSet, first, stride, counts, nullptr) >= 0) return true;
+  message.set("HDF5 refused to select the box: is the dataset open?");
+  return false;
+}
+
+Status read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request, stz_h5_stats& stats) noexcept {
+  static constexpr const char* kFunction = "stz_h5_read_level";
+  hdf5::Message message;
+  Status status = -1;
+  bool selected = false;
+  {
+    KeptErrors errors(calls);  // over the closing of the dataspaces
+    const Owned file(calls.H5Sclose, calls.H5Dget_space(request.dataset));
+    if (!file.valid()) {
+      errors.keep();
+      return -1;
+    }
+    bool empty = false;
+    selected = select_level(calls, file.get(), level, start, count, empty, message);
+    if (empty) return 0;
+    if (selected) {
+      const Owned memory(calls.H5Sclose, calls.H5Screate_simple(calls.H5Sget_simple_extent_ndims(file.get()), count, nullptr));
+      request.memory_space = memory.get();
+      request.file_space = file.get();
+      status = read(calls, kFunction, request, stats);
+      if (status < 0) errors.keep();
+    }
+  }
+  if (!selected) push_error(*calls.library, kFunction, message);
+  return status;
+}
+
+// Counts in `given`, or nowhere.
+stz_h5_stats& counter(stz_h5_stats* given, stz_h5_stats& unused) { return given ? *given : unused; }
+
+}  // namespace
+
+Status read_for(const void* caller, const Request& request, stz_h5_stats* stats) noexcept {
+  const Calls* const calls = calls_at(caller);
+  if (!calls || !calls->H5Dread) return -1;
+  stz_h5_stats unused{};
+  return read(*calls, "stz_h5_read", request, counter(stats, unused));
+}
+
+Status read_level_for(const void* caller, int level, const hsize_t* start, const hsize_t* count, const Request& request,
+                      stz_h5_stats* stats) noexcept {
+  const Calls* const calls = calls_at(caller);
+  if (!calls || !calls->complete) return -1;
+  stz_h5_stats unused{};
+  return read_level(*calls, level, start, count, request, counter(stats, unused));
+}
+
+}  // namespace stz::region
+
+extern "C" {
+
+using stz::region::kAll;
+using stz::region::kDefaultProperties;
+
+STZ_API herr_t stz_h5_read(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf) {
+  return stz::region::read_for(__builtin_return_address(0), {dset, mem_type, mem_space, file_space, dxpl, buf}, nullptr);
+}
+
+STZ_API herr_t stz_h5_read_stats(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf,
+                                 stz_h5_stats* stats) {
+  return stz::region::read_for(__builtin_return_address(0), {dset, mem_type, mem_space, file_space, dxpl, buf}, stats);
+}
+
+STZ_API herr_t stz_h5_read_level(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf) {
+  return stz::region::read_level_for(__builtin_return_address(0), level, start, count,
+                                     {dset, mem_type, kAll, kAll, kDefaultProperties, buf}, nullptr);
+}
+
+STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf,
+                                       stz_h5_stats* stats) {
+  return stz::region::read_level_for(__builtin_return_address(0), level, start, count,
+                                     {dset, mem_type, kAll, kAll, kDefaultProperties, buf}, stats);
+}
+
+STZ_API const char* stz_h5_reason_text(int reason) {
+  constexpr int kCount = sizeof stz::region::kReasons / sizeof *stz::region::kReasons;
+  return reason >= 0 && reason < kCount ? stz::region::kReasons[reason] : "unknown reason";
+}
+
+}  // extern "C"
