@@ -21,6 +21,9 @@ enum class Outcome { kDone, kThroughHdf5, kFailed };
 // clears the error stack.
 Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& stats, hdf5::Message& message);
 
+// The functions of stz_h5.h for the HDF5 that the code at `caller` uses; counts in *stats unless it is null.
+Status read_for(const void* caller, const Request& request, stz_h5_stats* stats) noexcept;
+
 }  // namespace stz::region
 
 #endif

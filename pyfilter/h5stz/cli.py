@@ -1,4 +1,4 @@
-"""The command line: `h5stz plugin-path | args | info | doctor`, also as `python -m h5stz`.
+"""The command line: `h5stz plugin-path | args | info | run | doctor`, also as `python -m h5stz`.
 
 Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
 """
@@ -10,7 +10,7 @@ import sys
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, elements, registration
+from h5stz import _core, arguments, elements, registration, run
 from h5stz.errors import StzError
 from h5stz.options import STZ
 
@@ -52,6 +52,15 @@ def _parser():
     command.set_defaults(command=_info)
     command.add_argument("file", metavar="FILE")
     command.add_argument("dataset", metavar="DATASET", nargs="?", help="this one only")
+
+    command = commands.add_parser(
+        "run",
+        help="run a program with the filter and with region reads",
+        description="Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only.",
+    )
+    command.set_defaults(command=_run)
+    command.add_argument("--stats", action="store_true", help="say afterwards, on standard error, what its reads decoded")
+    command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
     command = commands.add_parser("doctor", help="check that the filter works here and print versions")
     command.set_defaults(command=_doctor)
@@ -133,6 +142,21 @@ def _print_dataset(dataset):
         print(f"  fill value: {elements.fill_number(meaning['fill'], dataset.dtype)!r}")
     print(f"  chunks: {'x'.join(map(str, dataset.chunks))}, {dataset.id.get_num_chunks()} stored")
     print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
+
+
+def _run(options):
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    status, sums = run.run(words, options.stats)
+    if sums:
+        print(
+            f"h5stz: {sums['reads']} reads, {sums['reads_through_hdf5']} of them by HDF5 alone; "
+            f"blocks decoded / present: {sums['blocks_decoded']} / {sums['blocks_present']}; "
+            f"stored bytes used: {sums['bytes_used']}",
+            file=sys.stderr,
+        )
+    elif options.stats:
+        print("h5stz: the program did not call H5Dread, or is linked statically", file=sys.stderr)
+    return status
 
 
 def _doctor(_):
