@@ -1,0 +1,72 @@
+"""What unmodified programs decode under `h5stz run` when they read a small box of a volume in one chunk.
+
+Needed is what a reader of the same box decodes. The chunk is larger than any chunk cache (float64), or HDF5 would be left
+to decode it once and keep it.
+"""
+
+import shutil
+import sys
+
+import h5py
+import h5stz
+import numpy as np
+from h5stz import run
+
+import report
+
+LOW, EDGE = 72, 16  # the box: [LOW, LOW + EDGE) along each axis
+PYTHON = {
+    "h5py": "import h5py; h5py.File(path)['field'][box]",
+    "netCDF4": "import netCDF4; netCDF4.Dataset(path)['field'][box]",
+    "PyTables": "import tables; tables.open_file(path).root.field[box]",
+}
+MODULES = {"PyTables": "tables"}
+
+
+def commands(path, rank):
+    """{program: words} of what is installed here."""
+    import importlib.util
+
+    start, count = ",".join([str(LOW)] * rank), ",".join([str(EDGE)] * rank)
+    found = {}
+    if shutil.which("h5dump"):
+        found["h5dump -s -c"] = ["h5dump", "-d", "field", "-s", start, "-c", count, "-b", "LE", "-o", "/dev/null", str(path)]
+    for name, code in PYTHON.items():
+        if importlib.util.find_spec(MODULES.get(name, name)):
+            box = f"box = ({f'slice({LOW}, {LOW + EDGE}),' * rank})"
+            found[name] = [sys.executable, "-c", f"path = {str(path)!r}\n{box}\n{code}"]
+    return found
+
+
+def measure(directory, name, array, bound):
+    """Records: blocks needed, decoded and present for every program."""
+    records = []
+    array = array.astype("f8")
+    for block in ("default", "region"):
+        path = directory / f"program-{block}.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("field", data=array, chunks=array.shape, **h5stz.STZ(absolute=bound, block=block))
+            for axis in range(array.ndim):  # netCDF wants dimensions
+                file[f"axis{axis}"] = np.arange(array.shape[axis])
+                file[f"axis{axis}"].make_scale(f"axis{axis}")
+                file["field"].dims[axis].attach_scale(file[f"axis{axis}"])
+        with h5py.File(path) as file:
+            view = h5stz.view(file["field"], cache_bytes=0)
+            view[(slice(LOW, LOW + EDGE),) * array.ndim]
+            needed, present = view.stats.blocks_decoded, view.stats.blocks_present
+        for program, words in commands(path, array.ndim).items():
+            status, sums = run.run(words, stats=True)
+            if status or not sums:
+                raise RuntimeError(f"{program}: exit status {status}, {sums}")
+            record = {"part": "programs", "field": name, "block": block, "program": program, "needed": needed, "present": present}
+            reads = sums["reads"] - sums["reads_through_hdf5"]
+            records.append(record | {"decoded": sums["blocks_decoded"], "reads": reads})
+    return records
+
+
+def table(records):
+    """Prints the records."""
+    print(f"\n{records[0]['field']} as float64, a box of {EDGE}^3 at {LOW}: blocks under `h5stz run`\n")
+    header = ["program", "blocks", "calls of H5Dread that read the box", "decoded", "needed by one call", "present"]
+    keys = ("program", "block", "reads", "decoded", "needed", "present")
+    print(report.markdown(header, [[str(r[key]) for key in keys] for r in records]))
