@@ -42,7 +42,7 @@ typedef enum stz_h5_reason {
   STZ_H5_DRIVER = 3,    /* the file is open through MPI, where reads can be collective */
   STZ_H5_LAYOUT = 4,    /* not chunked: contiguous, compact, external or virtual */
   STZ_H5_FILTERS = 5,   /* the filter pipeline is something else than h5stz alone */
-  STZ_H5_SELECTION = 6, /* no regular hyperslab, one of very many boxes, or nothing is selected */
+  STZ_H5_SELECTION = 6, /* no regular hyperslab, or nothing is selected */
   STZ_H5_TYPE = 7,      /* a type of the dataset that h5stz does not have, or a conversion not between numbers */
   STZ_H5_TRANSFER = 8,  /* the transfer properties have a data transform */
   STZ_H5_NO_FILL = 9,   /* a chunk is missing and the dataset has no fill value: its samples in `buf` stay as they are */

@@ -50,76 +50,81 @@ void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, Size* 
   for (int axis = 0; axis < transfer.selection.rank; ++axis) offset[axis] = axes[axis]->index * transfer.facts.chunk.shape[axis];
 }
 
-// A box of the chunk, one piece of each axis.
+// A box of the chunk, one span of each axis.
 struct Box {
   uint64_t start[kMaxRank], count[kMaxRank], step[kMaxRank];
-  Size packed[kMaxRank], packed_step[kMaxRank];
-  Size samples;
+  const Span* spans[kMaxRank];
+  Size samples;    // that are decoded
+  bool all_picked;
 };
 
 Box box_of(const ChunkAxis* const* axes, const size_t* which, int rank) {
   Box box;
   box.samples = 1;
+  box.all_picked = true;
   for (int axis = 0; axis < rank; ++axis) {
-    const Piece& piece = axes[axis]->pieces[which[axis]];
-    box.start[axis] = piece.start;
-    box.count[axis] = piece.count;
-    box.step[axis] = piece.step;
-    box.packed[axis] = piece.packed;
-    box.packed_step[axis] = piece.packed_step;
-    box.samples *= piece.count;
+    const Span& span = axes[axis]->spans[which[axis]];
+    box.start[axis] = span.start;
+    box.count[axis] = span.count;
+    box.step[axis] = span.step;
+    box.spans[axis] = &span;
+    box.samples *= span.count;
+    box.all_picked = box.all_picked && span.picks.empty();
   }
   return box;
 }
 
 // The box's first sample in the packed array if its samples lie there one behind the other, else null.
 unsigned char* packed_run(const Transfer& transfer, const Box& box) {
+  const FileSelection& selection = transfer.selection;
   Size at = 0;
   bool partial = false;
-  const FileSelection& selection = transfer.selection;
   for (int axis = selection.rank - 1; axis >= 0; --axis) {
-    if (box.packed_step[axis] != 1 || (partial && box.count[axis] > 1)) return nullptr;
+    if (!box.all_picked || (partial && box.count[axis] > 1)) return nullptr;
     partial = partial || box.count[axis] < selection.shape[axis];
   }
-  for (int axis = 0; axis < selection.rank; ++axis) at = at * selection.shape[axis] + box.packed[axis];
+  for (int axis = 0; axis < selection.rank; ++axis) at = at * selection.shape[axis] + box.spans[axis]->packed;
   return transfer.packed + at * transfer.facts.element_size;
 }
 
 template <size_t kSize>
-void copy_spread(unsigned char* to, const unsigned char* from, Size count, Size step) {
-  for (Size i = 0; i < count; ++i) std::memcpy(to + i * step * kSize, from + i * kSize, kSize);
+void copy_picks(unsigned char* to, const unsigned char* from, const std::vector<Size>& picks) {
+  for (const Size pick : picks) {
+    std::memcpy(to, from + pick * kSize, kSize);
+    to += kSize;
+  }
 }
 
-void copy_row(unsigned char* to, const unsigned char* from, Size count, Size step, size_t size) {
-  if (step == 1) {
-    std::memcpy(to, from, count * size);
+// The selected ones of a row of samples.
+void copy_row(unsigned char* to, const unsigned char* from, const Span& span, size_t size) {
+  if (span.picks.empty()) {
+    std::memcpy(to, from, span.count * size);
     return;
   }
   switch (size) {
-    case 1: return copy_spread<1>(to, from, count, step);
-    case 2: return copy_spread<2>(to, from, count, step);
-    case 4: return copy_spread<4>(to, from, count, step);
-    case 8: return copy_spread<8>(to, from, count, step);
-    default: return copy_spread<16>(to, from, count, step);
+    case 1: return copy_picks<1>(to, from, span.picks);
+    case 2: return copy_picks<2>(to, from, span.picks);
+    case 4: return copy_picks<4>(to, from, span.picks);
+    case 8: return copy_picks<8>(to, from, span.picks);
+    default: return copy_picks<16>(to, from, span.picks);
   }
 }
 
-// The samples of a box, one behind the other, to their places in the packed array.
+// The selected samples of a box, row by row, to their places in the packed array.
 void place(const Transfer& transfer, const Box& box, const unsigned char* samples) {
   const int last = transfer.selection.rank - 1;
   const size_t size = transfer.facts.element_size;
-  Size index[kMaxRank] = {};
-  for (Size rows = box.samples / box.count[last]; rows > 0; --rows) {
-    Size at = 0;
-    for (int axis = 0; axis <= last; ++axis) {
-      at = at * transfer.selection.shape[axis] + box.packed[axis] + index[axis] * box.packed_step[axis];
+  Size index[kMaxRank] = {};  // among the selected ones; 0 along the last axis
+  for (int axis = 0; axis >= 0;) {
+    Size from = 0, to = 0;
+    for (axis = 0; axis <= last; ++axis) {
+      const Span& span = *box.spans[axis];
+      const Size pick = axis == last ? 0 : span.picks.empty() ? index[axis] : span.picks[index[axis]];
+      from = from * span.count + pick;
+      to = to * transfer.selection.shape[axis] + span.packed + index[axis];
     }
-    copy_row(transfer.packed + at * size, samples, box.count[last], box.packed_step[last], size);
-    samples += box.count[last] * size;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      if (++index[axis] < box.count[axis]) break;
-      index[axis] = 0;
-    }
+    copy_row(transfer.packed + to * size, samples + from * size, *box.spans[last], size);
+    for (axis = last - 1; axis >= 0 && ++index[axis] == box.spans[axis]->selected(); --axis) index[axis] = 0;
   }
 }
 
@@ -134,14 +139,14 @@ int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
   return error;
 }
 
-// All combinations of the axes' pieces.
+// All combinations of the axes' spans.
 int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* const* axes) {
   const int rank = transfer.selection.rank;
   size_t which[kMaxRank] = {};
   for (;;) {
     if (const int error = decode_box(transfer, reader, box_of(axes, which, rank))) return error;
     int axis = rank - 1;
-    while (axis >= 0 && ++which[axis] == axes[axis]->pieces.size()) which[axis--] = 0;
+    while (axis >= 0 && ++which[axis] == axes[axis]->spans.size()) which[axis--] = 0;
     if (axis < 0) return STZ_OK;
   }
 }
@@ -162,11 +167,11 @@ Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, cons
   stz_stream_info info;
   if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::kByHdf5;
 
-  // Boxes of one chunk share blocks; a single box needs each once.
+  // Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
   bool single = true;
-  for (int axis = 0; axis < transfer.selection.rank; ++axis) single = single && axes[axis]->pieces.size() == 1;
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) single = single && axes[axis]->spans.size() == 1;
   stz_reader* opened = nullptr;
-  error = stz_reader_open_memory(stored, size, single ? 0 : info.array_bytes, &opened);
+  error = stz_reader_open_memory(stored, size, single ? 0 : UINT64_MAX, &opened);
   const Reader reader(opened);
   if (!error) error = decode_boxes(transfer, opened, axes);
   if (error) return Route::kFailed;

@@ -14,7 +14,7 @@ constexpr const char* kReasons[] = {
     "the file is open through MPI",
     "the dataset is not chunked",
     "the dataset's filters are not h5stz alone",
-    "the selection is no regular hyperslab, has very many boxes or is empty",
+    "the selection is no regular hyperslab, or is empty",
     "the type is none of h5stz's, or the conversion is not between numbers",
     "the transfer properties have a data transform",
     "a chunk is missing and the dataset has no fill value",

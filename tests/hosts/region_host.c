@@ -9,7 +9,7 @@
  *   memory EXTENTS START            samples lie in an array of these extents from START on, as a box
  *   spread                          samples lie in an array of one axis, every third
  *   all                             the memory's dataspace is H5S_ALL
- *   type f4|f8|i2|i4|>f4|c8|short   the type in memory; default: the dataset's. `c8` is a compound that no number converts to.
+ *   type f4|>f4|f8|i2|i4|c8   the type in memory; default: the dataset's. `c8` is a compound that no number converts to.
  *   transform TEXT                  a data transform in the transfer properties
  *   level L START COUNT             stz_h5_read_level beside H5Dread with the same samples
  *   update                          opens the file for writing, and writes one sample through HDF5 before the reads
