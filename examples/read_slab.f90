@@ -17,7 +17,7 @@ module stz_h5
 
   type, bind(c) :: stz_h5_stats  ! as in stz_h5.h; set to stz_h5_stats() before the first read
     integer(c_int64_t) :: reads = 0, reads_through_hdf5 = 0
-    integer(c_int64_t) :: chunks_direct = 0, chunks_missing = 0, chunks_through_hdf5 = 0
+    integer(c_int64_t) :: chunks_direct = 0, chunks_by_ranges = 0, chunks_missing = 0, chunks_through_hdf5 = 0
     integer(c_int64_t) :: bytes_read = 0, bytes_used = 0, blocks_decoded = 0, blocks_present = 0
     integer(c_int32_t) :: reason = 0
   end type stz_h5_stats

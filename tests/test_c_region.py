@@ -5,6 +5,7 @@ tests/hosts/region_host.c compares the two readers' buffers, whole, bit for bit;
 
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -81,6 +82,20 @@ def path(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """Files with a chunk of some megabytes, plain and with a user block, and one that links to the first."""
+    directory = tmp_path_factory.mktemp("noisy")
+    data = np.random.default_rng(1).normal(size=(128, 128, 160)).astype("f4")
+    for name, user_block in [("plain.h5", 0), ("block.h5", 512)]:
+        with h5py.File(directory / name, "w", userblock_size=user_block) as file:
+            file.create_dataset("d", data=data, chunks=CHUNKS, **settings())
+    with h5py.File(directory / "linked.h5", "w") as file:
+        file.create_dataset("other", data=data, chunks=CHUNKS, **settings())
+        file["d"] = h5py.ExternalLink("plain.h5", "/d")
+    return directory
+
+
 def pkg_config(*options):
     command = ["env", f"PKG_CONFIG_PATH={PACKAGE / 'lib' / 'pkgconfig'}", "pkg-config", *options, "h5stz"]
     return shlex.split(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
@@ -90,7 +105,7 @@ def printed(text):
     """Of the host's lines, what is behind each key; messages as a list."""
     lines = [line.split(" ", 1) for line in text.splitlines()]
     found = {key: value for key, value in lines if key != "message"}
-    numbers = {key: int(found[key]) for key in ("reads", "through", "direct", "missing", "chunks_through")}
+    numbers = {key: int(found[key]) for key in ("reads", "through", "direct", "ranges", "missing", "chunks_through")}
     decoded, present = map(int, found["blocks"].split())
     read, used = map(int, found["bytes"].split())
     messages = [value for key, value in lines if key == "message"]
@@ -137,9 +152,23 @@ if host_tools.tools("h5cc", "pkg-config"):
 
     def test_few_blocks_of_few_chunks_are_decoded(host, path):
         inside = read_direct(host, path, "d", *box((3, 4, 5), (1, 10, 8)))
-        assert inside["direct"] == 1 and inside["decoded"] < inside["present"] / 20 and inside["used"] < inside["read"]
+        assert inside["direct"] == 1 and inside["decoded"] < inside["present"] / 20
         across = read_direct(host, path, "d", *box((120, 120, 120), (16, 10, 20)))
         assert across["direct"] == 8
+
+    @pytest.mark.parametrize(
+        ("name", "words"), [("plain.h5", ()), ("linked.h5", ()), ("block.h5", ()), ("plain.h5", ("core",)), ("plain.h5", ("update",)), ("plain.h5", ("twice",))]
+    )
+    def test_ranges_of_large_chunks_in_plain_files(tmp_path, host, noisy, name, words):
+        shutil.copytree(noisy, tmp_path, dirs_exist_ok=True)
+        result = read_direct(host, tmp_path / name, "d", *box((3, 4, 5), (1, 10, 8)), *words)
+        by_ranges = int(name != "block.h5" and not words)
+        assert (result["direct"], result["ranges"]) == (1, by_ranges)
+        assert result["used"] < result["read"] or by_ranges
+        assert result["read"] < 1e6 or not by_ranges
+
+    def test_most_of_a_chunk_is_fetched_as_a_whole(host, noisy):
+        assert read_direct(host, noisy / "plain.h5", "d", *box((3, 4, 5), (120, 120, 120)))["ranges"] == 0
 
     SLABS = {
         "one sample": box((149, 129, 139), (1, 1, 1)),
@@ -286,7 +315,7 @@ if host_tools.tools("h5cc", "pkg-config"):
         result = printed(run(host, path, "d", *words, "broken"))
         assert result["reason"] in (SELECTION, REFUSED) and result["messages"]
 
-    def test_newer_hdf5(tmp_path, path):
+    def test_newer_hdf5(tmp_path, path, noisy):
         """The library of h5py's wheel: the same interface, other functions for stored chunks."""
         library = Path(host_tools.mapped_library("libhdf5", "h5py"))
         includes = [word for word in shlex.split(run("h5cc", "-shlib", "-show")) if word.startswith("-I")]
@@ -300,6 +329,8 @@ if host_tools.tools("h5cc", "pkg-config"):
             ("d", ["level", 2, "0,0,0", "38,33,35"]),
         ]:
             assert printed(run(*command, path, dataset, *words))["through"] == 0
+        assert printed(run(*command, noisy / "plain.h5", "d", *box((3, 4, 5), (1, 10, 8))))["ranges"] == 1
+        assert printed(run(*command, noisy / "block.h5", "d", *box((3, 4, 5), (1, 10, 8))))["ranges"] == 0
         assert printed(run(*command, path, "virtual", *box((3, 4), (5, 6))))["reason"] == LAYOUT
 
     def check_example(program, path, output):

@@ -163,26 +163,78 @@ void describe(const Size* offset, int rank, int error, hdf5::Message& message) {
   }
 }
 
+bool single_box(const Transfer& transfer, const ChunkAxis* const* axes) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+    if (axes[axis]->spans.size() > 1) return false;
+  }
+  return true;
+}
+
+// Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
+uint64_t cache_limit(const Transfer& transfer, const ChunkAxis* const* axes) {
+  return single_box(transfer, axes) ? 0 : UINT64_MAX;
+}
+
+int decode_chunk(const Transfer& transfer, const ChunkAxis* const* axes, stz_reader* reader, stz_reader_stats& decoded) {
+  if (const int error = decode_boxes(transfer, reader, axes)) return error;
+  return stz_reader_get_stats(reader, &decoded);
+}
+
+void count(const stz_reader_stats& decoded, uint64_t fetched, stz_h5_stats& stats) {
+  stats.chunks_direct += 1;
+  stats.bytes_read += fetched;
+  stats.bytes_used += decoded.bytes_read;
+  stats.blocks_decoded += decoded.blocks_decoded;
+  stats.blocks_present += decoded.blocks_present;
+}
+
+// Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
+// for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved.
+bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, Size stored) {
+  constexpr double kCheapBytes = 65536, kBytesPerLookup = 128;
+  double chunks = 1, part = 1;
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+    const auto extent = static_cast<double>(transfer.facts.chunk.shape[axis]);
+    Size decoded = 0;
+    for (const Span& span : axes[axis]->spans) decoded += span.count;
+    chunks *= static_cast<double>(transfer.selection.extents[axis]) / extent + 1;
+    part *= static_cast<double>(decoded) / extent;
+  }
+  return part <= 0.5 && static_cast<double>(stored) >= kCheapBytes + kBytesPerLookup * chunks;
+}
+
+// Fetches with pread what the part needs. False, with nothing counted, if anything is not as expected.
+bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const Size* offset) {
+  const Calls& calls = transfer.calls;
+  unsigned mask = 1;
+  uint64_t address = kNoAddress;
+  Size size = 0;
+  if (!calls.H5Dget_chunk_info_by_coord ||
+      calls.H5Dget_chunk_info_by_coord(transfer.dataset, offset, &mask, &address, &size) < 0 || mask != 0 || address == kNoAddress) {
+    return false;
+  }
+  stz_reader* opened = nullptr;
+  stz_stream_info info;
+  stz_reader_stats decoded{};
+  const int error = stz_reader_open_file(transfer.facts.descriptor, address, size, cache_limit(transfer, axes), &opened);
+  const Reader reader(opened);
+  if (error || stz_reader_info(opened, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return false;
+  if (decode_chunk(transfer, axes, opened, decoded) != STZ_OK) return false;
+  count(decoded, decoded.bytes_read, transfer.stats);
+  transfer.stats.chunks_by_ranges += 1;
+  return true;
+}
+
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
   stz_stream_info info;
   if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::kByHdf5;
-
-  // Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
-  bool single = true;
-  for (int axis = 0; axis < transfer.selection.rank; ++axis) single = single && axes[axis]->spans.size() == 1;
   stz_reader* opened = nullptr;
-  error = stz_reader_open_memory(stored, size, single ? 0 : UINT64_MAX, &opened);
-  const Reader reader(opened);
-  if (!error) error = decode_boxes(transfer, opened, axes);
-  if (error) return Route::kFailed;
-
   stz_reader_stats decoded{};
-  stz_reader_get_stats(opened, &decoded);
-  transfer.stats.chunks_direct += 1;
-  transfer.stats.bytes_read += size;
-  transfer.stats.bytes_used += decoded.bytes_read;
-  transfer.stats.blocks_decoded += decoded.blocks_decoded;
-  transfer.stats.blocks_present += decoded.blocks_present;
+  error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
+  const Reader reader(opened);
+  if (!error) error = decode_chunk(transfer, axes, opened, decoded);
+  if (error) return Route::kFailed;
+  count(decoded, size, transfer.stats);
   return Route::kDirect;
 }
 
@@ -195,6 +247,8 @@ Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hd
   if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::kByHdf5;
   // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
   if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::kMissing;
+  // What goes wrong here goes wrong again below, where it is reported.
+  if (transfer.facts.descriptor >= 0 && ranges_pay(transfer, axes, size) && decode_ranges(transfer, axes, offset)) return Route::kDirect;
 
   const Bytes stored = allocate(size);
   uint32_t mask = 0;

@@ -13,6 +13,8 @@
  *   transform TEXT                  a data transform in the transfer properties
  *   level L START COUNT             stz_h5_read_level beside H5Dread with the same samples
  *   update                          opens the file for writing, and writes one sample through HDF5 before the reads
+ *   twice                           the same, and reads through the file opened again for reading only
+ *   core                            opens the file with the driver that holds it in memory
  *   broken                          both must fail; prints the messages of the error stack after stz_h5_read
  *
  * Prints "key value..." lines; exit status 0 only if both readers returned the same status and the same bytes. */
@@ -76,8 +78,8 @@ static size_t buffer_bytes(hid_t space, hid_t type) {
 }
 
 static void print_stats(const stz_h5_stats *s) {
-  printf("reads %d\nthrough %d\ndirect %d\nmissing %d\nchunks_through %d\n", (int)s->reads, (int)s->reads_through_hdf5, (int)s->chunks_direct,
-         (int)s->chunks_missing, (int)s->chunks_through_hdf5);
+  printf("reads %d\nthrough %d\ndirect %d\nranges %d\nmissing %d\nchunks_through %d\n", (int)s->reads, (int)s->reads_through_hdf5, (int)s->chunks_direct,
+         (int)s->chunks_by_ranges, (int)s->chunks_missing, (int)s->chunks_through_hdf5);
   printf("bytes %llu %llu\nblocks %llu %llu\nreason %d %s\n", (unsigned long long)s->bytes_read, (unsigned long long)s->bytes_used,
          (unsigned long long)s->blocks_decoded, (unsigned long long)s->blocks_present, s->reason, stz_h5_reason_text(s->reason));
 }
@@ -87,12 +89,18 @@ int main(int argc, char **argv) {
   hssize_t offset[MAX_RANK];
   int n_points = 0, selected = 0, whole_memory = 0, spread = 0, boxed = 0, level = -1, broken = 0;
   if (argc < 3) return 2;
-  int update = 0;
-  for (int i = 3; i < argc; i++) update |= !strcmp(argv[i], "update");
+  int update = 0, core = 0, twice = 0;
+  for (int i = 3; i < argc; i++) {
+    twice |= !strcmp(argv[i], "twice");
+    update |= twice || !strcmp(argv[i], "update");
+    core |= !strcmp(argv[i], "core");
+  }
 
-  const hid_t handle = H5Fopen(argv[1], update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  if (core) CHECK(H5Pset_fapl_core(access, 1 << 20, 0));
+  const hid_t handle = H5Fopen(argv[1], update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
   CHECK(handle);
-  const hid_t dataset = H5Dopen2(handle, argv[2], H5P_DEFAULT);
+  hid_t dataset = H5Dopen2(handle, argv[2], H5P_DEFAULT);
   CHECK(dataset);
   const hid_t space = H5Dget_space(dataset), own = H5Dget_type(dataset), transfer = H5Pcreate(H5P_DATASET_XFER);
   hid_t type = own, memory = H5S_ALL;
@@ -162,6 +170,11 @@ int main(int argc, char **argv) {
     CHECK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, single, where, H5P_DEFAULT, &value));
     CHECK(H5Sclose(single));
     CHECK(H5Sclose(where));
+    if (twice) {
+      const hid_t again = H5Fopen(argv[1], H5F_ACC_RDONLY, access);
+      CHECK(again);
+      CHECK(dataset = H5Dopen2(again, argv[2], H5P_DEFAULT));
+    }
   }
 
   const size_t bytes = buffer_bytes(shown, type);
