@@ -34,7 +34,7 @@ def _parser():
     command = commands.add_parser("plugin-path", help="print the directory for HDF5_PLUGIN_PATH")
     command.set_defaults(command=_plugin_path)
 
-    command = commands.add_parser("pkg-config-path", help="print the directory for PKG_CONFIG_PATH: the library for C and Fortran")
+    command = commands.add_parser("pkg-config-path", help="print the directory for PKG_CONFIG_PATH (C, Fortran)")
     command.set_defaults(command=_pkg_config_path)
 
     command = commands.add_parser("args", help="print arguments for h5repack, nccopy and CDO")
