@@ -1,4 +1,4 @@
-"""Build of h5stz: the C++ core once; the HDF5 plug-in, the library for C and Fortran and the Cython binding from the same objects.
+"""Build of h5stz: the C++ core once; the HDF5 plug-in, the library for C and Fortran and the Cython binding of it.
 
 Metadata is in pyproject.toml. A source is recompiled only when it, a header it includes or its command changed, so
 `pip install -e . --no-build-isolation` is quick to repeat. CXX and CXXFLAGS are honoured (sanitizers, other compilers).
@@ -30,7 +30,8 @@ PARTS = {"core": [], "hdf5": [], "region": ["-DSTZ_H5_OWN_TYPES=1"], "preload": 
 LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
 HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
 # What the package gets beside Python, by path in it.
-BUILT = ["plugins/libh5stz.so", "lib/libh5stz_read.so", "lib/libh5stz_preload.so", "lib/pkgconfig/h5stz.pc", *(f"include/{header.name}" for header in HEADERS)]
+BUILT = ["plugins/libh5stz.so", "lib/libh5stz_read.so", "lib/libh5stz_preload.so", "lib/pkgconfig/h5stz.pc"]
+BUILT += [f"include/{header.name}" for header in HEADERS]
 
 
 def shared_flags(exports):

@@ -75,7 +75,7 @@ const Library* calling_library(const void* return_address) noexcept;
 // a function of HDF5. Null if it has none. Thread-safe.
 const Library* library_used_at(const void* return_address) noexcept;
 
-// A further function of the library; null if it has none of that name.
+// A further function or variable of the library; null if it has none of that name.
 void* library_function(const Library& library, const char* name) noexcept;
 
 // Appends the message to the library's error stack. Must be the last HDF5 call of a callback: most others clear the stack.

@@ -11,8 +11,9 @@
  *
  * All functions return 0 or a positive number, or -1 and then leave a message on HDF5's error stack (print it with H5Eprint2). They
  * print nothing themselves; H5Dread, where it takes over, prints what the error stack's settings say. There is no state between
- * calls: nothing is cached, and every call fetches its chunks anew. H5Dread_chunk, which fetches them, drops a chunk from the chunk
- * cache of the dataset; it writes the chunk to the file first if it was changed. For small chunks that are read again and again
+ * calls: nothing is cached, and every call fetches its chunks anew. Of a large chunk in a plain file (driver sec2, no user block) that
+ * is open for reading only, not by SWMR, only the ranges needed are fetched. Else H5Dread_chunk fetches the whole; it drops the chunk
+ * from the chunk cache of the dataset, and writes it to the file first if it was changed. For small chunks that are read again and again
  * H5Dread with its cache can be the faster one.
  *
  * Threads: as HDF5 itself: one at a time unless the library was built thread-safe. H5STZ_THREADS (environment) decode a chunk. */
@@ -42,7 +43,7 @@ typedef enum stz_h5_reason {
   STZ_H5_DRIVER = 3,    /* the file is open through MPI, where reads can be collective */
   STZ_H5_LAYOUT = 4,    /* not chunked: contiguous, compact, external or virtual */
   STZ_H5_FILTERS = 5,   /* the filter pipeline is something else than h5stz alone */
-  STZ_H5_SELECTION = 6, /* no regular hyperslab, one of very many boxes, or nothing is selected */
+  STZ_H5_SELECTION = 6, /* no regular hyperslab, or nothing is selected */
   STZ_H5_TYPE = 7,      /* a type of the dataset that h5stz does not have, or a conversion not between numbers */
   STZ_H5_TRANSFER = 8,  /* the transfer properties have a data transform */
   STZ_H5_NO_FILL = 9,   /* a chunk is missing and the dataset has no fill value: its samples in `buf` stay as they are */
@@ -58,9 +59,10 @@ typedef struct stz_h5_stats {
   uint64_t reads;               /* calls */
   uint64_t reads_through_hdf5;  /* of these, calls that H5Dread did as a whole */
   uint64_t chunks_direct;       /* chunks whose stored bytes were fetched and decoded in part or as a whole */
+  uint64_t chunks_by_ranges;    /* of these, chunks of which only the ranges needed were fetched, from the file itself */
   uint64_t chunks_missing;      /* chunks that are not in the file: fill values */
   uint64_t chunks_through_hdf5; /* chunks that H5Dread read: not filtered (filter mask, edge chunks), or of another layout */
-  uint64_t bytes_read;          /* stored bytes of the direct chunks, which are fetched as a whole */
+  uint64_t bytes_read;          /* stored bytes of the direct chunks that were fetched */
   uint64_t bytes_used;          /* of these, bytes that the decoder has looked at */
   uint64_t blocks_decoded;      /* blocks of direct chunks */
   uint64_t blocks_present;      /* blocks that the direct chunks have, on all levels */

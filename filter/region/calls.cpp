@@ -46,6 +46,7 @@ void find_all(const Library& library, Calls& calls) {
 #define STZ_REGION_FIND(name, result, parameters) find(library, #name, calls.name);
   STZ_REGION_OPTIONAL_FUNCTIONS(STZ_REGION_FIND)
 #undef STZ_REGION_FIND
+  calls.sec2_driver = static_cast<const Id*>(hdf5::library_function(library, "H5FD_SEC2_id_g"));
   calls.complete &= calls.H5Dread_chunk || calls.H5Dread_chunk1 || calls.H5Dread_chunk2;
 }
 

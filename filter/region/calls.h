@@ -23,6 +23,8 @@ constexpr unsigned kRawPartialChunks = 2;        // H5D_CHUNK_DONT_FILTER_PARTIA
 constexpr unsigned long kDriverHasMpi = 0x100;   // H5FD_FEAT_HAS_MPI
 constexpr int kFillNever = 1;                    // H5D_FILL_TIME_NEVER
 constexpr int kFillUndefined = 0;                // H5D_FILL_VALUE_UNDEFINED
+constexpr unsigned kReadOnly = 0;                // H5F_ACC_RDONLY
+constexpr uint64_t kNoAddress = ~uint64_t{0};    // HADDR_UNDEF
 constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
 
 // name, result, parameters
@@ -39,6 +41,9 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Eget_current_stack, Id, ())                                                                                                \
   X(H5Fclose, Status, (Id file))                                                                                                 \
   X(H5Fget_access_plist, Id, (Id file))                                                                                          \
+  X(H5Fget_create_plist, Id, (Id file))                                                                                          \
+  X(H5Fget_intent, Status, (Id file, unsigned* intent))                                                                          \
+  X(H5Fget_vfd_handle, Status, (Id file, Id access, void** handle))                                                              \
   X(H5FDdriver_query, Status, (Id driver, unsigned long* flags))                                                                 \
   X(H5Iget_file_id, Id, (Id object))                                                                                             \
   X(H5Pclose, Status, (Id properties))                                                                                           \
@@ -46,6 +51,7 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Pget_data_transform, long, (Id properties, char* expression, size_t size))                                                 \
   X(H5Pget_driver, Id, (Id properties))                                                                                          \
   X(H5Pget_fill_time, Status, (Id properties, int* time))                                                                        \
+  X(H5Pget_userblock, Status, (Id properties, Size* bytes))                                                                      \
   X(H5Sclose, Status, (Id space))                                                                                                \
   X(H5Screate_simple, Id, (int rank, const Size* extents, const Size* limits))                                                   \
   X(H5Sextent_equal, Status, (Id a, Id b))                                                                                       \
@@ -68,6 +74,8 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Dread_chunk, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes))                           \
   X(H5Dread_chunk1, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes))                          \
   X(H5Dread_chunk2, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes, size_t* capacity))        \
+  X(H5Dget_chunk_info_by_coord, Status, (Id dataset, const Size* offset, unsigned* mask, uint64_t* address, Size* bytes))         \
+  X(H5FD_sec2_init, Id, ())                                                                                                      \
   X(H5Eget_auto1, Status, (ErrorPrinter1 * printer, void** context))                                                             \
   X(H5Eset_auto1, Status, (ErrorPrinter1 printer, void* context))
 
@@ -80,6 +88,7 @@ struct Calls {
   STZ_REGION_FUNCTIONS(STZ_REGION_MEMBER)
   STZ_REGION_OPTIONAL_FUNCTIONS(STZ_REGION_MEMBER)
 #undef STZ_REGION_MEMBER
+  const Id* sec2_driver;  // H5FD_SEC2_id_g, of 2.0 and later; else null, and there is H5FD_sec2_init
   const Calls* next;
 };
 

@@ -50,76 +50,81 @@ void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, Size* 
   for (int axis = 0; axis < transfer.selection.rank; ++axis) offset[axis] = axes[axis]->index * transfer.facts.chunk.shape[axis];
 }
 
-// A box of the chunk, one piece of each axis.
+// A box of the chunk, one span of each axis.
 struct Box {
   uint64_t start[kMaxRank], count[kMaxRank], step[kMaxRank];
-  Size packed[kMaxRank], packed_step[kMaxRank];
-  Size samples;
+  const Span* spans[kMaxRank];
+  Size samples;    // that are decoded
+  bool all_picked;
 };
 
 Box box_of(const ChunkAxis* const* axes, const size_t* which, int rank) {
   Box box;
   box.samples = 1;
+  box.all_picked = true;
   for (int axis = 0; axis < rank; ++axis) {
-    const Piece& piece = axes[axis]->pieces[which[axis]];
-    box.start[axis] = piece.start;
-    box.count[axis] = piece.count;
-    box.step[axis] = piece.step;
-    box.packed[axis] = piece.packed;
-    box.packed_step[axis] = piece.packed_step;
-    box.samples *= piece.count;
+    const Span& span = axes[axis]->spans[which[axis]];
+    box.start[axis] = span.start;
+    box.count[axis] = span.count;
+    box.step[axis] = span.step;
+    box.spans[axis] = &span;
+    box.samples *= span.count;
+    box.all_picked = box.all_picked && span.picks.empty();
   }
   return box;
 }
 
 // The box's first sample in the packed array if its samples lie there one behind the other, else null.
 unsigned char* packed_run(const Transfer& transfer, const Box& box) {
+  const FileSelection& selection = transfer.selection;
   Size at = 0;
   bool partial = false;
-  const FileSelection& selection = transfer.selection;
   for (int axis = selection.rank - 1; axis >= 0; --axis) {
-    if (box.packed_step[axis] != 1 || (partial && box.count[axis] > 1)) return nullptr;
+    if (!box.all_picked || (partial && box.count[axis] > 1)) return nullptr;
     partial = partial || box.count[axis] < selection.shape[axis];
   }
-  for (int axis = 0; axis < selection.rank; ++axis) at = at * selection.shape[axis] + box.packed[axis];
+  for (int axis = 0; axis < selection.rank; ++axis) at = at * selection.shape[axis] + box.spans[axis]->packed;
   return transfer.packed + at * transfer.facts.element_size;
 }
 
 template <size_t kSize>
-void copy_spread(unsigned char* to, const unsigned char* from, Size count, Size step) {
-  for (Size i = 0; i < count; ++i) std::memcpy(to + i * step * kSize, from + i * kSize, kSize);
+void copy_picks(unsigned char* to, const unsigned char* from, const std::vector<Size>& picks) {
+  for (const Size pick : picks) {
+    std::memcpy(to, from + pick * kSize, kSize);
+    to += kSize;
+  }
 }
 
-void copy_row(unsigned char* to, const unsigned char* from, Size count, Size step, size_t size) {
-  if (step == 1) {
-    std::memcpy(to, from, count * size);
+// The selected ones of a row of samples.
+void copy_row(unsigned char* to, const unsigned char* from, const Span& span, size_t size) {
+  if (span.picks.empty()) {
+    std::memcpy(to, from, span.count * size);
     return;
   }
   switch (size) {
-    case 1: return copy_spread<1>(to, from, count, step);
-    case 2: return copy_spread<2>(to, from, count, step);
-    case 4: return copy_spread<4>(to, from, count, step);
-    case 8: return copy_spread<8>(to, from, count, step);
-    default: return copy_spread<16>(to, from, count, step);
+    case 1: return copy_picks<1>(to, from, span.picks);
+    case 2: return copy_picks<2>(to, from, span.picks);
+    case 4: return copy_picks<4>(to, from, span.picks);
+    case 8: return copy_picks<8>(to, from, span.picks);
+    default: return copy_picks<16>(to, from, span.picks);
   }
 }
 
-// The samples of a box, one behind the other, to their places in the packed array.
+// The selected samples of a box, row by row, to their places in the packed array.
 void place(const Transfer& transfer, const Box& box, const unsigned char* samples) {
   const int last = transfer.selection.rank - 1;
   const size_t size = transfer.facts.element_size;
-  Size index[kMaxRank] = {};
-  for (Size rows = box.samples / box.count[last]; rows > 0; --rows) {
-    Size at = 0;
-    for (int axis = 0; axis <= last; ++axis) {
-      at = at * transfer.selection.shape[axis] + box.packed[axis] + index[axis] * box.packed_step[axis];
+  Size index[kMaxRank] = {};  // among the selected ones; 0 along the last axis
+  for (int axis = 0; axis >= 0;) {
+    Size from = 0, to = 0;
+    for (axis = 0; axis <= last; ++axis) {
+      const Span& span = *box.spans[axis];
+      const Size pick = axis == last ? 0 : span.picks.empty() ? index[axis] : span.picks[index[axis]];
+      from = from * span.count + pick;
+      to = to * transfer.selection.shape[axis] + span.packed + index[axis];
     }
-    copy_row(transfer.packed + at * size, samples, box.count[last], box.packed_step[last], size);
-    samples += box.count[last] * size;
-    for (int axis = last - 1; axis >= 0; --axis) {
-      if (++index[axis] < box.count[axis]) break;
-      index[axis] = 0;
-    }
+    copy_row(transfer.packed + to * size, samples + from * size, *box.spans[last], size);
+    for (axis = last - 1; axis >= 0 && ++index[axis] == box.spans[axis]->selected(); --axis) index[axis] = 0;
   }
 }
 
@@ -134,14 +139,14 @@ int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
   return error;
 }
 
-// All combinations of the axes' pieces.
+// All combinations of the axes' spans.
 int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* const* axes) {
   const int rank = transfer.selection.rank;
   size_t which[kMaxRank] = {};
   for (;;) {
     if (const int error = decode_box(transfer, reader, box_of(axes, which, rank))) return error;
     int axis = rank - 1;
-    while (axis >= 0 && ++which[axis] == axes[axis]->pieces.size()) which[axis--] = 0;
+    while (axis >= 0 && ++which[axis] == axes[axis]->spans.size()) which[axis--] = 0;
     if (axis < 0) return STZ_OK;
   }
 }
@@ -158,26 +163,78 @@ void describe(const Size* offset, int rank, int error, hdf5::Message& message) {
   }
 }
 
+bool single_box(const Transfer& transfer, const ChunkAxis* const* axes) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+    if (axes[axis]->spans.size() > 1) return false;
+  }
+  return true;
+}
+
+// Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
+uint64_t cache_limit(const Transfer& transfer, const ChunkAxis* const* axes) {
+  return single_box(transfer, axes) ? 0 : UINT64_MAX;
+}
+
+int decode_chunk(const Transfer& transfer, const ChunkAxis* const* axes, stz_reader* reader, stz_reader_stats& decoded) {
+  if (const int error = decode_boxes(transfer, reader, axes)) return error;
+  return stz_reader_get_stats(reader, &decoded);
+}
+
+void count(const stz_reader_stats& decoded, uint64_t fetched, stz_h5_stats& stats) {
+  stats.chunks_direct += 1;
+  stats.bytes_read += fetched;
+  stats.bytes_used += decoded.bytes_read;
+  stats.blocks_decoded += decoded.blocks_decoded;
+  stats.blocks_present += decoded.blocks_present;
+}
+
+// Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
+// for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved.
+bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, Size stored) {
+  constexpr double kCheapBytes = 65536, kBytesPerLookup = 128;
+  double chunks = 1, part = 1;
+  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+    const auto extent = static_cast<double>(transfer.facts.chunk.shape[axis]);
+    Size decoded = 0;
+    for (const Span& span : axes[axis]->spans) decoded += span.count;
+    chunks *= static_cast<double>(transfer.selection.extents[axis]) / extent + 1;
+    part *= static_cast<double>(decoded) / extent;
+  }
+  return part <= 0.5 && static_cast<double>(stored) >= kCheapBytes + kBytesPerLookup * chunks;
+}
+
+// Fetches with pread what the part needs. False, with nothing counted, if anything is not as expected.
+bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const Size* offset) {
+  const Calls& calls = transfer.calls;
+  unsigned mask = 1;
+  uint64_t address = kNoAddress;
+  Size size = 0;
+  if (!calls.H5Dget_chunk_info_by_coord ||
+      calls.H5Dget_chunk_info_by_coord(transfer.dataset, offset, &mask, &address, &size) < 0 || mask != 0 || address == kNoAddress) {
+    return false;
+  }
+  stz_reader* opened = nullptr;
+  stz_stream_info info;
+  stz_reader_stats decoded{};
+  const int error = stz_reader_open_file(transfer.facts.descriptor, address, size, cache_limit(transfer, axes), &opened);
+  const Reader reader(opened);
+  if (error || stz_reader_info(opened, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return false;
+  if (decode_chunk(transfer, axes, opened, decoded) != STZ_OK) return false;
+  count(decoded, decoded.bytes_read, transfer.stats);
+  transfer.stats.chunks_by_ranges += 1;
+  return true;
+}
+
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
   stz_stream_info info;
   if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::kByHdf5;
-
-  // Boxes of one chunk share blocks; a single box needs each once.
-  bool single = true;
-  for (int axis = 0; axis < transfer.selection.rank; ++axis) single = single && axes[axis]->pieces.size() == 1;
   stz_reader* opened = nullptr;
-  error = stz_reader_open_memory(stored, size, single ? 0 : info.array_bytes, &opened);
-  const Reader reader(opened);
-  if (!error) error = decode_boxes(transfer, opened, axes);
-  if (error) return Route::kFailed;
-
   stz_reader_stats decoded{};
-  stz_reader_get_stats(opened, &decoded);
-  transfer.stats.chunks_direct += 1;
-  transfer.stats.bytes_read += size;
-  transfer.stats.bytes_used += decoded.bytes_read;
-  transfer.stats.blocks_decoded += decoded.blocks_decoded;
-  transfer.stats.blocks_present += decoded.blocks_present;
+  error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
+  const Reader reader(opened);
+  if (!error) error = decode_chunk(transfer, axes, opened, decoded);
+  if (error) return Route::kFailed;
+  count(decoded, size, transfer.stats);
   return Route::kDirect;
 }
 
@@ -190,6 +247,8 @@ Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hd
   if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::kByHdf5;
   // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
   if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::kMissing;
+  // What goes wrong here goes wrong again below, where it is reported.
+  if (transfer.facts.descriptor >= 0 && ranges_pay(transfer, axes, size) && decode_ranges(transfer, axes, offset)) return Route::kDirect;
 
   const Bytes stored = allocate(size);
   uint32_t mask = 0;

@@ -7,8 +7,25 @@
 namespace stz::region {
 namespace {
 
+bool is_sec2(const Calls& calls, Id driver) {
+  if (calls.sec2_driver) return driver == *calls.sec2_driver;
+  return calls.H5FD_sec2_init && driver == calls.H5FD_sec2_init();
+}
+
+// Addresses count from the user block in some versions and from the file's begin in others, so there must be none.
+int plain_descriptor(const Calls& calls, Id file, Id access) {
+  unsigned intent = ~kReadOnly;
+  if (calls.H5Fget_intent(file, &intent) < 0 || intent != kReadOnly) return -1;
+  const Owned creation(calls.H5Pclose, calls.H5Fget_create_plist(file));
+  Size user_block = 1;
+  if (!creation.valid() || calls.H5Pget_userblock(creation.get(), &user_block) < 0 || user_block != 0) return -1;
+  void* handle = nullptr;
+  if (calls.H5Fget_vfd_handle(file, access, &handle) < 0 || !handle) return -1;
+  return *static_cast<const int*>(handle);
+}
+
 // Ranks of a parallel program may have to call H5Dread together.
-stz_h5_reason check_driver(const Calls& calls, Id dataset) {
+stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
   if (!file.valid()) return STZ_H5_REFUSED;
   const Owned access(calls.H5Pclose, calls.H5Fget_access_plist(file.get()));
@@ -16,7 +33,9 @@ stz_h5_reason check_driver(const Calls& calls, Id dataset) {
   unsigned long flags = 0;
   const Id driver = calls.H5Pget_driver(access.get());
   if (driver < 0 || calls.H5FDdriver_query(driver, &flags) < 0) return STZ_H5_REFUSED;
-  return flags & kDriverHasMpi ? STZ_H5_DRIVER : STZ_H5_DIRECT;
+  if (flags & kDriverHasMpi) return STZ_H5_DRIVER;
+  facts.descriptor = is_sec2(calls, driver) ? plain_descriptor(calls, file.get(), access.get()) : -1;
+  return STZ_H5_DIRECT;
 }
 
 stz_h5_reason check_pipeline(const Calls& calls, Id properties) {
@@ -63,7 +82,7 @@ stz_h5_reason dataset_facts(const Calls& calls, Id dataset, Id type, Id transfer
 
   // It fails, or has no length, if there is none.
   if (transfer != kDefaultProperties && calls.H5Pget_data_transform(transfer, nullptr, 0) > 0) return STZ_H5_TRANSFER;
-  return check_driver(calls, dataset);
+  return check_file(calls, dataset, facts);
 }
 
 Conversion conversion_between(const Calls& calls, Id type, Id memory_type) {

@@ -13,6 +13,9 @@ struct DatasetFacts {
   size_t element_size;       // of the dataset's type
   bool raw_partial_chunks;   // chunks that stick out of the dataset are stored without the filter
   bool may_skip_missing;     // H5Dread leaves samples of missing chunks as they are in the buffer
+  // Of the file, whose bytes at a chunk's address are the chunk's; -1 if that is not certain: the file must be a plain one (driver
+  // sec2) without a user block, open for reading only and not by SWMR.
+  int descriptor;
 };
 
 // STZ_H5_DIRECT, with `facts`, if the dataset is chunked, has the filter h5stz alone, a type of the codec, lies in a file that is not

@@ -14,7 +14,7 @@ constexpr const char* kReasons[] = {
     "the file is open through MPI",
     "the dataset is not chunked",
     "the dataset's filters are not h5stz alone",
-    "the selection is no regular hyperslab, has very many boxes or is empty",
+    "the selection is no regular hyperslab, or is empty",
     "the type is none of h5stz's, or the conversion is not between numbers",
     "the transfer properties have a data transform",
     "a chunk is missing and the dataset has no fill value",
@@ -45,7 +45,8 @@ Status read(const Calls& calls, const char* function, const Request& request, st
   });
   if (outcome == Outcome::kThroughHdf5) {
     stats.reads_through_hdf5 += 1;
-    return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer, request.buffer);
+    return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer,
+                         request.buffer);
   }
   if (calls.complete) calls.H5Eclear2(hdf5::kDefaultErrorStack);  // of questions that were answered by an error
   if (outcome == Outcome::kDone) return 0;
@@ -53,8 +54,9 @@ Status read(const Calls& calls, const char* function, const Request& request, st
   return -1;
 }
 
-// Selects the box of a level in `space` and its samples' number along each axis of the memory; false with a message.
-bool select_level(const Calls& calls, Id space, int level, const hsize_t* start, const hsize_t* count, bool& empty, hdf5::Message& message) {
+// Selects the box of a level in `space`, unless a count is 0: then `empty` is set. False with a message if it cannot be.
+bool select_level(const Calls& calls, Id space, int level, const hsize_t* start, const hsize_t* count, bool& empty,
+                  hdf5::Message& message) {
   Size extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
   const int rank = calls.H5Sget_simple_extent_ndims(space);
   if (level < 0 || level > 62) {
@@ -87,7 +89,8 @@ bool select_level(const Calls& calls, Id space, int level, const hsize_t* start,
   return false;
 }
 
-Status read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request, stz_h5_stats& stats) noexcept {
+Status read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request,
+                  stz_h5_stats& stats) noexcept {
   static constexpr const char* kFunction = "stz_h5_read_level";
   hdf5::Message message;
   Status status = -1;

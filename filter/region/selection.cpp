@@ -7,28 +7,56 @@
 namespace stz::region {
 namespace {
 
-// More boxes than this are not worth decoding one by one.
-constexpr Size kMaxBoxes = 4096;
+// Gaps of fewer samples are decoded too and left out: what is in them mostly belongs to blocks that are needed anyway.
+constexpr Size kWideGap = 64;
 
-void add_piece(std::vector<Piece>& pieces, Size start, Size step, Size count, Size packed, Size packed_step) {
-  pieces.push_back({start, count == 1 ? 1 : step, count, packed, count == 1 ? 1 : packed_step});
+// The next `count` selected indices, from `first` of the chunk on without a gap.
+void add_run(ChunkAxis& chunk, Size first, Size count) {
+  Span* span = chunk.spans.empty() ? nullptr : &chunk.spans.back();
+  if (!span || first - (span->start + span->count) >= kWideGap) {
+    chunk.spans.push_back({first, 1, 0, {}, chunk.packed + chunk.shape});
+    span = &chunk.spans.back();
+  }
+  for (Size i = 0; i < count; ++i) span->picks.push_back(first - span->start + i);
+  span->count = first - span->start + count;
+  chunk.shape += count;
 }
 
-// Blocks that touch are one progression, and so are single samples. Blocks with gaps are as many as there are blocks, or as there
-// are samples in one.
-void cut_into_pieces(FileSelection& selection, int axis) {
-  const Size start = selection.start[axis], stride = selection.stride[axis];
-  const Size count = selection.count[axis], block = selection.block[axis];
-  std::vector<Piece>& pieces = selection.pieces[axis];
-  if (block == 1) {
-    add_piece(pieces, start, stride, count, 0, 1);
-  } else if (count == 1 || stride == block) {
-    add_piece(pieces, start, 1, count * block, 0, 1);
-  } else if (count <= block) {
-    for (Size i = 0; i < count; ++i) add_piece(pieces, start + i * stride, 1, block, i * block, 1);
-  } else {
-    for (Size j = 0; j < block; ++j) add_piece(pieces, start + j, stride, count, j, block);
+// Blocks with gaps between them.
+std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, Size extent) {
+  const Size stride = selection.stride[axis], block = selection.block[axis];
+  std::vector<ChunkAxis> chunks;
+  Size next = selection.start[axis], packed = 0;
+  for (Size k = 0; k < selection.count[axis];) {
+    ChunkAxis chunk{next / extent, {}, packed, 0};
+    const Size begin = chunk.index * extent, end = begin + extent;
+    for (; k < selection.count[axis]; ++k) {
+      const Size first = selection.start[axis] + k * stride, last = first + block;
+      next = std::max(first, end);
+      if (first >= end) break;
+      const Size low = std::max(first, begin);
+      add_run(chunk, low - begin, std::min(last, end) - low);
+      if (last > end) break;  // goes on in the next chunk
+    }
+    for (Span& span : chunk.spans) {
+      if (span.picks.size() == span.count) span.picks.clear();
+    }
+    packed += chunk.shape;
+    chunks.push_back(std::move(chunk));
   }
+  return chunks;
+}
+
+// count indices from start on, every step-th.
+std::vector<ChunkAxis> cut_steps(Size start, Size step, Size count, Size extent) {
+  std::vector<ChunkAxis> chunks;
+  for (Size done = 0; done < count;) {
+    const Size first = start + done * step, index = first / extent, offset = first - index * extent;
+    const Size here = std::min(count - done, (extent - 1 - offset) / step + 1);
+    chunks.push_back({index, {Span{offset, here == 1 ? 1 : step, here, {}, done}}, done, here});
+    done += here;
+  }
+  return chunks;
 }
 
 // The bounds of a selection include its offset (H5Soffset_simple), its regular description does not.
@@ -54,46 +82,21 @@ bool parse_file_selection(const Calls& calls, Id space, FileSelection& selection
   if (!add_offset(calls, space, selection)) return false;
 
   selection.samples = 1;
-  Size boxes = 1;
   for (int axis = 0; axis < selection.rank; ++axis) {
     const Size count = selection.count[axis], block = selection.block[axis];
     if (count == kUnlimited || block == kUnlimited || count == 0 || block == 0) return false;
     selection.shape[axis] = count * block;
     selection.samples *= selection.shape[axis];
-    const bool gaps = block > 1 && count > 1 && selection.stride[axis] != block;
-    boxes *= gaps ? std::min(count, block) : 1;
-    if (boxes > kMaxBoxes) return false;
   }
-  for (int axis = 0; axis < selection.rank; ++axis) cut_into_pieces(selection, axis);
   return true;
 }
 
 std::vector<ChunkAxis> cut_axis(const FileSelection& selection, int axis, Size extent) {
-  std::vector<ChunkAxis> chunks;
-  // The pieces advance together, chunk by chunk: `done[p]` samples of piece p lie in chunks before the current one.
-  const std::vector<Piece>& pieces = selection.pieces[axis];
-  std::vector<Size> done(pieces.size(), 0);
-  for (;;) {
-    Size first = kUnlimited;
-    for (size_t p = 0; p < pieces.size(); ++p) {
-      if (done[p] < pieces[p].count) first = std::min(first, pieces[p].start + done[p] * pieces[p].step);
-    }
-    if (first == kUnlimited) return chunks;
-    ChunkAxis chunk{first / extent, {}, kUnlimited, 0};
-    const Size begin = chunk.index * extent;
-    for (size_t p = 0; p < pieces.size(); ++p) {
-      const Piece& piece = pieces[p];
-      const Size next = piece.start + done[p] * piece.step;
-      if (done[p] == piece.count || next - begin >= extent) continue;
-      const Size count = std::min(piece.count - done[p], (begin + extent - 1 - next) / piece.step + 1);
-      const Size packed = piece.packed + done[p] * piece.packed_step;
-      add_piece(chunk.pieces, next - begin, piece.step, count, packed, piece.packed_step);
-      chunk.packed = std::min(chunk.packed, packed);
-      chunk.shape += count;
-      done[p] += count;
-    }
-    chunks.push_back(std::move(chunk));
-  }
+  const Size start = selection.start[axis], stride = selection.stride[axis];
+  const Size count = selection.count[axis], block = selection.block[axis];
+  if (block == 1) return cut_steps(start, stride, count, extent);
+  if (count == 1 || stride == block) return cut_steps(start, 1, count * block, extent);
+  return cut_blocks(selection, axis, extent);
 }
 
 bool is_contiguous(const Calls& calls, Id space, Size& offset) {

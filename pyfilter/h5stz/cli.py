@@ -1,4 +1,4 @@
-"""The command line: `h5stz plugin-path | args | info | run | doctor`, also as `python -m h5stz`.
+"""The command line: `h5stz plugin-path | pkg-config-path | args | info | run | doctor`, also `python -m h5stz`.
 
 Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
 """
@@ -6,6 +6,7 @@ Results go to standard output, one fact per line; errors are one line on standar
 import argparse
 import os
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -32,6 +33,9 @@ def _parser():
 
     command = commands.add_parser("plugin-path", help="print the directory for HDF5_PLUGIN_PATH")
     command.set_defaults(command=_plugin_path)
+
+    command = commands.add_parser("pkg-config-path", help="print the directory for PKG_CONFIG_PATH (C, Fortran)")
+    command.set_defaults(command=_pkg_config_path)
 
     command = commands.add_parser("args", help="print arguments for h5repack, nccopy and CDO")
     command.set_defaults(command=_args)
@@ -77,6 +81,10 @@ def _number(text):
 
 def _plugin_path(_):
     print(registration.plugin_path())
+
+
+def _pkg_config_path(_):
+    print(Path(__file__).parent / "lib" / "pkgconfig")
 
 
 def _args(options):

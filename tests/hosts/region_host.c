@@ -9,10 +9,13 @@
  *   memory EXTENTS START            samples lie in an array of these extents from START on, as a box
  *   spread                          samples lie in an array of one axis, every third
  *   all                             the memory's dataspace is H5S_ALL
- *   type f4|f8|i2|i4|>f4|c8|short   the type in memory; default: the dataset's. `c8` is a compound that no number converts to.
+ *   type f4|>f4|f8|i2|i4|c8   the type in memory; default: the dataset's. `c8` is a compound that no number converts to.
  *   transform TEXT                  a data transform in the transfer properties
  *   level L START COUNT             stz_h5_read_level beside H5Dread with the same samples
  *   update                          opens the file for writing, and writes one sample through HDF5 before the reads
+ *   twice                           the same, and reads through the file opened again for reading only
+ *   core                            opens the file with the driver that holds it in memory
+ *   mpi                             opens the file with a driver that says that it uses MPI
  *   broken                          both must fail; prints the messages of the error stack after stz_h5_read
  *
  * Prints "key value..." lines; exit status 0 only if both readers returned the same status and the same bytes. */
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi_like_driver.h"
 #include "stz_h5.h"
 
 #define CHECK(call)                                    \
@@ -76,8 +80,9 @@ static size_t buffer_bytes(hid_t space, hid_t type) {
 }
 
 static void print_stats(const stz_h5_stats *s) {
-  printf("reads %d\nthrough %d\ndirect %d\nmissing %d\nchunks_through %d\n", (int)s->reads, (int)s->reads_through_hdf5, (int)s->chunks_direct,
-         (int)s->chunks_missing, (int)s->chunks_through_hdf5);
+  printf("reads %d\nthrough %d\n", (int)s->reads, (int)s->reads_through_hdf5);
+  printf("direct %d\nranges %d\n", (int)s->chunks_direct, (int)s->chunks_by_ranges);
+  printf("missing %d\nchunks_through %d\n", (int)s->chunks_missing, (int)s->chunks_through_hdf5);
   printf("bytes %llu %llu\nblocks %llu %llu\nreason %d %s\n", (unsigned long long)s->bytes_read, (unsigned long long)s->bytes_used,
          (unsigned long long)s->blocks_decoded, (unsigned long long)s->blocks_present, s->reason, stz_h5_reason_text(s->reason));
 }
@@ -87,12 +92,20 @@ int main(int argc, char **argv) {
   hssize_t offset[MAX_RANK];
   int n_points = 0, selected = 0, whole_memory = 0, spread = 0, boxed = 0, level = -1, broken = 0;
   if (argc < 3) return 2;
-  int update = 0;
-  for (int i = 3; i < argc; i++) update |= !strcmp(argv[i], "update");
+  int update = 0, core = 0, mpi = 0, twice = 0;
+  for (int i = 3; i < argc; i++) {
+    twice |= !strcmp(argv[i], "twice");
+    update |= twice || !strcmp(argv[i], "update");
+    core |= !strcmp(argv[i], "core");
+    mpi |= !strcmp(argv[i], "mpi");
+  }
 
-  const hid_t handle = H5Fopen(argv[1], update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t access = mpi ? mpi_like_access() : H5Pcreate(H5P_FILE_ACCESS);
+  CHECK(access);
+  if (core) CHECK(H5Pset_fapl_core(access, 1 << 20, 0));
+  const hid_t handle = H5Fopen(argv[1], update ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
   CHECK(handle);
-  const hid_t dataset = H5Dopen2(handle, argv[2], H5P_DEFAULT);
+  hid_t dataset = H5Dopen2(handle, argv[2], H5P_DEFAULT);
   CHECK(dataset);
   const hid_t space = H5Dget_space(dataset), own = H5Dget_type(dataset), transfer = H5Pcreate(H5P_DATASET_XFER);
   hid_t type = own, memory = H5S_ALL;
@@ -162,6 +175,11 @@ int main(int argc, char **argv) {
     CHECK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, single, where, H5P_DEFAULT, &value));
     CHECK(H5Sclose(single));
     CHECK(H5Sclose(where));
+    if (twice) {
+      const hid_t again = H5Fopen(argv[1], H5F_ACC_RDONLY, access);
+      CHECK(again);
+      CHECK(dataset = H5Dopen2(again, argv[2], H5P_DEFAULT));
+    }
   }
 
   const size_t bytes = buffer_bytes(shown, type);
