@@ -65,6 +65,16 @@ if tools("h5dump"):
     def test_h5dump_with_a_stride(file, tmp_path):
         check(["h5dump", "-d", "x", "-s", "0,4,8", "-S", "8,4,16", "-c", "4,5,6", file], tmp_path, 0.3)
 
+    def test_blocks_are_decoded_once_for_a_program_that_reads_row_by_row(file, tmp_path):
+        target = tmp_path / "box"
+        words = ["h5dump", "-d", "x", "-s", "70,50,60", "-c", "4,5,16", "-b", "LE", "-o", str(target), str(file)]
+        _, _, sums = outputs(words, tmp_path)
+        with h5py.File(file) as source:
+            view = h5stz.view(source["x"], cache_bytes=0)
+            assert target.read_bytes() == view[70:74, 50:55, 60:76].tobytes()
+        assert sums["chunks_direct"] == 4 * 5
+        assert sums["blocks_decoded"] < 7 * view.stats.blocks_decoded
+
     def test_chunks_that_fit_the_chunk_cache_are_left_to_hdf5(file, tmp_path):
         words = ["h5dump", "-d", "small", "-s", "3,4,5", "-c", "4,3,5", str(file)]
         plain, fast, sums = outputs(words, tmp_path)
@@ -123,6 +133,37 @@ def test_several_copies_of_hdf5_in_one_process(file, tmp_path):
     code = f"path = {str(file)!r}\n" + "\n".join(READ.values())
     sums = check([sys.executable, "-c", code], tmp_path)
     assert sums["reads"] >= len(READ)
+
+
+CHANGED = """
+import h5py, os, shutil
+def show():
+    with h5py.File(path) as file:
+        print(file["x"][70:73, 50, 60:64].tolist())
+show()
+shutil.copyfile(other, path)  # the same file with other contents
+show()
+shutil.copyfile(path, path + ".new")
+os.replace(path + ".new", path)  # another file of the same name
+show()
+with h5py.File(path, "r+") as file:
+    file["x"][71, 50, 61] = 1000
+show()
+"""
+
+
+def test_files_that_change_between_reads(file, tmp_path):
+    with h5py.File(file) as source:
+        array = source["x"][...]
+    other = region_files.write(tmp_path / "other.h5", array[::-1].copy(), SHAPE, {"absolute": 1e-2, "block": "region"})
+    path = tmp_path / "data.h5"
+    shown = []
+    for variables in (run.environment(os.environ) | {"LD_PRELOAD": ""}, run.environment(os.environ)):
+        path.write_bytes(file.read_bytes())
+        words = [sys.executable, "-c", f"path, other = {str(path)!r}, {str(other)!r}\n{CHANGED}"]
+        shown.append(subprocess.run(words, env=variables, check=True, capture_output=True, text=True).stdout.splitlines())
+    assert shown[0] == shown[1]
+    assert len(set(shown[0])) == 3  # a copy has the contents of what it was made of
 
 
 def test_the_command_line(file, tmp_path, capfd):

@@ -1,8 +1,9 @@
 // A library to preload (LD_PRELOAD) into programs that read HDF5: their calls of H5Dread decode only the blocks that they need.
 //
 // It takes the place of H5Dread in every object of the process and reads with the HDF5 that the caller would have called. A chunk that
-// fits into HDF5's chunk cache is left to HDF5, which decodes it once; so is everything that stz_h5_read leaves to it. State: counters of
-// what was read, which the end of the process writes to the file named by H5STZ_RUN_STATS, if it is set.
+// fits into HDF5's chunk cache is left to HDF5, which decodes it once; so is everything that stz_h5_read leaves to it. State: the blocks
+// decoded last (kept_readers.h), and counters of what was read, which the end of the process writes to the file named by H5STZ_RUN_STATS,
+// if it is set.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,6 +20,12 @@ struct Totals {
   std::atomic<uint64_t> reads{0}, reads_through_hdf5{0}, chunks_direct{0}, bytes_used{0}, blocks_decoded{0}, blocks_present{0};
 };
 Totals totals;
+
+// Never destroyed: threads of the program may read until the process is gone.
+KeptReaders& kept_readers() {
+  static KeptReaders* const readers = new KeptReaders;
+  return *readers;
+}
 
 // Are the dataset's chunks larger than the chunk cache, so that HDF5 would decode them at every read?
 bool outgrows_cache(const Calls& calls, Id dataset) {
@@ -77,7 +84,7 @@ extern "C" __attribute__((visibility("default"))) herr_t H5Dread(hid_t dset, hid
     return calls->H5Dread(dset, mem_type, mem_space, file_space, dxpl, buf);
   }
   stz_h5_stats stats{};
-  const Status status = read_for(caller, {dset, mem_type, mem_space, file_space, dxpl, buf}, &stats);
+  const Status status = read_for(caller, {dset, mem_type, mem_space, file_space, dxpl, buf, &kept_readers()}, &stats);
   totals.reads_through_hdf5 += stats.reads_through_hdf5;
   totals.chunks_direct += stats.chunks_direct;
   totals.bytes_used += stats.bytes_used;

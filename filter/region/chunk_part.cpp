@@ -13,10 +13,6 @@
 namespace stz::region {
 namespace {
 
-struct CloseReader {
-  void operator()(stz_reader* reader) const { stz_reader_close(reader); }
-};
-using Reader = std::unique_ptr<stz_reader, CloseReader>;
 using Bytes = std::unique_ptr<unsigned char[]>;
 
 // Not cleared; an array that is too large to have is an exception, std::bad_alloc.
@@ -213,16 +209,22 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
       calls.H5Dget_chunk_info_by_coord(transfer.dataset, offset, &mask, &address, &size) < 0 || mask != 0 || address == kNoAddress) {
     return false;
   }
+  const auto decode_with = [&](stz_reader* reader) {
+    stz_stream_info info;
+    stz_reader_stats before{}, decoded{};
+    if (stz_reader_info(reader, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return false;
+    if (stz_reader_get_stats(reader, &before) != STZ_OK || decode_chunk(transfer, axes, reader, decoded) != STZ_OK) return false;
+    decoded.bytes_read -= before.bytes_read;
+    decoded.blocks_decoded -= before.blocks_decoded;
+    count(decoded, decoded.bytes_read, transfer.stats);
+    transfer.stats.chunks_by_ranges += 1;
+    return true;
+  };
+  if (transfer.kept && transfer.kept->with(transfer.facts.descriptor, address, size, decode_with)) return true;
   stz_reader* opened = nullptr;
-  stz_stream_info info;
-  stz_reader_stats decoded{};
   const int error = stz_reader_open_file(transfer.facts.descriptor, address, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
-  if (error || stz_reader_info(opened, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return false;
-  if (decode_chunk(transfer, axes, opened, decoded) != STZ_OK) return false;
-  count(decoded, decoded.bytes_read, transfer.stats);
-  transfer.stats.chunks_by_ranges += 1;
-  return true;
+  return !error && decode_with(opened);
 }
 
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
@@ -248,7 +250,7 @@ Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hd
   // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
   if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::kMissing;
   // What goes wrong here goes wrong again below, where it is reported.
-  if (transfer.facts.descriptor >= 0 && ranges_pay(transfer, axes, size) && decode_ranges(transfer, axes, offset)) return Route::kDirect;
+  if (transfer.facts.descriptor >= 0 && (transfer.kept || ranges_pay(transfer, axes, size)) && decode_ranges(transfer, axes, offset)) return Route::kDirect;
 
   const Bytes stored = allocate(size);
   uint32_t mask = 0;

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "dataset_facts.h"
 #include "hdf5/message.h"
+#include "kept_readers.h"
 #include "selection.h"
 #include "stz_h5.h"
 
@@ -19,6 +20,7 @@ struct Transfer {
   const FileSelection& selection;
   unsigned char* packed;  // the packed array, in the dataset's type
   stz_h5_stats& stats;
+  KeptReaders* kept;  // may be null
 };
 
 enum class Route {

@@ -92,7 +92,7 @@ Outcome gather_and_deliver(const Calls& calls, const Request& request, Id type, 
   }
   unsigned char* const packed =
       in_buffer ? static_cast<unsigned char*>(request.buffer) + target.offset * target.size : own.get();
-  const Transfer transfer{calls, request.dataset, request.transfer, facts, selection, packed, stats};
+  const Transfer transfer{calls, request.dataset, request.transfer, facts, selection, packed, stats, request.kept};
   const Outcome outcome = gather(transfer, type, message);
   return outcome == Outcome::kDone ? deliver(calls, request, type, target, selection, packed, stats) : outcome;
 }

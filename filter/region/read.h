@@ -4,6 +4,7 @@
 
 #include "calls.h"
 #include "hdf5/message.h"
+#include "kept_readers.h"
 #include "stz_h5.h"
 
 namespace stz::region {
@@ -12,6 +13,7 @@ namespace stz::region {
 struct Request {
   Id dataset, memory_type, memory_space, file_space, transfer;
   void* buffer;
+  KeptReaders* kept = nullptr;  // those that live on after this read; null: none do
 };
 
 enum class Outcome { kDone, kThroughHdf5, kFailed };
