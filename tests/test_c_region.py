@@ -3,10 +3,12 @@
 tests/hosts/region_host.c compares the two readers' buffers, whole, bit for bit; here is what the reads must have done.
 """
 
+import ctypes
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import h5py
@@ -311,6 +313,17 @@ if host_tools.tools("h5cc", "pkg-config"):
         copy.write_bytes(path.read_bytes())
         read_direct(host, copy, "d", *box((0, 0, 0), (2, 3, 4)), "update")
 
+    def test_errors_of_hdf5_stay_on_the_stack(host, path):
+        """Also over the closing of what a level's read opens."""
+        for words in (["level", 1, "0,0,0", "5,5,5"], box((0, 0, 0), (5, 5, 5))):
+            shown = printed(run(host, path, "d", *words, "type", "c8", "broken"))
+            assert shown["reason"] == TYPE and any("convert" in message for message in shown["messages"]), shown
+
+    def test_hdf5_of_the_program_beside_another(host, path):
+        command = ["env", f"LD_PRELOAD={host_tools.mapped_library('libhdf5', 'h5py')}", host]
+        if "libhdf5_serial" not in run("ldd", host):  # it is linked in: the other one is not meant
+            assert printed(run(*command, path, "d", *box((3, 4, 5), (1, 10, 8))))["direct"] == 1
+
     def test_damaged_chunk(host, path):
         result = printed(run(host, path, "damaged", *box((0, 0), (64, 60)), "broken"))
         text = "h5stz: the chunk at (0, 0) cannot be decoded: the stream"
@@ -322,13 +335,18 @@ if host_tools.tools("h5cc", "pkg-config"):
         result = printed(run(host, path, "d", *words, "broken"))
         assert result["reason"] in (SELECTION, REFUSED) and result["messages"]
 
-    def test_newer_hdf5(tmp_path, path, noisy):
-        """The library of h5py's wheel: the same interface, other functions for stored chunks."""
+    def build_with_newer_hdf5(*options):
+        """The host program with the library of h5py's wheel: the same interface, other functions for stored chunks."""
         library = Path(host_tools.mapped_library("libhdf5", "h5py"))
         includes = [word for word in shlex.split(run("h5cc", "-shlib", "-show")) if word.startswith("-I")]
         flags = [*pkg_config("--cflags", "--libs"), library, f"-Wl,-rpath,{library.parent}"]
-        run("gcc", *includes, HOSTS / "region_host.c", *flags, "-o", tmp_path / "host")
-        command = ["env", "HDF5_DISABLE_VERSION_CHECK=2", tmp_path / "host"]
+        run("gcc", *includes, HOSTS / "region_host.c", *flags, *options)
+
+    UNCHECKED = ("env", "HDF5_DISABLE_VERSION_CHECK=2")  # the headers are of another version
+
+    def test_newer_hdf5(tmp_path, path, noisy):
+        build_with_newer_hdf5("-o", tmp_path / "host")
+        command = [*UNCHECKED, tmp_path / "host"]
         for dataset, words in [
             ("d", SLABS["few blocks with gaps"]),
             ("sparse", box((1, 2), (40, 60))),
@@ -339,6 +357,23 @@ if host_tools.tools("h5cc", "pkg-config"):
         assert printed(run(*command, noisy / "plain.h5", "d", *box((3, 4, 5), (1, 10, 8))))["ranges"] == 1
         assert printed(run(*command, noisy / "block.h5", "d", *box((3, 4, 5), (1, 10, 8))))["ranges"] == 0
         assert printed(run(*command, path, "virtual", *box((3, 4), (5, 6))))["reason"] == LAYOUT
+
+    def test_two_hdf5_in_one_process(tmp_path, path):
+        """Two shared libraries with their own HDF5 share this library; each is served by its own."""
+        shared = ["-shared", "-fPIC", "-Dmain=run_host"]
+        build_with_newer_hdf5(*shared, "-o", tmp_path / "newer.so")
+        flags = [*shared, HOSTS / "region_host.c", *pkg_config("--cflags", "--libs"), "-o", tmp_path / "older.so"]
+        run("h5cc", "-shlib", *flags, directory=tmp_path)
+        script = (
+            "import ctypes, sys\n"
+            "words = [word.encode() for word in sys.argv[3:]]\n"
+            "for name in sys.argv[1:3] * 2:\n"
+            "    run = ctypes.CDLL(name).run_host\n"
+            "    assert run(len(words) + 1, (ctypes.c_char_p * (len(words) + 2))(b'', *words)) == 0, name\n"
+        )
+        words = [path, "d", *box((3, 4, 5), (1, 10, 8))]
+        shown = run(*UNCHECKED, sys.executable, "-c", script, tmp_path / "newer.so", tmp_path / "older.so", *words)
+        assert shown.count("direct 1\n") == 4
 
     def check_example(program, path, output):
         text = run(program, path, "d", 70, 2, output)
@@ -361,6 +396,15 @@ if host_tools.tools("h5cc", "pkg-config"):
                 flags = [EXAMPLES / "read_slab.f90", *pkg_config("--libs"), "-o", tmp_path / "slab"]
                 run("h5fc", link, *flags, directory=tmp_path)
                 check_example(tmp_path / "slab", path, tmp_path / "slab.raw")
+
+
+def test_a_caller_without_hdf5_gets_an_error():
+    library = ctypes.CDLL(str(PACKAGE / "lib" / "libh5stz_read.so"))
+    identifier = ctypes.c_int64(1)
+    assert library.stz_h5_read(*[identifier] * 5, None) == -1
+    library.stz_h5_reason_text.restype = ctypes.c_char_p
+    assert [library.stz_h5_reason_text(n) for n in (-1, 12)] == [b"unknown reason"] * 2
+    assert len({library.stz_h5_reason_text(n) for n in range(12)}) == 12
 
 
 if host_tools.tools("readelf"):

@@ -111,16 +111,18 @@ const Library* library_used_at(const void* return_address) noexcept {
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return nullptr;
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   // In the order in which the dynamic linker binds the caller's own calls: the global scope, then the caller and what it needs.
-  void* const scopes[] = {RTLD_DEFAULT, handle};
+  // RTLD_DEFAULT would be the global scope and then that of whoever loaded this library first.
+  void* const global = dlopen(nullptr, RTLD_LAZY);
   const Library* found = nullptr;
-  for (int i = 0; i < (handle ? 2 : 1); ++i) {
+  for (void* const scope : {global, handle}) {
     for (const char* prefix : kPrefixes) {
-      const void* const address = found ? nullptr : find_symbol(scopes[i], prefix, "H5get_libversion");
+      const void* const address = found || !scope ? nullptr : find_symbol(scope, prefix, "H5get_libversion");
       const Library* const library = address ? calling_library(address) : nullptr;
       if (library && library->reachable) found = library;
     }
   }
   if (handle) dlclose(handle);
+  if (global) dlclose(global);
   return found;
 }
 

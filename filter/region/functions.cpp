@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kReasons[] = {
     "read directly",
     "the whole dataset is selected",
-    "this HDF5 library is older than 1.10.3",
+    "this HDF5 library lacks functions that are needed: use 1.10.3 or a newer one",
     "the file is open through MPI",
     "the dataset is not chunked",
     "the dataset's filters are not h5stz alone",
