@@ -243,26 +243,44 @@ class BlockPartReader : public PartReader {
     std::vector<OtherSample> others;
   };
 
+  // Calls f(block) for those blocks of a level that have samples of a box.
+  template <class F>
+  void for_blocks_at(const LevelBlocks& of, const Box& box, F f) const {
+    const Level& level = h_.level[of.plan->l];
+    size_t from[axes], to[axes];  // among the cuts
+    for (size_t a = 0; a < axes; a++) {
+      const auto& cuts = of.plan->cuts[a];
+      auto first = [&](i64 number) {
+        auto it = std::lower_bound(cuts.begin(), cuts.end(), number, [](const LevelPlan::Cut& cut, i64 n) { return cut.number < n; });
+        return size_t(it - cuts.begin());
+      };
+      from[a] = first(box.low[a] / level.block[a]);
+      to[a] = first((box.low[a] + box.size[a] - 1) / level.block[a] + 1);
+    }
+    for (size_t i = from[0]; i < to[0]; i++)
+      for (size_t j = from[1]; j < to[1]; j++)
+        for (size_t k = from[2]; k < to[2]; k++)
+          for (size_t x = from[3]; x < to[3]; x++)
+            f(*of.blocks[((i * of.plan->cuts[1].size() + j) * of.plan->cuts[2].size() + k) * of.plan->cuts[3].size() + x]);
+  }
+
   // Copies a box of a level from the blocks that have it; what none has is left as it is.
   template <class T>
-  static GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::* what, const Box& box, Buffer<T>& room) {
+  GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::* what, const Box& box, Buffer<T>& room) const {
     room.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
     const GridPart<T> to{room.data(), box};
-    for (const Block& block : from.blocks) {
-      if (((*block).*what).empty()) continue;
+    for_blocks_at(from, box, [&](const DecodedBlock<S>& block) {
+      if ((block.*what).empty()) return;
       Index low, high;
-      bool apart = false;
       for (size_t a = 0; a < axes; a++) {
-        low[a] = std::max(box.low[a], block->box.low[a]);
-        high[a] = std::min(box.low[a] + box.size[a], block->box.low[a] + block->box.size[a]);
-        apart |= low[a] >= high[a];
+        low[a] = std::max(box.low[a], block.box.low[a]);
+        high[a] = std::min(box.low[a] + box.size[a], block.box.low[a] + block.box.size[a]);
       }
-      if (apart) continue;
-      const GridPart<const T> part{((*block).*what).data(), block->box};
+      const GridPart<const T> part{(block.*what).data(), block.box};
       for_rows({low[0], low[1], low[2], 0}, {high[0], high[1], high[2], 1}, [&](i64 i, i64 j, i64 k) {
         memcpy(to.at(i, j, k, low[3]), part.at(i, j, k, low[3]), size_t(high[3] - low[3]) * sizeof(T));
       });
-    }
+    });
     return to;
   }
 
@@ -308,7 +326,8 @@ class BlockPartReader : public PartReader {
       block.coarse_magnitudes = gather(*coarser, &DecodedBlock<S>::magnitudes, of_block, worker.magnitudes);
       if (header_.masked) block.coarse_kinds = gather(*coarser, &DecodedBlock<S>::kinds, of_block, worker.kinds);
       worker.others.clear();
-      for (const Block& b : coarser->blocks) worker.others.insert(worker.others.end(), b->others.begin(), b->others.end());
+      for_blocks_at(*coarser, of_block,
+                    [&](const DecodedBlock<S>& b) { worker.others.insert(worker.others.end(), b.others.begin(), b.others.end()); });
       inherited = &worker.others;
     } else {
       const Level& root = h_.level[size_t(h_.root)];
