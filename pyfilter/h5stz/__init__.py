@@ -5,6 +5,7 @@ Importing registers the filter with h5py's HDF5: datasets written with it can th
 
 from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
+from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options import STZ
@@ -28,6 +29,7 @@ __all__ = [
     "partial_reads",
     "plugin_path",
     "register",
+    "suggest_chunks",
     "view",
 ]
 
