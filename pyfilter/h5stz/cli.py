@@ -60,7 +60,7 @@ def _parser():
     command = commands.add_parser(
         "run",
         help="run a program with the filter and with region reads",
-        description="Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only.",
+        description="Runs COMMAND so that it finds the filter, and so that its reads of HDF5 files decode needed blocks only.",
     )
     command.set_defaults(command=_run)
     command.add_argument("--stats", action="store_true", help="say afterwards, on standard error, what its reads decoded")
