@@ -83,9 +83,9 @@ class BlockPartReader : public PartReader {
   u64 blocks_decoded() const override { return decoded_; }
   u64 blocks_present() const override { return present_; }
   void limit(u64 cache_bytes) override {
-    columns_ = {};
     limit_ = cache_bytes;
-    cache_.set_limit(cache_bytes);
+    if (columns_.elements.size() > limit_ / 4) columns_ = {};
+    cache_.set_limit(limit_ - columns_.elements.size());
   }
 
  private:
