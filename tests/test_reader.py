@@ -1,16 +1,20 @@
 """Partial reads: any box, step and level of a stream gives the bits of the same cut out of the whole, from as few bytes."""
 
-import boxes
+import resource
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_corruption import STREAMS
-from test_golden import GOLDEN
 
+import boxes
 import cases
 import h5stz
+import reference_decoder
 from h5stz import _core
+from test_corruption import STREAMS
+from test_golden import GOLDEN
 
 CODES = _core.ERROR_CODES
 KEPT = 1 << 30  # bytes: everything
@@ -259,6 +263,76 @@ def test_sources_that_fail(tmp_path):
         with pytest.raises(h5stz.StzError) as raised:
             _core.Reader.of_file(file.fileno(), 0, len(stream), 0)
         assert raised.value.code == CODES["STZ_ERROR_READ"]
+
+
+def test_a_source_that_was_wrong_once_is_asked_again():
+    stream, whole = boxes.volume()
+    request = (0, 0, 0), whole.shape, (1, 1, 1)
+    for wrong in (700, 2500, len(stream) // 2, len(stream) - 5):
+        broken = [True]
+
+        def read(offset, size, wrong=wrong, broken=broken):
+            part = bytearray(stream[offset : offset + size])
+            if broken[0] and offset <= wrong < offset + size:
+                part[wrong - offset] ^= 0xFF
+            return bytes(part)
+
+        reader = _core.Reader.of_callback(read, len(stream), 0)
+        with pytest.raises(h5stz.StzError):
+            boxes.read(reader, "f4", *request)
+        broken[0] = False
+        assert boxes.read(reader, "f4", *request).tobytes() == whole.tobytes()
+
+
+def test_plans_of_any_sequence_of_reads():
+    stream, whole = boxes.volume((96, 90, 100), "region")
+    rng, asked = np.random.default_rng(5), []
+
+    def read(offset, size):
+        asked.append((offset, size))
+        return stream[offset : offset + size]
+
+    reader = _core.Reader.of_callback(read, len(stream), 3_000_000)
+    for turn in range(60):
+        request = boxes.random_request(rng, whole.shape)
+        if turn % 3:  # moves
+            request = ((turn, 0, 0), (1, 90, 100), (1, 1, 1)) if turn % 2 else ((0, 0, turn), (96, 90, 1), (1, 1, 1))
+        plan = reader.plan(*request)
+        asked.clear()
+        assert boxes.read(reader, "f4", *request).tobytes() == boxes.cut(whole, *request).tobytes()
+        assert sum(size for _, size in plan) == sum(size for _, size in asked)
+        assert {edge for o, n in plan for edge in (o, o + n)} <= {edge for o, n in asked for edge in (o, o + n)}
+
+
+def test_what_is_kept_of_the_finest_level_is_enough():
+    stream, _ = boxes.volume((192, 192, 192), "region")
+    request = (8, 8, 8), (100, 100, 100), (1, 1, 1)
+    reader = _core.Reader.of_bytes(stream, KEPT)
+    boxes.read(reader, "f4", *request)
+    reader = _core.Reader.of_bytes(stream, int(0.9 * reader.stats()["cached_bytes"]))
+    boxes.read(reader, "f4", *request)
+    once = reader.stats()["blocks_decoded"]
+    for _ in range(3):
+        boxes.read(reader, "f4", *request)
+    assert reader.stats()["blocks_decoded"] < 1.2 * once
+
+
+def test_a_few_bytes_that_promise_a_large_array_take_no_memory():
+    def varint(number):
+        return bytes([number & 127 | 128 * (number > 127)]) + (varint(number >> 7) if number > 127 else b"")
+
+    root = bytes(8)
+    root += reference_decoder.short_crc(root)
+    # format version 1, blocks, absolute bound, float32, one axis that is never split: all of it is the root
+    header = b"STZ\x01\x06\x02\x01" + varint(2**34) + struct.pack("<d", 1.0) + b"\x00\x08" + bytes([63] * 4) + varint(len(root))
+    stream = header + reference_decoder.crc(header).to_bytes(4, "little") + root
+    assert h5stz.info(stream).shape == (2**34,)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reader = _core.Reader.of_bytes(stream, 0)
+    with pytest.raises(h5stz.StzError) as raised:
+        boxes.read(reader, "f4", (0,), (1,))
+    assert raised.value.code == CODES["STZ_ERROR_CORRUPT"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
 
 
 @pytest.mark.parametrize("name", sorted(STREAMS))

@@ -135,6 +135,40 @@ def test_several_copies_of_hdf5_in_one_process(file, tmp_path):
     assert sums["reads"] >= len(READ)
 
 
+OTHERS = """
+import fcntl, os, subprocess, sys
+import h5py
+def show(name):
+    with h5py.File(name) as file:
+        print(file["x"][70:73, 50, 60:64].tolist())
+show(path)
+before = set(os.listdir("/proc/self/fd"))
+show(path)
+print("descriptors:", len(set(os.listdir("/proc/self/fd")) - before))
+os.closerange(3, 64)  # as daemons do
+log = os.open(path + ".log", os.O_WRONLY | os.O_CREAT)
+show(path)
+print("log:", os.write(log, b"still open"))
+file = open(path, "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX)
+for k in range(40):
+    show(others[k % len(others)])
+ask = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+print("locked:", subprocess.run([sys.executable, "-c", ask, path], capture_output=True).returncode)
+"""
+
+
+def test_descriptors_and_locks_of_the_program_stay(file, tmp_path):
+    path, others = tmp_path / "own.h5", [tmp_path / f"{k}.h5" for k in range(2)]
+    for target in (path, *others):
+        target.write_bytes(file.read_bytes())
+    code = f"path, others = {str(path)!r}, {[str(other) for other in others]!r}\n{OTHERS}"
+    plain, fast, sums = outputs([sys.executable, "-c", code], tmp_path, {"HDF5_USE_FILE_LOCKING": "FALSE"})
+    assert fast == plain
+    assert "descriptors: 0" in fast and "log: 10" in fast and "locked: 1" in fast
+    assert sums["chunks_direct"] == 43
+
+
 CHANGED = """
 import h5py, os, shutil
 def show():

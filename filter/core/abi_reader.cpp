@@ -91,7 +91,9 @@ struct stz_reader {
     Bytes stream(size_t(source->size()));
     source->read(0, stream.size(), stream.data());
     require(load_le<u32>(&stream[stream.size() - 4]) == crc32c(stream.data(), stream.size() - 4), STZ_ERROR_CHECKSUM);
-    payload.assign(stream.begin() + std::ptrdiff_t(header.size), stream.end() - 4);
+    stream.resize(stream.size() - 4);
+    stream.erase(stream.begin(), stream.begin() + std::ptrdiff_t(header.size));
+    payload = std::move(stream);
   }
 
   void read(const Request& request, u8* out, size_t out_size, int threads) {
@@ -112,7 +114,7 @@ struct stz_reader {
       for (size_t at = 0; at < out_size; at += element) memcpy(out + at, payload.data(), element);
     else
       copy_elements(request, out, element);
-    if (payload.size() > limit) payload.clear();
+    if (payload.size() > limit) Bytes().swap(payload);
   }
 
   // From the array in `payload`.
@@ -184,7 +186,7 @@ int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* c
     if (reader->blocks) {
       if (!selection.empty && !selection.none_valid) plan = reader->blocks->plan(selection);
     } else if (!selection.empty && reader->payload.empty())
-      plan.push_back({0, reader->source->size()});
+      plan = reader->source->unknown({{0, reader->source->size()}});
     *found = plan.size();
     for (size_t i = 0; i < std::min(capacity, plan.size()); i++) {
       ranges[2 * i] = plan[i].offset;
@@ -207,7 +209,7 @@ int stz_reader_limit(stz_reader* reader, uint64_t cache_bytes) {
     if (reader->blocks)
       reader->blocks->limit(cache_bytes);
     else if (reader->payload.size() > cache_bytes)
-      reader->payload = {};
+      Bytes().swap(reader->payload);
   });
 }
 

@@ -113,6 +113,9 @@ class BinaryEncoder {
   Bytes out_;
 };
 
+// No output of so many bytes has more bits of models than that: each takes at least log2(65536 / 65472) bits.
+inline u64 most_decisions(u64 bytes) { return bytes < (u64(1) << 48) ? (bytes + 8) * 8192 : ~u64(0); }
+
 class BinaryDecoder {
  public:
   BinaryDecoder(const u8* data, size_t size) : at_(data), end_(data + size) {

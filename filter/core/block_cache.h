@@ -46,9 +46,14 @@ class BlockCache {
     const Key key{level, number};
     if (auto it = entries_.find(key); it != entries_.end()) drop(it->second);
     if (block->bytes() > limit_) return;
-    bytes_ += block->bytes();
     order_.push_front({key, std::move(block)});
-    entries_[key] = order_.begin();
+    try {
+      entries_[key] = order_.begin();
+    } catch (...) {
+      order_.pop_front();
+      throw;
+    }
+    bytes_ += order_.front().block->bytes();
     set_limit(limit_);
   }
   void set_limit(u64 limit) {

@@ -85,11 +85,12 @@ DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, co
   const size_t width = size < short_section + 2 ? 2 : 4;
   require(size >= width, STZ_ERROR_TRUNCATED);
   const size_t coded = size - width;
+  const u64 samples = hierarchy.level[size_t(hierarchy.root)].samples();
+  require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each takes one at least
   require(check_size(coded) == width, STZ_ERROR_CORRUPT);
   const u32 crc = crc32c(section, coded);
   for (size_t i = 0; i < width; i++) require(section[coded + i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
   RootReader<S> reader{header, hierarchy, quantizers, others, BinaryDecoder(section, coded)};
-  const u64 samples = hierarchy.level[size_t(hierarchy.root)].samples();
   std::vector<CodeOf<S>> codes(samples * hierarchy.batch);
   std::vector<S> grid;
   BlockWork<S> work;

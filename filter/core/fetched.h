@@ -7,11 +7,19 @@
 
 namespace stz {
 
-struct ByteRange {
-  u64 offset, size;
-};
-
 constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched as one
+
+// Ranges of several fetches as one list by rising offset; those that touch or overlap become one.
+inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+  std::vector<ByteRange> found;
+  for (const ByteRange& r : ranges)
+    if (!found.empty() && r.offset <= found.back().offset + found.back().size)
+      found.back().size = std::max(found.back().size, r.offset + r.size - found.back().offset);
+    else
+      found.push_back(r);
+  return found;
+}
 
 class Fetched {
  public:

@@ -8,6 +8,8 @@
 namespace stz {
 namespace {
 
+constexpr u64 always_possible = u64(1) << 22;  // entries of an index; of more, sections so short that they hardly exist are refused
+
 void require_check(u32 crc, const u8* stored, size_t width) {
   for (size_t i = 0; i < width; i++) require(stored[i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
 }
@@ -41,6 +43,9 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int co
   d.per_item = block_count(own);
   require(d.per_item <= (u64(1) << 40) / hierarchy.batch, STZ_ERROR_CORRUPT);
   d.per_block = u64(h.masked) + (d.merged ? 1 : u64(classes.count));
+  const u64 entries = d.per_item * hierarchy.batch * std::max<u64>(1, d.per_block);
+  require(entries <= most_decisions(blob_size), STZ_ERROR_CORRUPT);
+  require(entries <= std::max(always_possible, 256 * section_size), STZ_ERROR_MEMORY);
   u64 sum = 0, streams = 0;
   for (u64 number = 0; number < d.per_item * hierarchy.batch; number++)
     for (u64 k = 0; k < d.per_block; k++) {

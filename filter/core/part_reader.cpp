@@ -35,7 +35,7 @@ class BlockPartReader : public PartReader {
     require(offset == source.size(), STZ_ERROR_CORRUPT);
     for (int l = 0; l < h_.root; l++) {
       const Level& level = h_.level[size_t(l)];
-      require(u64(level.block[0]) * u64(level.block[1]) * u64(level.block[2]) * u64(level.block[3]) <= largest_block, STZ_ERROR_MEMORY);
+      require(u64(level.block[0]) * u64(level.block[1]) * u64(level.block[2]) * u64(level.block[3]) <= largest_block, STZ_ERROR_CORRUPT);
       present_ += block_count(level) * h_.batch;
     }
   }
@@ -53,13 +53,11 @@ class BlockPartReader : public PartReader {
       });
       return;
     }
-    // a slice beside the one before it, or a block that was read in part: the next read will want the rest of the blocks
-    const bool moving = cache_.limit() && l == last_level_ && near_last(in_level);
-    std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, header_.masked, moving);
-    if (!moving && cache_.limit() && known_in_part(plans[0], selection)) plans = plan_item(h_, l, in_level, reach_, header_.masked, true);
+    const Progression wanted = with_columns(l, in_level, selection);
+    const std::vector<LevelPlan> plans = plans_for(l, wanted, selection);
     last_level_ = l;
     last_ = in_level;
-    if (moving && read_columns(l, in_level, selection, out, threads)) return;
+    if (wanted != in_level) return read_columns(l, wanted, plans, in_level, selection, out, threads);
     selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
   }
 
@@ -67,16 +65,18 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(h_, selection.wanted, in_level);
     read_directories(l);
-    const std::vector<LevelPlan> plans = plan_item(h_, l, in_level, reach_, header_.masked, false);
-    Fetched all;
+    if (l == size_t(h_.root)) return {};
+    const Progression wanted = with_columns(l, in_level, selection);
+    if (wanted != in_level && columns_.are(l, wanted, selection)) return {};
+    const std::vector<LevelPlan> plans = plans_for(l, wanted, selection);
+    std::vector<ByteRange> ranges;
     selection.for_items([&](u64 item, u64) {
-      for (const LevelPlan& plan : plans)
-        for (u64 i = 0; i < plan.blocks(); i++) {
-          const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
-          if (!cache_.has(plan.l, number, plan.wanted, plan.needed(i))) want_block(plan, number, all);
-        }
+      Fetched fetched;
+      collect(plans, item, fetched, nullptr);
+      const std::vector<ByteRange>& joined = fetched.join();
+      ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
-    return all.join();
+    return source_.unknown(merged(std::move(ranges)));
   }
 
   u64 cached_bytes() const override { return cache_.bytes() + columns_.elements.size(); }
@@ -106,11 +106,16 @@ class BlockPartReader : public PartReader {
       const ByteRange range = section(level);
       Bytes bytes(size_t(std::min(first_look, range.size)));
       source_.look(range.offset, bytes.size(), bytes.data());
-      while (const u64 needed = read_directory(header_, h_, level, 8 * int(sizeof(S)), bytes.data(), bytes.size(), range.size, state_,
-                                               directory_[level])) {
-        const size_t have = bytes.size();
-        bytes.resize(size_t(needed));
-        source_.look(range.offset + have, needed - have, bytes.data() + have);
+      try {
+        while (const u64 needed = read_directory(header_, h_, level, 8 * int(sizeof(S)), bytes.data(), bytes.size(), range.size, state_,
+                                                 directory_[level])) {
+          const size_t have = bytes.size();
+          bytes.resize(size_t(needed));
+          source_.look(range.offset + have, needed - have, bytes.data() + have);
+        }
+      } catch (const Failure&) {
+        source_.forget(range.offset, range.size);  // the source may do better next time
+        throw;
       }
       reach_[level] = directory_[level].reach;
       known_ = level;
@@ -149,31 +154,47 @@ class BlockPartReader : public PartReader {
     return !same;
   }
 
-  // A slice across the last axis that moves along it: the next ones are in the same lines of memory, so several are taken at once. False
-  // if this is no such slice.
-  bool read_columns(size_t l, const Progression& in_level, const Selection& selection, u8* out, int threads) {
+  // Whether this is a slice or box beside the one before it.
+  bool moving(size_t l, const Progression& in_level) const { return cache_.limit() && l == last_level_ && near_last(in_level); }
+
+  // Beside the read before, or where a block was read in part, whole blocks: the next read will want the rest of them.
+  std::vector<LevelPlan> plans_for(size_t l, const Progression& wanted, const Selection& selection) const {
+    const bool whole = moving(l, wanted);
+    std::vector<LevelPlan> plans = plan_item(h_, l, wanted, reach_, header_.masked, whole);
+    if (!whole && cache_.limit() && known_in_part(plans[0], selection)) plans = plan_item(h_, l, wanted, reach_, header_.masked, true);
+    return plans;
+  }
+
+  // What to read for a request: of a slice across the last axis that moves along it several at once, as the next ones are in the same
+  // lines of memory.
+  Progression with_columns(size_t l, const Progression& in_level, const Selection& selection) const {
     const i64 n = h_.level[l].n[3], first = in_level.start[3] / columns_at_once * columns_at_once;
     const i64 count = std::min(columns_at_once, n - first);
-    const u64 needed = u64(count) * selection.bytes;
-    if (in_level.count[3] != 1 || n == 1 || selection.padded || needed > limit_ / 4) return false;
+    if (in_level.count[3] != 1 || n == 1 || selection.padded || selection.bytes > limit_ / (4 * columns_at_once) || !moving(l, in_level))
+      return in_level;
     Progression wanted = in_level;
     wanted.start[3] = first;
     wanted.count[3] = count;
+    return wanted;
+  }
+
+  // One of these slices; all of them stay.
+  void read_columns(size_t l, const Progression& wanted, const std::vector<LevelPlan>& plans, const Progression& in_level,
+                    const Selection& selection, u8* out, int threads) {
     Columns& c = columns_;
-    if (c.elements.size() != needed || c.level != l || c.wanted != wanted || c.batch != selection.batch) {
+    if (!c.are(l, wanted, selection)) {
+      const u64 needed = u64(wanted.count[3]) * selection.bytes;
       c = {};
       cache_.set_limit(limit_ - needed);
       c.elements.resize(size_t(needed));
       Selection all = selection;
       all.stride[3] = i64(selection.bytes);
-      const std::vector<LevelPlan> plans = plan_item(h_, l, wanted, reach_, header_.masked, true);
       selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads); });
       c.level = l;
       c.wanted = wanted;
       c.batch = selection.batch;
     }
-    memcpy(out, c.elements.data() + u64(in_level.start[3] - first) * selection.bytes, size_t(selection.bytes));
-    return true;
+    memcpy(out, c.elements.data() + u64(in_level.start[3] - wanted.start[3]) * selection.bytes, size_t(selection.bytes));
   }
 
   bool known_in_part(const LevelPlan& plan, const Selection& selection) const {
@@ -193,25 +214,33 @@ class BlockPartReader : public PartReader {
     std::vector<Block> blocks;
   };
 
+  // The ranges of all blocks that are needed and not kept, level by level until none is missing, and the kept ones in `levels` (or null).
+  void collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks>* levels) {
+    for (const LevelPlan& plan : plans) {
+      bool missing = false;
+      LevelBlocks own{&plan, std::vector<Block>(size_t(plan.blocks()))};
+      for (u64 i = 0; i < plan.blocks(); i++) {
+        const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
+        Block& block = own.blocks[size_t(i)];
+        block = cache_.find(plan.l, number, plan.wanted, plan.needed(i));
+        if (block) continue;
+        want_block(plan, number, fetched);
+        missing = true;
+      }
+      if (levels) levels->push_back(std::move(own));
+      if (!missing) return;
+    }
+  }
+
   void read_item(const std::vector<LevelPlan>& plans, u64 item, const Progression& in_level, const Selection& selection, u8* out,
                  int threads) {
     Fetched fetched;
-    std::vector<LevelBlocks> levels(plans.size());
-    for (size_t p = 0; p < plans.size(); p++) {
-      const LevelPlan& plan = plans[p];
-      levels[p].plan = &plan;
-      levels[p].blocks.resize(size_t(plan.blocks()));
-      for (u64 i = 0; i < plan.blocks(); i++) {
-        const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
-        Block& block = levels[p].blocks[size_t(i)];
-        block = cache_.find(plan.l, number, plan.wanted, plan.needed(i));
-        if (!block) want_block(plan, number, fetched);
-      }
-    }
+    std::vector<LevelBlocks> levels;
+    collect(plans, item, fetched, &levels);
     fetched.fetch(source_);
-    for (size_t p = plans.size(); p-- > 0;) {
+    for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks& own = levels[p];
-      const LevelBlocks* coarser = p + 1 < plans.size() ? &levels[p + 1] : nullptr;
+      const LevelBlocks* coarser = p + 1 < levels.size() ? &levels[p + 1] : nullptr;  // or nothing is missing
       const LevelDirectory& d = directory_[own.plan->l];
       const Level& level = h_.level[own.plan->l];
       std::vector<u8> fresh(own.blocks.size());
@@ -386,6 +415,9 @@ class BlockPartReader : public PartReader {
     Progression wanted;
     std::vector<Selection::BatchAxis> batch;
     Buffer<u8> elements;
+    bool are(size_t l, const Progression& p, const Selection& selection) const {
+      return level == l && wanted == p && batch == selection.batch && elements.size() == u64(p.count[3]) * selection.bytes;
+    }
   } columns_;
 };
 

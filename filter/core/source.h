@@ -6,6 +6,10 @@
 
 namespace stz {
 
+struct ByteRange {
+  u64 offset, size;
+};
+
 class Source {
  public:
   explicit Source(u64 size) : size_(size) {}
@@ -44,6 +48,31 @@ class Source {
     u64 fresh = offset;  // pieces that are known do not overlap
     while (const Known* k = known_at(fresh)) fresh = k->offset + k->bytes.size();
     if (fresh < offset + size) known_.push_back({fresh, Bytes(out + (fresh - offset), out + size)});
+  }
+  // What was looked at there turned out to be damaged: it is to be fetched again.
+  void forget(u64 offset, u64 size) {
+    std::erase_if(known_, [&](const Known& k) { return k.offset < offset + size && offset < k.offset + k.bytes.size(); });
+  }
+  // Of ranges by rising offset what is not known.
+  std::vector<ByteRange> unknown(const std::vector<ByteRange>& ranges) const {
+    std::vector<ByteRange> found;
+    for (ByteRange r : ranges)
+      while (r.size) {
+        u64 n = r.size;
+        if (const Known* k = known_at(r.offset))
+          n = std::min<u64>(n, k->offset + k->bytes.size() - r.offset);
+        else {
+          for (const Known& later : known_)
+            if (later.offset > r.offset) n = std::min(n, later.offset - r.offset);
+          if (!found.empty() && found.back().offset + found.back().size == r.offset)
+            found.back().size += n;
+          else
+            found.push_back({r.offset, n});
+        }
+        r.offset += n;
+        r.size -= n;
+      }
+    return found;
   }
   // The same in memory, without a copy.
   const u8* view(u64 offset, u64 size) {

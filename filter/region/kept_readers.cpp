@@ -1,17 +1,16 @@
 #include "kept_readers.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 
 namespace stz::region {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of decoded samples, all readers together
-constexpr size_t kMostReaders = 32;                   // each has a file open
+constexpr size_t kMostReaders = 32;
 
 uint64_t cached_bytes(const stz_reader* reader) {
   stz_reader_stats stats{};
@@ -20,25 +19,32 @@ uint64_t cached_bytes(const stz_reader* reader) {
 
 }  // namespace
 
-KeptReaders::Descriptor::~Descriptor() { close(number); }
+int KeptReaders::read(void* kept, uint64_t offset, size_t size, void* out) {
+  const auto* const from = static_cast<const Kept*>(kept);
+  auto* to = static_cast<char*>(out);
+  while (size > 0) {
+    const ssize_t got = pread(from->descriptor, to, size, static_cast<off_t>(from->key.address + offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return 1;
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+  return 0;
+}
 
 // A new one at the front of the list.
 bool KeptReaders::open(const Key& key, int descriptor) {
-  char path[40];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-  const int own = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (own < 0) return false;
-  kept_.emplace_front(key, own);
-  struct stat now;
+  if (key.address > INT64_MAX || key.size > INT64_MAX - key.address) return false;
+  kept_.emplace_front(key, descriptor);
+  const stz_source source{read, &kept_.front(), key.size};
   stz_reader* opened = nullptr;
-  // the path led to the very file, not to another one of its name
-  if (fstat(own, &now) == 0 && now.st_dev == key.device && now.st_ino == key.file &&
-      stz_reader_open_file(own, key.address, key.size, kMostBytes, &opened) == STZ_OK) {
-    kept_.front().reader.reset(opened);
-    return true;
+  if (stz_reader_open(&source, kMostBytes, &opened) != STZ_OK) {
+    kept_.pop_front();
+    return false;
   }
-  kept_.pop_front();
-  return false;
+  kept_.front().reader.reset(opened);
+  return true;
 }
 
 void KeptReaders::shrink() {
@@ -58,8 +64,8 @@ bool KeptReaders::with(int descriptor, uint64_t address, uint64_t size, const st
   if (fstat(descriptor, &now) != 0) return false;
   const Key key{now.st_dev,
                 now.st_ino,
-                static_cast<uint64_t>(now.st_mtim.tv_sec),
-                static_cast<uint64_t>(now.st_mtim.tv_nsec),
+                {static_cast<uint64_t>(now.st_mtim.tv_sec), static_cast<uint64_t>(now.st_mtim.tv_nsec),
+                 static_cast<uint64_t>(now.st_ctim.tv_sec), static_cast<uint64_t>(now.st_ctim.tv_nsec)},
                 static_cast<uint64_t>(now.st_size),
                 address,
                 size};
@@ -70,6 +76,7 @@ bool KeptReaders::with(int descriptor, uint64_t address, uint64_t size, const st
     kept_.splice(kept_.begin(), kept_, found);
   else if (!open(key, descriptor))
     return false;
+  kept_.front().descriptor = descriptor;
   const bool result = use(kept_.front().reader.get());
   if (!result) kept_.pop_front();
   shrink();

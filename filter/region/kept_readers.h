@@ -1,8 +1,8 @@
 // Readers of stored chunks that live on between reads, for programs that read a chunk strip by strip: each block is decoded once.
 //
-// A chunk is known by the file's identity, size and time of change and by its place in it, so that one that was changed or replaced is
-// another one. Readers hold the file open by a descriptor of their own, which has no lock. What is kept is bounded, and the readers used
-// longest ago go first.
+// A chunk is known by the file's identity, size and times of change and by its place in it, so that one that was changed or replaced is
+// another one. Readers read through the descriptor of the caller, which is the same file, and own none: a program may count its
+// descriptors, and to close one would end its locks on the file. What is kept is bounded, and the readers used longest ago go first.
 #ifndef STZ_REGION_KEPT_READERS_H
 #define STZ_REGION_KEPT_READERS_H
 
@@ -29,27 +29,21 @@ class KeptReaders {
 
  private:
   struct Key {
-    uint64_t device, file, seconds, nanoseconds, file_size, address, size;
+    uint64_t device, file, changed[4], file_size, address, size;
     bool operator==(const Key&) const = default;
   };
-  struct Descriptor {
-    explicit Descriptor(int of) : number(of) {}
-    ~Descriptor();
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    const int number;
-  };
   struct Kept {
-    Kept(const Key& chunk, int own) : key(chunk), file(own) {}
+    Kept(const Key& chunk, int open_file) : key(chunk), descriptor(open_file) {}
     Key key;
-    Descriptor file;
-    Reader reader;  // goes before its descriptor
+    int descriptor;  // the caller's; valid during a call of with()
+    Reader reader;
   };
+  static int read(void* kept, uint64_t offset, size_t size, void* out);  // stz_source.read
   bool open(const Key& key, int descriptor);
   void shrink();
 
   std::mutex mutex_;
-  std::list<Kept> kept_;  // used last first
+  std::list<Kept> kept_;  // used last first; entries do not move
 };
 
 }  // namespace stz::region
