@@ -1,0 +1,40 @@
+// Finds the functions (create_calls.h). Invariant: all of one table are of one loaded HDF5.
+#include "create_calls.h"
+
+#include <dlfcn.h>
+
+namespace stz::preload {
+namespace {
+
+// Where the program is not position-independent and names the variable, the one that HDF5 uses is the program's copy.
+Id list_class(const hdf5::Library& library, const char* name) {
+  const auto* const own = static_cast<const Id*>(hdf5::library_function(library, name));
+  if (own && *own > 0) return *own;
+  const auto* const copied = static_cast<const Id*>(dlsym(RTLD_DEFAULT, name));
+  return copied && *copied > 0 ? *copied : -1;
+}
+
+}  // namespace
+
+bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept {
+  calls = {};
+  calls.region = region::calls_at(return_address);
+  if (!calls.region || !calls.region->complete) return false;
+  const hdf5::Library& library = *calls.region->library;
+#define STZ_CREATE_FIND(name, result, parameters)                                              \
+  calls.name = reinterpret_cast<decltype(calls.name)>(hdf5::library_function(library, #name)); \
+  if (!calls.name) return false;
+  STZ_CREATE_FUNCTIONS(STZ_CREATE_FIND)
+#undef STZ_CREATE_FIND
+  calls.creation_class = list_class(library, "H5P_CLS_DATASET_CREATE_ID_g");
+  calls.access_class = list_class(library, "H5P_CLS_DATASET_ACCESS_ID_g");
+  return calls.creation_class > 0 && calls.access_class > 0;
+}
+
+void* original_function(const void* return_address, const char* name) noexcept {
+  const region::Calls* const calls = region::calls_at(return_address);
+  void* const found = calls ? hdf5::library_function(*calls->library, name) : nullptr;
+  return found ? found : dlsym(RTLD_NEXT, name);
+}
+
+}  // namespace stz::preload

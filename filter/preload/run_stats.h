@@ -1,0 +1,18 @@
+// What the preloaded library tells `h5stz run`: lines of JSON in the file named by H5STZ_RUN_STATS, which all processes of a command share.
+#ifndef STZ_PRELOAD_RUN_STATS_H
+#define STZ_PRELOAD_RUN_STATS_H
+
+#include <cstddef>
+
+namespace stz::preload {
+
+// Does anybody want to know?
+bool stats_are_wanted() noexcept;
+
+// Appends a line, which ends with a newline, whole, whatever other processes write. Nothing happens if nobody wants it or it cannot be
+// done: there is nobody to tell.
+void append_stats(const char* line, size_t length) noexcept;
+
+}  // namespace stz::preload
+
+#endif
