@@ -22,6 +22,16 @@ Size share(Size extent, Size most) {
   return rounded <= most ? rounded : length;
 }
 
+// How many planes are worth cutting the axes after this one for: 32, or 16 or 8 where more would take too much memory, or none.
+// `room` is in samples.
+Size side_of(Size extent, Size plane, Size room, bool thick) {
+  for (const Size side : {kSide, kSide / 2, kSide / 4}) {
+    const Size length = std::min(side, extent);
+    if (length <= room && (thick || plane <= kWindowBytes / length)) return length;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void choose_chunk(int rank, const Size* extents, Size element_size, Size* chunk) noexcept {
@@ -33,15 +43,13 @@ void choose_chunk(int rank, const Size* extents, Size element_size, Size* chunk)
     const Size extent = extents[axis];
     plane /= extent;
     const Size most = room / plane;
-    const Size side = std::min(kSide, extent);
+    const Size side = most < kSide && axis + 1 < rank ? side_of(extent, plane, room / element_size, thick) : 0;
     if (most >= extent) {
       chunk[axis] = extent;
     } else if (most >= kSide) {
       chunk[axis] = share(extent, most);
-    } else if (axis + 1 < rank && room / side >= element_size && (thick || plane <= kWindowBytes / side)) {
-      chunk[axis] = side;
     } else {
-      chunk[axis] = std::max<Size>(most, 1);
+      chunk[axis] = std::max<Size>({most, side, 1});
     }
     room /= chunk[axis];
     thick |= chunk[axis] > 1;

@@ -10,8 +10,8 @@ using hdf5::Size;
 
 // Fills `chunk` for an array whose size in bytes 64 bits hold. The whole array if it has at most 16 MiB. Else chunks of at most 16 MiB
 // that are cut along the slowest axes: 32 or more samples of each, in multiples of 32 where that takes no more chunks, and the faster axes
-// whole. Of an axis of which 32 planes have more than 128 MiB a chunk has fewer, mostly one: such arrays are written plane by plane, and
-// the chunks that a plane touches have to be in memory until they are full.
+// whole. Of an axis of which 32 planes have more than 128 MiB a chunk has 16, 8 or as many planes as fit, mostly one: such arrays are
+// written plane by plane, and the chunks that a plane touches have to be in memory until they are full.
 void choose_chunk(int rank, const Size* extents, Size element_size, Size* chunk) noexcept;
 
 struct ChunkCache {

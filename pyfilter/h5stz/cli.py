@@ -60,18 +60,18 @@ def _parser():
     command = commands.add_parser(
         "run",
         help="run a program with the filter and with region reads",
-        description="Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only. "
-        "With --compress, datasets that it creates are chunked and compressed.",
+        description="Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks "
+        "only. With --compress, datasets that it creates are chunked and compressed.",
     )
     command.set_defaults(command=_run)
-    command.add_argument("--stats", action="store_true", help="say on standard error what its reads decoded, what was compressed")
+    command.add_argument("--stats", action="store_true", help="say on standard error what was decoded and compressed")
     command.add_argument(
         "--compress",
         action="append",
         default=[],
         metavar="RULE",
-        help="compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or ,fill=X; the "
-        "first rule that matches a dataset's path counts",
+        help="compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or ,fill=X; "
+        "the first rule that matches a dataset's path counts",
     )
     command.add_argument("--chunks", choices=["auto"], default="auto", help="chunks of contiguous datasets: at most 16 MiB")
     command.add_argument("--cache", type=_mebibytes, metavar="MIB", help="memory for the chunks of each open dataset (256)")

@@ -65,8 +65,8 @@ def parse(text):
         raise StzError(f"--compress {text!r}: a pattern is matched with whole paths: begin it with /, as in /rho*", _ARGUMENT)
     if bound in ("relative", "psnr"):
         raise StzError(
-            f"--compress {text!r}: {bound}: refers to the whole dataset, and a program writes it piece by piece: when the first "
-            "piece is compressed its range is not known. Give the bound itself, absolute:B",
+            f"--compress {text!r}: {bound}: refers to the whole dataset, and a program writes it piece by piece: when the "
+            "first piece is compressed its range is not known. Give the bound itself, absolute:B",
             _MODE,
         )
     if (bound == "lossless") != (number is None):
@@ -86,7 +86,7 @@ def parse(text):
 
 
 def variables(rules, cache=None):
-    """The environment variables, a dict, that carry `rules` to the preloaded library; `cache` is in MiB, None for its default."""
+    """The environment variables, a dict, that carry `rules` to the preloaded library; `cache`: MiB, or None."""
     found = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
     return found | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})
 

@@ -43,8 +43,8 @@ def run(command, stats=False, compress=(), cache=None):
     Returns:
         (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
         reads (calls of H5Dread), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
-        blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of the
-        rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules.
+        blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of
+        the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules.
 
     Raises:
         StzError: there is no command, or no program of that name.
