@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <fnmatch.h>
 
 namespace stz::preload {
@@ -67,6 +68,14 @@ const std::vector<Rule>& rules() {
     return new std::vector<Rule>(parse_rules(text ? text : ""));
   }();
   return *parsed;
+}
+
+bool rules_are_empty() noexcept {
+  try {
+    return rules().empty();
+  } catch (const std::exception&) {
+    return true;
+  }
 }
 
 bool matches(const Rule& rule, const std::string& path) noexcept {

@@ -32,10 +32,13 @@ std::vector<Rule> parse_rules(std::string_view text);
 // Those of the environment as it was at the first call; they never change and are never freed. Thread-safe.
 const std::vector<Rule>& rules();
 
+// Are there none? Also where there is no memory to read them.
+bool rules_are_empty() noexcept;
+
 // Does the rule name the dataset at this path, which begins with a slash?
 bool matches(const Rule& rule, const std::string& path) noexcept;
 
-// Of the memory that the chunks of one dataset may take while it is written, in bytes: H5STZ_COMPRESS_CACHE in MiB, or 256.
+// The chunk cache of a dataset that is written, in bytes at most: H5STZ_COMPRESS_CACHE in MiB, or 256.
 unsigned long long cache_bytes() noexcept;
 
 }  // namespace stz::preload

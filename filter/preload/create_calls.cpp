@@ -31,6 +31,13 @@ bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept 
   return calls.creation_class > 0 && calls.access_class > 0;
 }
 
+std::string name_of(const CreateCalls& calls, Id object) {
+  const long length = calls.H5Iget_name(object, nullptr, 0);
+  if (length <= 0) return {};
+  std::string name(static_cast<size_t>(length), '\0');
+  return calls.H5Iget_name(object, name.data(), name.size() + 1) == length ? name : std::string();
+}
+
 void* original_function(const void* return_address, const char* name) noexcept {
   const region::Calls* const calls = region::calls_at(return_address);
   void* const found = calls ? hdf5::library_function(*calls->library, name) : nullptr;

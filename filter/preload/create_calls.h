@@ -2,6 +2,8 @@
 #ifndef STZ_PRELOAD_CREATE_CALLS_H
 #define STZ_PRELOAD_CREATE_CALLS_H
 
+#include <string>
+
 #include "region/calls.h"
 
 namespace stz::preload {
@@ -17,6 +19,7 @@ struct CreateArguments {
   Id type, space, links, creation, access;
 };
 
+using Write = Status (*)(Id dataset, Id memory_type, Id memory_space, Id file_space, Id transfer, const void* buffer);
 using Create2 = Id (*)(Id location, const char* name, Id type, Id space, Id links, Id creation, Id access);
 using Create1 = Id (*)(Id location, const char* name, Id type, Id space, Id creation);
 
@@ -44,6 +47,9 @@ struct CreateCalls {
 
 // Those of the HDF5 that the code at `return_address` uses. False if it uses none that has them all.
 bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept;
+
+// The path of an object; empty if it has none.
+std::string name_of(const CreateCalls& calls, Id object);
 
 // The function of that HDF5 that `name` stands for, or else the one that the program would call if this library were not there; null if
 // there is none.

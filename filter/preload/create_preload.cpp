@@ -13,21 +13,6 @@
 namespace stz::preload {
 namespace {
 
-// As a string of JSON; bytes above 127 as they are, they need not be UTF-8.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char each : text) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(each);
-    if (byte < 32 || each == '"' || each == '\\') {
-      result += {'\\', 'u', '0', '0', kDigits[byte >> 4], kDigits[byte & 15]};
-    } else {
-      result += each;
-    }
-  }
-  return result + "\"";
-}
-
 void tell(const std::string& path, const Rule& rule, Outcome outcome) {
   if (!stats_are_wanted()) return;
   const std::string line = "{\"dataset\": " + quoted(path) + ", \"rule\": " + std::to_string(&rule - rules().data()) + ", \"outcome\": \"" +
@@ -39,7 +24,7 @@ void tell(const std::string& path, const Rule& rule, Outcome outcome) {
 bool created(const void* caller, const CreateArguments& arguments, Id& dataset) noexcept {
   try {
     CreateCalls calls;
-    if (rules().empty() || !arguments.name || !find_create_calls(caller, calls)) return false;
+    if (rules_are_empty() || !arguments.name || !find_create_calls(caller, calls)) return false;
     Outcome outcome;
     std::string path;
     const Rule* rule = nullptr;

@@ -31,4 +31,18 @@ void append_stats(const char* line, size_t length) noexcept {
   errno = error;
 }
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char each : text) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(each);
+    if (byte < 32 || each == '"' || each == '\\') {
+      result += {'\\', 'u', '0', '0', kDigits[byte >> 4], kDigits[byte & 15]};
+    } else {
+      result += each;
+    }
+  }
+  return result + "\"";
+}
+
 }  // namespace stz::preload

@@ -74,7 +74,7 @@ def _parser():
         "the first rule that matches a dataset's path counts",
     )
     command.add_argument("--chunks", choices=["auto"], default="auto", help="chunks of contiguous datasets: at most 16 MiB")
-    command.add_argument("--cache", type=_mebibytes, metavar="MIB", help="memory for the chunks of each open dataset (256)")
+    command.add_argument("--cache", type=_mebibytes, metavar="MIB", help="chunk cache of each open dataset (256)")
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
     command = commands.add_parser("doctor", help="check that the filter works here and print versions")

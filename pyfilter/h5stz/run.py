@@ -38,13 +38,15 @@ def run(command, stats=False, compress=(), cache=None):
         command: the program and its arguments.
         stats: count what its reads decode.
         compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
-        cache: MiB of memory for the chunks of each dataset that is compressed, while the program has it open; None: 256.
+        cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
 
     Returns:
         (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
         reads (calls of H5Dread), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
         blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of
-        the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules.
+        the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules; with
+        them also rewrites, the number of writes into parts of chunks that were compressed with a bound already, and rewritten,
+        a list of some of their paths.
 
     Raises:
         StzError: there is no command, or no program of that name.
@@ -68,12 +70,15 @@ def run(command, stats=False, compress=(), cache=None):
 
 def _sums(records, creations):
     """What the records of all processes add up to."""
-    sums = {"datasets_compressed": 0, "datasets": []} if creations else {}
+    sums = {"datasets_compressed": 0, "datasets": [], "rewrites": 0, "rewritten": []} if creations else {}
     for record in records:
         if "dataset" in record:
             if creations:  # those of another command around this one are not of our rules
                 sums["datasets"].append((record["dataset"], record["rule"], record["outcome"]))
                 sums["datasets_compressed"] += record["outcome"] == "compressed"
+            continue
+        if "rewritten" in record:
+            sums.setdefault("rewritten", []).append(record["rewritten"])
             continue
         for name, value in record.items():
             sums[name] = sums.get(name, 0) + value

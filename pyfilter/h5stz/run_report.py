@@ -39,6 +39,11 @@ def lines(sums, stats, rules):
             for outcome, paths in left.items():
                 reason = compress_rules.REASONS[outcome]
                 found.append(f"--compress {rule.text!r}: not compressed as {reason}: {len(paths)}{_listed(paths)}")
+    if sums.get("rewrites"):
+        found.append(
+            f"WARNING: {sums['rewrites']} writes into parts of chunks that were compressed before{_listed(sums['rewritten'])}: "
+            "samples there may be off by more than the bound; lossless rules are safe (docs/run_compress.md)"
+        )
     return found
 
 
