@@ -26,7 +26,7 @@ def pair(words, directory, rules, cache=None):
     rules = [compress_rules.parse(rule) for rule in rules]
     for path in (plain, made):
         path.unlink(missing_ok=True)
-    subprocess.run([*map(str, words), str(plain)], check=True, cwd=directory)
+    subprocess.run([*map(str, words), str(plain)], check=True)
     status, sums = run.run([*map(str, words), str(made)], compress=rules, cache=cache)
     assert status == 0 and (not rules or sums["rewrites"] == 0)
     outcomes = {}
@@ -171,6 +171,12 @@ def field(shape, dtype="f4"):
     return (sum(np.sin(axis / (7 + k)) for k, axis in enumerate(axes)) * 20 + noise).astype(dtype)
 """
 
+SIMPLE = """
+import h5py
+with h5py.File(path, "w") as file:
+    file.create_dataset("x", data=field((200, 200)))
+"""
+
 H5PY = """
 import h5py
 with h5py.File(path, "w", libver=libver) as file:
@@ -258,6 +264,27 @@ def test_python_packages_with_an_hdf5_of_their_own(package, tmp_path):
         assert outcomes["/x"] == ["one axis"] and outcomes["/zipped"] == ["filters"]
 
 
+def test_several_copies_of_hdf5_in_one_process(tmp_path):
+    """Each dataset is created, written and watched by the copy of the package that asks for it."""
+    code = FIELD + SIMPLE.replace("(path", '(path + ".h5py"')
+    code += "".join(text.replace("(path", f'(path + ".{package}"') for package, text in OTHERS.items())
+    plain, made, _ = pair(python(code + "open(path, 'w').close()"), tmp_path, [f"/*=absolute:{BOUND}"])
+    for package, names in {"h5py": ["x"], **COMPRESSED}.items():
+        if package == "h5py" or package in OTHERS:
+            check(f"{plain}.{package}", f"{made}.{package}", names)
+
+
+if tools("nccopy"):
+
+    def test_nccopy(tmp_path):
+        source = tmp_path / "source.h5"
+        with h5py.File(source, "w") as file:
+            file["x"] = host_tools.field((100, 200))
+            file.create_dataset("chunked", data=host_tools.field((100, 200)), chunks=(50, 100))
+        plain, made, _ = pair(["nccopy", "-k", "nc4", source], tmp_path, [f"/*=absolute:{BOUND}"])
+        check(plain, made, ["x", "chunked"])
+
+
 NEVER = """
 import h5py, os
 from h5py import h5d, h5p, h5s, h5t
@@ -319,13 +346,6 @@ def test_what_is_never_touched_has_the_same_bytes(tmp_path):
         name = path[1:]
         assert found == [REASON.get(name, name.split("_")[0])], path
     assert set(outcomes) > {"/layout_external", "/rank_null", "/type_other_float", "/growing"}
-
-
-SIMPLE = """
-import h5py
-with h5py.File(path, "w") as file:
-    file.create_dataset("x", data=field((200, 200)))
-"""
 
 
 def test_without_rules_nothing_changes(tmp_path):
