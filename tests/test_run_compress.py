@@ -3,76 +3,14 @@
 The reference is always the file that the same program writes alone.
 """
 
-import os
-import subprocess
-import sys
-from fractions import Fraction
-
 import h5py
 import numpy as np
 import pytest
 
-import h5stz
 import host_tools
+from created_files import BOUND, FIELD, SIMPLE, check, is_compressed, pair, python, within
 from h5stz import _core, cli, compress_rules, run
 from host_tools import HOSTS, packages, tools
-
-BOUND = 1e-3
-
-
-def pair(words, directory, rules, cache=None):
-    """Runs a command that ends in the name of its file alone and with `rules`: (file, file, what became of the datasets)."""
-    plain, made = directory / "plain.h5", directory / "made.h5"
-    rules = [compress_rules.parse(rule) for rule in rules]
-    for path in (plain, made):
-        path.unlink(missing_ok=True)
-    subprocess.run([*map(str, words), str(plain)], check=True)
-    status, sums = run.run([*map(str, words), str(made)], compress=rules, cache=cache)
-    assert status == 0 and (not rules or sums["rewrites"] == 0)
-    outcomes = {}
-    for path, _, outcome in sums["datasets"] if rules else ():
-        outcomes.setdefault(path, []).append(outcome)
-    return plain, made, outcomes
-
-
-def python(code):
-    """A command that runs `code`, in which `path` is the file."""
-    return [sys.executable, "-c", f"import sys; path = sys.argv[1]\n{code}"]
-
-
-def is_compressed(dataset):
-    properties = dataset.id.get_create_plist()
-    return [properties.get_filter(index)[0] for index in range(properties.get_nfilters())] == [_core.FILTER_ID]
-
-
-def check(plain, made, names, bound=BOUND):
-    """These datasets, and no others, are compressed; each sample is within the bound, all others are the same."""
-    found = []
-    with h5py.File(plain) as a, h5py.File(made) as b:
-        everything = []
-        a.visititems(lambda name, item: everything.append(name) if isinstance(item, h5py.Dataset) else None)
-        for name in everything:
-            assert a[name].dtype == b[name].dtype and a[name].shape == b[name].shape and a[name].maxshape == b[name].maxshape
-            assert np.array_equal(a[name].fillvalue, b[name].fillvalue, equal_nan=a[name].dtype.kind == "f")
-            if is_compressed(b[name]):
-                found.append(name)
-                assert within(a[name][...], b[name][...], bound), name
-                assert b[name].id.get_storage_size() < a[name].nbytes
-            else:
-                assert a[name][...].tobytes() == b[name][...].tobytes(), name
-    assert sorted(found) == sorted(names)
-
-
-def within(original, decoded, bound):
-    """Whether |x - x'| <= bound in exact arithmetic; other numbers than finite ones must be the same."""
-    finite = np.isfinite(original)
-    if not np.array_equal(original[~finite], decoded[~finite], equal_nan=True):
-        return False
-    distance = np.abs(original[finite].astype("f8") - decoded[finite].astype("f8"))
-    near = np.argsort(distance)[-100:]  # float64 rounds: the greatest are looked at exactly
-    pairs = zip(original[finite][near], decoded[finite][near], strict=True)
-    return all(abs(Fraction(float(x)) - Fraction(float(y))) <= Fraction(bound) for x, y in pairs)
-
 
 if tools("h5cc"):
 
@@ -162,20 +100,6 @@ if tools("meep"):
         for file in (tmp_path / "plain").glob("*.h5"):
             check(file, tmp_path / "made" / file.name, ["ez"])
 
-
-FIELD = """
-import numpy as np
-def field(shape, dtype="f4"):
-    axes = np.meshgrid(*[np.arange(n) for n in shape], indexing="ij", sparse=True)
-    noise = np.random.default_rng(5).normal(0, 1e-4, shape)
-    return (sum(np.sin(axis / (7 + k)) for k, axis in enumerate(axes)) * 20 + noise).astype(dtype)
-"""
-
-SIMPLE = """
-import h5py
-with h5py.File(path, "w") as file:
-    file.create_dataset("x", data=field((200, 200)))
-"""
 
 H5PY = """
 import h5py
@@ -354,18 +278,6 @@ def test_without_rules_nothing_changes(tmp_path):
     assert plain.read_bytes() == made.read_bytes() and not outcomes
 
 
-@pytest.mark.parametrize(
-    "text", ["nonsense", "101,1 /x", "101,0;101,0 /*", "101,0;101,0;101,0;101,0 /*", "101,0;101,0;101,0 x", " "]
-)
-def test_damaged_rules_are_no_rules(text, tmp_path):
-    target = tmp_path / "x.h5"
-    code = FIELD + SIMPLE
-    variables = run.environment(os.environ) | {compress_rules.VARIABLE: f"101,0;101,0;101,0 /x\n{text}"}
-    subprocess.run([*python(code), str(target)], env=variables, check=True)
-    with h5py.File(target) as file:
-        assert file["x"].chunks is None
-
-
 def test_a_dimension_scale_that_is_named(tmp_path):
     code = "import h5py, numpy as np\nwith h5py.File(path, 'w') as file: file.create_dataset('/a//b', data=np.arange(50000.0))"
     plain, made, _ = pair(python(code), tmp_path, ["/a*=lossless", "/a/b=absolute:0.5"])
@@ -414,51 +326,3 @@ with h5py.File(path, "w") as file:
     with h5py.File(made) as file:
         assert file["x"].id.get_num_chunks() > 4
     check(*pair(python(FIELD + code), tmp_path, [f"/x=absolute:{BOUND}"], cache=16)[:2], ["x"])
-
-
-def test_the_command_line(tmp_path, capfd):
-    code = FIELD + SIMPLE + "    file.create_dataset('s', data=1.0)\n"
-    words = ["--", *python(code), str(tmp_path / "x.h5")]
-    rules = ["--chunks", "auto", "--compress", "/*=absolute:1e-3", "--compress", "/y=lossless"]
-    assert cli.main(["run", "--stats", *rules, *words]) == 0
-    shown = capfd.readouterr().err
-    assert "datasets compressed: 1 (/x)" in shown
-    assert "'/*=absolute:1e-3': not compressed as a scalar: 1 (/s)" in shown
-    assert "'/y=lossless': the program created no dataset that it matches" in shown
-    assert cli.main(["run", "--compress", "/x=absolute:1e-3", *words]) == 0
-    assert capfd.readouterr().err == ""
-    assert cli.main(["run", "--compress", "/s=lossless", *words]) == 0
-    assert "/s=lossless': not compressed as a scalar: 1 (/s)" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("/x=relative:1e-3", "a program writes it piece by piece"),
-        ("/x=psnr:60,block=region", "Give the bound itself, absolute:B"),
-        ("x=lossless", "begin it with /"),
-        ("/x", "give PATTERN=absolute:B"),
-        ("/x=absolute", "give PATTERN=absolute:B"),
-        ("/x=lossless:1", "give PATTERN=absolute:B"),
-        ("/x=absolute:-1", "zero or more"),
-        ("/x=absolute:one", "'one' is no number"),
-        ("/x=pointwise_relative:2", "must be below 1"),
-        ("/x=absolute:1,block=small", "block='small' must be one of"),
-        ("/x=absolute:1,threads=2", "the options are block= and fill="),
-        ("/x=absolute:1,fill=none", "'none' is no number"),
-        ("/x\n=lossless", "begin it with /"),
-    ],
-)
-def test_rules_that_are_refused(rule, message, capfd):
-    assert cli.main(["run", "--compress", rule, "--", sys.executable, "-c", "print('ran')"]) == 1
-    shown = capfd.readouterr()
-    assert message in shown.err and not shown.out
-
-
-def test_rules_name_paths_with_any_characters():
-    assert compress_rules.parse("/a=lossless,b=absolute:1e-3").pattern == "/a=lossless,b"
-    rule = compress_rules.parse("/x y;z=absolute:1e-3,fill=1e30,block=region")
-    assert rule.line().endswith(" /x y;z")
-    bits = [host_tools.bits(np.dtype(dtype).type(1e30)) for dtype in ("f4", "f8")]
-    assert [_core.parse(words)["fill"] for words in rule.words] == [None, *bits]
-    assert h5stz.STZ(absolute=1e-3).filter_options == compress_rules.parse("/x=absolute:1e-3").words[0]
