@@ -1,5 +1,6 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
-// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is printed, thrown or kept.
+// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is printed or thrown, and nothing kept but
+// a number.
 #include <exception>
 
 #include "chunk.h"
@@ -10,6 +11,9 @@
 
 namespace stz::hdf5 {
 namespace {
+
+// A write in which HDF5 decodes a lossy chunk will code it again: filter/preload/write_preload.cpp watches this number.
+thread_local uint64_t lossy_chunks_decoded = 0;
 
 // Runs `body(library, message)`; what it reports, or throws, ends on the error stack, and `failed` is returned instead.
 template <typename Result, typename Body>
@@ -49,6 +53,7 @@ Status set_local(Id properties, Id type, Id) {
 
 size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_t bytes, size_t* buffer_size, void** buffer) {
   return guarded(__builtin_return_address(0), "filter", size_t{0}, [&](const Library& library, Message& message) {
+    lossy_chunks_decoded += flags & kFlagReverse && cd_count > 1 && cd_values[1] != STZ_LOSSLESS;
     const auto run = flags & kFlagReverse ? decode_chunk : encode_chunk;
     return run(library, cd_count, cd_values, bytes, buffer_size, buffer, message);
   });
@@ -66,5 +71,8 @@ extern "C" {
 STZ_API int H5PLget_plugin_type() { return stz::hdf5::kPluginTypeFilter; }
 
 STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::kFilterClass; }
+
+// How many chunks of datasets with a bound HDF5 has had decoded in this thread.
+STZ_API uint64_t stz_h5_lossy_chunks_decoded() { return stz::hdf5::lossy_chunks_decoded; }
 
 }  // extern "C"

@@ -4,14 +4,11 @@
 // fits into HDF5's chunk cache is left to HDF5, which decodes it once; so is everything that stz_h5_read leaves to it. State: the blocks
 // decoded last (kept_readers.h), and counters of what was read, which the end of the process writes to the file named by H5STZ_RUN_STATS,
 // if it is set.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 
 #include "region/read.h"
+#include "run_stats.h"
 
 namespace stz::region {
 namespace {
@@ -52,8 +49,7 @@ bool outgrows_cache(const Calls& calls, Id dataset) {
 }
 
 __attribute__((destructor)) void write_totals() {
-  const char* const path = getenv("H5STZ_RUN_STATS");
-  if (!path || !*path || totals.reads == 0) return;
+  if (totals.reads == 0 || !preload::stats_are_wanted()) return;
   char line[320];
   const int length =
       snprintf(line, sizeof line,
@@ -61,12 +57,7 @@ __attribute__((destructor)) void write_totals() {
                "\"blocks_decoded\": %llu, \"blocks_present\": %llu}\n",
                static_cast<Size>(totals.reads), static_cast<Size>(totals.reads_through_hdf5), static_cast<Size>(totals.chunks_direct),
                static_cast<Size>(totals.bytes_used), static_cast<Size>(totals.blocks_decoded), static_cast<Size>(totals.blocks_present));
-  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return;
-  // one line at the end of the file, whole, whatever other processes of the same command write
-  if (write(file, line, static_cast<size_t>(length)) < 0) { /* there is nobody to tell */
-  }
-  close(file);
+  preload::append_stats(line, static_cast<size_t>(length));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, elements, registration, run
+from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report
 from h5stz.errors import StzError
 from h5stz.options import STZ
 
@@ -60,10 +60,21 @@ def _parser():
     command = commands.add_parser(
         "run",
         help="run a program with the filter and with region reads",
-        description="Runs COMMAND so that it finds the filter, and so that its reads of HDF5 files decode needed blocks only.",
+        description="Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks "
+        "only. With --compress, datasets that it creates are chunked and compressed.",
     )
     command.set_defaults(command=_run)
-    command.add_argument("--stats", action="store_true", help="say afterwards, on standard error, what its reads decoded")
+    command.add_argument("--stats", action="store_true", help="say on standard error what was decoded and compressed")
+    command.add_argument(
+        "--compress",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or ,fill=X; "
+        "the first rule that matches a dataset's path counts",
+    )
+    command.add_argument("--chunks", choices=["auto"], default="auto", help="chunks of contiguous datasets: at most 16 MiB")
+    command.add_argument("--cache", type=_mebibytes, metavar="MIB", help="chunk cache of each open dataset (256)")
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
     command = commands.add_parser("doctor", help="check that the filter works here and print versions")
@@ -77,6 +88,13 @@ def _number(text):
         return int(text)
     except ValueError:
         return float(text)
+
+
+def _mebibytes(text):
+    """The size of a cache."""
+    if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
+    return int(text)
 
 
 def _plugin_path(_):
@@ -154,16 +172,10 @@ def _print_dataset(dataset):
 
 def _run(options):
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
-    status, sums = run.run(words, options.stats)
-    if sums:
-        print(
-            f"h5stz: {sums['reads']} reads, {sums['reads_through_hdf5']} of them by HDF5 alone; "
-            f"blocks decoded / present: {sums['blocks_decoded']} / {sums['blocks_present']}; "
-            f"stored bytes used: {sums['bytes_used']}",
-            file=sys.stderr,
-        )
-    elif options.stats:
-        print("h5stz: the program did not call H5Dread, or is linked statically", file=sys.stderr)
+    rules = [compress_rules.parse(text) for text in options.compress]
+    status, sums = run.run(words, options.stats, rules, options.cache)
+    for line in run_report.lines(sums or {}, options.stats, rules):
+        print(f"h5stz: {line}", file=sys.stderr)
     return status
 
 

@@ -1,4 +1,7 @@
-"""Runs a program with the filter within reach and, where it reads HDF5, with region reads: `h5stz run -- COMMAND ...`."""
+"""Runs a program with the filter within reach: `h5stz run [--compress RULE] -- COMMAND ...`.
+
+Where it reads HDF5 it decodes needed blocks only; datasets that it creates are compressed by the rules that are given.
+"""
 
 import contextlib
 import json
@@ -8,7 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from h5stz import _core, registration
+from h5stz import _core, compress_rules, registration
 from h5stz.errors import StzError
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -28,33 +31,55 @@ def environment(base):
     return found
 
 
-def run(command, stats=False):
+def run(command, stats=False, compress=(), cache=None):
     """Runs `command` (a list of words) to its end.
 
     Args:
         command: the program and its arguments.
         stats: count what its reads decode.
+        compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
+        cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
 
     Returns:
-        (exit status as shells have it, dict of sums over all processes of the command or None): reads (calls of H5Dread),
-        reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used, blocks_decoded, blocks_present.
+        (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
+        reads (calls of H5Dread), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
+        blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of
+        the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules; with
+        them also rewrites, the number of writes into parts of chunks that were compressed with a bound already, and rewritten,
+        a list of some of their paths.
 
     Raises:
         StzError: there is no command, or no program of that name.
     """
     if not command:
         raise StzError("give a command after --, such as: h5stz run -- h5dump -d rho -s 0,0,0 -c 4,4,4 file.h5", _ARGUMENT)
-    variables = environment(os.environ)
+    variables = environment(os.environ) | compress_rules.variables(compress, cache)
     if shutil.which(command[0], path=variables.get("PATH")) is None:
         raise StzError(f"{command[0]}: no such program", _READ)
     with tempfile.TemporaryDirectory() as directory:
         record = Path(directory) / "stats"
-        if stats:
+        if stats or compress:
             variables["H5STZ_RUN_STATS"] = str(record)
         status = subprocess.run(command, env=variables, check=False).returncode
-        sums = {}
+        lines = []
         with contextlib.suppress(FileNotFoundError):
-            for line in record.read_text().splitlines():
-                for name, value in json.loads(line).items():
-                    sums[name] = sums.get(name, 0) + value
-    return (status if status >= 0 else 128 - status), (sums if stats else None)
+            lines = record.read_text(errors="surrogateescape").splitlines()
+    sums = _sums(map(json.loads, lines), bool(compress)) if stats or compress else None
+    return (status if status >= 0 else 128 - status), sums
+
+
+def _sums(records, creations):
+    """What the records of all processes add up to."""
+    sums = {"datasets_compressed": 0, "datasets": [], "rewrites": 0, "rewritten": []} if creations else {}
+    for record in records:
+        if "dataset" in record:
+            if creations:  # those of another command around this one are not of our rules
+                sums["datasets"].append((record["dataset"], record["rule"], record["outcome"]))
+                sums["datasets_compressed"] += record["outcome"] == "compressed"
+            continue
+        if "rewritten" in record:
+            sums.setdefault("rewritten", []).append(record["rewritten"])
+            continue
+        for name, value in record.items():
+            sums[name] = sums.get(name, 0) + value
+    return sums

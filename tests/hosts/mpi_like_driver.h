@@ -1,4 +1,4 @@
-/* A file driver for reading that claims to use MPI, so that a test can see what readers do then without an MPI installation.
+/* A file driver that claims to use MPI, so that a test can see what is done then without an MPI installation.
  * mpi_like_access() gives file access properties with it, or a negative number. */
 #ifndef MPI_LIKE_DRIVER_H
 #define MPI_LIKE_DRIVER_H
@@ -20,9 +20,10 @@ typedef struct mpi_like_file {
 
 static H5FD_t *mpi_like_open(const char *name, unsigned flags, hid_t access, haddr_t most) {
   struct stat status;
-  (void)flags, (void)access, (void)most;
+  const int mode = (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0);
+  (void)access, (void)most;
   mpi_like_file *file = calloc(1, sizeof *file);
-  if (!file || (file->descriptor = open(name, O_RDONLY)) < 0 || fstat(file->descriptor, &status)) return NULL;
+  if (!file || (file->descriptor = open(name, mode, 0666)) < 0 || fstat(file->descriptor, &status)) return NULL;
   file->end_of_file = (haddr_t)status.st_size;
   return &file->common;
 }
@@ -61,8 +62,11 @@ static herr_t mpi_like_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr
 }
 
 static herr_t mpi_like_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size, const void *buffer) {
-  (void)file, (void)type, (void)transfer, (void)address, (void)size, (void)buffer;
-  return -1;
+  mpi_like_file *const own = (mpi_like_file *)file;
+  (void)type, (void)transfer;
+  if (pwrite(own->descriptor, buffer, size, (off_t)address) != (ssize_t)size) return -1;
+  if (address + size > own->end_of_file) own->end_of_file = address + size;
+  return 0;
 }
 
 static hid_t mpi_like_access(void) {

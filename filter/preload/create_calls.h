@@ -1,0 +1,60 @@
+// The functions of HDF5 that creating a dataset takes, beside those of region/calls.h.
+#ifndef STZ_PRELOAD_CREATE_CALLS_H
+#define STZ_PRELOAD_CREATE_CALLS_H
+
+#include <string>
+
+#include "region/calls.h"
+
+namespace stz::preload {
+
+using hdf5::Id;
+using hdf5::Size;
+using hdf5::Status;
+
+// What a program passes to H5Dcreate2; H5Dcreate1 lacks the property lists of links and access.
+struct CreateArguments {
+  Id location;
+  const char* name;
+  Id type, space, links, creation, access;
+};
+
+using Write = Status (*)(Id dataset, Id memory_type, Id memory_space, Id file_space, Id transfer, const void* buffer);
+using Create2 = Id (*)(Id location, const char* name, Id type, Id space, Id links, Id creation, Id access);
+using Create1 = Id (*)(Id location, const char* name, Id type, Id space, Id creation);
+
+// name, result, parameters
+#define STZ_CREATE_FUNCTIONS(X)                                                                                          \
+  X(H5Dcreate2, Id, (Id location, const char* name, Id type, Id space, Id links, Id creation, Id access))                \
+  X(H5Iget_name, long, (Id object, char* name, size_t size))                                                             \
+  X(H5Pcopy, Id, (Id properties))                                                                                        \
+  X(H5Pcreate, Id, (Id list_class))                                                                                      \
+  X(H5Pget_alloc_time, Status, (Id properties, int* time))                                                               \
+  X(H5Pget_chunk_cache, Status, (Id properties, size_t* slots, size_t* bytes, double* preemption))                       \
+  X(H5Pget_external_count, int, (Id properties))                                                                         \
+  X(H5Pset_alloc_time, Status, (Id properties, int time))                                                                \
+  X(H5Pset_chunk, Status, (Id properties, int rank, const Size* extents))                                                \
+  X(H5Pset_chunk_cache, Status, (Id properties, size_t slots, size_t bytes, double preemption))                          \
+  X(H5Pset_filter, Status, (Id properties, int filter, unsigned flags, size_t cd_count, const unsigned* cd_values))
+
+struct CreateCalls {
+  const region::Calls* region;
+#define STZ_CREATE_MEMBER(name, result, parameters) result(*name) parameters;
+  STZ_CREATE_FUNCTIONS(STZ_CREATE_MEMBER)
+#undef STZ_CREATE_MEMBER
+  Id creation_class, access_class;  // H5P_DATASET_CREATE, H5P_DATASET_ACCESS
+};
+
+// Those of the HDF5 that the code at `return_address` uses. False if it uses none that has them all.
+bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept;
+
+// The path of an object; empty if it has none.
+std::string name_of(const CreateCalls& calls, Id object);
+
+// The function of that HDF5 that `name` stands for, or else the one that the program would call if this library were not there; null if
+// there is none.
+void* original_function(const void* return_address, const char* name) noexcept;
+
+}  // namespace stz::preload
+
+#endif
