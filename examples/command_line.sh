@@ -40,3 +40,14 @@ with h5py.File("plain.h5") as plain:
             ratio = plain["rho"].nbytes / file["rho"].id.get_storage_size()
             print(f"{name}: ratio {ratio:.1f}, max error / bound: {error / 1e-3:.6f}")
 EOF
+
+# A program that creates a plain dataset writes it compressed, and one that reads a little of it decodes a few blocks.
+cat > sim.py <<'EOF'
+import h5py, numpy as np
+field = np.fromfunction(lambda z, y, x: np.sin(z / 9) * np.cos(y / 7) + x / 64, (128, 128, 128), dtype="f4")
+with h5py.File("sim.h5", "w") as file:
+    file.create_dataset("rho", data=field)
+EOF
+"$python" -m h5stz run --compress '/rho*=absolute:0.001,block=region' -- "$python" sim.py
+"$python" -m h5stz info sim.h5
+"$python" -m h5stz run --stats -- h5dump -d rho -s 60,60,60 -c 1,2,4 sim.h5
