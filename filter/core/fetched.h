@@ -9,12 +9,12 @@ namespace stz {
 
 constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched as one
 
-// Ranges of several fetches as one list by rising offset; those that touch or overlap become one.
-inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges) {
+// Ranges in any order as a list by rising offset; those that overlap, or have at most `gap` bytes between them, become one.
+inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges, u64 gap) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
   std::vector<ByteRange> found;
   for (const ByteRange& r : ranges)
-    if (!found.empty() && r.offset <= found.back().offset + found.back().size)
+    if (!found.empty() && r.offset <= found.back().offset + found.back().size + gap)
       found.back().size = std::max(found.back().size, r.offset + r.size - found.back().offset);
     else
       found.push_back(r);
@@ -27,15 +27,7 @@ class Fetched {
     if (size) ranges_.push_back({offset, size});
   }
   const std::vector<ByteRange>& join() {
-    std::sort(ranges_.begin(), ranges_.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
-    std::vector<ByteRange> joined;
-    for (const ByteRange& r : ranges_) {
-      if (!joined.empty() && r.offset <= joined.back().offset + joined.back().size + joined_gap)
-        joined.back().size = std::max(joined.back().size, r.offset + r.size - joined.back().offset);
-      else
-        joined.push_back(r);
-    }
-    ranges_ = std::move(joined);
+    ranges_ = merged(std::move(ranges_), joined_gap);
     return ranges_;
   }
   void fetch(Source& source) {

@@ -76,7 +76,7 @@ class BlockPartReader : public PartReader {
       const std::vector<ByteRange>& joined = fetched.join();
       ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
-    return source_.unknown(merged(std::move(ranges)));
+    return source_.unknown(merged(std::move(ranges), 0));
   }
 
   u64 cached_bytes() const override { return cache_.bytes() + columns_.elements.size(); }

@@ -31,11 +31,11 @@ size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression
 std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
                                  bool masked, bool whole);
 
-// Samples [low, high) of the coarser level that samples [low, high) of a block, along one axis, are predicted from.
+// Samples [low, high) along one axis.
 struct Span {
   i64 low, high;
 };
-// `of_block`: the block itself; `needed`: what of it is needed.
+// What of the coarser level the samples `needed` of a block, which is `of_block`, are predicted from.
 Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span needed, StencilId reach, bool masked);
 
 }  // namespace stz

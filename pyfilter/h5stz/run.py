@@ -55,7 +55,7 @@ def run(command, stats=False, compress=(), cache=None):
         raise StzError("give a command after --, such as: h5stz run -- h5dump -d rho -s 0,0,0 -c 4,4,4 file.h5", _ARGUMENT)
     variables = environment(os.environ) | compress_rules.variables(compress, cache)
     if shutil.which(command[0], path=variables.get("PATH")) is None:
-        raise StzError(f"{command[0]}: no such program", _READ)
+        raise StzError(f"{command[0]}: no such program: check its name, or give its path", _READ)
     with tempfile.TemporaryDirectory() as directory:
         record = Path(directory) / "stats"
         if stats or compress:
