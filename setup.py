@@ -26,11 +26,11 @@ INCLUDES = ["-Ifilter/include", "-Ifilter"]
 FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-Wall", "-Wextra"]
 FLAGS += ["-DSTZ_X86=1"] if X86 else []
 # The folders of filter/ with what is their own; those of simd/ belong to the core. stz_h5.h is used without HDF5's headers.
-PARTS = {"core": [], "hdf5": [], "region": ["-DSTZ_H5_OWN_TYPES=1"], "preload": ["-DSTZ_H5_OWN_TYPES=1"]}
+PARTS = {"core": [], "hdf5": []} | dict.fromkeys(["region", "transparent", "preload", "connector"], ["-DSTZ_H5_OWN_TYPES=1"])
 LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
 HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
 # What the package gets beside Python, by path in it.
-BUILT = ["plugins/libh5stz.so", "lib/libh5stz_read.so", "lib/libh5stz_preload.so", "lib/pkgconfig/h5stz.pc"]
+BUILT = ["plugins/libh5stz.so", "plugins/libh5stz_connector.so", "lib/libh5stz_read.so", "lib/libh5stz_preload.so", "lib/pkgconfig/h5stz.pc"]
 BUILT += [f"include/{header.name}" for header in HEADERS]
 
 
@@ -85,7 +85,7 @@ def compile_one(source, target, extra):
 
 
 def compile_filter(directory):
-    """Compiles everything below filter/; returns the objects of the core, of the HDF5 side and of region reads."""
+    """Compiles everything below filter/; returns the objects of each of PARTS."""
     jobs = []
     for part, flags in PARTS.items():
         jobs += [(part, source, source.stem, flags) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
@@ -114,7 +114,7 @@ class build_filter(build_ext):
             self.build_all(directory)
 
     def build_all(self, directory):
-        core, hdf5, region, preload = compile_filter(directory)
+        core, hdf5, region, transparent, preload, connector = compile_filter(directory)
 
         # An archive: the binding takes from it what it calls and leaves the HDF5 callbacks to the plug-in.
         archive = directory / "libstz.a"
@@ -127,7 +127,9 @@ class build_filter(build_ext):
 
         self.link("plugins/libh5stz.so", [*core, *hdf5], "filter/hdf5/exports.map")
         self.link("lib/libh5stz_read.so", [*core, *region, str(archive)], "filter/region/exports.map")
-        self.link("lib/libh5stz_preload.so", [*core, *region, *preload, str(archive)], "filter/preload/exports.map")
+        programs = [*core, *region, *transparent, str(archive)]
+        self.link("lib/libh5stz_preload.so", [*preload, *programs], "filter/preload/exports.map")
+        self.link("plugins/libh5stz_connector.so", [*connector, *programs], "filter/connector/exports.map")
         for header in HEADERS:
             self.write(f"include/{header.name}", header.read_text())
         description = (ROOT / "filter/region/h5stz.pc.in").read_text()

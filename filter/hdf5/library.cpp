@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <new>
+#include <string>
 
 namespace stz::hdf5 {
 namespace {
@@ -17,6 +19,49 @@ namespace {
 std::atomic<const Library*> known_libraries{nullptr};
 
 constexpr Library kUnreachable{};
+
+// Calls from the same place come again and again, and dladdr searches all symbols of an object. Slots are filled once, with entries that are
+// never freed; a reachable library is never unloaded, so what was found for an address stays true.
+struct FoundAt {
+  const void* address;
+  const Library* library;
+};
+constexpr size_t kSlots = 256;
+std::atomic<const FoundAt*> found_at[kSlots];
+
+std::atomic<const FoundAt*>& slot_of(const void* address) {
+  return found_at[(reinterpret_cast<uintptr_t>(address) * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+void remember(const void* address, const Library* library) {
+  auto* const entry = new (std::nothrow) FoundAt{address, library};
+  const FoundAt* empty = nullptr;
+  if (entry && !slot_of(address).compare_exchange_strong(empty, entry, std::memory_order_release, std::memory_order_relaxed)) delete entry;
+}
+
+// What an object that uses a library was found to use, for good, as the dynamic linker binds its calls once. Published once, never freed.
+struct UsedBy {
+  const void* base;
+  std::string object;
+  const Library* library;
+  const UsedBy* next;
+};
+std::atomic<const UsedBy*> used_by{nullptr};
+
+const Library* remembered_use(const Dl_info& caller) {
+  for (const UsedBy* entry = used_by.load(std::memory_order_acquire); entry; entry = entry->next)
+    if (entry->base == caller.dli_fbase && entry->object == caller.dli_fname) return entry->library;
+  return nullptr;
+}
+
+void remember_use(const Dl_info& caller, const Library* library) noexcept {
+  try {
+    auto* const entry = new UsedBy{caller.dli_fbase, caller.dli_fname, library, used_by.load(std::memory_order_relaxed)};
+    while (!used_by.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+  } catch (const std::exception&) {  // memory: it will be looked up again
+  }
+}
 
 // VTK renames the symbols of the HDF5 that it carries.
 constexpr const char* kPrefixes[] = {"", "vtkhdf5_"};
@@ -92,23 +137,29 @@ bool error_stack_is_paused(const Library& library) {
 }  // namespace
 
 const Library* calling_library(const void* return_address) noexcept {
+  const FoundAt* const found = slot_of(return_address).load(std::memory_order_acquire);
+  if (found && found->address == return_address) return found->library;
   Dl_info caller;
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return &kUnreachable;
-  for (const Library* entry = known_libraries.load(std::memory_order_acquire); entry; entry = entry->next) {
-    if (entry->base == caller.dli_fbase) return entry;
+  const Library* library = known_libraries.load(std::memory_order_acquire);
+  while (library && library->base != caller.dli_fbase) library = library->next;
+  if (!library) {
+    auto* const entry = new (std::nothrow) Library{};
+    if (!entry) return &kUnreachable;
+    resolve_caller(caller, *entry);
+    entry->next = known_libraries.load(std::memory_order_relaxed);
+    while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+    library = entry;
   }
-  auto* const entry = new (std::nothrow) Library{};
-  if (!entry) return &kUnreachable;
-  resolve_caller(caller, *entry);
-  entry->next = known_libraries.load(std::memory_order_relaxed);
-  while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-  return entry;
+  if (library->reachable) remember(return_address, library);
+  return library;
 }
 
 const Library* library_used_at(const void* return_address) noexcept {
   Dl_info caller;
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return nullptr;
+  if (const Library* const used = remembered_use(caller)) return used;
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   // In the order in which the dynamic linker binds the caller's own calls: the global scope, then the caller and what it needs.
   // RTLD_DEFAULT would be the global scope and then that of whoever loaded this library first.
@@ -123,6 +174,7 @@ const Library* library_used_at(const void* return_address) noexcept {
   }
   if (handle) dlclose(handle);
   if (global) dlclose(global);
+  if (found) remember_use(caller, found);
   return found;
 }
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <fnmatch.h>
 
-namespace stz::preload {
+namespace stz::transparent {
 namespace {
 
 constexpr unsigned long long kMebibyte = 1 << 20;
@@ -89,4 +89,4 @@ unsigned long long cache_bytes() noexcept {
   return (valid ? number : kDefaultCache) * kMebibyte;
 }
 
-}  // namespace stz::preload
+}  // namespace stz::transparent

@@ -1,11 +1,11 @@
-// What the preloaded library tells `h5stz run`: lines of JSON in the file named by H5STZ_RUN_STATS, which all processes of a command share.
-#ifndef STZ_PRELOAD_RUN_STATS_H
-#define STZ_PRELOAD_RUN_STATS_H
+// What a library inside of a program tells `h5stz run`: lines of JSON in the file named by H5STZ_RUN_STATS, which all processes of a command share.
+#ifndef STZ_TRANSPARENT_RUN_STATS_H
+#define STZ_TRANSPARENT_RUN_STATS_H
 
 #include <cstddef>
 #include <string>
 
-namespace stz::preload {
+namespace stz::transparent {
 
 // Does anybody want to know?
 bool stats_are_wanted() noexcept;
@@ -17,6 +17,6 @@ void append_stats(const char* line, size_t length) noexcept;
 // The text as a string of JSON. Bytes above 127 stay as they are, which need not be UTF-8.
 std::string quoted(const std::string& text);
 
-}  // namespace stz::preload
+}  // namespace stz::transparent
 
 #endif

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace stz::preload {
+namespace stz::transparent {
 namespace {
 
 constexpr Size kChunkBytes = 16 << 20;
@@ -71,4 +71,4 @@ ChunkCache cache_for(int rank, const Size* extents, const Size* chunk, Size elem
   return {static_cast<size_t>(slots), static_cast<size_t>(held * chunk_bytes)};
 }
 
-}  // namespace stz::preload
+}  // namespace stz::transparent

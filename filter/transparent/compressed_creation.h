@@ -1,13 +1,14 @@
 // Whether and how a dataset that a program is about to create is compressed: the property lists with which it is created instead.
-#ifndef STZ_PRELOAD_COMPRESSED_CREATION_H
-#define STZ_PRELOAD_COMPRESSED_CREATION_H
+#ifndef STZ_TRANSPARENT_COMPRESSED_CREATION_H
+#define STZ_TRANSPARENT_COMPRESSED_CREATION_H
 
+#include <optional>
 #include <string>
 
 #include "compress_rules.h"
 #include "create_calls.h"
 
-namespace stz::preload {
+namespace stz::transparent {
 
 // What becomes of a dataset. Everything but kCompressed leaves it as the program wants it.
 enum class Outcome {
@@ -35,9 +36,14 @@ std::string path_of(const CreateCalls& calls, Id location, const char* name);
 // because of that.
 const Rule* rule_for(const CreateCalls& calls, const std::string& path, Id space, Outcome& outcome);
 
-// Creates the dataset with the filter. If the result is not kCompressed, nothing has been created and nothing of the arguments changed.
-Outcome create_compressed(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Id& dataset);
+// The lists for creation and access with which a dataset is created instead.
+struct Properties {
+  std::optional<region::Owned> creation, access;
+};
 
-}  // namespace stz::preload
+// Fills `properties` if the result is kCompressed. Changes nothing of the arguments.
+Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Properties& properties);
+
+}  // namespace stz::transparent
 
 #endif

@@ -9,7 +9,7 @@
 #include "hdf5/datatype.h"
 #include "hdf5/filter_id.h"
 
-namespace stz::preload {
+namespace stz::transparent {
 namespace {
 
 using region::Owned;
@@ -161,15 +161,16 @@ const Rule* rule_for(const CreateCalls& calls, const std::string& path, Id space
   return passed_over;
 }
 
-Outcome create_compressed(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Id& dataset) {
+Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Properties& properties) {
   const region::Quiet quiet(*calls.region);  // the program's own call will say what is wrong
+  properties.creation.emplace(calls.region->H5Pclose, copy_of(calls, arguments.creation, calls.creation_class));
+  properties.access.emplace(calls.region->H5Pclose, copy_of(calls, arguments.access, calls.access_class));
+  const Id creation = properties.creation->get(), access = properties.access->get();
+  if (creation < 0 || access < 0) return Outcome::kRefused;
   Shape shape;
-  const Owned creation(calls.region->H5Pclose, copy_of(calls, arguments.creation, calls.creation_class));
-  const Owned access(calls.region->H5Pclose, copy_of(calls, arguments.access, calls.access_class));
-  if (!creation.valid() || !access.valid()) return Outcome::kRefused;
   Outcome outcome = look_at_type(calls, arguments.type, shape);
   if (outcome == Outcome::kCompressed) outcome = look_at_space(calls, arguments.space, shape);
-  if (outcome == Outcome::kCompressed) outcome = look_at_properties(calls, creation.get(), shape);
+  if (outcome == Outcome::kCompressed) outcome = look_at_properties(calls, creation, shape);
   if (outcome != Outcome::kCompressed) return outcome;
   if (!shape.chunked) choose_chunk(shape.rank, shape.extents, shape.element_size, shape.chunk);
   outcome = look_at_chunks(shape, rule.lossless);
@@ -177,10 +178,7 @@ Outcome create_compressed(const CreateCalls& calls, const CreateArguments& argum
   if (outcome != Outcome::kCompressed) return outcome;
 
   const ClientData& data = rule.data[shape.dtype - STZ_F16];
-  if (!set_creation(calls, creation.get(), shape, data) || !set_access(calls, access.get(), shape)) return Outcome::kRefused;
-  dataset =
-      calls.H5Dcreate2(arguments.location, arguments.name, arguments.type, arguments.space, arguments.links, creation.get(), access.get());
-  return dataset >= 0 ? Outcome::kCompressed : Outcome::kRefused;
+  return set_creation(calls, creation, shape, data) && set_access(calls, access, shape) ? Outcome::kCompressed : Outcome::kRefused;
 }
 
-}  // namespace stz::preload
+}  // namespace stz::transparent

@@ -3,8 +3,8 @@
 // One rule a line, the first that matches counts: three lists of client data in the short form of docs/cd_values.md, for float16, float32
 // and float64 (a fill value has other bits in each), in decimal with commas, joined by semicolons; a space; the pattern, to the end of
 // the line. Patterns are those of fnmatch(3) without escapes, on the whole path: `*` matches any characters, slashes too.
-#ifndef STZ_PRELOAD_COMPRESS_RULES_H
-#define STZ_PRELOAD_COMPRESS_RULES_H
+#ifndef STZ_TRANSPARENT_COMPRESS_RULES_H
+#define STZ_TRANSPARENT_COMPRESS_RULES_H
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 #include "stz_cd_values.h"
 
-namespace stz::preload {
+namespace stz::transparent {
 
 struct ClientData {
   unsigned words[STZ_CD_MAX_WORDS];
@@ -41,6 +41,6 @@ bool matches(const Rule& rule, const std::string& path) noexcept;
 // The chunk cache of a dataset that is written, in bytes at most: H5STZ_COMPRESS_CACHE in MiB, or 256.
 unsigned long long cache_bytes() noexcept;
 
-}  // namespace stz::preload
+}  // namespace stz::transparent
 
 #endif

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace stz::preload {
+namespace stz::transparent {
 namespace {
 
 const char* stats_path() {
@@ -45,4 +45,4 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-}  // namespace stz::preload
+}  // namespace stz::transparent

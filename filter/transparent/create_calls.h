@@ -1,31 +1,26 @@
 // The functions of HDF5 that creating a dataset takes, beside those of region/calls.h.
-#ifndef STZ_PRELOAD_CREATE_CALLS_H
-#define STZ_PRELOAD_CREATE_CALLS_H
+#ifndef STZ_TRANSPARENT_CREATE_CALLS_H
+#define STZ_TRANSPARENT_CREATE_CALLS_H
 
 #include <string>
 
 #include "region/calls.h"
 
-namespace stz::preload {
+namespace stz::transparent {
 
 using hdf5::Id;
 using hdf5::Size;
 using hdf5::Status;
 
-// What a program passes to H5Dcreate2; H5Dcreate1 lacks the property lists of links and access.
+// Of what a program passes to H5Dcreate, what matters here; H5Dcreate1 has no list for access.
 struct CreateArguments {
   Id location;
-  const char* name;
-  Id type, space, links, creation, access;
+  const char* name;  // null if it gets none
+  Id type, space, creation, access;
 };
-
-using Write = Status (*)(Id dataset, Id memory_type, Id memory_space, Id file_space, Id transfer, const void* buffer);
-using Create2 = Id (*)(Id location, const char* name, Id type, Id space, Id links, Id creation, Id access);
-using Create1 = Id (*)(Id location, const char* name, Id type, Id space, Id creation);
 
 // name, result, parameters
 #define STZ_CREATE_FUNCTIONS(X)                                                                           \
-  X(H5Dcreate2, Id, (Id location, const char* name, Id type, Id space, Id links, Id creation, Id access)) \
   X(H5Iget_name, long, (Id object, char* name, size_t size))                                              \
   X(H5Pcopy, Id, (Id properties))                                                                         \
   X(H5Pcreate, Id, (Id list_class))                                                                       \
@@ -51,10 +46,6 @@ bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept;
 // The path of an object; empty if it has none.
 std::string name_of(const CreateCalls& calls, Id object);
 
-// The function of that HDF5 that `name` stands for, or else the one that the program would call if this library were not there; null if
-// there is none.
-void* original_function(const void* return_address, const char* name) noexcept;
-
-}  // namespace stz::preload
+}  // namespace stz::transparent
 
 #endif

@@ -1,10 +1,10 @@
 // The chunks of a dataset for which the program chose none, and the chunk cache that writing them takes.
-#ifndef STZ_PRELOAD_CHUNK_SHAPE_H
-#define STZ_PRELOAD_CHUNK_SHAPE_H
+#ifndef STZ_TRANSPARENT_CHUNK_SHAPE_H
+#define STZ_TRANSPARENT_CHUNK_SHAPE_H
 
 #include "hdf5/hdf5_abi.h"
 
-namespace stz::preload {
+namespace stz::transparent {
 
 using hdf5::Size;
 
@@ -22,6 +22,6 @@ struct ChunkCache {
 // chunk when another one comes to its slot.
 ChunkCache cache_for(int rank, const Size* extents, const Size* chunk, Size element_size, Size most_bytes) noexcept;
 
-}  // namespace stz::preload
+}  // namespace stz::transparent
 
 #endif

@@ -1,0 +1,148 @@
+// Makes the records (connector.h), and the callbacks that belong to no object. Records are published once, never change and are never freed.
+#include "connector.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+namespace stz::connector {
+namespace {
+
+std::atomic<const Connector*> connectors{nullptr};
+
+// A connector of another version under our name.
+struct Renamed {
+  const hdf5::Library* library;
+  const void* record;
+  const Renamed* next;
+};
+std::atomic<const Renamed*> renamed_connectors{nullptr};
+
+template <typename Entry>
+const Entry* publish(std::atomic<const Entry*>& list, Entry* entry) {
+  entry->next = list.load(std::memory_order_relaxed);
+  while (!list.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return entry;
+}
+
+template <typename Function>
+bool find(const hdf5::Library& library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(hdf5::library_function(library, name));
+  return function != nullptr;
+}
+
+// The library's own pass-through connector: a variable since 2.0, to be asked for before.
+const ConnectorClass* pass_through(const hdf5::Library& library) {
+  if (const void* const variable = hdf5::library_function(library, "H5VL_pass_through_g")) return static_cast<const ConnectorClass*>(variable);
+  Id (*enlist)() = nullptr;
+  Status (*get_class)(void*, Id, int, const ConnectorClass**) = nullptr;
+  if (!find(library, "H5VL_pass_through_register", enlist) || !find(library, "H5VLintrospect_get_conn_cls", get_class)) return nullptr;
+  const ConnectorClass* found = nullptr;
+  int any_object = 0;  // must not be null, and is not looked at
+  const Id id = enlist();
+  return id >= 0 && get_class(&any_object, id, kCurrentLevel, &found) >= 0 ? found : nullptr;
+}
+
+// Bytes of a record that is a variable of the library; 0 if that is not known.
+size_t size_of_record(const ConnectorClass* record) {
+  Dl_info object;
+  void* symbol = nullptr;
+  const bool known = dladdr1(record, &object, &symbol, RTLD_DL_SYMENT) && symbol && object.dli_saddr == record;
+  return known ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
+}
+
+bool is_known(const hdf5::Library& library, const ConnectorClass& record) {
+  unsigned major = 0, minor = 0, release = 0;
+  if (library.H5get_libversion(&major, &minor, &release) < 0 || (major == 1 && minor != 14)) return false;
+  const size_t size = size_of_record(&record);
+  return record.version == kClassVersion && (size == 0 || size == sizeof(ConnectorClass));
+}
+
+Status initialize(Id) { return 0; }
+Status terminate() { return 0; }
+
+// Nothing leaves the record of the native connector below; a text must be as to_string writes it, which the library's own does not check.
+Status info_from_string(const char* text, void** info) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  *info = nullptr;
+  if (!connector || !text) return -1;
+  constexpr const char* kBegin = "under_vol=";
+  if (std::strncmp(text, kBegin, std::strlen(kBegin)) != 0) return -1;
+  const char* rest = text + std::strlen(kBegin);
+  const size_t digits = std::strspn(rest, "0123456789");
+  constexpr const char* kInfo = ";under_info={}";  // that of native and pass-through connectors; the library's own overruns others
+  return digits > 0 && digits < 9 && std::strcmp(rest + digits, kInfo) == 0 ? connector->base->info.from_string(text, info) : -1;
+}
+
+Status get_class(void* object, int level, const ConnectorClass** found) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  if (level != kCurrentLevel) return connector->base->introspect.get_class(object, level, found);
+  *found = &connector->own;
+  return 0;
+}
+
+const void* make_connector(const hdf5::Library& library, const region::Calls* calls, const ConnectorClass& base) {
+  auto* const made = new (std::nothrow) Connector{};
+  if (!made) return nullptr;
+  made->calls = calls;
+  bool complete = calls && calls->complete;
+#define STZ_CONNECTOR_FIND(name, result, parameters) complete &= find(library, #name, made->name);
+  STZ_CONNECTOR_FUNCTIONS(STZ_CONNECTOR_FIND)
+#undef STZ_CONNECTOR_FIND
+  made->base = &base;
+  made->own = base;
+  made->own.name = kName;
+  made->own.value = kValue;
+  made->own.initialize = initialize;
+  made->own.terminate = terminate;
+  if (complete) {
+    made->own.info.from_string = info_from_string;
+    made->own.introspect.get_class = get_class;
+    replace_file_callbacks(made->own);
+    replace_dataset_callbacks(made->own);
+  }
+  return &publish(connectors, made)->own;
+}
+
+// All versions so far have the value and the name at these places.
+const void* rename(const hdf5::Library& library, const ConnectorClass& base) {
+  const size_t size = size_of_record(&base);
+  if (size < offsetof(ConnectorClass, connector_version)) return nullptr;
+  for (const Renamed* entry = renamed_connectors.load(std::memory_order_acquire); entry; entry = entry->next)
+    if (entry->library == &library) return entry->record;
+  auto* const copy = static_cast<unsigned char*>(::operator new(size, std::nothrow));
+  auto* const entry = copy ? new (std::nothrow) Renamed{&library, copy, nullptr} : nullptr;
+  if (!entry) {
+    ::operator delete(copy);
+    return nullptr;
+  }
+  std::memcpy(copy, &base, size);
+  std::memcpy(copy + offsetof(ConnectorClass, value), &kValue, sizeof kValue);
+  std::memcpy(copy + offsetof(ConnectorClass, name), &kName, sizeof kName);
+  return publish(renamed_connectors, entry)->record;
+}
+
+}  // namespace
+
+const Connector* connector_at(const void* return_address) noexcept {
+  const hdf5::Library* const library = hdf5::calling_library(return_address);
+  for (const Connector* entry = connectors.load(std::memory_order_acquire); entry; entry = entry->next)
+    if (entry->calls && entry->calls->library == library) return entry;
+  return nullptr;
+}
+
+const void* class_for(const void* return_address) noexcept {
+  const hdf5::Library* const library = hdf5::calling_library(return_address);
+  if (!library->reachable) return nullptr;
+  if (const Connector* const made = connector_at(return_address)) return &made->own;
+  const ConnectorClass* const base = pass_through(*library);
+  if (!base) return nullptr;
+  return is_known(*library, *base) ? make_connector(*library, region::calls_at(return_address), *base) : rename(*library, *base);
+}
+
+}  // namespace stz::connector

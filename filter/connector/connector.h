@@ -1,0 +1,54 @@
+// The connector of one loaded HDF5: its own pass-through connector with some callbacks replaced.
+//
+// Several copies of HDF5 can live in one process; each gets a record of its own, made of its own callbacks, and a callback of ours finds
+// out by its return address for which of them it works.
+#ifndef STZ_CONNECTOR_CONNECTOR_H
+#define STZ_CONNECTOR_CONNECTOR_H
+
+#include "region/calls.h"
+#include "vol_abi.h"
+
+namespace stz::connector {
+
+constexpr const char* kName = "h5stz";
+constexpr int kValue = 485;  // of those for testing, 256 to 511
+
+// name, result, parameters
+#define STZ_CONNECTOR_FUNCTIONS(X)                                                                                          \
+  X(H5Idec_ref, int, (Id id))                                                                                               \
+  X(H5Pcopy, Id, (Id properties))                                                                                           \
+  X(H5Pget_vol_id, Status, (Id access, Id * connector))                                                                     \
+  X(H5Pget_vol_info, Status, (Id access, void** info))                                                                      \
+  X(H5Pset_vol, Status, (Id access, Id connector, const void* info))                                                        \
+  X(H5VLfile_create, void*, (const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request))        \
+  X(H5VLfile_open, void*, (const char* name, unsigned flags, Id access, Id transfer, void** request))                       \
+  X(H5VLfile_close, Status, (void* file, Id connector, Id transfer, void** request))                                        \
+  X(H5VLget_connector_id_by_name, Id, (const char* name))                                                                   \
+  X(H5VLwrap_register, Id, (void* object, int type))
+
+// Never changes once it is published.
+struct Connector {
+  const region::Calls* calls;  // of the library
+#define STZ_CONNECTOR_MEMBER(name, result, parameters) result(*name) parameters;
+  STZ_CONNECTOR_FUNCTIONS(STZ_CONNECTOR_MEMBER)
+#undef STZ_CONNECTOR_MEMBER
+  const ConnectorClass* base;  // the library's pass-through connector
+  ConnectorClass own;
+  const Connector* next;
+};
+
+// That of the library whose code is at `return_address`; null if it has not loaded this connector. Thread-safe.
+const Connector* connector_at(const void* return_address) noexcept;
+
+// The record with which the library whose code is at `return_address` loads the connector: ours if all is as expected; the library's own
+// pass-through connector under our name, so that everything works as without it, if its record is of another version; null, which makes
+// the library say that it cannot load the connector, if there is none.
+const void* class_for(const void* return_address) noexcept;
+
+// The replaced callbacks: of connector_files.cpp and connector_datasets.cpp.
+void replace_file_callbacks(ConnectorClass& own) noexcept;
+void replace_dataset_callbacks(ConnectorClass& own) noexcept;
+
+}  // namespace stz::connector
+
+#endif

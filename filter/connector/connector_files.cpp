@@ -1,0 +1,142 @@
+// Files: where the program says nothing about what is below this connector, it is HDF5's own native connector. The library's pass-through
+// connector cannot open a file then.
+#include "borrowed.h"
+#include "connector.h"
+
+namespace stz::connector {
+namespace {
+
+// What is below if nothing is said.
+class NativeBelow {
+ public:
+  explicit NativeBelow(const Connector& connector)
+      : connector_(connector), below_{connector.H5VLget_connector_id_by_name("native"), nullptr} {}
+  ~NativeBelow() {
+    if (valid()) connector_.H5Idec_ref(below_.connector);
+  }
+  NativeBelow(const NativeBelow&) = delete;
+  NativeBelow& operator=(const NativeBelow&) = delete;
+  bool valid() const { return below_.connector >= 0; }
+  const Below* get() const { return &below_; }
+
+ private:
+  const Connector& connector_;
+  const Below below_;
+};
+
+// A list for access of files that says what is below: the given one, or a copy.
+class FileAccess {
+ public:
+  FileAccess(const Connector& connector, Id access) : connector_(connector), given_(access) {
+    if (connector.H5Pget_vol_info(access, &below_) < 0 || below_) return;
+    Id self = -1;
+    const NativeBelow native(connector);
+    if (!native.valid() || connector.H5Pget_vol_id(access, &self) < 0) return;
+    copy_ = copy_with(self, native.get());
+    connector.H5Idec_ref(self);
+    if (copy_ >= 0) connector.H5Pget_vol_info(copy_, &below_);
+  }
+  ~FileAccess() {
+    region::KeptErrors errors(*connector_.calls);  // what the library says of the file
+    errors.keep();
+    if (copy_ >= 0) connector_.calls->H5Pclose(copy_);
+    if (below_) connector_.own.info.free(below_);
+  }
+  FileAccess(const FileAccess&) = delete;
+  FileAccess& operator=(const FileAccess&) = delete;
+  Id get() const { return copy_ >= 0 ? copy_ : given_; }
+
+  // Calls open(list) for what is below, for its errors: the library's pass-through connector drops them when it closes its
+  // lists, and programs decide by them ("no such file" makes h5py create one). `open` should fail.
+  template <typename Open>
+  void repeat_for_errors(Id transfer, Open open) const {
+    const auto* const below = static_cast<const Below*>(below_);
+    const Id list = below ? copy_with(below->connector, below->info) : -1;
+    if (list < 0) return;
+    if (void* const file = open(list)) connector_.H5VLfile_close(file, below->connector, transfer, nullptr);
+    region::KeptErrors errors(*connector_.calls);
+    errors.keep();
+    connector_.calls->H5Pclose(list);
+  }
+
+ private:
+  Id copy_with(Id connector, const void* info) const {
+    const Id copy = connector_.H5Pcopy(given_);
+    if (copy < 0 || connector_.H5Pset_vol(copy, connector, info) >= 0) return copy;
+    connector_.calls->H5Pclose(copy);
+    return -1;
+  }
+
+  const Connector& connector_;
+  Id given_, copy_ = -1;
+  void* below_ = nullptr;  // a Below
+};
+
+void* file_create(const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return nullptr;
+  const FileAccess list(*connector, access);
+  void* const file = connector->base->file.create(name, flags, creation, list.get(), transfer, request);
+  if (!file) {
+    list.repeat_for_errors(
+        transfer, [&](Id native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
+  }
+  return file;
+}
+
+void* file_open(const char* name, unsigned flags, Id access, Id transfer, void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return nullptr;
+  const FileAccess list(*connector, access);
+  void* const file = connector->base->file.open(name, flags, list.get(), transfer, request);
+  if (!file) list.repeat_for_errors(transfer, [&](Id native) { return connector->H5VLfile_open(name, flags, native, transfer, nullptr); });
+  return file;
+}
+
+Status file_specific(void* file, void* arguments, Id transfer, void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  const int operation = *static_cast<const int*>(arguments);
+  if (operation != kFileIsAccessible && operation != kFileDelete)
+    return connector->base->file.specific(file, arguments, transfer, request);
+  auto* const given = static_cast<FileSpecific*>(arguments);
+  const FileAccess list(*connector, given->access);
+  const Id before = given->access;
+  given->access = list.get();  // in place: nobody knows how long the arguments are
+  const Status status = connector->base->file.specific(file, arguments, transfer, request);
+  given->access = before;
+  return status;
+}
+
+Status file_close(void* file, Id transfer, void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  return give_back(*connector, file) ? 0 : connector->base->file.close(file, transfer, request);
+}
+
+Status group_close(void* group, Id transfer, void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  return give_back(*connector, group) ? 0 : connector->base->group.close(group, transfer, request);
+}
+
+Status get_capabilities(const void* info, uint64_t* flags) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  if (info) return connector->base->introspect.get_capabilities(info, flags);
+  const NativeBelow below(*connector);
+  return below.valid() ? connector->base->introspect.get_capabilities(below.get(), flags) : -1;
+}
+
+}  // namespace
+
+void replace_file_callbacks(ConnectorClass& own) noexcept {
+  own.file.create = file_create;
+  own.file.open = file_open;
+  own.file.specific = file_specific;
+  own.file.close = file_close;
+  own.group.close = group_close;
+  own.introspect.get_capabilities = get_capabilities;
+}
+
+}  // namespace stz::connector

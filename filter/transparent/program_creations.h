@@ -1,0 +1,25 @@
+// Datasets that a program creates, by the rules of H5STZ_COMPRESS (compress_rules.h): what h5stz run has put in the place of H5Dcreate asks
+// here.
+//
+// What no rule names, and what cannot be compressed or should not be (compressed_creation.h), is created as the program wants it, and so is
+// everything where something fails. State: the rules, which never change. What became of each dataset that a rule names goes to the file of
+// H5STZ_RUN_STATS at once.
+#ifndef STZ_TRANSPARENT_PROGRAM_CREATIONS_H
+#define STZ_TRANSPARENT_PROGRAM_CREATIONS_H
+
+#include <functional>
+
+#include "create_calls.h"
+
+namespace stz::transparent {
+
+// Creates a dataset with these property lists. False if HDF5 does not.
+using Create = std::function<bool(Id creation, Id access)>;
+
+// True if the dataset has been created by `create`, with other property lists than the program's; else nothing has happened. `caller` is an
+// address in the code that uses HDF5.
+bool create_by_rules(const void* caller, const CreateArguments& arguments, const Create& create) noexcept;
+
+}  // namespace stz::transparent
+
+#endif
