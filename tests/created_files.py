@@ -12,14 +12,14 @@ from h5stz import _core, compress_rules, run
 BOUND = 1e-3
 
 
-def pair(words, directory, rules, cache=None):
+def pair(words, directory, rules, cache=None, through="preload"):
     """Runs a command that ends in the name of its file alone and with `rules`: (file, file, what became of the datasets)."""
     plain, made = directory / "plain.h5", directory / "made.h5"
     rules = [compress_rules.parse(rule) for rule in rules]
     for path in (plain, made):
         path.unlink(missing_ok=True)
     subprocess.run([*map(str, words), str(plain)], check=True)
-    status, sums = run.run([*map(str, words), str(made)], compress=rules, cache=cache)
+    status, sums = run.run([*map(str, words), str(made)], compress=rules, cache=cache, through=through)
     assert status == 0 and (not rules or sums["rewrites"] == 0)
     outcomes = {}
     for path, _, outcome in sums["datasets"] if rules else ():

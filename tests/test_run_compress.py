@@ -122,10 +122,11 @@ H5PY_NAMES = [f"types/{kind}{order}" for kind in ("f2", "f4", "f8") for order in
 H5PY_NAMES += ["special", "chunked", "columns", "deep/er/x"]
 
 
+@pytest.mark.parametrize("through", run.ROUTES)
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
-def test_h5py(libver, tmp_path):
+def test_h5py(libver, through, tmp_path):
     code = f"libver = {libver!r}\n{FIELD}{H5PY}"
-    plain, made, _ = pair(python(code), tmp_path, [f"/types/f2*=absolute:{0.5}", f"/*=absolute:{BOUND}"])
+    plain, made, _ = pair(python(code), tmp_path, [f"/types/f2*=absolute:{0.5}", f"/*=absolute:{BOUND}"], through=through)
     with h5py.File(made) as file:
         assert file["types/f2<"].id.get_create_plist().get_filter(0)[2][2:4] == host_tools.double_words(0.5)
         assert file["chunked"].chunks == (64, 64) and file["columns"].chunks == (256, 300)
@@ -180,19 +181,21 @@ for package in list(OTHERS):
         del OTHERS[package]
 
 
+@pytest.mark.parametrize("through", run.ROUTES)
 @pytest.mark.parametrize("package", OTHERS)
-def test_python_packages_with_an_hdf5_of_their_own(package, tmp_path):
-    plain, made, outcomes = pair(python(FIELD + OTHERS[package]), tmp_path, [f"/*=absolute:{BOUND}"])
+def test_python_packages_with_an_hdf5_of_their_own(package, through, tmp_path):
+    plain, made, outcomes = pair(python(FIELD + OTHERS[package]), tmp_path, [f"/*=absolute:{BOUND}"], through=through)
     check(plain, made, COMPRESSED[package])
     if package == "netCDF4":
         assert outcomes["/x"] == ["one axis"] and outcomes["/zipped"] == ["filters"]
 
 
-def test_several_copies_of_hdf5_in_one_process(tmp_path):
+@pytest.mark.parametrize("through", run.ROUTES)
+def test_several_copies_of_hdf5_in_one_process(through, tmp_path):
     """Each dataset is created, written and watched by the copy of the package that asks for it."""
     code = FIELD + SIMPLE.replace("(path", '(path + ".h5py"')
     code += "".join(text.replace("(path", f'(path + ".{package}"') for package, text in OTHERS.items())
-    plain, made, _ = pair(python(code + "open(path, 'w').close()"), tmp_path, [f"/*=absolute:{BOUND}"])
+    plain, made, _ = pair(python(code + "open(path, 'w').close()"), tmp_path, [f"/*=absolute:{BOUND}"], through=through)
     for package, names in {"h5py": ["x"], **COMPRESSED}.items():
         if package == "h5py" or package in OTHERS:
             check(f"{plain}.{package}", f"{made}.{package}", names)
@@ -262,9 +265,10 @@ with h5py.File(path, "w") as file:
 REASON = {"one": "one axis", "small_chunks": "small chunks", "layout_compact": "small"}
 
 
-def test_what_is_never_touched_has_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("through", run.ROUTES)
+def test_what_is_never_touched_has_the_same_bytes(through, tmp_path):
     """The whole file, so that creation properties, and all else that HDF5 stores, are those that the program asked for."""
-    plain, made, outcomes = pair(python(FIELD + NEVER), tmp_path, ["/*=absolute:1"])
+    plain, made, outcomes = pair(python(FIELD + NEVER), tmp_path, ["/*=absolute:1"], through=through)
     assert plain.read_bytes() == made.read_bytes()
     for path, found in outcomes.items():
         name = path[1:]
@@ -272,9 +276,10 @@ def test_what_is_never_touched_has_the_same_bytes(tmp_path):
     assert set(outcomes) > {"/layout_external", "/rank_null", "/type_other_float", "/growing"}
 
 
-def test_without_rules_nothing_changes(tmp_path):
+@pytest.mark.parametrize("through", run.ROUTES)
+def test_without_rules_nothing_changes(through, tmp_path):
     code = FIELD + SIMPLE
-    plain, made, outcomes = pair(python(code), tmp_path, [])
+    plain, made, outcomes = pair(python(code), tmp_path, [], through=through)
     assert plain.read_bytes() == made.read_bytes() and not outcomes
 
 

@@ -75,6 +75,13 @@ def _parser():
     )
     command.add_argument("--chunks", choices=["auto"], default="auto", help="chunks of contiguous datasets: at most 16 MiB")
     command.add_argument("--cache", type=_mebibytes, metavar="MIB", help="chunk cache of each open dataset (256)")
+    command.add_argument(
+        "--through",
+        choices=["auto", *run.ROUTES],
+        default="auto",
+        help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; connector: a VOL "
+        "connector, for HDF5 1.14 and newer",
+    )
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
     command = commands.add_parser("doctor", help="check that the filter works here and print versions")
@@ -173,7 +180,7 @@ def _print_dataset(dataset):
 def _run(options):
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     rules = [compress_rules.parse(text) for text in options.compress]
-    status, sums = run.run(words, options.stats, rules, options.cache)
+    status, sums = run.run(words, options.stats, rules, options.cache, options.through)
     for line in run_report.lines(sums or {}, options.stats, rules):
         print(f"h5stz: {line}", file=sys.stderr)
     return status

@@ -1,6 +1,6 @@
 """Rules for `h5stz run --compress`: which new datasets are compressed, and how, such as ``/rho*=absolute:1e-3,block=region``.
 
-What the preloaded library reads is described in filter/transparent/compress_rules.h.
+What the library inside of the program reads is described in filter/transparent/compress_rules.h.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ class Rule:
     words: tuple
 
     def line(self):
-        """The rule as the preloaded library reads it."""
+        """The rule as the library inside of the program reads it."""
         return ";".join(",".join(map(str, words)) for words in self.words) + f" {self.pattern}"
 
 
@@ -86,7 +86,7 @@ def parse(text):
 
 
 def variables(rules, cache=None):
-    """The environment variables, a dict, that carry `rules` to the preloaded library; `cache`: MiB, or None."""
+    """The environment variables, a dict, that carry `rules` to the library inside of the program; `cache`: MiB, or None."""
     found = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
     return found | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})
 

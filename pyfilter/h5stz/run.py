@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,19 +20,38 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 PRELOAD = Path(__file__).parent / "lib" / "libh5stz_preload.so"
 
 
-def environment(base):
+CONNECTOR = "h5stz under_vol=0;under_info={}"  # what is below it: HDF5's own native connector
+ROUTES = ("preload", "connector")
+
+
+def environment(base, through="preload"):
     """`base`, a dict of environment variables, with those that bring filter and region reads into a program.
 
-    HDF5_PLUGIN_PATH and LD_PRELOAD keep what they have; a program that is linked statically, or set-uid, ignores LD_PRELOAD.
+    HDF5_PLUGIN_PATH and LD_PRELOAD keep what they have.
+
+    Args:
+        base: the variables that there are.
+        through: "preload": a library that takes the place of HDF5's functions, for every HDF5 from 1.10.3 on; a program that
+            is linked statically, or set-uid, ignores it. "connector": a VOL connector, which HDF5 1.14 and newer load, and
+            older ones do not know (1.12 knows it and cannot load it: programs fail).
+
+    Raises:
+        StzError: another VOL connector is in force.
     """
     found = dict(base)
     plugins = [path for path in found.get("HDF5_PLUGIN_PATH", "").split(os.pathsep) if path]
     found["HDF5_PLUGIN_PATH"] = os.pathsep.join([registration.plugin_path(), *plugins])
-    found["LD_PRELOAD"] = " ".join([str(PRELOAD), *found.get("LD_PRELOAD", "").replace(":", " ").split()])
+    if through == "preload":
+        found["LD_PRELOAD"] = " ".join([str(PRELOAD), *found.get("LD_PRELOAD", "").replace(":", " ").split()])
+    elif found.setdefault("HDF5_VOL_CONNECTOR", CONNECTOR).split()[:1] != CONNECTOR.split()[:1]:
+        raise StzError(
+            f"HDF5_VOL_CONNECTOR is set, to {found['HDF5_VOL_CONNECTOR']!r}: unset it, or run the program through the preload library",
+            _ARGUMENT,
+        )
     return found
 
 
-def run(command, stats=False, compress=(), cache=None):
+def run(command, stats=False, compress=(), cache=None, through="auto"):
     """Runs `command` (a list of words) to its end.
 
     Args:
@@ -39,21 +59,24 @@ def run(command, stats=False, compress=(), cache=None):
         stats: count what its reads decode.
         compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
         cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
+        through: "preload" or "connector", see environment(); "auto" is the former where there is such a thing, on Linux.
 
     Returns:
         (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
-        reads (calls of H5Dread), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
+        reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
         blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of
         the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules; with
         them also rewrites, the number of writes into parts of chunks that were compressed with a bound already, and rewritten,
         a list of some of their paths.
 
     Raises:
-        StzError: there is no command, or no program of that name.
+        StzError: there is no command, or no program of that name, or another VOL connector is in force.
     """
     if not command:
         raise StzError("give a command after --, such as: h5stz run -- h5dump -d rho -s 0,0,0 -c 4,4,4 file.h5", _ARGUMENT)
-    variables = environment(os.environ) | compress_rules.variables(compress, cache)
+    if through == "auto":
+        through = "preload" if sys.platform == "linux" else "connector"
+    variables = environment(os.environ, through) | compress_rules.variables(compress, cache)
     if shutil.which(command[0], path=variables.get("PATH")) is None:
         raise StzError(f"{command[0]}: no such program: check its name, or give its path", _READ)
     with tempfile.TemporaryDirectory() as directory:

@@ -21,7 +21,7 @@ def lines(sums, stats, rules):
             f"stored bytes used: {sums['bytes_used']}"
         )
     elif stats and not sums.get("datasets"):
-        found.append("the program did not call H5Dread, or is linked statically")
+        found.append("the program did not read any dataset with an HDF5 that h5stz can reach (docs/region_reads.md)")
     created = sums.get("datasets", [])
     if stats and rules:
         paths = [path for path, _, outcome in created if outcome == "compressed"]
