@@ -30,7 +30,13 @@ PARTS = {"core": [], "hdf5": []} | dict.fromkeys(["region", "transparent", "prel
 LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
 HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
 # What the package gets beside Python, by path in it.
-BUILT = ["plugins/libh5stz.so", "plugins/libh5stz_connector.so", "lib/libh5stz_read.so", "lib/libh5stz_preload.so", "lib/pkgconfig/h5stz.pc"]
+BUILT = [
+    "plugins/libh5stz.so",
+    "plugins/libh5stz_connector.so",
+    "lib/libh5stz_read.so",
+    "lib/libh5stz_preload.so",
+    "lib/pkgconfig/h5stz.pc",
+]
 BUILT += [f"include/{header.name}" for header in HEADERS]
 
 
@@ -166,7 +172,13 @@ setup(
             ["cython/_core.pyx"],
             language="c++",
             include_dirs=["cython", "filter/include", "filter/hdf5"],
-            depends=["cython/stz.pxd", "filter/include/stz.h", "filter/include/stz_errors.h", "filter/include/stz_reader.h", "filter/hdf5/environment.h"],
+            depends=[
+                "cython/stz.pxd",
+                "filter/include/stz.h",
+                "filter/include/stz_errors.h",
+                "filter/include/stz_reader.h",
+                "filter/hdf5/environment.h",
+            ],
             extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
             extra_link_args=[*LINK_FLAGS, "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"],
         )

@@ -38,6 +38,13 @@ def commands(path, rank):
     return found
 
 
+def routes(found):
+    """(program, way into it, words): HDF5's tools may be older than connectors are."""
+    for program, words in found.items():
+        for through in run.ROUTES if program in PYTHON else run.ROUTES[:1]:
+            yield program, through, words
+
+
 def measure(directory, name, array, bound):
     """Records: blocks needed, decoded and present for every program."""
     records = []
@@ -54,11 +61,12 @@ def measure(directory, name, array, bound):
             view = h5stz.view(file["field"], cache_bytes=0)
             view[(slice(LOW, LOW + EDGE),) * array.ndim]
             needed, present = view.stats.blocks_decoded, view.stats.blocks_present
-        for program, words in commands(path, array.ndim).items():
-            status, sums = run.run(words, stats=True)
+        for program, through, words in routes(commands(path, array.ndim)):
+            status, sums = run.run(words, stats=True, through=through)
             if status or not sums:
                 raise RuntimeError(f"{program}: exit status {status}, {sums}")
-            record = {"part": "programs", "field": name, "block": block, "program": program, "needed": needed, "present": present}
+            record = {"part": "programs", "field": name, "block": block, "program": program, "through": through}
+            record |= {"needed": needed, "present": present}
             reads = sums["reads"] - sums["reads_through_hdf5"]
             records.append(record | {"decoded": sums["blocks_decoded"], "reads": reads})
     return records
@@ -67,6 +75,6 @@ def measure(directory, name, array, bound):
 def table(records):
     """Prints the records."""
     print(f"\n{records[0]['field']} as float64, a box of {EDGE}^3 at {LOW}: blocks under `h5stz run`\n")
-    header = ["program", "blocks", "calls of H5Dread that read the box", "decoded", "needed by one call", "present"]
-    keys = ("program", "block", "reads", "decoded", "needed", "present")
+    header = ["program", "through", "blocks", "calls of H5Dread that read the box", "decoded", "needed by one call", "present"]
+    keys = ("program", "through", "block", "reads", "decoded", "needed", "present")
     print(report.markdown(header, [[str(r[key]) for key in keys] for r in records]))

@@ -51,3 +51,10 @@ EOF
 "$python" -m h5stz run --compress '/rho*=absolute:0.001,block=region' -- "$python" sim.py
 "$python" -m h5stz info sim.h5
 "$python" -m h5stz run --stats -- h5dump -d rho -s 60,60,60 -c 1,2,4 sim.h5
+
+# The same by a VOL connector, in programs with HDF5 1.14 or newer.
+cat > look.py <<'EOF'
+import h5py
+print(h5py.File("sim.h5")["rho"][60, 60:62, 60:64])
+EOF
+"$python" -m h5stz run --through connector --stats -- "$python" look.py

@@ -15,7 +15,8 @@ import pytest
 import region_files
 
 import h5stz
-from h5stz import run
+from created_files import is_compressed
+from h5stz import compress_rules, run
 from h5stz.errors import StzError
 from host_tools import HOSTS, packages, tools
 
@@ -42,7 +43,8 @@ def python(code, directory, **variables):
     variables = run.environment(os.environ, "connector") | {"H5STZ_RUN_STATS": str(record)} | variables
     done = subprocess.run([sys.executable, "-c", code], env=variables, cwd=directory, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout, json.loads(record.read_text()) if record.exists() else {}
+    lines = record.read_text().splitlines() if record.exists() else []
+    return done.stdout, dict(pair for line in lines for pair in json.loads(line).items())
 
 
 def failures(directory, variables):
@@ -188,13 +190,34 @@ def test_a_connector_for_one_file(package, file, tmp_path):
     assert sums["reads"] == 10 and sums["reads_through_hdf5"] == 2 and sums["chunks_direct"] == 8
 
 
-@pytest.mark.parametrize("text", ["nonsense", "under_vol=0;under_info={x", "under_vol=77;under_info={}", "under_vol=0;under_info={}"])
+@pytest.mark.parametrize(
+    "text", ["nonsense", "under_vol=0;under_info={x", "under_vol=77;under_info={}", "under_vol=0;under_info={}"]
+)
 def test_what_is_below_and_makes_no_sense(text, file, tmp_path):
     """HDF5 2.0 ends the process where a connector refuses its text, so that it counts as not said."""
     code = f"import h5py; print(h5py.File({str(file)!r})['x'][4, 70, 80])"
     shown, sums = python(code, tmp_path, HDF5_VOL_CONNECTOR=f"h5stz {text}")
     assert float(shown) == h5py.File(file)["x"][4, 70, 80]
     assert sums["chunks_direct"] == 1
+
+
+def test_below_another_connector(file, tmp_path):
+    """Ids that are borrowed go through both."""
+    code = f"""
+import h5py, numpy as np
+with h5py.File({str(file)!r}) as source, h5py.File("new.h5", "w") as target:
+    print(source["x"][4, 70, 80])
+    group = target.create_group("group")
+    for place in (target, group):
+        place.create_dataset("rho", data=source["plain"][...])
+"""
+    rules = {"H5STZ_COMPRESS": compress_rules.parse("/*rho=lossless").line()}
+    shown, _ = python(code, tmp_path, HDF5_VOL_CONNECTOR="pass_through under_vol=485;under_info={}", **rules)
+    with h5py.File(file) as source, h5py.File(tmp_path / "new.h5") as target:
+        assert float(shown) == source["x"][4, 70, 80]
+        for name in ("rho", "group/rho"):
+            assert is_compressed(target[name])
+            assert (target[name][...] == source["plain"][...]).all()
 
 
 def test_another_connector_is_in_force():
@@ -209,7 +232,18 @@ if tools("g++"):
     def other_hdf5(directory, *flags):
         """What loading the connector gives a library that is compiled with these flags: an address, or None."""
         library = directory / "libother.so"
-        words = ["g++", "-std=c++20", "-shared", "-fPIC", "-O1", f"-I{HOSTS.parents[1] / 'filter'}", *flags, HOSTS / "other_hdf5.cpp", "-o", library]
+        words = [
+            "g++",
+            "-std=c++20",
+            "-shared",
+            "-fPIC",
+            "-O1",
+            f"-I{HOSTS.parents[1] / 'filter'}",
+            *flags,
+            HOSTS / "other_hdf5.cpp",
+            "-o",
+            library,
+        ]
         subprocess.run(list(map(str, words)), check=True)
         other, connector = ctypes.CDLL(str(library)), ctypes.CDLL(CONNECTOR_FILE)
         other.load.restype = ctypes.c_void_p

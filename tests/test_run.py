@@ -96,7 +96,9 @@ def test_a_damaged_chunk_is_an_error(through, file, tmp_path):
         content[place] ^= 0x40
     damaged.write_bytes(content)
     code = f"import h5py; h5py.File({str(damaged)!r})['x'][150:, 150:, 150:]"
-    done = subprocess.run([sys.executable, "-c", code], env=run.environment(os.environ, through), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=run.environment(os.environ, through), capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert "OSError" in done.stderr and "a checksum does not match" in done.stderr
 

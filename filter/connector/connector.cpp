@@ -1,4 +1,5 @@
-// Makes the records (connector.h), and the callbacks that belong to no object. Records are published once, never change and are never freed.
+// Makes the records (connector.h), and the callbacks that belong to no object. Records are published once, never change and are never
+// freed.
 #include "connector.h"
 
 #include <dlfcn.h>
@@ -24,8 +25,7 @@ std::atomic<const Renamed*> renamed_connectors{nullptr};
 template <typename Entry>
 const Entry* publish(std::atomic<const Entry*>& list, Entry* entry) {
   entry->next = list.load(std::memory_order_relaxed);
-  while (!list.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
-  }
+  while (!list.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
   return entry;
 }
 
@@ -37,7 +37,8 @@ bool find(const hdf5::Library& library, const char* name, Function& function) {
 
 // The library's own pass-through connector: a variable since 2.0, to be asked for before.
 const ConnectorClass* pass_through(const hdf5::Library& library) {
-  if (const void* const variable = hdf5::library_function(library, "H5VL_pass_through_g")) return static_cast<const ConnectorClass*>(variable);
+  if (const void* const variable = hdf5::library_function(library, "H5VL_pass_through_g"))
+    return static_cast<const ConnectorClass*>(variable);
   Id (*enlist)() = nullptr;
   Status (*get_class)(void*, Id, int, const ConnectorClass**) = nullptr;
   if (!find(library, "H5VL_pass_through_register", enlist) || !find(library, "H5VLintrospect_get_conn_cls", get_class)) return nullptr;

@@ -14,16 +14,16 @@ constexpr const char* kName = "h5stz";
 constexpr int kValue = 485;  // of those for testing, 256 to 511
 
 // name, result, parameters
-#define STZ_CONNECTOR_FUNCTIONS(X)                                                                                          \
-  X(H5Idec_ref, int, (Id id))                                                                                               \
-  X(H5Pcopy, Id, (Id properties))                                                                                           \
-  X(H5Pget_vol_id, Status, (Id access, Id * connector))                                                                     \
-  X(H5Pget_vol_info, Status, (Id access, void** info))                                                                      \
-  X(H5Pset_vol, Status, (Id access, Id connector, const void* info))                                                        \
-  X(H5VLfile_create, void*, (const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request))        \
-  X(H5VLfile_open, void*, (const char* name, unsigned flags, Id access, Id transfer, void** request))                       \
-  X(H5VLfile_close, Status, (void* file, Id connector, Id transfer, void** request))                                        \
-  X(H5VLget_connector_id_by_name, Id, (const char* name))                                                                   \
+#define STZ_CONNECTOR_FUNCTIONS(X)                                                                                   \
+  X(H5Idec_ref, int, (Id id))                                                                                        \
+  X(H5Pcopy, Id, (Id properties))                                                                                    \
+  X(H5Pget_vol_id, Status, (Id access, Id * connector))                                                              \
+  X(H5Pget_vol_info, Status, (Id access, void** info))                                                               \
+  X(H5Pset_vol, Status, (Id access, Id connector, const void* info))                                                 \
+  X(H5VLfile_create, void*, (const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request)) \
+  X(H5VLfile_open, void*, (const char* name, unsigned flags, Id access, Id transfer, void** request))                \
+  X(H5VLfile_close, Status, (void* file, Id connector, Id transfer, void** request))                                 \
+  X(H5VLget_connector_id_by_name, Id, (const char* name))                                                            \
   X(H5VLwrap_register, Id, (void* object, int type))
 
 // Never changes once it is published.

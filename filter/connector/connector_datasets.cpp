@@ -72,7 +72,8 @@ Status dataset_write(size_t count, void* datasets[], Id memory_types[], Id memor
   const Connector* const connector = connector_at(caller);
   if (!connector) return -1;
   const transparent::WatchedWrite write;
-  const Status status = connector->base->dataset.write(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
+  const Status status =
+      connector->base->dataset.write(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
   if (status >= 0 && count > 0 && write.rewrote()) {
     const Borrowed id(*connector, datasets[0], kObjectDataset);
     transparent::count_rewrite(caller, id.get());

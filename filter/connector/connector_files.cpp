@@ -78,8 +78,8 @@ void* file_create(const char* name, unsigned flags, Id creation, Id access, Id t
   const FileAccess list(*connector, access);
   void* const file = connector->base->file.create(name, flags, creation, list.get(), transfer, request);
   if (!file) {
-    list.repeat_for_errors(
-        transfer, [&](Id native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
+    list.repeat_for_errors(transfer,
+                           [&](Id native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
   }
   return file;
 }
@@ -97,8 +97,7 @@ Status file_specific(void* file, void* arguments, Id transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   const int operation = *static_cast<const int*>(arguments);
-  if (operation != kFileIsAccessible && operation != kFileDelete)
-    return connector->base->file.specific(file, arguments, transfer, request);
+  if (operation != kFileIsAccessible && operation != kFileDelete) return connector->base->file.specific(file, arguments, transfer, request);
   auto* const given = static_cast<FileSpecific*>(arguments);
   const FileAccess list(*connector, given->access);
   const Id before = given->access;

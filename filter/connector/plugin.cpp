@@ -5,8 +5,6 @@ extern "C" {
 
 __attribute__((visibility("default"))) int H5PLget_plugin_type() { return stz::connector::kPluginTypeConnector; }
 
-__attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
-  return stz::connector::class_for(__builtin_return_address(0));
-}
+__attribute__((visibility("default"))) const void* H5PLget_plugin_info() { return stz::connector::class_for(__builtin_return_address(0)); }
 
 }  // extern "C"

@@ -11,11 +11,11 @@ namespace stz::connector {
 using hdf5::Id;
 using hdf5::Status;
 
-constexpr unsigned kClassVersion = 3;     // H5VL_VERSION
-constexpr int kPluginTypeConnector = 1;   // H5PL_TYPE_VOL
-constexpr int kBySelf = 0;                // H5VL_OBJECT_BY_SELF
-constexpr int kCurrentLevel = 0;          // H5VL_GET_CONN_LVL_CURR
-constexpr int kFileIsAccessible = 2, kFileDelete = 3;           // H5VL_FILE_IS_ACCESSIBLE, H5VL_FILE_DELETE
+constexpr unsigned kClassVersion = 3;                                 // H5VL_VERSION
+constexpr int kPluginTypeConnector = 1;                               // H5PL_TYPE_VOL
+constexpr int kBySelf = 0;                                            // H5VL_OBJECT_BY_SELF
+constexpr int kCurrentLevel = 0;                                      // H5VL_GET_CONN_LVL_CURR
+constexpr int kFileIsAccessible = 2, kFileDelete = 3;                 // H5VL_FILE_IS_ACCESSIBLE, H5VL_FILE_DELETE
 constexpr int kObjectFile = 1, kObjectGroup = 2, kObjectDataset = 5;  // H5I_FILE, H5I_GROUP, H5I_DATASET
 
 // H5VL_loc_params_t begins with these.

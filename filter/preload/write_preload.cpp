@@ -7,7 +7,8 @@
 extern "C" __attribute__((visibility("default"))) herr_t H5Dwrite(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
                                                                   const void* buf) {
   using namespace stz;
-  using Write = hdf5::Status (*)(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, const void* buffer);
+  using Write =
+      hdf5::Status (*)(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, const void* buffer);
   const void* const caller = __builtin_return_address(0);
   const auto original = reinterpret_cast<Write>(preload::original_function(caller, "H5Dwrite"));
   if (!original) return -1;

@@ -20,16 +20,16 @@ struct CreateArguments {
 };
 
 // name, result, parameters
-#define STZ_CREATE_FUNCTIONS(X)                                                                           \
-  X(H5Iget_name, long, (Id object, char* name, size_t size))                                              \
-  X(H5Pcopy, Id, (Id properties))                                                                         \
-  X(H5Pcreate, Id, (Id list_class))                                                                       \
-  X(H5Pget_alloc_time, Status, (Id properties, int* time))                                                \
-  X(H5Pget_chunk_cache, Status, (Id properties, size_t* slots, size_t* bytes, double* preemption))        \
-  X(H5Pget_external_count, int, (Id properties))                                                          \
-  X(H5Pset_alloc_time, Status, (Id properties, int time))                                                 \
-  X(H5Pset_chunk, Status, (Id properties, int rank, const Size* extents))                                 \
-  X(H5Pset_chunk_cache, Status, (Id properties, size_t slots, size_t bytes, double preemption))           \
+#define STZ_CREATE_FUNCTIONS(X)                                                                    \
+  X(H5Iget_name, long, (Id object, char* name, size_t size))                                       \
+  X(H5Pcopy, Id, (Id properties))                                                                  \
+  X(H5Pcreate, Id, (Id list_class))                                                                \
+  X(H5Pget_alloc_time, Status, (Id properties, int* time))                                         \
+  X(H5Pget_chunk_cache, Status, (Id properties, size_t* slots, size_t* bytes, double* preemption)) \
+  X(H5Pget_external_count, int, (Id properties))                                                   \
+  X(H5Pset_alloc_time, Status, (Id properties, int time))                                          \
+  X(H5Pset_chunk, Status, (Id properties, int rank, const Size* extents))                          \
+  X(H5Pset_chunk_cache, Status, (Id properties, size_t slots, size_t bytes, double preemption))    \
   X(H5Pset_filter, Status, (Id properties, int filter, unsigned flags, size_t cd_count, const unsigned* cd_values))
 
 struct CreateCalls {

@@ -1,4 +1,5 @@
-// What a library inside of a program tells `h5stz run`: lines of JSON in the file named by H5STZ_RUN_STATS, which all processes of a command share.
+// What a library inside of a program tells `h5stz run`: lines of JSON in the file named by H5STZ_RUN_STATS, which all processes of a
+// command share.
 #ifndef STZ_TRANSPARENT_RUN_STATS_H
 #define STZ_TRANSPARENT_RUN_STATS_H
 
