@@ -32,7 +32,7 @@ HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
 # What the package gets beside Python, by path in it.
 BUILT = [
     "plugins/libh5stz.so",
-    "plugins/libh5stz_connector.so",
+    "connector/libh5stz_connector.so",
     "lib/libh5stz_read.so",
     "lib/libh5stz_preload.so",
     "lib/pkgconfig/h5stz.pc",
@@ -135,7 +135,7 @@ class build_filter(build_ext):
         self.link("lib/libh5stz_read.so", [*core, *region, str(archive)], "filter/region/exports.map")
         programs = [*core, *region, *transparent, str(archive)]
         self.link("lib/libh5stz_preload.so", [*preload, *programs], "filter/preload/exports.map")
-        self.link("plugins/libh5stz_connector.so", [*connector, *programs], "filter/connector/exports.map")
+        self.link("connector/libh5stz_connector.so", [*connector, *programs], "filter/connector/exports.map")
         for header in HEADERS:
             self.write(f"include/{header.name}", header.read_text())
         description = (ROOT / "filter/region/h5stz.pc.in").read_text()

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <optional>
 
 namespace stz::connector {
 namespace {
@@ -152,9 +153,12 @@ const void* class_for(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
   if (!library->reachable) return nullptr;
   if (const Connector* const made = connector_at(return_address)) return &made->own;
+  const region::Calls* const calls = region::calls_at(return_address);
+  std::optional<region::KeptErrors> errors;  // HDF5 loads connectors to find one for a file that it cannot open
+  if (calls && calls->complete) errors.emplace(*calls).keep();
   const ConnectorClass* const base = pass_through(*library);
   if (!base) return nullptr;
-  return is_known(*library, *base) ? make_connector(*library, region::calls_at(return_address), *base) : rename(*library, *base);
+  return is_known(*library, *base) ? make_connector(*library, calls, *base) : rename(*library, *base);
 }
 
 }  // namespace stz::connector

@@ -99,6 +99,8 @@ Status file_specific(void* file, void* arguments, Id transfer, void** request) {
   const int operation = *static_cast<const int*>(arguments);
   if (operation != kFileIsAccessible && operation != kFileDelete) return connector->base->file.specific(file, arguments, transfer, request);
   auto* const given = static_cast<FileSpecific*>(arguments);
+  region::KeptErrors errors(*connector->calls);
+  if (operation == kFileIsAccessible) errors.keep();  // of a file that cannot be opened, for which HDF5 tries all connectors
   const FileAccess list(*connector, given->access);
   const Id before = given->access;
   given->access = list.get();  // in place: nobody knows how long the arguments are

@@ -90,9 +90,14 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   if (!resolve(scope, prefix, #name, library.base, library.name)) return false;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_RESOLVE)
 #undef STZ_HDF5_RESOLVE
-  // 1.8 has ids of 32 bits, so nothing here would fit it.
+  // 1.8 has ids of 32 bits, so nothing here would fit it. To ask clears the error stack, in which a program may find why something failed.
+  Id (*take_errors)() = nullptr;
+  resolve(scope, prefix, "H5Eget_current_stack", library.base, take_errors);
   unsigned major = 0, minor = 0, release = 0;
-  if (library.H5get_libversion(&major, &minor, &release) < 0 || (major == 1 && minor < 10)) return false;
+  const Id errors = take_errors ? take_errors() : -1;
+  const Status known = library.H5get_libversion(&major, &minor, &release);
+  if (errors >= 0) library.H5Eset_current_stack(errors);  // and closes it
+  if (known < 0 || (major == 1 && minor < 10)) return false;
 
   resolve(scope, prefix, "H5Eis_paused", library.base, library.H5Eis_paused);
 

@@ -33,6 +33,7 @@ def _parser():
 
     command = commands.add_parser("plugin-path", help="print the directory for HDF5_PLUGIN_PATH")
     command.set_defaults(command=_plugin_path)
+    command.add_argument("--connector", action="store_true", help="also that of the VOL connector")
 
     command = commands.add_parser("pkg-config-path", help="print the directory for PKG_CONFIG_PATH (C, Fortran)")
     command.set_defaults(command=_pkg_config_path)
@@ -79,8 +80,8 @@ def _parser():
         "--through",
         choices=["auto", *run.ROUTES],
         default="auto",
-        help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; connector: a VOL "
-        "connector, for HDF5 1.14 and newer",
+        help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; "
+        "connector: a VOL connector, for HDF5 1.14 and newer",
     )
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
@@ -104,8 +105,8 @@ def _mebibytes(text):
     return int(text)
 
 
-def _plugin_path(_):
-    print(registration.plugin_path())
+def _plugin_path(options):
+    print(registration.plugin_path(options.connector))
 
 
 def _pkg_config_path(_):

@@ -5,6 +5,7 @@ finds the functions of whichever HDF5 calls it: one file serves h5py, netCDF4, P
 """
 
 import ctypes
+import os
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +16,14 @@ from h5stz import _core
 _FILE = Path(__file__).parent / "plugins" / "libh5stz.so"
 
 
-def plugin_path():
-    """The directory (str) that holds ``libh5stz.so``: what HDF5_PLUGIN_PATH must name for programs outside Python."""
-    return str(_FILE.parent)
+def plugin_path(connector=False):
+    """What HDF5_PLUGIN_PATH (str) must name for programs outside Python: the directory of ``libh5stz.so``.
+
+    Args:
+        connector: also the directory of the VOL connector. They are apart because HDF5 1.14 and newer try every connector that
+            they find on a file that they cannot open, and forget why they could not.
+    """
+    return os.pathsep.join([str(_FILE.parent), str(_FILE.parent.parent / "connector")][: 2 if connector else 1])
 
 
 @cache

@@ -40,12 +40,13 @@ def environment(base, through="preload"):
     """
     found = dict(base)
     plugins = [path for path in found.get("HDF5_PLUGIN_PATH", "").split(os.pathsep) if path]
-    found["HDF5_PLUGIN_PATH"] = os.pathsep.join([registration.plugin_path(), *plugins])
+    found["HDF5_PLUGIN_PATH"] = os.pathsep.join([registration.plugin_path(through == "connector"), *plugins])
     if through == "preload":
         found["LD_PRELOAD"] = " ".join([str(PRELOAD), *found.get("LD_PRELOAD", "").replace(":", " ").split()])
     elif found.setdefault("HDF5_VOL_CONNECTOR", CONNECTOR).split()[:1] != CONNECTOR.split()[:1]:
         raise StzError(
-            f"HDF5_VOL_CONNECTOR is set, to {found['HDF5_VOL_CONNECTOR']!r}: unset it, or run the program through the preload library",
+            f"HDF5_VOL_CONNECTOR is set, to {found['HDF5_VOL_CONNECTOR']!r}: unset it, "
+            "or run the program through the preload library",
             _ARGUMENT,
         )
     return found
@@ -63,11 +64,11 @@ def run(command, stats=False, compress=(), cache=None, through="auto"):
 
     Returns:
         (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
-        reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that HDF5 did alone), chunks_direct, bytes_used,
-        blocks_decoded, blocks_present, where anything was read; datasets_compressed and datasets, a list of (path, number of
-        the rule, "compressed" or a key of compress_rules.REASONS) in the order of their creation, where there are rules; with
-        them also rewrites, the number of writes into parts of chunks that were compressed with a bound already, and rewritten,
-        a list of some of their paths.
+        reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that
+        HDF5 did alone), chunks_direct, bytes_used, blocks_decoded, blocks_present, where anything was read;
+        datasets_compressed and datasets, a list of (path, number of the rule, "compressed" or a key of compress_rules.REASONS)
+        in the order of their creation, where there are rules; with them also rewrites, the number of writes into parts of
+        chunks that were compressed with a bound already, and rewritten, a list of some of their paths.
 
     Raises:
         StzError: there is no command, or no program of that name, or another VOL connector is in force.
