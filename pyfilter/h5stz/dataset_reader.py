@@ -159,7 +159,7 @@ class DatasetReader:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
         if not self._fetches_together:
             return
-        wanted = [(piece, reader) for piece, reader in zip(some, readers, strict=True) if isinstance(reader, ChunkReader)]
+        wanted = [(piece, reader) for piece, reader in zip(some, readers, strict=True) if getattr(reader, "fetches", False)]
         for step in ("directories", "blocks"):
             taken = []
             for piece, reader in wanted:

@@ -1,7 +1,7 @@
-"""Ranges of files that h5py reads through a Python object (driver "fileobj"): in memory, archives, remote files of fsspec.
+"""Ranges of files that h5py reads through a Python object (driver "fileobj"): in memory, archives, remote files.
 
-An object has one position, which h5py moves too, so it is used under h5py's lock, by the thread that asks. A file of fsspec that
-reads ahead has a function beside it that fetches any range; of remote file systems it may be called by several threads at once.
+An object has one position, which h5py moves too, so it is used under h5py's lock, by the thread that asks. A file of fsspec
+that reads ahead has a function beside it that fetches any range; several threads may call that of a remote file at once.
 No package is imported for this: what an object can do tells how it is read.
 """
 
@@ -71,6 +71,8 @@ class ObjectBytes:
         Args:
             error: the exception that a read ended with, which may follow from a change; it stands if that cannot be found out.
         """
+        if getattr(self._file, "closed", False):
+            raise StzError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ) from error
         last = self._last
         if last is self._compared:
             return
@@ -87,8 +89,6 @@ class ObjectBytes:
 
     def read(self, address, size):
         """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
-        if getattr(self._file, "closed", False):
-            raise StzError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ)
         try:
             content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
         except Exception as error:

@@ -14,7 +14,7 @@ _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _MOST = 1 << 62
-_DIRECTORY = 4096  # bytes at the beginning of a level, among which its directory is nearly always
+_DIRECTORY = 4096  # bytes at the beginning of a level, or 1/512 of the level, among which its directory nearly always is
 _OVERHEAD = 4096  # about what an open reader takes besides what it says
 
 
@@ -84,12 +84,14 @@ class ChunkReader:
         size: bytes of the stream.
         kept_bytes: memory that it holds on to, at least what an open reader takes.
         unread: bytes that were fetched for it and are not counted yet.
+        fetches: whether it reads ranges of an ObjectBytes, which may be fetched ahead.
     """
 
     def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None, part=None):
         self._reader = reader
         self._source, self._address = source, address  # the source must live as long as its descriptor is used
         self._part = part  # the ChunkBytes if the source is an ObjectBytes
+        self.fetches = part is not None
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.stored, self.size = stored, size
@@ -221,16 +223,17 @@ class ChunkReader:
     def directory_ranges(self, piece):
         """The ranges (address, size) in the file where reading a piece begins to look, of what was not looked at before.
 
-        Guessed from the levels that the piece is of. Only for a chunk in an ObjectBytes, as all that is about ranges.
+        Guessed from the levels that the piece is of. Only for one that `fetches`, as ranges() and give() are.
         """
         with self._lock:
             distances = [*piece.start, *(step for step, count in zip(piece.step, piece.count, strict=True) if count > 1)]
             together = gcd(*distances)
             finest = (together & -together).bit_length() - 1 if together else self.levels
             ends = self._reader.info()["level_bytes"]
-            begins = [(ends[level + 1], ends[level]) for level in range(finest, self._levels_to_look_up - 1)]
+            levels = reversed(range(finest, self._levels_to_look_up - 1))  # coarse ones come first
+            sections = [(ends[level + 1], ends[level] - ends[level + 1]) for level in levels]
             self._levels_to_look_up = min(self._levels_to_look_up, finest + 1)
-            return self._missing(sorted((begin, min(_DIRECTORY, end - begin)) for begin, end in begins))
+            return self._missing([(begin, min(size, max(_DIRECTORY, size >> 9))) for begin, size in sections])
 
     def ranges(self, piece, whole):
         """The ranges (address, size) in the file that reading a piece takes and that are not here; `whole`: all of a chunk."""
