@@ -260,17 +260,13 @@ def test_a_closed_object_is_an_error(path):
     assert kept.dtype == "f4"
 
 
-@pytest.mark.parametrize("name", ["buffered", "raw", "in memory"])
+@pytest.mark.parametrize("name", [name for name in ("buffered", "raw", "gzip", "fsspec, local") if name in OBJECTS])
 def test_a_file_changed_in_place_is_an_error(path, tmp_path, original, name):
     other = write(tmp_path / "other.h5", original + 1, CHUNKS, {"absolute": 2e-3}).read_bytes()
     with OBJECTS[name](path) as source, opened(source) as dataset:
         view = h5stz.view(dataset)
         view[0, 0]
-        if name == "in memory":
-            source.seek(0, io.SEEK_END)  # nothing tells of what is written in it without its getting longer
-            source.write(b"more")
-        else:
-            path.write_bytes(other)
+        (path.with_suffix(".gz") if name == "gzip" else path).write_bytes(other)
         for _ in range(2):
             with pytest.raises(h5stz.StzError, match="changed while it was open"):
                 view[100:, 200:]
@@ -303,21 +299,6 @@ def test_writable_files(path):
 def test_whole_chunks_where_the_object_cannot_be_found(path, monkeypatch):
     monkeypatch.setattr("h5stz.file_objects._driver_info", lambda: None)
     with opened(io.BytesIO(path.read_bytes())) as dataset:
-        assert route(dataset) == "chunk"
-
-
-def test_whole_chunks_where_the_object_does_not_answer(path):
-    class Untold(io.BytesIO):
-        told = True
-
-        def tell(self):
-            if not self.told:
-                raise OSError("no position")
-            return super().tell()
-
-    source = Untold(path.read_bytes())
-    with opened(source) as dataset:
-        source.told = False
         assert route(dataset) == "chunk"
 
 

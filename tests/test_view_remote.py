@@ -113,6 +113,15 @@ if packages("fsspec", "aiohttp"):
             assert server.bytes_sent == sent == view.stats.bytes_read, "it was kept"
             assert server.requests.count(("HEAD", None, None)) == 1, "of what is not fetched the version is not asked"
 
+    def test_a_level_is_the_beginning_of_a_chunk(server, full):
+        with opened(server) as dataset:
+            needed = h5stz.info(dataset.id.read_direct_chunk((0, 0, 0))[1]).level_bytes
+            for level in (1, 2):
+                view = looked_up(dataset)
+                server.reset()
+                assert same(full[:: 1 << level, :: 1 << level, :: 1 << level], view.level(level)[...])
+                assert server.bytes_sent == needed[level], "nothing of finer levels"
+
     @pytest.mark.parametrize("threads", [1, 4])
     @pytest.mark.parametrize("name", ["one", "chunks"])
     def test_all_that_a_view_does(server, full, name, threads):

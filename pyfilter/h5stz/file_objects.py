@@ -9,7 +9,7 @@ import ctypes
 import os
 from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cache
 
 import h5py
@@ -33,7 +33,6 @@ class ObjectBytes:
     Attributes:
         parallel: whether it is remote and several threads may read at once; what is needed is best fetched together then.
         lock: what to hold from before any lock of this package is taken until the last read has ended (a context manager).
-        size: bytes of the file.
     """
 
     def __init__(self, file):
@@ -45,7 +44,6 @@ class ObjectBytes:
         self._changed = False
         with self.lock:
             self._version = self._version_then() if self._fetch else self._state_now()
-        self.size = self._version["size"]
 
     @classmethod
     def of(cls, dataset):
@@ -87,6 +85,16 @@ class ObjectBytes:
             raise StzError("the file was changed while it was open for reading: close it and open it again", _READ) from error
         self._compared = last
 
+    def may_have(self, address, size):
+        """Whether the file is long enough for such a range, as far as it says."""
+        try:
+            if self._fetch:
+                return address + size <= self._file.size
+            self._file.seek(0, os.SEEK_END)
+            return address + size <= self._file.tell()
+        except Exception:  # reading will say what is wrong
+            return True
+
     def read(self, address, size):
         """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
         try:
@@ -122,12 +130,12 @@ class ObjectBytes:
         return content
 
     def _state_now(self):
-        """Size and time of change of an object with a position."""
-        self._file.seek(0, os.SEEK_END)
-        state = {"size": self._file.tell()}
-        with suppress(Exception):  # most objects are no file of the operating system
-            state["changed"] = os.fstat(self._file.fileno()).st_mtime_ns
-        return state
+        """Size and time of change of a file of the operating system; nothing of other objects, whose end may be far to seek."""
+        try:
+            state = os.fstat(self._file.fileno())
+        except Exception:  # whatever an object of somebody else raises
+            return {}
+        return {"size": state.st_size, "changed": state.st_mtime_ns}
 
     def _version_then(self):
         """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""

@@ -126,7 +126,7 @@ class ChunkReader:
         """
         found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
-            if address + size > source.size:
+            if len(addresses) > 1 and not source.may_have(address, size):
                 continue
             part = ChunkBytes(source, address, size)
             if head is not None:
