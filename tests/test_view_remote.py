@@ -13,6 +13,7 @@ import pytest
 from h5py._objects import phil
 
 import h5stz
+from h5stz.file_objects import ObjectBytes
 from host_tools import packages
 from region_files import agrees, same, smooth
 
@@ -162,6 +163,22 @@ if packages("fsspec", "aiohttp"):
             assert same(full[NEAR], view[NEAR])
             assert not together.broken and next(waiting, None) is None
             assert len(server.requests) <= 8 + 8 * 3 + 1 + 8 * 4
+
+    @pytest.mark.parametrize("name", ["one", "chunks"])
+    def test_a_first_read_takes_three_rounds(server, monkeypatch, name):
+        rounds, read_all = [], ObjectBytes.read_all
+
+        def counted(self, ranges):
+            rounds.extend([len(ranges)] if ranges else [])
+            return read_all(self, ranges)
+
+        with opened(server, name) as dataset:
+            view = looked_up(dataset)
+            server.reset()
+            monkeypatch.setattr(ObjectBytes, "read_all", counted)
+            view[NEAR]
+            assert len(rounds) == 3
+            assert sum(rounds) == [request[0] for request in server.requests].count("GET"), "nothing was asked for by itself"
 
     def test_a_caller_may_hold_the_lock_of_h5py(server, full):
         with opened(server) as dataset, phil:
