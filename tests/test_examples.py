@@ -95,6 +95,16 @@ def test_region_reads(tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
+if packages("fsspec", "aiohttp"):
+
+    def test_remote_regions(tmp_path):
+        output = run_python(tmp_path, "remote_regions.py")
+        assert output.count("as h5py reads it: True") == 4
+        chunk = numbers(output, "bytes of the chunk")[0]
+        opening, box, level, everything = numbers(output, "bytes sent")
+        assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
+
+
 if tools("bash", "h5repack", "h5dump", "h5ls", "nccopy"):
 
     def test_command_line(tmp_path):

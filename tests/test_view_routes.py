@@ -111,11 +111,6 @@ def test_whole_chunks_of_files_in_several_parts(tmp_path, original, driver):
         assert route(dataset) == "chunk"
 
 
-def test_whole_chunks_of_a_python_file(path):
-    with open(path, "rb") as source, opened(source) as dataset:
-        assert route(dataset) == "chunk"
-
-
 WRITER = """
 import sys, h5py, h5stz, numpy as np
 original = np.load(sys.argv[2])

@@ -4,6 +4,7 @@ No lock of this package is ever held while h5py is called: h5py has a lock of it
 """
 
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -137,7 +138,11 @@ class FileBytes:
 
     Attributes:
         fd: descriptor for pread, open as long as this object lives.
+        parallel: False, what is needed need not be fetched together.
+        lock: nothing, as any number of threads may read at once.
     """
+
+    parallel, lock = False, nullcontext()
 
     def __init__(self, fd):
         self.fd = fd
@@ -162,10 +167,10 @@ class FileBytes:
             return None
         return found if same else None
 
-    def check(self):
-        """Raises the StzError of a file that was changed by others since it was opened here."""
+    def check(self, error=None):
+        """Raises the StzError of a file that others changed since it was opened; `error`: what followed from it, or None."""
         if self._now() != self._stamp:
-            raise StzError("the file was changed while it was open for reading: close it and open it again", _READ)
+            raise StzError("the file was changed while it was open for reading: close it and open it again", _READ) from error
 
     def read(self, address, size):
         """The bytes from `address` on, `size` of them; StzError if the file does not have them."""

@@ -1,6 +1,7 @@
 """Reads boxes of a dataset, chunk by chunk, each by the cheapest route that is safe.
 
-1. Ranges of the file, where ours is the only filter and the file cannot change: only the bytes that are needed.
+1. Ranges of the file, where ours is the only filter and the file cannot change: only the bytes that are needed. Those of
+   a remote file are fetched before they are decoded, for several chunks at once, as each request takes its time.
 2. The whole stored chunk through HDF5, decoded in part.
 3. h5py as always: whatever is not one of our streams.
 
@@ -19,11 +20,15 @@ import numpy as np
 from h5stz import _core
 from h5stz.chunk_index import ChunkIndex, FileBytes
 from h5stz.errors import StzError
+from h5stz.file_objects import ObjectBytes
 from h5stz.readers import ChunkReader, ReaderCache
 from h5stz.selection import pieces
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _FALLBACK = object()  # instead of a ChunkReader: the chunk is none of ours
+_HEAD = 8192  # bytes of a chunk in a remote file that are fetched first: what all reads of it need, by far most often
+_TOGETHER = 64  # chunks of a remote file that are fetched together, of at most so many bytes unless it is one
+_TOGETHER_BYTES = 64 << 20
 _BATCH = 1 << 14  # chunks that are looked up at a time
 _LEVELS_OF = 16  # chunks that are asked how many levels they have
 
@@ -44,7 +49,7 @@ class DatasetReader:
         self.dataset, self.stats = dataset, stats
         self.index = ChunkIndex(dataset)
         self.fallback_reason = self.index.reason
-        self._file = None if self.fallback_reason else FileBytes.of(dataset)
+        self._file = None if self.fallback_reason else FileBytes.of(dataset) or ObjectBytes.of(dataset)
         self._readers = ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._name = f"{dataset.name} in {dataset.file.filename}"
@@ -81,7 +86,7 @@ class DatasetReader:
             return 1
         with self._unchanged_file():
             chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), _LEVELS_OF)]
-            found = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
+            found = self._opened(chunks, self.index.find(chunks))
             for chunk, reader in zip(chunks, found, strict=True):
                 if isinstance(reader, ChunkReader):
                     self._readers.keep(chunk, reader)
@@ -93,44 +98,109 @@ class DatasetReader:
         if self._file is None:
             yield
             return
-        self._file.check()
-        try:
-            yield
-        except (StzError, OSError) as error:
+        with self._file.lock:
+            self._file.check()
             try:
-                self._file.check()
-            except StzError as changed:
-                raise changed from error
-            raise
-        self._file.check()
+                yield
+            except (StzError, OSError) as error:
+                self._file.check(error)
+                raise
+            self._file.check()
 
     def _read_box(self, box, target, threads):
         wanted = pieces(box, self.index.chunks)
         batch = list(islice(wanted, _BATCH))
-        workers = min(threads, len(batch))
+        # A file object has one position: its ranges are read by this thread, and other threads decode the blocks of a chunk.
+        alone = isinstance(self._file, ObjectBytes) and not self._file.parallel
+        workers = 1 if alone else min(threads, len(batch))
         # Of a box that is too large to be kept, chunks that are needed as a whole are not kept either.
         passing = 2 * target.nbytes >= self._readers.cache_bytes
         with _Workers(workers) as run:
             while batch:
                 found = self.index.find([piece.chunk for piece in batch])
-                for piece, stored in zip(batch, found, strict=True):
-                    self._read_piece(piece, stored, target[piece.place], run, threads // workers, passing)
+                for group in self._together(batch, found):
+                    some, stored = zip(*group, strict=True)
+                    readers = self._opened([piece.chunk for piece in some], stored)
+                    self._fetch_ahead(some, readers, passing)
+                    for piece, kept, reader in zip(some, stored, readers, strict=True):
+                        self._read_piece(piece, kept, reader, target[piece.place], run, threads // workers, passing)
                 batch = list(islice(wanted, _BATCH))
 
-    def _read_piece(self, piece, stored, part, run, threads, passing):
-        """Reads a selection.Piece into `part`, or has it done by `run`."""
-        reader = self._reader(piece.chunk, stored)
+    def _together(self, batch, found):
+        """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
+        group, size = [], 0
+        for piece, stored in zip(batch, found, strict=True):
+            needed = stored.size if stored else 0
+            if group and (not self._fetches_together or size + needed > _TOGETHER_BYTES or len(group) == _TOGETHER):
+                yield group
+                group, size = [], 0
+            group.append((piece, stored))
+            size += needed
+        yield group
+
+    @property
+    def _fetches_together(self):
+        return self._file is not None and self._file.parallel
+
+    def _opened(self, chunks, found):
+        """For each chunk what _reader() says; the beginnings of those in a remote file are fetched at once."""
+        heads = {}
+        if self._fetches_together and not self.index.userblock:
+            new = [
+                (chunk, stored)
+                for chunk, stored in zip(chunks, found, strict=True)
+                if stored and self._readers.get(chunk) is None and self.index.may_be_stream(chunk, stored)
+            ]
+            ranges = [(stored.address, min(_HEAD, stored.size)) for _, stored in new]
+            heads = dict(zip([chunk for chunk, _ in new], self._fetched(ranges), strict=True))
+        return [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, found, strict=True)]
+
+    def _fetch_ahead(self, some, readers, passing):
+        """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
+        if not self._fetches_together:
+            return
+        wanted = [(piece, reader) for piece, reader in zip(some, readers, strict=True) if getattr(reader, "fetches", False)]
+        for step in ("directories", "blocks"):
+            taken = []
+            for piece, reader in wanted:
+                whole = self._whole(piece, passing)
+                with self._naming(piece.chunk):
+                    if step == "blocks" or whole:
+                        ranges = reader.ranges(piece, whole)
+                    else:
+                        ranges = reader.directory_ranges(piece)
+                taken.extend((reader, *one) for one in ranges)
+            contents = self._fetched([(address, size) for _, address, size in taken])
+            for (reader, address, _), content in zip(taken, contents, strict=True):
+                reader.give(address, content)
+
+    def _fetched(self, ranges):
+        """The bytes of ranges (address, size) of a remote file."""
+        try:
+            return self._file.read_all(ranges)
+        except StzError as error:
+            raise StzError(f"{self._name}: {error}", error.code) from error
+
+    def _read_piece(self, piece, stored, reader, part, run, threads, passing):
+        """Reads a selection.Piece into `part`, or has it done by `run`; `reader` is what _reader() says of its chunk."""
         if reader is None and self._fill(part):
             return
         if isinstance(reader, ChunkReader):
-            whole = passing and piece.count == self.index.chunks
+            whole = self._whole(piece, passing)
             run(partial(self._decode, reader, piece, part, threads, whole))
         else:
             part[...] = h5py_getitem(self.dataset, self._key(piece))
             self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
 
-    def _reader(self, chunk, stored):
-        """The ChunkReader of a chunk; None if it is not stored, _FALLBACK if it is not one of our streams."""
+    def _whole(self, piece, passing):
+        """Whether all of a chunk is decoded and not kept."""
+        return passing and piece.count == self.index.chunks
+
+    def _reader(self, chunk, stored, head=None):
+        """The ChunkReader of a chunk; None if it is not stored, _FALLBACK if it is not one of our streams.
+
+        `head`: its first bytes, if they were fetched already.
+        """
         if stored is None:
             return None
         if not self.index.may_be_stream(chunk, stored):
@@ -143,7 +213,9 @@ class DatasetReader:
             if self._file is not None:
                 # With a userblock, addresses count from its end in HDF5 before 1.14, from the start of the file later.
                 addresses = {stored.address, stored.address + self.index.userblock}
-                fresh = ChunkReader.in_file(self._file, sorted(addresses), stored.size, self._readers.cache_bytes)
+                given = self._file, sorted(addresses), stored.size, self._readers.cache_bytes
+                in_object = isinstance(self._file, ObjectBytes)
+                fresh = ChunkReader.in_object(*given, head) if in_object else ChunkReader.in_file(*given)
             if fresh is None:
                 mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
                 if mask:

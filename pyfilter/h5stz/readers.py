@@ -2,15 +2,19 @@
 
 import threading
 from collections import OrderedDict
+from math import gcd
 
 import numpy as np
 
 from h5stz import _core, elements
 from h5stz.errors import StzError
+from h5stz.file_objects import ChunkBytes
 
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _MOST = 1 << 62
+_DIRECTORY = 4096  # bytes at the beginning of a level, or 1/512 of the level, among which its directory nearly always is
 _OVERHEAD = 4096  # about what an open reader takes besides what it says
 
 
@@ -18,7 +22,7 @@ class Stats:
     """What reads through a view did, all its levels together, since it was made or reset() was called.
 
     Attributes:
-        bytes_read: bytes fetched from the file: ranges where the file can be read directly, else whole chunks.
+        bytes_read: bytes fetched from the file, or the file object: ranges where it can be read directly, else whole chunks.
         bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
         blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
         blocks_present: blocks in the touched chunks, on all their levels.
@@ -80,11 +84,14 @@ class ChunkReader:
         size: bytes of the stream.
         kept_bytes: memory that it holds on to, at least what an open reader takes.
         unread: bytes that were fetched for it and are not counted yet.
+        fetches: whether it reads ranges of an ObjectBytes, which may be fetched ahead.
     """
 
-    def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None):
+    def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None, part=None):
         self._reader = reader
         self._source, self._address = source, address  # the source must live as long as its descriptor is used
+        self._part = part  # the ChunkBytes if the source is an ObjectBytes
+        self.fetches = part is not None
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.stored, self.size = stored, size
@@ -92,7 +99,7 @@ class ChunkReader:
         self._fixed_bytes = _OVERHEAD + (0 if stored is None else size)
         self.kept_bytes = self._fixed_bytes
         self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
-        self.levels = reader.info()["levels"]
+        self.levels = self._levels_to_look_up = reader.info()["levels"]
 
     @classmethod
     def in_file(cls, source, addresses, size, cache_bytes):
@@ -110,6 +117,31 @@ class ChunkReader:
             return None
         (reader, address), *_ = found
         return cls(reader, size, cache_bytes, source=source, address=address)
+
+    @classmethod
+    def in_object(cls, source, addresses, size, cache_bytes, head=None):
+        """The same as in_file() in an ObjectBytes; `head` are the first bytes at the address, if they were fetched already.
+
+        Raises the StzError of an object that does not give its bytes.
+        """
+        found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
+        for address in addresses:
+            if len(addresses) > 1 and not source.may_have(address, size):
+                continue
+            part = ChunkBytes(source, address, size)
+            if head is not None:
+                part.give(0, head)
+            try:
+                found.append((_core.Reader.of_callback(part, size, cache_bytes), part))
+            except StzError as error:
+                if error.code == _READ:
+                    raise
+        if len(found) != 1:
+            return None
+        (reader, part), *_ = found
+        opened = cls(reader, size, cache_bytes, source=source, address=part.address, part=part)
+        opened.kept_bytes += part.held
+        return opened
 
     @classmethod
     def in_memory(cls, stored, cache_bytes):
@@ -145,9 +177,16 @@ class ChunkReader:
         with self._lock:
             self._reader.limit(self._cache_bytes)
             before = self._reader.stats()
-            self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
+            try:
+                self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
+            finally:
+                if self._part is not None:
+                    self._part.forget()
             after = self._reader.stats()
-            fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
+            if self._part is not None:
+                fetched = self._part.newly_fetched()
+            else:
+                fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
             self.unread, self._counted = 0, after["bytes_read"]
             self.kept_bytes = self._fixed_bytes + after["cached_bytes"]
         if not direct:
@@ -158,14 +197,59 @@ class ChunkReader:
         """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
-        stored = self._source.read(self._address, self.size) if self.stored is None else self.stored
+        stored = self._stored()
         _core.decompress(stored, elements.as_bytes(decoded), threads)
         if not direct:
             target[...] = decoded
         with self._lock:
             fetched, self.unread = self.size if self.stored is None else self.unread, 0
+            if self._part is not None:
+                fetched = self._part.newly_fetched()
             blocks = self._reader.stats()["blocks_present"]
         return fetched, blocks, blocks
+
+    def _stored(self):
+        """The bytes of the whole chunk."""
+        if self.stored is not None:
+            return self.stored
+        if self._part is None:
+            return self._source.read(self._address, self.size)
+        with self._lock:
+            try:
+                return self._part(0, self.size)
+            finally:
+                self._part.forget()
+
+    def directory_ranges(self, piece):
+        """The ranges (address, size) in the file where reading a piece begins to look, of what was not looked at before.
+
+        Guessed from the levels that the piece is of. Only for one that `fetches`, as ranges() and give() are.
+        """
+        with self._lock:
+            distances = [*piece.start, *(step for step, count in zip(piece.step, piece.count, strict=True) if count > 1)]
+            together = gcd(*distances)
+            finest = (together & -together).bit_length() - 1 if together else self.levels
+            ends = self._reader.info()["level_bytes"]
+            levels = reversed(range(finest, self._levels_to_look_up - 1))  # coarse ones come first
+            sections = [(ends[level + 1], ends[level] - ends[level + 1]) for level in levels]
+            self._levels_to_look_up = min(self._levels_to_look_up, finest + 1)
+            return self._missing([(begin, min(size, max(_DIRECTORY, size >> 9))) for begin, size in sections])
+
+    def ranges(self, piece, whole):
+        """The ranges (address, size) in the file that reading a piece takes and that are not here; `whole`: all of a chunk."""
+        with self._lock:
+            if whole:
+                return self._missing([(0, self.size)])
+            self._reader.limit(self._cache_bytes)
+            return self._missing(self._reader.plan(piece.start, piece.count, piece.step))
+
+    def give(self, address, content):
+        """Takes what was fetched (a memoryview) of such a range, for the next read."""
+        with self._lock:
+            self._part.give(address - self._part.address, content)
+
+    def _missing(self, ranges):
+        return [(self._part.address + offset, size) for offset, size in self._part.missing(ranges)]
 
     def shrink(self, most):
         """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""

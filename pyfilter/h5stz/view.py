@@ -143,7 +143,7 @@ class View:
 
         Raises:
             StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
-                step on a level; the file was closed, changed or is damaged.
+                step on a level; the file was closed, changed or is damaged; the object that h5py reads it from fails.
             StzTypeError: (a TypeError too) no basic index, or an argument of another type.
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.

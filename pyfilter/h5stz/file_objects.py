@@ -1,0 +1,262 @@
+"""Ranges of files that h5py reads through a Python object (driver "fileobj"): in memory, archives, remote files.
+
+An object has one position, which h5py moves too, so it is used under h5py's lock, by the thread that asks. A file of fsspec
+that reads ahead has a function beside it that fetches any range; several threads may call that of a remote file at once.
+No package is imported for this: what an object can do tells how it is read.
+"""
+
+import ctypes
+import os
+from bisect import bisect_right
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import cache
+
+import h5py
+from h5py._objects import phil
+
+from h5stz import _core
+from h5stz.errors import StzError
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_REQUESTS = 16  # that are under way at once
+_GAP = 4096  # bytes: two ranges as near as this are one request
+_KEEP = ("all", "parts", "mmap")  # caches of fsspec that hold on this machine what they fetched, as they were asked to
+#: What file systems call the things that differ from one version of a file to the next, without case, dashes and underscores.
+_VERSION = {"etag", "lastmodified", "mtime", "modified", "updated", "versionid", "generation"}
+_VERSION |= {"contentmd5", "md5hash", "digest"}
+
+
+class ObjectBytes:
+    """The bytes of a Python file object, for ranged reads.
+
+    Attributes:
+        parallel: whether it is remote and several threads may read at once; what is needed is best fetched together then.
+        lock: what to hold from before any lock of this package is taken until the last read has ended (a context manager).
+    """
+
+    def __init__(self, file):
+        self._file = file
+        self._fetch = _fetcher(file)
+        self.parallel = self._fetch is not None and bool(getattr(file.fs, "async_impl", False))
+        self.lock = nullcontext() if self.parallel else phil
+        self._last = self._compared = None  # tokens: the last range that was read, and the last one after which it was compared
+        self._changed = False
+        with self.lock:
+            self._version = self._version_then() if self._fetch else self._state_now()
+
+    @classmethod
+    def of(cls, dataset):
+        """The bytes of the object that h5py reads the file of a dataset from; None where ranged reads of it are not safe.
+
+        They are where the file was opened for reading, without a writer beside it (SWMR).
+        """
+        file = dataset.file.id
+        if file.get_intent() != h5py.h5f.ACC_RDONLY:
+            return None
+        with phil:
+            found = _object_of(file)
+        if found is None:
+            return None
+        try:
+            return cls(found)
+        except Exception:  # whatever an object of somebody else raises; HDF5 has read from it, so it can go on
+            return None
+
+    def check(self, error=None):
+        """Raises the StzError of a file that is another one than it was, unless nothing was read since that was last asked.
+
+        Args:
+            error: the exception that a read ended with, which may follow from a change; it stands if that cannot be found out.
+        """
+        if getattr(self._file, "closed", False):
+            raise StzError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ) from error
+        last = self._last
+        if last is self._compared:
+            return
+        try:
+            now = self._version_of(self._file.fs.info(self._file.path)) if self._fetch else self._state_now()
+        except Exception as unknown:
+            if error is not None:
+                return
+            raise StzError(f"it cannot be told whether the file has changed, {_text(unknown)}: {_AGAIN}", _READ) from unknown
+        self._changed = self._changed or any(now[name] != told for name, told in self._version.items() if name in now)
+        if self._changed:
+            raise StzError("the file was changed while it was open for reading: close it and open it again", _READ) from error
+        self._compared = last
+
+    def may_have(self, address, size):
+        """Whether the file is long enough for such a range, as far as it says."""
+        try:
+            if self._fetch:
+                return address + size <= self._file.size
+            self._file.seek(0, os.SEEK_END)
+            return address + size <= self._file.tell()
+        except Exception:  # reading will say what is wrong
+            return True
+
+    def read(self, address, size):
+        """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
+        try:
+            content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
+        except Exception as error:
+            raise StzError(f"the file object did not give {_range(address, size)}, {_text(error)}: {_AGAIN}", _READ) from error
+        finally:
+            self._last = object()
+        if content.nbytes != size:
+            raise StzError(f"the file object gave {content.nbytes} bytes as {_range(address, size)}: {_AGAIN}", _READ)
+        return content
+
+    def read_all(self, ranges):
+        """The bytes of ranges (address, size), in a list; of a remote file many requests are under way at once."""
+        if not self.parallel or len(ranges) < 2:
+            return [self.read(*one) for one in ranges]
+        with ThreadPoolExecutor(min(_REQUESTS, len(ranges))) as pool:
+            waiting = [pool.submit(self.read, *one) for one in ranges]
+            try:
+                return [one.result() for one in waiting]
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _read_at(self, address, size):
+        """The bytes from `address` on; fewer where the object ends, not where it gives less than it is asked for at a time."""
+        self._file.seek(address)
+        content = self._file.read(size)
+        if 0 < len(content) < size:
+            parts = [content]
+            while (missing := size - sum(map(len, parts))) > 0 and (more := self._file.read(missing)):
+                parts.append(more)
+            content = b"".join(parts)
+        return content
+
+    def _state_now(self):
+        """Size and time of change of a file of the operating system; nothing of other objects, whose end may be far to seek."""
+        try:
+            state = os.fstat(self._file.fileno())
+        except Exception:  # whatever an object of somebody else raises
+            return {}
+        return {"size": state.st_size, "changed": state.st_mtime_ns}
+
+    def _version_then(self):
+        """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""
+        then = self._version_of(self._file.details)
+        if len(then) == 1:
+            then = self._version_of(self._file.fs.info(self._file.path))
+        return then | {"size": self._file.size}
+
+    @staticmethod
+    def _version_of(told):
+        """Of what a file system says of a file its size, and what tells its version from others."""
+        short = {name: name.lower().replace("-", "").replace("_", "") for name in told}
+        return {short[name]: value for name, value in told.items() if short[name] in _VERSION} | {"size": told["size"]}
+
+
+_AGAIN = "open it again, or copy it to this machine and read the copy"
+
+
+def _text(error):
+    return f"{type(error).__name__}: {error}".strip(" :")
+
+
+def _range(address, size):
+    return f"bytes {address} to {address + size}"
+
+
+def _fetcher(file):
+    """The function (begin, end) -> bytes that a file of fsspec fetches with, None if using the file itself fetches no more."""
+    parts = getattr(file, "cache", None)
+    if not hasattr(file, "fs") or not hasattr(file, "path") or getattr(parts, "name", None) in _KEEP:
+        return None
+    found = getattr(parts, "fetcher", None)
+    return found if callable(found) else None
+
+
+@cache
+def _driver_info():
+    """H5Pget_driver_info of the HDF5 that h5py uses, None if it cannot be found. h5py has no function of its own for it."""
+    try:
+        found = ctypes.PyDLL(h5py.h5p.__file__).H5Pget_driver_info  # looks in the libraries of the module too
+    except (OSError, AttributeError):
+        return None
+    found.argtypes, found.restype = [ctypes.c_int64], ctypes.c_void_p
+    return found
+
+
+def _object_of(file):
+    """The Python object of an h5py.h5f.FileID, None if it has another driver."""
+    access = file.get_access_plist()  # holds the object until the end
+    driver = getattr(h5py.h5fd, "fileobj_driver", None)
+    if driver is None or access.get_driver() != driver or _driver_info() is None:
+        return None
+    address = _driver_info()(access.id)
+    return ctypes.cast(address, ctypes.py_object).value if address else None
+
+
+class ChunkBytes:
+    """The bytes of one chunk in an ObjectBytes, for a reader: what was fetched ahead of it, and what has to be fetched now.
+
+    Attributes:
+        address: where the chunk begins in the file.
+        size: bytes of the chunk.
+        held: bytes that were fetched ahead and are still here.
+    """
+
+    def __init__(self, source, address, size):
+        self._source, self.address, self.size = source, address, size
+        self._begins, self._contents = [], []  # pieces that do not overlap, by rising offset
+        self.held = self._fetched = 0
+
+    def __call__(self, offset, size):
+        """The bytes from `offset` on, `size` of them, as the callback of a reader."""
+        parts = []
+        for begin, count, content in self._pieces(offset, size):
+            if content is None:
+                content = self._source.read(self.address + begin, count)
+                self._fetched += count
+            parts.append(content)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def missing(self, ranges):
+        """What of ranges (offset, size), by rising offset, has to be fetched; ranges that are near become one."""
+        joined = []
+        for offset, size in ranges:
+            if joined and offset <= joined[-1][0] + joined[-1][1] + _GAP:
+                begin, before = joined.pop()
+                offset, size = begin, max(before, offset + size - begin)
+            joined.append((offset, size))
+        return [(begin, count) for one in joined for begin, count, content in self._pieces(*one) if content is None]
+
+    def give(self, offset, content):
+        """Takes the content (a memoryview) of a range that was missing."""
+        self._fetched += len(content)
+        if offset in self._begins:  # by two threads at once
+            return
+        place = bisect_right(self._begins, offset)
+        self._begins.insert(place, offset)
+        self._contents.insert(place, content)
+        self.held += len(content)
+
+    def forget(self):
+        """Lets go of what was fetched ahead."""
+        self._begins, self._contents, self.held = [], [], 0
+
+    def newly_fetched(self):
+        """Bytes that were fetched since this was asked last."""
+        found, self._fetched = self._fetched, 0
+        return found
+
+    def _pieces(self, offset, size):
+        """The pieces (begin, size, content) that a range consists of; content is None of those that are not here."""
+        end = offset + size
+        place = max(0, bisect_right(self._begins, offset) - 1)
+        while offset < end:
+            while place < len(self._begins) and self._begins[place] + len(self._contents[place]) <= offset:
+                place += 1
+            begin = self._begins[place] if place < len(self._begins) else end
+            if begin <= offset:
+                content = self._contents[place][offset - begin : end - begin]
+                yield offset, len(content), content
+                offset += len(content)
+            else:
+                yield offset, min(begin, end) - offset, None
+                offset = min(begin, end)
