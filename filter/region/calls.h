@@ -76,6 +76,7 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Dread_chunk2, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes, size_t* capacity))        \
   X(H5Dget_chunk_info_by_coord, Status, (Id dataset, const Size* offset, unsigned* mask, uint64_t* address, Size* bytes))         \
   X(H5FD_sec2_init, Id, ())                                                                                                      \
+  X(H5Fget_mpi_atomicity, Status, (Id file, bool* flag)) /* of parallel libraries alone */                                       \
   X(H5Eget_auto1, Status, (ErrorPrinter1 * printer, void** context))                                                             \
   X(H5Eset_auto1, Status, (ErrorPrinter1 printer, void* context))
 

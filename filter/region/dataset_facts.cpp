@@ -1,6 +1,8 @@
 // Questions to HDF5 about a dataset (dataset_facts.h). A question that HDF5 does not answer means H5Dread: it then says why.
 #include "dataset_facts.h"
 
+#include <sys/stat.h>
+
 #include "hdf5/datatype.h"
 #include "hdf5/filter_id.h"
 
@@ -24,10 +26,22 @@ int plain_descriptor(const Calls& calls, Id file, Id access) {
   return *static_cast<const int*>(handle);
 }
 
+// Whether a parallel library may have the file open through MPI. The access properties would say it, but to copy those of MPI is a
+// collective operation (MPI_Comm_dup): a rank that reads for itself, as it may, would wait for ever for the others. The handle of the
+// file is no such question: that of a plain file is its descriptor, that of MPI a pointer, half of which is no descriptor.
+bool may_use_mpi(const Calls& calls, Id file) {
+  if (!calls.H5Fget_mpi_atomicity) return false;
+  void* handle = nullptr;
+  if (calls.H5Fget_vfd_handle(file, kDefaultProperties, &handle) < 0 || !handle) return true;
+  struct stat about;
+  return fstat(*static_cast<const int*>(handle), &about) != 0 || !S_ISREG(about.st_mode);
+}
+
 // Ranks of a parallel program may have to call H5Dread together.
 stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
   if (!file.valid()) return STZ_H5_REFUSED;
+  if (may_use_mpi(calls, file.get())) return STZ_H5_DRIVER;
   const Owned access(calls.H5Pclose, calls.H5Fget_access_plist(file.get()));
   if (!access.valid()) return STZ_H5_REFUSED;
   unsigned long flags = 0;
