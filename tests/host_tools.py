@@ -8,6 +8,7 @@ import ctypes
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -99,6 +100,15 @@ def run(*command, succeed=True, directory=None) -> str:
 
 def run_python(script: str, *arguments) -> str:
     return run(sys.executable, HOSTS / script, *arguments)
+
+
+def pkg_config(*options) -> list[str]:
+    """What pkg-config says of the library for C and Fortran: flags for a compiler."""
+    import h5stz
+
+    description = Path(h5stz.__file__).parent / "lib" / "pkgconfig"
+    command = ["env", f"PKG_CONFIG_PATH={description}", "pkg-config", *options, "h5stz"]
+    return shlex.split(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
 
 
 def mapped_library(name: str, owner: str = "") -> str:
