@@ -5,6 +5,7 @@ A tool or package that this host lacks is written to `missing`; test modules def
 """
 
 import ctypes
+import importlib
 import importlib.util
 import os
 import re
@@ -34,6 +35,11 @@ def tools(*programs: str) -> bool:
 def packages(*modules: str) -> bool:
     """Whether all Python `modules` can be imported; those that cannot are noted in `missing`."""
     return _all_there(modules, importlib.util.find_spec, "Python package")
+
+
+def parallel_h5py() -> bool:
+    """Whether h5py was built for MPI; if not that is noted in `missing`."""
+    return _all_there(["h5py with MPI"], lambda _: importlib.import_module("h5py").get_config().mpi, "Python package")
 
 
 def _all_there(names, find, kind):

@@ -3,7 +3,9 @@
 tests/hosts/parallel_host.c checks samples and bytes; here is what was done, and that nothing waits for ever.
 """
 
+import ast
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 from created_files import BOUND, check, is_compressed
 from h5stz import cli, compress_rules, run
-from host_tools import HOSTS, environment, pkg_config, tools
+from host_tools import HOSTS, environment, packages, parallel_h5py, pkg_config, tools
 
 DRIVER = 3  # STZ_H5_DRIVER
 
@@ -121,3 +123,14 @@ if tools("h5pcc", "mpirun", "pkg-config"):
         assert cli.main(words) == 0
         said = capfd.readouterr().err
         assert ("in a file of parallel HDF5" in said) != is_static(host)
+
+    # An h5py that was built for MPI, which no wheel is.
+    if packages("mpi4py") and parallel_h5py():
+
+        @pytest.mark.parametrize("who", ["all", "alone"])
+        @pytest.mark.parametrize("driver", ["mpio", "sec2"])
+        def test_python(written, driver, who):
+            (said,) = ranks_say(sys.executable, HOSTS / "parallel_reads.py", written, driver, who)
+            reason = "the file is open through MPI, where ranks may have to read together" if driver == "mpio" else None
+            each = [True, reason, driver == "sec2"]
+            assert ast.literal_eval(said) == [each if who == "all" or rank == 0 else [] for rank in range(RANKS)]
