@@ -116,6 +116,16 @@ if tools("h5pcc", "mpirun", "pkg-config"):
         expected = [] if is_static(host) else [(f"/{name}", 0, outcome) for name in names for _ in range(times)]
         assert sorted(sums["datasets"]) == expected and sums["rewrites"] == 0
 
+    def test_ranks_without_the_library(host, tmp_path, monkeypatch):
+        """As on other machines, where mpirun does not pass on the environment: nobody waits for them."""
+        for name, value in MPI.items():
+            monkeypatch.setenv(name, value)
+        words = [str(host), str(tmp_path / "x.h5"), "create", "mpio"]
+        command = ["mpirun", "-n", "1", "env", "-u", "LD_PRELOAD", *words, ":", "-n", "1", *words]
+        status, sums = run.run(command, compress=[compress_rules.parse(f"/*=absolute:{BOUND}")])
+        assert status == 0
+        assert sums["datasets"] == ([] if is_static(host) else [("/contiguous", 0, "parallel"), ("/chunked", 0, "parallel")])
+
     def test_the_reason_is_told(host, tmp_path, monkeypatch, capfd):
         for name, value in MPI.items():
             monkeypatch.setenv(name, value)

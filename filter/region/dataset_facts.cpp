@@ -26,17 +26,6 @@ int plain_descriptor(const Calls& calls, Id file, Id access) {
   return *static_cast<const int*>(handle);
 }
 
-// Whether a parallel library may have the file open through MPI. The access properties would say it, but to copy those of MPI is a
-// collective operation (MPI_Comm_dup): a rank that reads for itself, as it may, would wait for ever for the others. The handle of the
-// file is no such question: that of a plain file is its descriptor, that of MPI a pointer, half of which is no descriptor.
-bool may_use_mpi(const Calls& calls, Id file) {
-  if (!calls.H5Fget_mpi_atomicity) return false;
-  void* handle = nullptr;
-  if (calls.H5Fget_vfd_handle(file, kDefaultProperties, &handle) < 0 || !handle) return true;
-  struct stat about;
-  return fstat(*static_cast<const int*>(handle), &about) != 0 || !S_ISREG(about.st_mode);
-}
-
 // Ranks of a parallel program may have to call H5Dread together.
 stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
@@ -79,6 +68,15 @@ stz_h5_reason read_properties(const Calls& calls, Id properties, DatasetFacts& f
 }
 
 }  // namespace
+
+// The handle of a plain file is its descriptor, that of MPI a pointer, half of which is no descriptor.
+bool may_use_mpi(const Calls& calls, Id file) {
+  if (!calls.H5Fget_mpi_atomicity) return false;
+  void* handle = nullptr;
+  if (calls.H5Fget_vfd_handle(file, kDefaultProperties, &handle) < 0 || !handle) return true;
+  struct stat about;
+  return fstat(*static_cast<const int*>(handle), &about) != 0 || !S_ISREG(about.st_mode);
+}
 
 stz_h5_reason dataset_facts(const Calls& calls, Id dataset, Id type, Id transfer, DatasetFacts& facts) {
   facts = DatasetFacts{};
