@@ -16,7 +16,7 @@ from host_tools import tools
 
 ROOT = Path(__file__).parent.parent
 SETS = runpy.run_path(str(ROOT / "tests/native/kernels/build.py"))["instruction_sets"]
-COMPILE = ["g++", "-std=c++20", "-O1", "-g", "-fsanitize=thread", "-ffp-contract=off", "-Wno-psabi", "-DSTZ_H5_OWN_TYPES=1"]
+COMPILE = ["g++", "-std=c++20", "-O1", "-g1", "-fsanitize=thread", "-ffp-contract=off", "-Wno-psabi", "-DSTZ_H5_OWN_TYPES=1"]
 COMPILE += [f"-I{ROOT / 'filter/include'}", f"-I{ROOT / 'filter'}"]
 
 
