@@ -5,9 +5,11 @@ A tool or package that this host lacks is written to `missing`; test modules def
 """
 
 import ctypes
+import importlib
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -33,6 +35,11 @@ def tools(*programs: str) -> bool:
 def packages(*modules: str) -> bool:
     """Whether all Python `modules` can be imported; those that cannot are noted in `missing`."""
     return _all_there(modules, importlib.util.find_spec, "Python package")
+
+
+def parallel_h5py() -> bool:
+    """Whether h5py was built for MPI; if not that is noted in `missing`."""
+    return _all_there(["h5py with MPI"], lambda _: importlib.import_module("h5py").get_config().mpi, "Python package")
 
 
 def _all_there(names, find, kind):
@@ -99,6 +106,15 @@ def run(*command, succeed=True, directory=None) -> str:
 
 def run_python(script: str, *arguments) -> str:
     return run(sys.executable, HOSTS / script, *arguments)
+
+
+def pkg_config(*options) -> list[str]:
+    """What pkg-config says of the library for C and Fortran: flags for a compiler."""
+    import h5stz
+
+    description = Path(h5stz.__file__).parent / "lib" / "pkgconfig"
+    command = ["env", f"PKG_CONFIG_PATH={description}", "pkg-config", *options, "h5stz"]
+    return shlex.split(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
 
 
 def mapped_library(name: str, owner: str = "") -> str:

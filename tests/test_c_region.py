@@ -7,7 +7,6 @@ import ctypes
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pytest
 import h5stz
 import host_tools
 from h5stz import cli
-from host_tools import HOSTS, field, run
+from host_tools import HOSTS, field, pkg_config, run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PACKAGE = Path(h5stz.__file__).parent
@@ -96,11 +95,6 @@ def noisy(tmp_path_factory):
         file.create_dataset("other", data=data, chunks=CHUNKS, **settings())
         file["d"] = h5py.ExternalLink("plain.h5", "/d")
     return directory
-
-
-def pkg_config(*options):
-    command = ["env", f"PKG_CONFIG_PATH={PACKAGE / 'lib' / 'pkgconfig'}", "pkg-config", *options, "h5stz"]
-    return shlex.split(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
 
 
 def printed(text):

@@ -40,7 +40,7 @@ typedef enum stz_h5_reason {
   STZ_H5_DIRECT = 0,    /* it did not */
   STZ_H5_WHOLE = 1,     /* the whole dataset is selected: H5S_ALL */
   STZ_H5_LIBRARY = 2,   /* this HDF5 lacks functions that are needed: those before 1.10.3 do */
-  STZ_H5_DRIVER = 3,    /* the file is open through MPI, where reads can be collective */
+  STZ_H5_DRIVER = 3,    /* the file is open through MPI, where reads can be collective, or may be (docs/parallel_hdf5.md) */
   STZ_H5_LAYOUT = 4,    /* not chunked: contiguous, compact, external or virtual */
   STZ_H5_FILTERS = 5,   /* the filter pipeline is something else than h5stz alone */
   STZ_H5_SELECTION = 6, /* no regular hyperslab, or nothing is selected */

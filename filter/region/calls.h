@@ -78,6 +78,7 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Dget_access_plist, Id, (Id dataset))                                                                                       \
   X(H5Pget_chunk_cache, Status, (Id properties, size_t* slots, size_t* bytes, double* preemption))                               \
   X(H5FD_sec2_init, Id, ())                                                                                                      \
+  X(H5Fget_mpi_atomicity, Status, (Id file, bool* flag)) /* of parallel libraries alone */                                       \
   X(H5Eget_auto1, Status, (ErrorPrinter1 * printer, void** context))                                                             \
   X(H5Eset_auto1, Status, (ErrorPrinter1 printer, void* context))
 

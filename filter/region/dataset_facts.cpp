@@ -1,6 +1,8 @@
 // Questions to HDF5 about a dataset (dataset_facts.h). A question that HDF5 does not answer means H5Dread: it then says why.
 #include "dataset_facts.h"
 
+#include <sys/stat.h>
+
 #include "hdf5/datatype.h"
 #include "hdf5/filter_id.h"
 
@@ -28,6 +30,7 @@ int plain_descriptor(const Calls& calls, Id file, Id access) {
 stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
   if (!file.valid()) return STZ_H5_REFUSED;
+  if (may_use_mpi(calls, file.get())) return STZ_H5_DRIVER;
   const Owned access(calls.H5Pclose, calls.H5Fget_access_plist(file.get()));
   if (!access.valid()) return STZ_H5_REFUSED;
   unsigned long flags = 0;
@@ -65,6 +68,15 @@ stz_h5_reason read_properties(const Calls& calls, Id properties, DatasetFacts& f
 }
 
 }  // namespace
+
+// The handle of a plain file is its descriptor, that of MPI a pointer, half of which is no descriptor.
+bool may_use_mpi(const Calls& calls, Id file) {
+  if (!calls.H5Fget_mpi_atomicity) return false;
+  void* handle = nullptr;
+  if (calls.H5Fget_vfd_handle(file, kDefaultProperties, &handle) < 0 || !handle) return true;
+  struct stat about;
+  return fstat(*static_cast<const int*>(handle), &about) != 0 || !S_ISREG(about.st_mode);
+}
 
 stz_h5_reason dataset_facts(const Calls& calls, Id dataset, Id type, Id transfer, DatasetFacts& facts) {
   facts = DatasetFacts{};

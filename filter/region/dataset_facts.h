@@ -19,8 +19,12 @@ struct DatasetFacts {
 };
 
 // STZ_H5_DIRECT, with `facts`, if the dataset is chunked, has the filter h5stz alone, a type of the codec, lies in a file that is not
-// open through MPI and `transfer` asks for no data transform. Else the reason.
+// open through MPI and `transfer` asks for no data transform. Else the reason. Asks nothing that ranks would have to ask together.
 stz_h5_reason dataset_facts(const Calls& calls, Id dataset, Id type, Id transfer, DatasetFacts& facts);
+
+// Whether a parallel library may have the file open through MPI; false for plain files. The access properties would say it too, but to
+// copy those of MPI is a collective operation (MPI_Comm_dup): a rank that reads for itself, as it may, would wait for ever for the others.
+bool may_use_mpi(const Calls& calls, Id file);
 
 // How samples get from the dataset's type to the buffer's.
 enum class Conversion { kNone, kNumbers, kByHdf5 };

@@ -8,6 +8,7 @@
 #include "chunk_shape.h"
 #include "hdf5/datatype.h"
 #include "hdf5/filter_id.h"
+#include "region/dataset_facts.h"
 
 namespace stz::transparent {
 namespace {
@@ -94,6 +95,7 @@ Outcome look_at_file(const CreateCalls& calls, Id location) {
   const region::Calls& region = *calls.region;
   const Owned file(region.H5Fclose, region.H5Iget_file_id(location));
   if (!file.valid()) return Outcome::kRefused;
+  if (region::may_use_mpi(region, file.get())) return Outcome::kParallel;  // other ranks may not have this library
   const Owned access(region.H5Pclose, region.H5Fget_access_plist(file.get()));
   if (!access.valid()) return Outcome::kRefused;
   unsigned long flags = 0;

@@ -111,8 +111,25 @@ def _iterator(identifier):
     return getattr(identifier, "chunk_iter", None)
 
 
+def _open_through_mpi(file):
+    """Whether an h5py built for MPI has the file open so.
+
+    A question for this process alone. The access properties would say it too, but to get those of such a file is collective:
+    a rank that reads for itself would wait for ever for the others.
+    """
+    if not h5py.get_config().mpi:
+        return False
+    try:
+        file.get_mpi_atomicity()
+    except (ValueError, RuntimeError, OSError):  # not of this driver
+        return False
+    return True
+
+
 def _reason(dataset, writable):
     """Why chunks cannot be read one by one, or None."""
+    if _open_through_mpi(dataset.file.id):
+        return "the file is open through MPI, where ranks may have to read together"
     properties = dataset.id.get_create_plist()
     if properties.get_layout() != h5py.h5d.CHUNKED:
         return "the dataset has no chunks of its own"
