@@ -47,11 +47,12 @@ class FileAccess {
   Id get() const { return copy_ >= 0 ? copy_ : given_; }
 
   // Calls open(list) for what is below, for its errors: the library's pass-through connector drops them when it closes its
-  // lists, and programs decide by them ("no such file" makes h5py create one). `open` should fail.
+  // lists, and programs decide by them ("no such file" makes h5py create one). `open` should fail. Not for files of MPI, which ranks
+  // open together: only one of them may have failed.
   template <typename Open>
   void repeat_for_errors(Id transfer, Open open) const {
     const auto* const below = static_cast<const Below*>(below_);
-    const Id list = below ? copy_with(below->connector, below->info) : -1;
+    const Id list = below && !uses_mpi() ? copy_with(below->connector, below->info) : -1;
     if (list < 0) return;
     if (void* const file = open(list)) connector_.H5VLfile_close(file, below->connector, transfer, nullptr);
     region::KeptErrors errors(*connector_.calls);
@@ -60,6 +61,12 @@ class FileAccess {
   }
 
  private:
+  bool uses_mpi() const {
+    unsigned long flags = 0;
+    const Id driver = connector_.calls->H5Pget_driver(given_);
+    return driver < 0 || connector_.calls->H5FDdriver_query(driver, &flags) < 0 || (flags & region::kDriverHasMpi);
+  }
+
   Id copy_with(Id connector, const void* info) const {
     const Id copy = connector_.H5Pcopy(given_);
     if (copy < 0 || connector_.H5Pset_vol(copy, connector, info) >= 0) return copy;
