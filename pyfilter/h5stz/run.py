@@ -33,7 +33,7 @@ def environment(base, through="preload"):
         base: the variables that there are.
         through: "preload": a library that takes the place of HDF5's functions, for every HDF5 from 1.10.3 on; a program that
             is linked statically, or set-uid, ignores it. "connector": a VOL connector, which HDF5 1.14 and newer load, and
-            older ones do not know (1.12 knows it and cannot load it: programs fail).
+            older ones do not know (1.12 knows of such, and cannot load this one: it says so and goes on without it).
 
     Raises:
         StzError: another VOL connector is in force.
