@@ -247,7 +247,7 @@ def main():
             records += region_programs.measure(Path(directory), name, array, RELATIVE * fields.value_range(array))
     tables(records)
     if arguments.programs:
-        region_programs.table([r for r in records if r["part"] == "programs"])
+        region_programs.table(records)
     if arguments.peers:
         region_peers.table([r for r in records if r["part"] == "peers"])
     if arguments.plot:

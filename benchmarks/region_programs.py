@@ -1,10 +1,12 @@
-"""What unmodified programs decode under `h5stz run` when they read a small box of a volume in one chunk.
+"""What unmodified programs decode under `h5stz run` when they read a small box of a volume in one chunk, and what it costs others.
 
 Needed is what a reader of the same box decodes. The chunk is larger than any chunk cache (float64), or HDF5 would be left
 to decode it once and keep it.
 """
 
+import os
 import shutil
+import subprocess
 import sys
 
 import h5py
@@ -69,12 +71,40 @@ def measure(directory, name, array, bound):
             record |= {"needed": needed, "present": present}
             reads = sums["reads"] - sums["reads_through_hdf5"]
             records.append(record | {"decoded": sums["blocks_decoded"], "reads": reads})
-    return records
+    return [*records, *small_reads(path)]
+
+
+SMALL = """
+import time, h5py
+line = h5py.File(path)["axis0"]
+def once():
+    begin = time.perf_counter()
+    for k in range(20000):
+        line[k % 8]
+    return time.perf_counter() - begin
+print(min(once() for _ in range(5)) / 20000)
+"""
+
+
+def small_reads(path):
+    """Records: seconds of reading a single sample of a plain dataset with h5py, alone and under `h5stz run`."""
+    code = f"path = {str(path)!r}\n{SMALL}"
+    variables = {"alone": os.environ} | {through: run.environment(os.environ, through) for through in run.ROUTES}
+    for name, environment in variables.items():
+        printed = subprocess.run(
+            [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+        ).stdout
+        yield {"part": "small reads", "through": name, "seconds": float(printed)}
 
 
 def table(records):
     """Prints the records."""
+    small = [record for record in records if record["part"] == "small reads"]
+    records = [record for record in records if record["part"] == "programs"]
     print(f"\n{records[0]['field']} as float64, a box of {EDGE}^3 at {LOW}: blocks under `h5stz run`\n")
     header = ["program", "through", "blocks", "calls of H5Dread that read the box", "decoded", "needed by one call", "present"]
     keys = ("program", "through", "block", "reads", "decoded", "needed", "present")
     print(report.markdown(header, [[str(r[key]) for key in keys] for r in records]))
+    alone = small[0]["seconds"]
+    print("\nReading one sample of a plain dataset with h5py, over the same alone\n")
+    print(report.markdown(["through", "time"], [[r["through"], f"{r['seconds'] / alone:.2f}"] for r in small]))
