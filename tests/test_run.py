@@ -223,6 +223,23 @@ def test_the_command_line(file, tmp_path, capfd):
     assert "give a command after --" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("through", run.ROUTES)
+@pytest.mark.parametrize("maxshape", [(None, 80, 96), (64, None, 96), (64, 80, None), (64, 160, 192), (None, 80, None)])
+def test_datasets_that_can_grow(maxshape, through, tmp_path):
+    """HDF5 takes chunks for others where one axis grows that is not the first."""
+    field = region_files.smooth((64, 80, 96), "f8", 5)
+    path = region_files.write(tmp_path / "x.h5", field, (32, 40, 24), {"lossless": True}, maxshape=maxshape, libver="latest")
+    code = f"""
+import h5py, zlib
+with h5py.File({str(path)!r}, rdcc_nbytes=0) as file:
+    for z in range(0, 64, 9):
+        print(zlib.crc32(file["x"][z:z + 3, 35:45, z:z + 30].tobytes()))
+"""
+    plain, fast, sums = outputs([sys.executable, "-c", code], tmp_path, through=through)
+    assert fast == plain
+    assert sums["chunks_direct"] > 0
+
+
 def test_the_environment_keeps_what_it_has():
     found = run.environment({"HDF5_PLUGIN_PATH": "/a:/b", "LD_PRELOAD": "/x.so:/y.so", "HOME": "/h"})
     assert found["HDF5_PLUGIN_PATH"].split(":") == [h5stz.plugin_path(), "/a", "/b"]

@@ -438,3 +438,16 @@ def test_a_chunk_iter_that_counts_in_chunks_is_not_believed(path, monkeypatch):
     monkeypatch.setattr("h5stz.chunk_index._iterator", iterator)
     with opened(path) as dataset:
         assert route(dataset) == "ranges"
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize("maxshape", [(None, 40, 48), (32, None, 48), (32, 40, None), (32, 80, 96), (None, 40, None)])
+def test_datasets_that_can_grow(tmp_path, maxshape, libver):
+    """HDF5 takes chunks for others where one axis grows that is not the first, in files of format 1.10 and newer."""
+    path = write(tmp_path / "x.h5", smooth((32, 40, 48), "f8", 5), (16, 20, 12), maxshape=maxshape, libver=libver)
+    with opened(path) as dataset:
+        expected, view = dataset[...], h5stz.view(dataset)
+        for index in np.s_[...], np.s_[3:20, 18:22, 30:], np.s_[5, 6, 7::12]:
+            assert same(expected[index], view[index])
+        confused = libver == "latest" and maxshape in [(32, None, 48), (32, 40, None)]
+        assert ("grows along another axis" in str(view.fallback_reason)) == confused

@@ -26,6 +26,7 @@ constexpr int kFillUndefined = 0;                // H5D_FILL_VALUE_UNDEFINED
 constexpr unsigned kReadOnly = 0;                // H5F_ACC_RDONLY
 constexpr uint64_t kNoAddress = ~uint64_t{0};    // HADDR_UNDEF
 constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
+constexpr int kExtensibleArray = 4;              // H5D_CHUNK_IDX_EARRAY
 
 // name, result, parameters
 #define STZ_REGION_FUNCTIONS(X)                                                                                                  \
@@ -75,6 +76,7 @@ constexpr Size kUnlimited = ~Size{0};            // H5S_UNLIMITED
   X(H5Dread_chunk1, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes))                          \
   X(H5Dread_chunk2, Status, (Id dataset, Id transfer, const Size* offset, uint32_t* mask, void* bytes, size_t* capacity))        \
   X(H5Dget_chunk_info_by_coord, Status, (Id dataset, const Size* offset, unsigned* mask, uint64_t* address, Size* bytes))         \
+  X(H5Dget_chunk_index_type, Status, (Id dataset, int* type))                                                                    \
   X(H5Dget_access_plist, Id, (Id dataset))                                                                                       \
   X(H5Pget_chunk_cache, Status, (Id properties, size_t* slots, size_t* bytes, double* preemption))                               \
   X(H5FD_sec2_init, Id, ())                                                                                                      \

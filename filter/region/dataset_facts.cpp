@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "hdf5/datatype.h"
 #include "hdf5/filter_id.h"
 
@@ -26,6 +28,19 @@ int plain_descriptor(const Calls& calls, Id file, Id access) {
   return *static_cast<const int*>(handle);
 }
 
+// Where chunks are indexed by an extensible array (one axis grows, file formats from 1.10 on) and it is not the first axis that grows,
+// H5Dget_chunk_info_by_coord finds other chunks than those that it is asked for, in all versions to 2.2.
+bool confuses_chunks(const Calls& calls, Id dataset) {
+  int index = kExtensibleArray;
+  const bool known = calls.H5Dget_chunk_index_type && calls.H5Dget_chunk_index_type(dataset, &index) >= 0;
+  if (known && index != kExtensibleArray) return false;
+  const Owned space(calls.H5Sclose, calls.H5Dget_space(dataset));
+  Size limits[kMaxRank];
+  const int rank = space.valid() ? calls.H5Sget_simple_extent_ndims(space.get()) : -1;
+  if (rank < 1 || rank > kMaxRank || calls.H5Sget_simple_extent_dims(space.get(), nullptr, limits) != rank) return true;
+  return std::find(limits + 1, limits + rank, kUnlimited) != limits + rank;
+}
+
 // Ranks of a parallel program may have to call H5Dread together.
 stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
@@ -37,7 +52,8 @@ stz_h5_reason check_file(const Calls& calls, Id dataset, DatasetFacts& facts) {
   const Id driver = calls.H5Pget_driver(access.get());
   if (driver < 0 || calls.H5FDdriver_query(driver, &flags) < 0) return STZ_H5_REFUSED;
   if (flags & kDriverHasMpi) return STZ_H5_DRIVER;
-  facts.descriptor = is_sec2(calls, driver) ? plain_descriptor(calls, file.get(), access.get()) : -1;
+  const bool has_addresses = is_sec2(calls, driver) && !confuses_chunks(calls, dataset);
+  facts.descriptor = has_addresses ? plain_descriptor(calls, file.get(), access.get()) : -1;
   return STZ_H5_DIRECT;
 }
 

@@ -14,7 +14,7 @@ struct DatasetFacts {
   bool raw_partial_chunks;   // chunks that stick out of the dataset are stored without the filter
   bool may_skip_missing;     // H5Dread leaves samples of missing chunks as they are in the buffer
   // Of the file, whose bytes at a chunk's address are the chunk's; -1 if that is not certain: the file must be a plain one (driver
-  // sec2) without a user block, open for reading only and not by SWMR.
+  // sec2) without a user block, open for reading only and not by SWMR, and HDF5 must find the addresses of the dataset's chunks.
   int descriptor;
 };
 

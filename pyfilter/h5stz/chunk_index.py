@@ -147,7 +147,19 @@ def _reason(dataset, writable):
     if writable and slots and prod(dataset.chunks) * dataset.dtype.itemsize <= cache_bytes:
         # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.
         return "the file is writable and HDF5 may hold chunks that are not stored yet"
+    if _confuses_chunks(dataset):
+        return "HDF5 cannot tell where the chunks of a dataset are that grows along another axis than the first"
     return None
+
+
+def _confuses_chunks(dataset):
+    """Whether HDF5 (all versions to 2.2) may tell of a chunk what is true of another one.
+
+    It does where an extensible array is the index: one axis grows, not the first, and the file format is that of 1.10 or
+    newer. Headers of version 1 are those of older formats.
+    """
+    growing = [axis for axis, limit in enumerate(dataset.maxshape) if limit is None]
+    return len(growing) == 1 and growing[0] > 0 and h5py.h5o.get_info(dataset.id).hdr.version > 1
 
 
 class FileBytes:
