@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -221,6 +222,21 @@ def test_the_command_line(file, tmp_path, capfd):
     assert "no-such-program: no such program" in capfd.readouterr().err
     assert cli.main(["run"]) == 1
     assert "give a command after --" in capfd.readouterr().err
+
+
+def test_a_file_that_was_changed_a_moment_ago_is_not_known_by_its_time(file, tmp_path):
+    """Its next change may have the same time: the clock of a file goes by ticks of the kernel, or by seconds."""
+    code = f"import h5py, sys; x = h5py.File({str(file)!r})['x']; [x[70, 50] for _ in range(int(sys.argv[1]))]"
+    times = {}
+    for age in (3600, -3600):  # seconds; of the latter the clock says that it is being changed
+        now = time.time()
+        os.utime(file, (now, now - age))
+        decoded = []
+        for count in "13":
+            decoded.append(outputs([sys.executable, "-c", code, count], tmp_path)[2]["blocks_decoded"])
+            (tmp_path / "stats").unlink()
+        times[age] = decoded[1] / decoded[0]
+    assert times == {3600: 1, -3600: 3}
 
 
 @pytest.mark.parametrize("through", run.ROUTES)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 namespace stz::region {
 namespace {
@@ -15,6 +16,16 @@ constexpr size_t kMostReaders = 32;
 uint64_t cached_bytes(const stz_reader* reader) {
   stz_reader_stats stats{};
   return stz_reader_get_stats(reader, &stats) == STZ_OK ? stats.cached_bytes : 0;
+}
+
+// Would the file get another time if it were changed now? Clocks of file systems go by ticks of the kernel, 10 ms at most, or by seconds,
+// two at most.
+bool is_settled(const struct stat& file) {
+  constexpr long kSecond = 1'000'000'000, kTick = 20'000'000;
+  struct timespec now;
+  if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < file.st_mtim.tv_sec) return false;
+  const auto seconds = now.tv_sec - file.st_mtim.tv_sec;
+  return seconds > 2 || (file.st_mtim.tv_nsec != 0 && seconds * kSecond + now.tv_nsec - file.st_mtim.tv_nsec > kTick);
 }
 
 }  // namespace
@@ -61,7 +72,7 @@ void KeptReaders::shrink() {
 
 bool KeptReaders::with(int descriptor, uint64_t address, uint64_t size, const std::function<bool(stz_reader*)>& use) {
   struct stat now;
-  if (fstat(descriptor, &now) != 0) return false;
+  if (fstat(descriptor, &now) != 0 || !is_settled(now)) return false;
   const Key key{now.st_dev,
                 now.st_ino,
                 {static_cast<uint64_t>(now.st_mtim.tv_sec), static_cast<uint64_t>(now.st_mtim.tv_nsec),

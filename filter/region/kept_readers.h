@@ -1,8 +1,9 @@
 // Readers of stored chunks that live on between reads, for programs that read a chunk strip by strip: each block is decoded once.
 //
 // A chunk is known by the file's identity, size and times of change and by its place in it, so that one that was changed or replaced is
-// another one. Readers read through the descriptor of the caller, which is the same file, and own none: a program may count its
-// descriptors, and to close one would end its locks on the file. What is kept is bounded, and the readers used longest ago go first.
+// another one; of a file that was changed a moment ago nothing is kept, as its next change may have the same time. Readers read through the
+// descriptor of the caller, which is the same file, and own none: a program may count its descriptors, and to close one would end its
+// locks on the file. What is kept is bounded, and the readers used longest ago go first.
 #ifndef STZ_REGION_KEPT_READERS_H
 #define STZ_REGION_KEPT_READERS_H
 
