@@ -3,6 +3,7 @@
 // result that is not that of one thread alone.
 //
 // The threads begin together, before anything has been used: what is made at its first use is made by several of them at once.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -229,6 +230,8 @@ int main() {
     places.push_back(lseek(file, 0, SEEK_CUR));
     check(write(file, each.stream.data(), each.stream.size()) == ssize_t(each.stream.size()), "a file is written");
   }
+  const timespec long_ago[] = {{1'000'000'000, 1}, {1'000'000'000, 1}};  // nothing is kept of what was changed a moment ago
+  check(futimens(file, long_ago) == 0, "a file has a time");
   stz::region::KeptReaders kept;
   std::atomic<int> used{0};
   at_once([&](int caller) {
