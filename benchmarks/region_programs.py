@@ -1,4 +1,6 @@
-"""What unmodified programs decode under `h5stz run` when they read a small box of a volume in one chunk, and what it costs others.
+"""What unmodified programs decode under `h5stz run` when they read a small box of a volume, and what it costs others.
+
+The volume is one chunk.
 
 Needed is what a reader of the same box decodes. The chunk is larger than any chunk cache (float64), or HDF5 would be left
 to decode it once and keep it.

@@ -20,8 +20,8 @@ std::atomic<const Library*> known_libraries{nullptr};
 
 constexpr Library kUnreachable{};
 
-// Calls from the same place come again and again, and dladdr searches all symbols of an object. Slots are filled once, with entries that are
-// never freed; a reachable library is never unloaded, so what was found for an address stays true.
+// Calls from the same place come again and again, and dladdr searches all symbols of an object. Slots are filled once, with entries
+// that are never freed; a reachable library is never unloaded, so what was found for an address stays true.
 struct FoundAt {
   const void* address;
   const Library* library;

@@ -10,15 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "mpi_like_driver.h"
-
-#define CHECK(call)                                             \
-  do {                                                          \
-    if ((call) < 0) {                                           \
-      printf("failed line %d: %s\n", __LINE__, #call);          \
-      exit(1);                                                  \
-    }                                                           \
-  } while (0)
 
 #define STEPS 12
 #define ROWS 96

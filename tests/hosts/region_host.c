@@ -23,16 +23,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "mpi_like_driver.h"
 #include "stz_h5.h"
 
-#define CHECK(call)                                    \
-  do {                                                 \
-    if ((call) < 0) {                                  \
-      printf("failed line %d: %s\n", __LINE__, #call); \
-      exit(1);                                         \
-    }                                                  \
-  } while (0)
 #define SAME(condition)                                          \
   do {                                                           \
     if (!(condition)) {                                          \

@@ -14,15 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "stz_h5.h"
-
-#define CHECK(call)                                    \
-  do {                                                 \
-    if ((call) < 0) {                                  \
-      printf("failed line %d: %s\n", __LINE__, #call); \
-      exit(1);                                         \
-    }                                                  \
-  } while (0)
 
 enum { RANK = 3, MOST = 4096 };
 

@@ -1,0 +1,16 @@
+/* What a host does when a call of HDF5 fails: it says which one and ends with an error. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(call)                                    \
+  do {                                                 \
+    if ((call) < 0) {                                  \
+      printf("failed line %d: %s\n", __LINE__, #call); \
+      exit(1);                                         \
+    }                                                  \
+  } while (0)
+
+#endif
