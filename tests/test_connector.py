@@ -83,11 +83,17 @@ for name, mode in {"no/such.h5": "r", "new.h5": "x"}.items():
         h5py.File(name, mode)
     except OSError as error:
         print(type(error).__name__)
+try:  # fails when the file is there already
+    h5py.File("late.h5", "x", userblock_size=512, alignment_threshold=1, alignment_interval=4096)
+except FileExistsError:
+    print("wrong")
+except Exception:
+    print("late")
 open("text", "w").write("no HDF5")
 print(h5py.is_hdf5("text"), h5py.is_hdf5("new.h5"))
 """
     shown, _ = python(code, tmp_path, HDF5_VOL_CONNECTOR=connector)
-    assert shown.split() == ["3", "FileNotFoundError", "FileExistsError", "False", "True"]
+    assert shown.split() == ["3", "FileNotFoundError", "FileExistsError", "late", "False", "True"]
 
 
 def test_a_file_that_is_closed_before_its_datasets(file, tmp_path):

@@ -1,5 +1,7 @@
 // Files: where the program says nothing about what is below this connector, it is HDF5's own native connector. The library's pass-through
 // connector cannot open a file then.
+#include <unistd.h>
+
 #include "borrowed.h"
 #include "connector.h"
 
@@ -83,8 +85,10 @@ void* file_create(const char* name, unsigned flags, Id creation, Id access, Id t
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
   const FileAccess list(*connector, access);
+  // An attempt that fails late leaves a file, which would be the reason for the failure of a second one.
+  const bool can_repeat = !(flags & kOnlyIfNew) || ::access(name, F_OK) == 0;
   void* const file = connector->base->file.create(name, flags, creation, list.get(), transfer, request);
-  if (!file) {
+  if (!file && can_repeat) {
     list.repeat_for_errors(transfer,
                            [&](Id native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
   }

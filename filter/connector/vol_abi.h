@@ -17,6 +17,7 @@ constexpr int kBySelf = 0;                                            // H5VL_OB
 constexpr int kCurrentLevel = 0;                                      // H5VL_GET_CONN_LVL_CURR
 constexpr int kFileIsAccessible = 2, kFileDelete = 3;                 // H5VL_FILE_IS_ACCESSIBLE, H5VL_FILE_DELETE
 constexpr int kObjectFile = 1, kObjectGroup = 2, kObjectDataset = 5;  // H5I_FILE, H5I_GROUP, H5I_DATASET
+constexpr unsigned kOnlyIfNew = 4;                                    // H5F_ACC_EXCL
 
 // H5VL_loc_params_t begins with these.
 struct Location {
