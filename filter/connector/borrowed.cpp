@@ -18,7 +18,7 @@ Borrowed::Borrowed(const Connector& connector, const void* object, int object_ty
 
 Borrowed::~Borrowed() {
   if (id_ >= 0) connector_.H5Idec_ref(id_);
-  innermost = const_cast<Borrowed*>(outer_);
+  innermost = outer_;
 }
 
 bool is_borrowed(const void* object) noexcept {

@@ -23,7 +23,7 @@ class Borrowed {
   friend void* wrap_object(void* object, int type, void* context);
   friend bool is_borrowed(const void* object) noexcept;
   const Connector& connector_;
-  const Borrowed* outer_;
+  Borrowed* outer_;
   void* second_ = nullptr;
   bool wanted_ = true;  // the next object that is made on this thread is ours
   Id id_ = -1;

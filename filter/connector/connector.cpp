@@ -153,7 +153,7 @@ const void* class_for(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
   if (!library->reachable) return nullptr;
   if (const Connector* const made = connector_at(return_address)) return &made->own;
-  const region::Calls* const calls = region::calls_at(return_address);
+  const region::Calls* const calls = region::calls_of(*library);  // the caller is the library
   std::optional<region::KeptErrors> errors;  // HDF5 loads connectors to find one for a file that it cannot open
   if (calls && calls->complete) errors.emplace(*calls).keep();
   const ConnectorClass* const base = pass_through(*library);

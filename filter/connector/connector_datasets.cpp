@@ -68,15 +68,14 @@ Status dataset_read(size_t count, void* datasets[], Id memory_types[], Id memory
 
 Status dataset_write(size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[], Id transfer,
                      const void* buffers[], void** request) {
-  const void* const caller = __builtin_return_address(0);
-  const Connector* const connector = connector_at(caller);
+  const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   const transparent::WatchedWrite write;
   const Status status =
       connector->base->dataset.write(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
   if (status >= 0 && count > 0 && write.rewrote()) {
     const Borrowed id(*connector, datasets[0], kObjectDataset);
-    transparent::count_rewrite(caller, id.get());
+    transparent::count_rewrite(connector->calls, id.get());
   }
   return status;
 }
@@ -88,8 +87,7 @@ bool can_be_borrowed(const Location& location) {
 
 void* dataset_create(void* object, const Location* location, const char* name, Id links, Id type, Id space, Id creation, Id access,
                      Id transfer, void** request) {
-  const void* const caller = __builtin_return_address(0);
-  const Connector* const connector = connector_at(caller);
+  const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
   const auto create = [&](Id creation_list, Id access_list) {
     return connector->base->dataset.create(object, location, name, links, type, space, creation_list, access_list, transfer, request);
@@ -98,10 +96,11 @@ void* dataset_create(void* object, const Location* location, const char* name, I
   if (name && !transparent::rules_are_empty() && can_be_borrowed(*location)) {
     const Borrowed id(*connector, object, location->object_type);
     if (id.valid()) {
-      transparent::create_by_rules(caller, {id.get(), name, type, space, creation, access}, [&](Id creation_list, Id access_list) {
-        created = create(creation_list, access_list);
-        return created != nullptr;
-      });
+      transparent::create_by_rules(connector->calls, {id.get(), name, type, space, creation, access},
+                                   [&](Id creation_list, Id access_list) {
+                                     created = create(creation_list, access_list);
+                                     return created != nullptr;
+                                   });
     }
   }
   return created ? created : create(creation, access);

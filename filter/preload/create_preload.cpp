@@ -14,7 +14,7 @@ using Create1 = Id (*)(Id location, const char* name, Id type, Id space, Id crea
 // The dataset's id if it was created by a rule, else -1.
 Id created(const void* caller, const transparent::CreateArguments& arguments, Id links) noexcept {
   Id dataset = -1;
-  transparent::create_by_rules(caller, arguments, [&](Id creation, Id access) {
+  transparent::create_by_rules(region::calls_at(caller), arguments, [&](Id creation, Id access) {
     const auto original = reinterpret_cast<Create2>(original_function(caller, "H5Dcreate2"));
     if (original) dataset = original(arguments.location, arguments.name, arguments.type, arguments.space, links, creation, access);
     return dataset >= 0;

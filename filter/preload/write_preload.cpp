@@ -14,6 +14,6 @@ extern "C" __attribute__((visibility("default"))) herr_t H5Dwrite(hid_t dset, hi
   if (!original) return -1;
   const transparent::WatchedWrite write;
   const hdf5::Status status = original(dset, mem_type, mem_space, file_space, dxpl, buf);
-  if (status >= 0 && write.rewrote()) transparent::count_rewrite(caller, dset);
+  if (status >= 0 && write.rewrote()) transparent::count_rewrite(region::calls_at(caller), dset);
   return status;
 }

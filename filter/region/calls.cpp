@@ -54,13 +54,16 @@ void find_all(const Library& library, Calls& calls) {
 
 const Calls* calls_at(const void* return_address) noexcept {
   const Library* const library = hdf5::library_used_at(return_address);
-  if (!library) return nullptr;
+  return library ? calls_of(*library) : nullptr;
+}
+
+const Calls* calls_of(const Library& library) noexcept {
   for (const Calls* entry = known_calls.load(std::memory_order_acquire); entry; entry = entry->next) {
-    if (entry->library == library) return entry;
+    if (entry->library == &library) return entry;
   }
   auto* const entry = new (std::nothrow) Calls{};
   if (!entry) return nullptr;
-  find_all(*library, *entry);
+  find_all(library, *entry);
   entry->next = known_calls.load(std::memory_order_relaxed);
   while (!known_calls.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
   }

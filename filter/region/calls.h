@@ -100,6 +100,9 @@ struct Calls {
 // Those of the HDF5 that the code at `return_address` uses; null if it uses none. Lives as long as the process. Thread-safe.
 const Calls* calls_at(const void* return_address) noexcept;
 
+// Those of a library that is known already, such as the one that calls. Thread-safe; null only if there is no memory.
+const Calls* calls_of(const Library& library) noexcept;
+
 // The stored bytes of the chunk at `offset` (in samples) into `bytes`, which holds `size`. False if HDF5 cannot read them.
 bool read_stored_chunk(const Calls& calls, Id dataset, Id transfer, const Size* offset, size_t size, uint32_t& mask, void* bytes);
 

@@ -16,9 +16,9 @@ Id list_class(const hdf5::Library& library, const char* name) {
 
 }  // namespace
 
-bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept {
+bool find_create_calls(const region::Calls* region, CreateCalls& calls) noexcept {
   calls = {};
-  calls.region = region::calls_at(return_address);
+  calls.region = region;
   if (!calls.region || !calls.region->complete) return false;
   const hdf5::Library& library = *calls.region->library;
 #define STZ_CREATE_FIND(name, result, parameters)                                              \

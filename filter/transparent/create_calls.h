@@ -40,8 +40,8 @@ struct CreateCalls {
   Id creation_class, access_class;  // H5P_DATASET_CREATE, H5P_DATASET_ACCESS
 };
 
-// Those of the HDF5 that the code at `return_address` uses. False if it uses none that has them all.
-bool find_create_calls(const void* return_address, CreateCalls& calls) noexcept;
+// Those of the same HDF5 as `region`, which may be null. False if it has not all of them.
+bool find_create_calls(const region::Calls* region, CreateCalls& calls) noexcept;
 
 // The path of an object; empty if it has none.
 std::string name_of(const CreateCalls& calls, Id object);

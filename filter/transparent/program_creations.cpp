@@ -26,10 +26,10 @@ Outcome create_compressed(const CreateCalls& calls, const CreateArguments& argum
 
 }  // namespace
 
-bool create_by_rules(const void* caller, const CreateArguments& arguments, const Create& create) noexcept {
+bool create_by_rules(const region::Calls* region, const CreateArguments& arguments, const Create& create) noexcept {
   try {
     CreateCalls calls;
-    if (rules_are_empty() || !arguments.name || !find_create_calls(caller, calls)) return false;
+    if (rules_are_empty() || !arguments.name || !find_create_calls(region, calls)) return false;
     Outcome outcome;
     std::string path;
     const Rule* rule = nullptr;

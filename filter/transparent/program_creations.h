@@ -16,9 +16,9 @@ namespace stz::transparent {
 // Creates a dataset with these property lists. False if HDF5 does not.
 using Create = std::function<bool(Id creation, Id access)>;
 
-// True if the dataset has been created by `create`, with other property lists than the program's; else nothing has happened. `caller` is an
-// address in the code that uses HDF5.
-bool create_by_rules(const void* caller, const CreateArguments& arguments, const Create& create) noexcept;
+// True if the dataset has been created by `create`, with other property lists than the program's; else nothing has happened. `region`: the
+// functions of the HDF5 that creates it; null: there is none.
+bool create_by_rules(const region::Calls* region, const CreateArguments& arguments, const Create& create) noexcept;
 
 }  // namespace stz::transparent
 

@@ -37,11 +37,11 @@ WatchedWrite::WatchedWrite() noexcept : watched_(!rules_are_empty()), before_(wa
 
 bool WatchedWrite::rewrote() const noexcept { return watched_ && lossy_chunks_decoded() != before_; }
 
-void count_rewrite(const void* caller, Id dataset) noexcept {
+void count_rewrite(const region::Calls* region, Id dataset) noexcept {
   if (rewrites.fetch_add(1) >= kMostNamed || !stats_are_wanted()) return;
   try {
     CreateCalls calls;
-    if (!find_create_calls(caller, calls)) return;
+    if (!find_create_calls(region, calls)) return;
     const region::Quiet quiet(*calls.region);
     const std::string line = "{\"rewritten\": " + quoted(name_of(calls, dataset)) + "}\n";
     append_stats(line.data(), line.size());

@@ -24,8 +24,8 @@ class WatchedWrite {
   uint64_t before_;
 };
 
-// Counts a write that did, into `dataset`, for which the code at `caller` called HDF5.
-void count_rewrite(const void* caller, Id dataset) noexcept;
+// Counts a write that did, into `dataset`, by the HDF5 of `region`, which may be null.
+void count_rewrite(const region::Calls* region, Id dataset) noexcept;
 
 }  // namespace stz::transparent
 
