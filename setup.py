@@ -26,7 +26,8 @@ INCLUDES = ["-Ifilter/include", "-Ifilter"]
 FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-Wall", "-Wextra"]
 FLAGS += ["-DSTZ_X86=1"] if X86 else []
 # The folders of filter/ with what is their own; those of simd/ belong to the core. stz_h5.h is used without HDF5's headers.
-PARTS = {"core": [], "hdf5": []} | dict.fromkeys(["region", "transparent", "preload", "connector"], ["-DSTZ_H5_OWN_TYPES=1"])
+CORE = ["base", "format", "encoder", "decoder", "reader", "api"]
+PARTS = dict.fromkeys(CORE, []) | {"hdf5": []} | dict.fromkeys(["region", "intercept", "preload", "connector"], ["-DSTZ_H5_OWN_TYPES=1"])
 LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread"]
 HEADERS = sorted((ROOT / "filter" / "include").glob("stz*.h"))
 # What the package gets beside Python, by path in it.
@@ -95,8 +96,9 @@ def compile_filter(directory):
     jobs = []
     for part, flags in PARTS.items():
         jobs += [(part, source, source.stem, flags) for source in sorted((ROOT / "filter" / part).glob("*.cpp"))]
-    for source in sorted((ROOT / "filter" / "simd").glob("*.cpp")):
-        jobs += [("core", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in instruction_sets()]
+    jobs += [("api", ROOT / "filter/simd/dispatch.cpp", "dispatch", [])]
+    for source in [ROOT / "filter/simd/kernels.cpp"]:
+        jobs += [("api", source, f"{source.stem}.{name}", [f"-DSTZ_ISA={name}", *flags]) for name, flags in instruction_sets()]
 
     def run(job):
         part, source, stem, extra = job
@@ -106,7 +108,8 @@ def compile_filter(directory):
 
     with ThreadPoolExecutor(JOBS) as pool:
         done = list(pool.map(run, jobs))
-    return [[str(target) for part, target in done if part == wanted] for wanted in PARTS]
+    objects = [[str(target) for part, target in done if part == wanted] for wanted in PARTS]
+    return [sum(objects[: len(CORE)], []), *objects[len(CORE) :]]
 
 
 class build_filter(build_ext):
@@ -120,7 +123,7 @@ class build_filter(build_ext):
             self.build_all(directory)
 
     def build_all(self, directory):
-        core, hdf5, region, transparent, preload, connector = compile_filter(directory)
+        core, hdf5, region, intercept, preload, connector = compile_filter(directory)
 
         # An archive: the binding takes from it what it calls and leaves the HDF5 callbacks to the plug-in.
         archive = directory / "libstz.a"
@@ -133,7 +136,7 @@ class build_filter(build_ext):
 
         self.link("plugins/libh5stz.so", [*core, *hdf5], "filter/hdf5/exports.map")
         self.link("lib/libh5stz_read.so", [*core, *region, str(archive)], "filter/region/exports.map")
-        programs = [*core, *region, *transparent, str(archive)]
+        programs = [*core, *region, *intercept, str(archive)]
         self.link("lib/libh5stz_preload.so", [*preload, *programs], "filter/preload/exports.map")
         self.link("connector/libh5stz_connector.so", [*connector, *programs], "filter/connector/exports.map")
         for header in HEADERS:

@@ -76,9 +76,7 @@ inline void promise(bool kept, const char* what) {
 inline bool is_floating(int dtype) { return dtype <= STZ_F64 || dtype >= STZ_C64; }
 inline int parts(int dtype) { return dtype >= STZ_C64 ? 2 : 1; }
 inline size_t number_size(int dtype) { return stz_element_size(dtype) / size_t(parts(dtype)); }
-inline bool swapped(const stz_layout& layout) {
-  return (layout.byte_order == STZ_BIG) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-}
+inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ_BIG) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__); }
 
 inline uint64_t elements(const stz_layout& layout) {
   uint64_t count = 1;

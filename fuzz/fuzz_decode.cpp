@@ -66,7 +66,8 @@ Bytes make_stream(uint64_t number) {
         uint32_t narrow;
         memcpy(&narrow, &single, 4);
         bits = narrow;
-      } else memcpy(&bits, &value, 8);
+      } else
+        memcpy(&bits, &value, 8);
       const uint64_t infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000u : uint64_t(0x7ff) << 52;
       if ((masks == 1 && random.below(10) == 0) || (masks == 2 && i % 31 < 9)) bits = infinity | (masks == 1 ? random.below(3) : 1);
     } else {
@@ -133,13 +134,25 @@ void mutate_input(Bytes& input, uint64_t random_seed) {
     const uint64_t at = random.below(3) ? random.below(input.size()) : random.below(std::min<uint64_t>(head, input.size()));
     switch (random.below(9)) {
       case 0:
-      case 1: input[at] ^= uint8_t(1 << random.below(8)); break;
+      case 1:
+        input[at] ^= uint8_t(1 << random.below(8));
+        break;
       case 2:
-      case 3: input[at] = uint8_t(random.bits()); break;
-      case 4: input[at] = uint8_t(random.below(2) ? 0 : 255); break;
-      case 5: input.resize(at); break;
-      case 6: input.insert(input.begin() + std::ptrdiff_t(at), uint8_t(random.bits())); break;
-      case 7: input.erase(input.begin() + std::ptrdiff_t(at)); break;
+      case 3:
+        input[at] = uint8_t(random.bits());
+        break;
+      case 4:
+        input[at] = uint8_t(random.below(2) ? 0 : 255);
+        break;
+      case 5:
+        input.resize(at);
+        break;
+      case 6:
+        input.insert(input.begin() + std::ptrdiff_t(at), uint8_t(random.bits()));
+        break;
+      case 7:
+        input.erase(input.begin() + std::ptrdiff_t(at));
+        break;
       default:
         for (uint64_t i = at; i < std::min<uint64_t>(input.size(), at + 8); i++) input[i] = uint8_t(random.bits());
     }

@@ -55,16 +55,25 @@ double floating_value(int dtype, uint64_t bits) {
 
 Wide integer_value(int dtype, uint64_t bits) {
   switch (dtype) {
-    case STZ_I8: return int8_t(bits);
-    case STZ_I16: return int16_t(bits);
-    case STZ_I32: return int32_t(bits);
-    case STZ_I64: return int64_t(bits);
-    default: return Wide(bits);
+    case STZ_I8:
+      return int8_t(bits);
+    case STZ_I16:
+      return int16_t(bits);
+    case STZ_I32:
+      return int32_t(bits);
+    case STZ_I64:
+      return int64_t(bits);
+    default:
+      return Wide(bits);
   }
 }
 
 // Largest and smallest finite value (as bits) of the dtype.
-double largest_floating(int dtype) { return number_size(dtype) == 2 ? 65504 : number_size(dtype) == 4 ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max(); }
+double largest_floating(int dtype) {
+  return number_size(dtype) == 2   ? 65504
+         : number_size(dtype) == 4 ? double(std::numeric_limits<float>::max())
+                                   : std::numeric_limits<double>::max();
+}
 
 uint64_t bits_of_number(int dtype, double value) {
   if (is_floating(dtype)) {
@@ -109,10 +118,18 @@ void choose_shape(Choices& choose, stz_layout& layout) {
     static const uint64_t nice[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257, 1021};
     uint64_t extent;
     switch (choose.below(4)) {
-      case 0: extent = 1 + choose.below(17); break;
-      case 1: extent = nice[choose.below(25)]; break;
-      case 2: extent = 1 + choose.below(65536) % std::max<uint64_t>(room, 1); break;
-      default: extent = uint64_t(std::pow(double(room), 1.0 / (layout.rank - axis))); break;
+      case 0:
+        extent = 1 + choose.below(17);
+        break;
+      case 1:
+        extent = nice[choose.below(25)];
+        break;
+      case 2:
+        extent = 1 + choose.below(65536) % std::max<uint64_t>(room, 1);
+        break;
+      default:
+        extent = uint64_t(std::pow(double(room), 1.0 / (layout.rank - axis)));
+        break;
     }
     layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(room, 1));
     count *= layout.shape[axis];
@@ -139,35 +156,70 @@ void fill_numbers(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
     const double smooth = std::sin(6 * x + phase) * std::cos(9 * y) + slope[0] * x + slope[1] * y * y;
     double value;
     switch (c.pattern) {
-      case 0: value = offset + scale * smooth; break;
-      case 1: value = offset + scale * random.normal(); break;
-      case 2: numbers[i] = constant; continue;
-      case 3: value = offset + (x + y > 0.9 + 0.3 * phase ? scale * 1000 : scale * smooth * 1e-3); break;
-      case 4: numbers[i] = random.bits() & all; continue;
+      case 0:
+        value = offset + scale * smooth;
+        break;
+      case 1:
+        value = offset + scale * random.normal();
+        break;
+      case 2:
+        numbers[i] = constant;
+        continue;
+      case 3:
+        value = offset + (x + y > 0.9 + 0.3 * phase ? scale * 1000 : scale * smooth * 1e-3);
+        break;
+      case 4:
+        numbers[i] = random.bits() & all;
+        continue;
       case 5:  // denormal, or small integers
-        numbers[i] = random.bits() & (is_floating(dtype) ? (number_size(dtype) == 8 ? 0xfffff : number_size(dtype) == 4 ? 0xfff : 0x3f) : 3);
+        numbers[i] = random.bits() & (is_floating(dtype) ? (number_size(dtype) == 8   ? 0xfffff
+                                                            : number_size(dtype) == 4 ? 0xfff
+                                                                                      : 0x3f)
+                                                         : 3);
         if (is_floating(dtype) && random.below(2)) numbers[i] |= sign_bit(dtype);
         continue;
       case 6: {  // the ends of the type's range
         uint64_t step = random.below(4);
         bool negative = random.below(2);
-        if (is_floating(dtype)) numbers[i] = (infinity_bits(dtype) - 1 - step) | (negative ? sign_bit(dtype) : 0);
-        else numbers[i] = (negative ? sign_bit(dtype) + step : sign_bit(dtype) - 1 - step) & all;
+        if (is_floating(dtype))
+          numbers[i] = (infinity_bits(dtype) - 1 - step) | (negative ? sign_bit(dtype) : 0);
+        else
+          numbers[i] = (negative ? sign_bit(dtype) + step : sign_bit(dtype) - 1 - step) & all;
         if (!is_floating(dtype) && random.below(2)) numbers[i] = negative ? step : all - step;
         continue;
       }
-      case 7: numbers[i] = (i < 64 ? choose.word() : random.below(8) ? numbers[i - 1 - random.below(8)] : random.bits()) & all; continue;
-      case 8: value = random.below(40) ? 0 : scale * random.normal(); break;
-      case 9: value = offset + delta * std::rint(smooth * 300); break;
-      case 10: value = offset + scale * (slope[2] * double(i % row) + slope[3] * double(i / row)); break;
-      case 11: value = scale * smooth * (i == count / 3 ? 1e20 : 1); break;
-      case 12: value = std::rint(20 * smooth); break;
-      case 13: walk += random.normal(); value = offset + scale * walk; break;
-      case 14: value = scale * std::exp(20 * smooth) * (random.below(9) ? 1 : -1); break;
-      default: value = smooth * largest_floating(dtype) * (is_floating(dtype) ? 0.9 : 1e-300); break;
+      case 7:
+        numbers[i] = (i < 64 ? choose.word() : random.below(8) ? numbers[i - 1 - random.below(8)] : random.bits()) & all;
+        continue;
+      case 8:
+        value = random.below(40) ? 0 : scale * random.normal();
+        break;
+      case 9:
+        value = offset + delta * std::rint(smooth * 300);
+        break;
+      case 10:
+        value = offset + scale * (slope[2] * double(i % row) + slope[3] * double(i / row));
+        break;
+      case 11:
+        value = scale * smooth * (i == count / 3 ? 1e20 : 1);
+        break;
+      case 12:
+        value = std::rint(20 * smooth);
+        break;
+      case 13:
+        walk += random.normal();
+        value = offset + scale * walk;
+        break;
+      case 14:
+        value = scale * std::exp(20 * smooth) * (random.below(9) ? 1 : -1);
+        break;
+      default:
+        value = smooth * largest_floating(dtype) * (is_floating(dtype) ? 0.9 : 1e-300);
+        break;
     }
     numbers[i] = bits_of_number(dtype, value);
-    if (!is_floating(dtype) && c.pattern == 15) numbers[i] = bits_of_number(dtype, smooth * std::ldexp(1.0, int(8 * number_size(dtype)) - 1));
+    if (!is_floating(dtype) && c.pattern == 15)
+      numbers[i] = bits_of_number(dtype, smooth * std::ldexp(1.0, int(8 * number_size(dtype)) - 1));
   }
 }
 
@@ -179,12 +231,24 @@ void add_masks(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
   if (choose.below(3) == 0) {
     c.options.has_fill = 1;
     switch (choose.below(6)) {
-      case 0: c.options.fill = 0; break;
-      case 1: c.options.fill = bits_of_number(dtype, -9999); break;
-      case 2: c.options.fill = bits_of_number(dtype, 1e20); break;
-      case 3: c.options.fill = is_floating(dtype) ? infinity_bits(dtype) : all; break;
-      case 4: c.options.fill = is_floating(dtype) ? infinity_bits(dtype) | 1 : sign_bit(dtype); break;
-      default: c.options.fill = numbers.empty() ? 7 : numbers[random.below(numbers.size())]; break;
+      case 0:
+        c.options.fill = 0;
+        break;
+      case 1:
+        c.options.fill = bits_of_number(dtype, -9999);
+        break;
+      case 2:
+        c.options.fill = bits_of_number(dtype, 1e20);
+        break;
+      case 3:
+        c.options.fill = is_floating(dtype) ? infinity_bits(dtype) : all;
+        break;
+      case 4:
+        c.options.fill = is_floating(dtype) ? infinity_bits(dtype) | 1 : sign_bit(dtype);
+        break;
+      default:
+        c.options.fill = numbers.empty() ? 7 : numbers[random.below(numbers.size())];
+        break;
     }
   }
   auto special = [&]() -> uint64_t {
@@ -192,10 +256,14 @@ void add_masks(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
     if (!is_floating(dtype)) return c.options.fill;
     uint64_t infinity = infinity_bits(dtype), sign = random.below(2) ? sign_bit(dtype) : 0;
     switch (random.below(4)) {
-      case 0: return infinity | sign;
-      case 1: return infinity | (infinity >> 1 & ~infinity) | sign;
-      case 2: return infinity | 1 | (random.bits() & (sign_bit(dtype) - 1)) | sign;
-      default: return infinity | (infinity ^ (infinity << 1 & (sign_bit(dtype) - 1))) >> 1;
+      case 0:
+        return infinity | sign;
+      case 1:
+        return infinity | (infinity >> 1 & ~infinity) | sign;
+      case 2:
+        return infinity | 1 | (random.bits() & (sign_bit(dtype) - 1)) | sign;
+      default:
+        return infinity | (infinity ^ (infinity << 1 & (sign_bit(dtype) - 1))) >> 1;
     }
   };
   const uint64_t count = numbers.size();
@@ -204,13 +272,27 @@ void add_masks(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
   const uint64_t nan = special();
   for (uint64_t i = 0; i < count; i++) {
     switch (c.mask) {
-      case 5: if (random.below(30) == 0) numbers[i] = nan; break;
-      case 6: if (random.below(30) == 0) numbers[i] = special(); break;
-      case 7: numbers[i] = nan; break;
-      case 8: numbers[i] = special(); break;
-      case 9: if (i != count / 2) numbers[i] = nan; break;
-      case 10: if ((i / 7) % 3 == 0) numbers[i] = nan; break;
-      default: if (random.below(2)) numbers[i] = special(); break;
+      case 5:
+        if (random.below(30) == 0) numbers[i] = nan;
+        break;
+      case 6:
+        if (random.below(30) == 0) numbers[i] = special();
+        break;
+      case 7:
+        numbers[i] = nan;
+        break;
+      case 8:
+        numbers[i] = special();
+        break;
+      case 9:
+        if (i != count / 2) numbers[i] = nan;
+        break;
+      case 10:
+        if ((i / 7) % 3 == 0) numbers[i] = nan;
+        break;
+      default:
+        if (random.below(2)) numbers[i] = special();
+        break;
     }
   }
 }
@@ -248,18 +330,42 @@ void choose_bound(Choices& choose, Case& c, const std::vector<uint64_t>& numbers
     bound = some[choose.below(12)] * (choose.below(2) ? 1 : fine);
   } else {
     switch (choose.below(12)) {
-      case 0: bound = range * 0.1 * fine; break;
-      case 1: bound = range * 1e-2 * fine; break;
-      case 2: bound = range * 1e-4 * fine; break;
-      case 3: bound = range * std::ldexp(fine, -int(choose.below(64))); break;
-      case 4: bound = largest * std::ldexp(1.0, -22 - int(choose.below(6))) * fine; break;   // near an ulp of float32
-      case 5: bound = largest * std::ldexp(1.0, -50 - int(choose.below(6))) * fine; break;   // near an ulp of float64
-      case 6: bound = largest * std::ldexp(1.0, -9 - int(choose.below(6))) * fine; break;    // near an ulp of float16
-      case 7: bound = 5e-324 * double(1 + choose.below(300)); break;
-      case 8: bound = choose.below(2) ? 0 : 1.7976931348623157e308; break;
-      case 9: bound = double(choose.below(300)) / 4; break;
-      case 10: bound = std::ldexp(fine, int(choose.below(140)) - 70); break;
-      default: bound = range * 1e-3; break;
+      case 0:
+        bound = range * 0.1 * fine;
+        break;
+      case 1:
+        bound = range * 1e-2 * fine;
+        break;
+      case 2:
+        bound = range * 1e-4 * fine;
+        break;
+      case 3:
+        bound = range * std::ldexp(fine, -int(choose.below(64)));
+        break;
+      case 4:
+        bound = largest * std::ldexp(1.0, -22 - int(choose.below(6))) * fine;
+        break;  // near an ulp of float32
+      case 5:
+        bound = largest * std::ldexp(1.0, -50 - int(choose.below(6))) * fine;
+        break;  // near an ulp of float64
+      case 6:
+        bound = largest * std::ldexp(1.0, -9 - int(choose.below(6))) * fine;
+        break;  // near an ulp of float16
+      case 7:
+        bound = 5e-324 * double(1 + choose.below(300));
+        break;
+      case 8:
+        bound = choose.below(2) ? 0 : 1.7976931348623157e308;
+        break;
+      case 9:
+        bound = double(choose.below(300)) / 4;
+        break;
+      case 10:
+        bound = std::ldexp(fine, int(choose.below(140)) - 70);
+        break;
+      default:
+        bound = range * 1e-3;
+        break;
     }
     if (!(bound < std::numeric_limits<double>::infinity())) bound = 1e300;
   }
@@ -290,8 +396,8 @@ std::string describe(const Case& c) {
   char text[300];
   std::string shape;
   for (int axis = 0; axis < c.layout.rank; axis++) shape += (axis ? "x" : "") + std::to_string(c.layout.shape[axis]);
-  snprintf(text, sizeof text, " [dtype %d, %s endian, shape %s, mode %d, bound %a, fill %d %llx, block %d, pattern %d, mask %d]", c.layout.dtype,
-           c.layout.byte_order ? "big" : "little", shape.c_str(), c.options.mode, c.options.bound, c.options.has_fill,
+  snprintf(text, sizeof text, " [dtype %d, %s endian, shape %s, mode %d, bound %a, fill %d %llx, block %d, pattern %d, mask %d]",
+           c.layout.dtype, c.layout.byte_order ? "big" : "little", shape.c_str(), c.options.mode, c.options.bound, c.options.has_fill,
            (unsigned long long)c.options.fill, c.options.block, c.pattern, c.mask);
   return text;
 }
@@ -351,7 +457,8 @@ void check_round_trip(const Case& c) {
     if (kept(c, x, y)) continue;
     char text[160];
     snprintf(text, sizeof text, "sample %zu: %llx (%.17g) -> %llx (%.17g), form %s", i, (unsigned long long)x,
-             is_floating(c.layout.dtype) ? floating_value(c.layout.dtype, x) : double(integer_value(c.layout.dtype, x)), (unsigned long long)y,
+             is_floating(c.layout.dtype) ? floating_value(c.layout.dtype, x) : double(integer_value(c.layout.dtype, x)),
+             (unsigned long long)y,
              is_floating(c.layout.dtype) ? floating_value(c.layout.dtype, y) : double(integer_value(c.layout.dtype, y)), info.form);
     broken(text + describe(c));
   }

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Builds a fuzz target with the address and undefined-behaviour sanitizers and runs it: see README.md.
 #
 #   fuzz/run.sh roundtrip|decode [arguments of the target: --seconds=N --iterations=N --first=N file ...]
@@ -24,7 +24,7 @@ case $(uname -m) in
 esac
 
 jobs_list() {
-  for source in filter/core/*.cpp; do
+  for source in filter/{base,format,encoder,decoder,reader,api}/*.cpp filter/simd/dispatch.cpp; do
     echo "$source $build/$(basename "$source" .cpp).o"
   done
   grep -v '^#' filter/simd/instruction_sets.txt | head -n "$isas" | while read -r isa more; do

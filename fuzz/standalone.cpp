@@ -3,9 +3,9 @@
 //   target [--first=N] [--iterations=N] [--seconds=N] [file ...]
 //
 // Files are run as they are. The number of the input at work is printed when a target stops; --first=N --iterations=1 repeats it.
+#include <unistd.h>
 #include <csignal>
 #include <ctime>
-#include <unistd.h>
 
 #include "fuzz_common.h"
 
@@ -76,7 +76,7 @@ int main(int count, char** arguments) {
     fuzz::Bytes input = fuzz::seed_input(input_number);
     fuzz::mutate_input(input, input_number);
     fuzz::Bytes exact(input);  // no spare capacity behind the last byte
-    alarm(300);  // sanitizers are slow
+    alarm(300);                // sanitizers are slow
     LLVMFuzzerTestOneInput(exact.data(), exact.size());
   }
   printf("%llu inputs, no findings\n", (unsigned long long)done);

@@ -2,10 +2,8 @@
 //
 // HDF5 makes a second object around what is below ours, and an id for it. When the id is closed that second object goes, and what is below
 // it, which still belongs to the first, stays: callbacks that close have to ask give_back().
-#ifndef STZ_CONNECTOR_BORROWED_H
-#define STZ_CONNECTOR_BORROWED_H
-
-#include "connector.h"
+#pragma once
+#include "connector/connector.h"
 
 namespace stz::connector {
 
@@ -16,7 +14,7 @@ class Borrowed {
   ~Borrowed();
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
-  Id get() const { return id_; }
+  hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
 
  private:
@@ -26,7 +24,7 @@ class Borrowed {
   Borrowed* outer_;
   void* second_ = nullptr;
   bool wanted_ = true;  // the next object that is made on this thread is ours
-  Id id_ = -1;
+  hid_t id_ = -1;
 };
 
 // Is this the second object of an id that is borrowed on this thread?
@@ -39,5 +37,3 @@ bool give_back(const Connector& connector, void* object) noexcept;
 void* wrap_object(void* object, int type, void* context);
 
 }  // namespace stz::connector
-
-#endif

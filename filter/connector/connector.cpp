@@ -1,6 +1,6 @@
 // Makes the records (connector.h), and the callbacks that belong to no object. Records are published once, never change and are never
 // freed.
-#include "connector.h"
+#include "connector/connector.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -23,14 +23,14 @@ struct Renamed {
 };
 std::atomic<const Renamed*> renamed_connectors{nullptr};
 
-template <typename Entry>
+template <class Entry>
 const Entry* publish(std::atomic<const Entry*>& list, Entry* entry) {
   entry->next = list.load(std::memory_order_relaxed);
   while (!list.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
   return entry;
 }
 
-template <typename Function>
+template <class Function>
 bool find(const hdf5::Library& library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(hdf5::library_function(library, name));
   return function != nullptr;
@@ -40,13 +40,13 @@ bool find(const hdf5::Library& library, const char* name, Function& function) {
 const ConnectorClass* pass_through(const hdf5::Library& library) {
   if (const void* const variable = hdf5::library_function(library, "H5VL_pass_through_g"))
     return static_cast<const ConnectorClass*>(variable);
-  Id (*enlist)() = nullptr;
-  Status (*get_class)(void*, Id, int, const ConnectorClass**) = nullptr;
+  hid_t (*enlist)() = nullptr;
+  herr_t (*get_class)(void*, hid_t, int, const ConnectorClass**) = nullptr;
   if (!find(library, "H5VL_pass_through_register", enlist) || !find(library, "H5VLintrospect_get_conn_cls", get_class)) return nullptr;
   const ConnectorClass* found = nullptr;
   int any_object = 0;  // must not be null, and is not looked at
-  const Id id = enlist();
-  return id >= 0 && get_class(&any_object, id, kCurrentLevel, &found) >= 0 ? found : nullptr;
+  const hid_t id = enlist();
+  return id >= 0 && get_class(&any_object, id, current_level, &found) >= 0 ? found : nullptr;
 }
 
 // Bytes of a record that is a variable of the library; 0 if that is not known.
@@ -61,16 +61,16 @@ bool is_known(const hdf5::Library& library, const ConnectorClass& record) {
   unsigned major = 0, minor = 0, release = 0;
   if (library.H5get_libversion(&major, &minor, &release) < 0 || (major == 1 && minor != 14)) return false;
   const size_t size = size_of_record(&record);
-  return record.version == kClassVersion && (size == 0 || size == sizeof(ConnectorClass));
+  return record.version == class_version && (size == 0 || size == sizeof(ConnectorClass));
 }
 
-Status initialize(Id) { return 0; }
-Status terminate() { return 0; }
+herr_t initialize(hid_t) { return 0; }
+herr_t terminate() { return 0; }
 
 bool says_what_is_below(const char* text) {
-  constexpr const char* kBegin = "under_vol=";
-  if (std::strncmp(text, kBegin, std::strlen(kBegin)) != 0) return false;
-  const char* const rest = text + std::strlen(kBegin);
+  constexpr const char* begin = "under_vol=";
+  if (std::strncmp(text, begin, std::strlen(begin)) != 0) return false;
+  const char* const rest = text + std::strlen(begin);
   const size_t digits = std::strspn(rest, "0123456789");
   return digits > 0 && digits < 9 && std::strcmp(rest + digits, ";under_info={}") == 0;
 }
@@ -78,11 +78,11 @@ bool says_what_is_below(const char* text) {
 // The text after the connector's name, as to_string writes it where what is below has none of its own: the library's own function reads
 // past the end of others. A failure here would end the program, as libraries from 2.0 on do not survive one, so that what makes no sense
 // counts as not said: the native connector is below.
-Status info_from_string(const char* text, void** info) {
+herr_t info_from_string(const char* text, void** info) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   *info = nullptr;
   if (!connector || !text || !says_what_is_below(text)) return 0;
-  const region::Quiet quiet(*connector->calls);
+  const hdf5::Quiet quiet(*connector->calls);
   if (connector->base->info.from_string(text, info) < 0) *info = nullptr;
   if (*info && static_cast<const Below*>(*info)->connector < 0) {  // there is no such connector
     connector->base->info.free(*info);
@@ -91,15 +91,15 @@ Status info_from_string(const char* text, void** info) {
   return 0;
 }
 
-Status get_class(void* object, int level, const ConnectorClass** found) {
+herr_t get_class(void* object, int level, const ConnectorClass** found) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
-  if (level != kCurrentLevel) return connector->base->introspect.get_class(object, level, found);
+  if (level != current_level) return connector->base->introspect.get_class(object, level, found);
   *found = &connector->own;
   return 0;
 }
 
-const void* make_connector(const hdf5::Library& library, const region::Calls* calls, const ConnectorClass& base) {
+const void* make_connector(const hdf5::Library& library, const hdf5::Calls* calls, const ConnectorClass& base) {
   auto* const made = new (std::nothrow) Connector{};
   if (!made) return nullptr;
   made->calls = calls;
@@ -109,8 +109,8 @@ const void* make_connector(const hdf5::Library& library, const region::Calls* ca
 #undef STZ_CONNECTOR_FIND
   made->base = &base;
   made->own = base;
-  made->own.name = kName;
-  made->own.value = kValue;
+  made->own.name = connector_name;
+  made->own.value = connector_value;
   made->own.initialize = initialize;
   made->own.terminate = terminate;
   if (complete) {
@@ -135,8 +135,8 @@ const void* rename(const hdf5::Library& library, const ConnectorClass& base) {
     return nullptr;
   }
   std::memcpy(copy, &base, size);
-  std::memcpy(copy + offsetof(ConnectorClass, value), &kValue, sizeof kValue);
-  std::memcpy(copy + offsetof(ConnectorClass, name), &kName, sizeof kName);
+  std::memcpy(copy + offsetof(ConnectorClass, value), &connector_value, sizeof connector_value);
+  std::memcpy(copy + offsetof(ConnectorClass, name), &connector_name, sizeof connector_name);
   return publish(renamed_connectors, entry)->record;
 }
 
@@ -153,8 +153,8 @@ const void* class_for(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
   if (!library->reachable) return nullptr;
   if (const Connector* const made = connector_at(return_address)) return &made->own;
-  const region::Calls* const calls = region::calls_of(*library);  // the caller is the library
-  std::optional<region::KeptErrors> errors;  // HDF5 loads connectors to find one for a file that it cannot open
+  const hdf5::Calls* const calls = hdf5::calls_of(*library);  // the caller is the library
+  std::optional<hdf5::KeptErrors> errors;                     // HDF5 loads connectors to find one for a file that it cannot open
   if (calls && calls->complete) errors.emplace(*calls).keep();
   const ConnectorClass* const base = pass_through(*library);
   if (!base) return nullptr;

@@ -2,33 +2,31 @@
 //
 // Several copies of HDF5 can live in one process; each gets a record of its own, made of its own callbacks, and a callback of ours finds
 // out by its return address for which of them it works.
-#ifndef STZ_CONNECTOR_CONNECTOR_H
-#define STZ_CONNECTOR_CONNECTOR_H
-
-#include "region/calls.h"
-#include "vol_abi.h"
+#pragma once
+#include "connector/vol_abi.h"
+#include "hdf5/calls.h"
 
 namespace stz::connector {
 
-constexpr const char* kName = "h5stz";
-constexpr int kValue = 485;  // of those for testing, 256 to 511
+constexpr const char* connector_name = "h5stz";
+constexpr int connector_value = 485;  // of those for testing, 256 to 511
 
 // name, result, parameters
-#define STZ_CONNECTOR_FUNCTIONS(X)                                                                                   \
-  X(H5Idec_ref, int, (Id id))                                                                                        \
-  X(H5Pcopy, Id, (Id properties))                                                                                    \
-  X(H5Pget_vol_id, Status, (Id access, Id * connector))                                                              \
-  X(H5Pget_vol_info, Status, (Id access, void** info))                                                               \
-  X(H5Pset_vol, Status, (Id access, Id connector, const void* info))                                                 \
-  X(H5VLfile_create, void*, (const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request)) \
-  X(H5VLfile_open, void*, (const char* name, unsigned flags, Id access, Id transfer, void** request))                \
-  X(H5VLfile_close, Status, (void* file, Id connector, Id transfer, void** request))                                 \
-  X(H5VLget_connector_id_by_name, Id, (const char* name))                                                            \
-  X(H5VLwrap_register, Id, (void* object, int type))
+#define STZ_CONNECTOR_FUNCTIONS(X)                                                                                            \
+  X(H5Idec_ref, int, (hid_t id))                                                                                              \
+  X(H5Pcopy, hid_t, (hid_t properties))                                                                                       \
+  X(H5Pget_vol_id, herr_t, (hid_t access, hid_t * connector))                                                                 \
+  X(H5Pget_vol_info, herr_t, (hid_t access, void** info))                                                                     \
+  X(H5Pset_vol, herr_t, (hid_t access, hid_t connector, const void* info))                                                    \
+  X(H5VLfile_create, void*, (const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer, void** request)) \
+  X(H5VLfile_open, void*, (const char* name, unsigned flags, hid_t access, hid_t transfer, void** request))                   \
+  X(H5VLfile_close, herr_t, (void* file, hid_t connector, hid_t transfer, void** request))                                    \
+  X(H5VLget_connector_id_by_name, hid_t, (const char* name))                                                                  \
+  X(H5VLwrap_register, hid_t, (void* object, int type))
 
 // Never changes once it is published.
 struct Connector {
-  const region::Calls* calls;  // of the library
+  const hdf5::Calls* calls;  // of the library
 #define STZ_CONNECTOR_MEMBER(name, result, parameters) result(*name) parameters;
   STZ_CONNECTOR_FUNCTIONS(STZ_CONNECTOR_MEMBER)
 #undef STZ_CONNECTOR_MEMBER
@@ -50,5 +48,3 @@ void replace_file_callbacks(ConnectorClass& own) noexcept;
 void replace_dataset_callbacks(ConnectorClass& own) noexcept;
 
 }  // namespace stz::connector
-
-#endif

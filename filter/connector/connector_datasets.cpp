@@ -1,40 +1,41 @@
 // Datasets: reads decode the blocks that they need, datasets are created with the filter where a rule names them, writes are watched
-// (transparent/). Everything else, and everything that fails here, is the library's.
+// (intercept/). Everything else, and everything that fails here, is the library's.
 #include <exception>
 #include <vector>
 
-#include "borrowed.h"
-#include "transparent/compress_rules.h"
-#include "transparent/program_creations.h"
-#include "transparent/program_reads.h"
-#include "transparent/program_writes.h"
+#include "connector/borrowed.h"
+#include "intercept/compress_rules.h"
+#include "intercept/program_creations.h"
+#include "intercept/program_reads.h"
+#include "intercept/program_writes.h"
 
 namespace stz::connector {
 namespace {
 
-transparent::DatasetKey key_of(const void* dataset) { return transparent::key_of(nullptr, reinterpret_cast<uintptr_t>(dataset)); }
+intercept::DatasetKey key_of(const void* dataset) { return intercept::key_of(nullptr, reinterpret_cast<uintptr_t>(dataset)); }
 
 // True if it is done.
-bool read_one(const Connector& connector, void* dataset, Id memory_type, Id memory_space, Id file_space, Id transfer, void* buffer) {
+bool read_one(const Connector& connector, void* dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer,
+              void* buffer) {
   bool done = false;
-  const transparent::DatasetKey key = key_of(dataset);
-  if (transparent::may_pay(key, file_space)) {
-    const Borrowed id(connector, dataset, kObjectDataset);
+  const intercept::DatasetKey key = key_of(dataset);
+  if (intercept::may_pay(key, file_space)) {
+    const Borrowed id(connector, dataset, object_dataset);
     done = id.valid() &&
-           transparent::read_needed_blocks(*connector.calls, key, {id.get(), memory_type, memory_space, file_space, transfer, buffer});
+           intercept::read_needed_blocks(*connector.calls, key, {id.get(), memory_type, memory_space, file_space, transfer, buffer});
   }
-  transparent::count_read(!done);
+  intercept::count_read(!done);
   return done;
 }
 
 // The reads of one call that are the library's.
 struct Rest {
   std::vector<void*> datasets, buffers;
-  std::vector<Id> memory_types, memory_spaces, file_spaces;
+  std::vector<hid_t> memory_types, memory_spaces, file_spaces;
 };
 
-Status read_many(const Connector& connector, size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[],
-                 Id transfer, void* buffers[], void** request) {
+herr_t read_many(const Connector& connector, size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[],
+                 hid_t file_spaces[], hid_t transfer, void* buffers[], void** request) {
   Rest rest;
   for (size_t i = 0; i < count; ++i) {
     if (read_one(connector, datasets[i], memory_types[i], memory_spaces[i], file_spaces[i], transfer, buffers[i])) continue;
@@ -49,8 +50,8 @@ Status read_many(const Connector& connector, size_t count, void* datasets[], Id 
                                       rest.file_spaces.data(), transfer, rest.buffers.data(), request);
 }
 
-Status dataset_read(size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[], Id transfer, void* buffers[],
-                    void** request) {
+herr_t dataset_read(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
+                    void* buffers[], void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   const auto by_library = [&] {
@@ -66,51 +67,51 @@ Status dataset_read(size_t count, void* datasets[], Id memory_types[], Id memory
   }
 }
 
-Status dataset_write(size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[], Id transfer,
+herr_t dataset_write(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                      const void* buffers[], void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
-  const transparent::WatchedWrite write;
-  const Status status =
+  const intercept::WatchedWrite write;
+  const herr_t status =
       connector->base->dataset.write(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
   if (status >= 0 && count > 0 && write.rewrote()) {
-    const Borrowed id(*connector, datasets[0], kObjectDataset);
-    transparent::count_rewrite(connector->calls, id.get());
+    const Borrowed id(*connector, datasets[0], object_dataset);
+    intercept::count_rewrite(connector->calls, id.get());
   }
   return status;
 }
 
 bool can_be_borrowed(const Location& location) {
   const int type = location.object_type;
-  return location.kind == kBySelf && (type == kObjectFile || type == kObjectGroup || type == kObjectDataset);
+  return location.kind == by_self && (type == object_file || type == object_group || type == object_dataset);
 }
 
-void* dataset_create(void* object, const Location* location, const char* name, Id links, Id type, Id space, Id creation, Id access,
-                     Id transfer, void** request) {
+void* dataset_create(void* object, const Location* location, const char* name, hid_t links, hid_t type, hid_t space, hid_t creation,
+                     hid_t access, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
-  const auto create = [&](Id creation_list, Id access_list) {
+  const auto create = [&](hid_t creation_list, hid_t access_list) {
     return connector->base->dataset.create(object, location, name, links, type, space, creation_list, access_list, transfer, request);
   };
   void* created = nullptr;
-  if (name && !transparent::rules_are_empty() && can_be_borrowed(*location)) {
+  if (name && !intercept::rules_are_empty() && can_be_borrowed(*location)) {
     const Borrowed id(*connector, object, location->object_type);
     if (id.valid()) {
-      transparent::create_by_rules(connector->calls, {id.get(), name, type, space, creation, access},
-                                   [&](Id creation_list, Id access_list) {
-                                     created = create(creation_list, access_list);
-                                     return created != nullptr;
-                                   });
+      intercept::create_by_rules(connector->calls, {id.get(), name, type, space, creation, access},
+                                 [&](hid_t creation_list, hid_t access_list) {
+                                   created = create(creation_list, access_list);
+                                   return created != nullptr;
+                                 });
     }
   }
   return created ? created : create(creation, access);
 }
 
-Status dataset_close(void* dataset, Id transfer, void** request) {
+herr_t dataset_close(void* dataset, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   if (give_back(*connector, dataset)) return 0;
-  transparent::forget(key_of(dataset));
+  intercept::forget(key_of(dataset));
   return connector->base->dataset.close(dataset, transfer, request);
 }
 

@@ -2,8 +2,8 @@
 // connector cannot open a file then.
 #include <unistd.h>
 
-#include "borrowed.h"
-#include "connector.h"
+#include "connector/borrowed.h"
+#include "connector/connector.h"
 
 namespace stz::connector {
 namespace {
@@ -29,9 +29,9 @@ class NativeBelow {
 // A list for access of files that says what is below: the given one, or a copy.
 class FileAccess {
  public:
-  FileAccess(const Connector& connector, Id access) : connector_(connector), given_(access) {
+  FileAccess(const Connector& connector, hid_t access) : connector_(connector), given_(access) {
     if (connector.H5Pget_vol_info(access, &below_) < 0 || below_) return;
-    Id self = -1;
+    hid_t self = -1;
     const NativeBelow native(connector);
     if (!native.valid() || connector.H5Pget_vol_id(access, &self) < 0) return;
     copy_ = copy_with(self, native.get());
@@ -39,25 +39,25 @@ class FileAccess {
     if (copy_ >= 0) connector.H5Pget_vol_info(copy_, &below_);
   }
   ~FileAccess() {
-    region::KeptErrors errors(*connector_.calls);  // what the library says of the file
+    hdf5::KeptErrors errors(*connector_.calls);  // what the library says of the file
     errors.keep();
     if (copy_ >= 0) connector_.calls->H5Pclose(copy_);
     if (below_) connector_.own.info.free(below_);
   }
   FileAccess(const FileAccess&) = delete;
   FileAccess& operator=(const FileAccess&) = delete;
-  Id get() const { return copy_ >= 0 ? copy_ : given_; }
+  hid_t get() const { return copy_ >= 0 ? copy_ : given_; }
 
   // Calls open(list) for what is below, for its errors: the library's pass-through connector drops them when it closes its
   // lists, and programs decide by them ("no such file" makes h5py create one). `open` should fail. Not for files of MPI, which ranks
   // open together: only one of them may have failed.
-  template <typename Open>
-  void repeat_for_errors(Id transfer, Open open) const {
+  template <class Open>
+  void repeat_for_errors(hid_t transfer, Open open) const {
     const auto* const below = static_cast<const Below*>(below_);
-    const Id list = below && !uses_mpi() ? copy_with(below->connector, below->info) : -1;
+    const hid_t list = below && !uses_mpi() ? copy_with(below->connector, below->info) : -1;
     if (list < 0) return;
     if (void* const file = open(list)) connector_.H5VLfile_close(file, below->connector, transfer, nullptr);
-    region::KeptErrors errors(*connector_.calls);
+    hdf5::KeptErrors errors(*connector_.calls);
     errors.keep();
     connector_.calls->H5Pclose(list);
   }
@@ -65,74 +65,76 @@ class FileAccess {
  private:
   bool uses_mpi() const {
     unsigned long flags = 0;
-    const Id driver = connector_.calls->H5Pget_driver(given_);
-    return driver < 0 || connector_.calls->H5FDdriver_query(driver, &flags) < 0 || (flags & region::kDriverHasMpi);
+    const hid_t driver = connector_.calls->H5Pget_driver(given_);
+    return driver < 0 || connector_.calls->H5FDdriver_query(driver, &flags) < 0 || (flags & hdf5::driver_has_mpi);
   }
 
-  Id copy_with(Id connector, const void* info) const {
-    const Id copy = connector_.H5Pcopy(given_);
+  hid_t copy_with(hid_t connector, const void* info) const {
+    const hid_t copy = connector_.H5Pcopy(given_);
     if (copy < 0 || connector_.H5Pset_vol(copy, connector, info) >= 0) return copy;
     connector_.calls->H5Pclose(copy);
     return -1;
   }
 
   const Connector& connector_;
-  Id given_, copy_ = -1;
+  hid_t given_, copy_ = -1;
   void* below_ = nullptr;  // a Below
 };
 
-void* file_create(const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request) {
+void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
   const FileAccess list(*connector, access);
   // An attempt that fails late leaves a file, which would be the reason for the failure of a second one.
-  const bool can_repeat = !(flags & kOnlyIfNew) || ::access(name, F_OK) == 0;
+  const bool can_repeat = !(flags & only_if_new) || ::access(name, F_OK) == 0;
   void* const file = connector->base->file.create(name, flags, creation, list.get(), transfer, request);
   if (!file && can_repeat) {
     list.repeat_for_errors(transfer,
-                           [&](Id native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
+                           [&](hid_t native) { return connector->H5VLfile_create(name, flags, creation, native, transfer, nullptr); });
   }
   return file;
 }
 
-void* file_open(const char* name, unsigned flags, Id access, Id transfer, void** request) {
+void* file_open(const char* name, unsigned flags, hid_t access, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
   const FileAccess list(*connector, access);
   void* const file = connector->base->file.open(name, flags, list.get(), transfer, request);
-  if (!file) list.repeat_for_errors(transfer, [&](Id native) { return connector->H5VLfile_open(name, flags, native, transfer, nullptr); });
+  if (!file)
+    list.repeat_for_errors(transfer, [&](hid_t native) { return connector->H5VLfile_open(name, flags, native, transfer, nullptr); });
   return file;
 }
 
-Status file_specific(void* file, void* arguments, Id transfer, void** request) {
+herr_t file_specific(void* file, void* arguments, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   const int operation = *static_cast<const int*>(arguments);
-  if (operation != kFileIsAccessible && operation != kFileDelete) return connector->base->file.specific(file, arguments, transfer, request);
+  if (operation != file_is_accessible && operation != file_delete)
+    return connector->base->file.specific(file, arguments, transfer, request);
   auto* const given = static_cast<FileSpecific*>(arguments);
-  region::KeptErrors errors(*connector->calls);
-  if (operation == kFileIsAccessible) errors.keep();  // of a file that cannot be opened, for which HDF5 tries all connectors
+  hdf5::KeptErrors errors(*connector->calls);
+  if (operation == file_is_accessible) errors.keep();  // of a file that cannot be opened, for which HDF5 tries all connectors
   const FileAccess list(*connector, given->access);
-  const Id before = given->access;
+  const hid_t before = given->access;
   given->access = list.get();  // in place: nobody knows how long the arguments are
-  const Status status = connector->base->file.specific(file, arguments, transfer, request);
+  const herr_t status = connector->base->file.specific(file, arguments, transfer, request);
   given->access = before;
   return status;
 }
 
-Status file_close(void* file, Id transfer, void** request) {
+herr_t file_close(void* file, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   return give_back(*connector, file) ? 0 : connector->base->file.close(file, transfer, request);
 }
 
-Status group_close(void* group, Id transfer, void** request) {
+herr_t group_close(void* group, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   return give_back(*connector, group) ? 0 : connector->base->group.close(group, transfer, request);
 }
 
-Status get_capabilities(const void* info, uint64_t* flags) {
+herr_t get_capabilities(const void* info, u64* flags) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   if (info) return connector->base->introspect.get_capabilities(info, flags);

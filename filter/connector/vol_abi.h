@@ -1,23 +1,21 @@
 // What the connector needs to know of HDF5's virtual object layer (VOL): the record of a connector's callbacks, version 3, which is that of
 // HDF5 1.14 and 2.0 to 2.2, and the arguments of the callbacks that are ours. Declared here so that one binary serves all of them; whether
 // a library's record is this one is checked when it loads the connector (connector.cpp). Names in comments are those of HDF5.
-#ifndef STZ_CONNECTOR_VOL_ABI_H
-#define STZ_CONNECTOR_VOL_ABI_H
-
+#pragma once
 #include "hdf5/hdf5_abi.h"
 
 namespace stz::connector {
 
-using hdf5::Id;
-using hdf5::Status;
+using hdf5::herr_t;
+using hdf5::hid_t;
 
-constexpr unsigned kClassVersion = 3;                                 // H5VL_VERSION
-constexpr int kPluginTypeConnector = 1;                               // H5PL_TYPE_VOL
-constexpr int kBySelf = 0;                                            // H5VL_OBJECT_BY_SELF
-constexpr int kCurrentLevel = 0;                                      // H5VL_GET_CONN_LVL_CURR
-constexpr int kFileIsAccessible = 2, kFileDelete = 3;                 // H5VL_FILE_IS_ACCESSIBLE, H5VL_FILE_DELETE
-constexpr int kObjectFile = 1, kObjectGroup = 2, kObjectDataset = 5;  // H5I_FILE, H5I_GROUP, H5I_DATASET
-constexpr unsigned kOnlyIfNew = 4;                                    // H5F_ACC_EXCL
+constexpr unsigned class_version = 3;                                 // H5VL_VERSION
+constexpr int plugin_type_connector = 1;                              // H5PL_TYPE_VOL
+constexpr int by_self = 0;                                            // H5VL_OBJECT_BY_SELF
+constexpr int current_level = 0;                                      // H5VL_GET_CONN_LVL_CURR
+constexpr int file_is_accessible = 2, file_delete = 3;                // H5VL_FILE_IS_ACCESSIBLE, H5VL_FILE_DELETE
+constexpr int object_file = 1, object_group = 2, object_dataset = 5;  // H5I_FILE, H5I_GROUP, H5I_DATASET
+constexpr unsigned only_if_new = 4;                                   // H5F_ACC_EXCL
 
 // H5VL_loc_params_t begins with these.
 struct Location {
@@ -29,13 +27,13 @@ struct Location {
 struct FileSpecific {
   int operation;
   const char* name;
-  Id access;
+  hid_t access;
   bool* accessible;
 };
 
 // H5VL_pass_through_info_t: what is below a connector that passes calls through.
 struct Below {
-  Id connector;
+  hid_t connector;
   void* info;
 };
 
@@ -47,54 +45,54 @@ struct ConnectorClass {
   int value;
   const char* name;
   unsigned connector_version;
-  uint64_t capabilities;
-  Status (*initialize)(Id properties);
-  Status (*terminate)();
+  u64 capabilities;
+  herr_t (*initialize)(hid_t properties);
+  herr_t (*terminate)();
   struct {
     size_t size;
     void* (*copy)(const void* info);
-    Status (*compare)(int* result, const void* a, const void* b);
-    Status (*free)(void* info);
-    Status (*to_string)(const void* info, char** text);
-    Status (*from_string)(const char* text, void** info);
+    herr_t (*compare)(int* result, const void* a, const void* b);
+    herr_t (*free)(void* info);
+    herr_t (*to_string)(const void* info, char** text);
+    herr_t (*from_string)(const char* text, void** info);
   } info;
   struct {
     void* (*get_object)(const void* object);
-    Status (*get_context)(const void* object, void** context);
+    herr_t (*get_context)(const void* object, void** context);
     void* (*wrap_object)(void* object, int type, void* context);
     void* (*unwrap_object)(void* object);
-    Status (*free_context)(void* context);
+    herr_t (*free_context)(void* context);
   } wrap;
   Slot attribute[8];
   struct {
-    void* (*create)(void* object, const Location* location, const char* name, Id links, Id type, Id space, Id creation, Id access,
-                    Id transfer, void** request);
+    void* (*create)(void* object, const Location* location, const char* name, hid_t links, hid_t type, hid_t space, hid_t creation,
+                    hid_t access, hid_t transfer, void** request);
     Slot open;
-    Status (*read)(size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[], Id transfer, void* buffers[],
-                   void** request);
-    Status (*write)(size_t count, void* datasets[], Id memory_types[], Id memory_spaces[], Id file_spaces[], Id transfer,
+    herr_t (*read)(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
+                   void* buffers[], void** request);
+    herr_t (*write)(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                     const void* buffers[], void** request);
     Slot get, specific, optional;
-    Status (*close)(void* dataset, Id transfer, void** request);
+    herr_t (*close)(void* dataset, hid_t transfer, void** request);
   } dataset;
   Slot datatype[6];
   struct {
-    void* (*create)(const char* name, unsigned flags, Id creation, Id access, Id transfer, void** request);
-    void* (*open)(const char* name, unsigned flags, Id access, Id transfer, void** request);
+    void* (*create)(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer, void** request);
+    void* (*open)(const char* name, unsigned flags, hid_t access, hid_t transfer, void** request);
     Slot get;
-    Status (*specific)(void* file, void* arguments, Id transfer, void** request);
+    herr_t (*specific)(void* file, void* arguments, hid_t transfer, void** request);
     Slot optional;
-    Status (*close)(void* file, Id transfer, void** request);
+    herr_t (*close)(void* file, hid_t transfer, void** request);
   } file;
   struct {
     Slot create, open, get, specific, optional;
-    Status (*close)(void* group, Id transfer, void** request);
+    herr_t (*close)(void* group, hid_t transfer, void** request);
   } group;
   Slot link[6];
   Slot object[5];
   struct {
-    Status (*get_class)(void* object, int level, const ConnectorClass** found);
-    Status (*get_capabilities)(const void* info, uint64_t* flags);
+    herr_t (*get_class)(void* object, int level, const ConnectorClass** found);
+    herr_t (*get_capabilities)(const void* info, u64* flags);
     Slot query_optional;
   } introspect;
   Slot request[6];
@@ -104,5 +102,3 @@ struct ConnectorClass {
 };
 
 }  // namespace stz::connector
-
-#endif

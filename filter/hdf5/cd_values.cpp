@@ -1,6 +1,7 @@
 // The filter's client data: an array of 32-bit words <-> options and chunk layout (docs/cd_values.md).
 // Invariants: what pack() writes parse() accepts and gives back unchanged; parse() reads no word beyond `count`; every
 // rejection names the word. Words come from files and from users, so nothing about them is assumed.
+#include "base/common.h"
 #include "stz_cd_values.h"
 
 #include <bit>
@@ -8,30 +9,41 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "filter_id.h"
-#include "message.h"
+#include "hdf5/filter_id.h"
+#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 namespace {
 
 // Positions of the words of the short and the full form.
-enum Word : size_t { kForm, kMode, kBoundLow, kBoundHigh, kPacked, kFillKind, kFillLow, kFillHigh, kType, kDims };
-static_assert(kDims == STZ_CD_FIXED_WORDS);
-constexpr size_t kIntegerFormPacked = 4;
+enum Word : size_t {
+  word_form,
+  word_mode,
+  word_bound_low,
+  word_bound_high,
+  word_packed,
+  word_fill_kind,
+  word_fill_low,
+  word_fill_high,
+  word_type,
+  word_dims
+};
+static_assert(word_dims == STZ_CD_FIXED_WORDS);
+constexpr size_t integer_form_word_packed = 4;
 
-constexpr uint64_t join(unsigned low, unsigned high) { return uint64_t{high} << 32 | low; }
-constexpr unsigned low_word(uint64_t bits) { return static_cast<unsigned>(bits & 0xffffffffu); }
-constexpr unsigned high_word(uint64_t bits) { return static_cast<unsigned>(bits >> 32); }
+constexpr u64 join(unsigned low, unsigned high) { return u64{high} << 32 | low; }
+constexpr unsigned low_word(u64 bits) { return static_cast<unsigned>(bits & 0xffffffffu); }
+constexpr unsigned high_word(u64 bits) { return static_cast<unsigned>(bits >> 32); }
 
 // Big enough to be meant, small enough to be meant: what a bound with its two words the right way round looks like.
 bool looks_like_a_bound(double value) { return value >= 1e-30 && value <= 1e30; }
 
 int parse_bound(const unsigned* values, double& bound, Message& message) {
-  const double given = std::bit_cast<double>(join(values[kBoundLow], values[kBoundHigh]));
-  const double swapped = std::bit_cast<double>(join(values[kBoundHigh], values[kBoundLow]));
+  const double given = std::bit_cast<double>(join(values[word_bound_low], values[word_bound_high]));
+  const double swapped = std::bit_cast<double>(join(values[word_bound_high], values[word_bound_low]));
   const bool valid = std::isfinite(given) && given >= 0;
   // 0.5 with its words swapped is 5.3e-315: a bound, but hardly the one that was meant.
-  const bool tiny = values[kForm] == STZ_CD_FORM_SHORT && given > 0 && given < 0x1p-1022;
+  const bool tiny = values[word_form] == STZ_CD_FORM_SHORT && given > 0 && given < 0x1p-1022;
   if (valid && !(tiny && looks_like_a_bound(swapped))) {
     bound = given;
     return STZ_OK;
@@ -55,10 +67,10 @@ int parse_decimal_bound(unsigned mantissa, unsigned decimals, double& bound, Mes
 }
 
 int parse_packed(unsigned word, stz_options& options, Message& message) {
-  options.block = static_cast<int32_t>(word & 0xff);
-  options.threads = static_cast<int32_t>(word >> 8 & 0xff);
-  options.effort = static_cast<int32_t>(word >> 16 & 0xff);
-  options.layers = static_cast<int32_t>(word >> 24);
+  options.block = static_cast<i32>(word & 0xff);
+  options.threads = static_cast<i32>(word >> 8 & 0xff);
+  options.effort = static_cast<i32>(word >> 16 & 0xff);
+  options.layers = static_cast<i32>(word >> 24);
   const char* wrong = options.block > STZ_BLOCK_REGION ? "block (bits 0-7) must be 0 or 1"
                       : options.effort > 9             ? "effort (bits 16-23) must be 0 to 9"
                       : options.layers > 1             ? "layers (bits 24-31) must be 0 or 1"
@@ -69,36 +81,36 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
 }
 
 int parse_fill(const unsigned* values, stz_options& options, Message& message) {
-  if (values[kFillKind] > 1) {
-    message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, 1 when its bits follow", values[kFillKind]);
+  if (values[word_fill_kind] > 1) {
+    message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, 1 when its bits follow", values[word_fill_kind]);
     return STZ_ERROR_OPTION;
   }
-  options.has_fill = static_cast<int32_t>(values[kFillKind]);
-  options.fill = options.has_fill ? join(values[kFillLow], values[kFillHigh]) : 0;
+  options.has_fill = static_cast<i32>(values[word_fill_kind]);
+  options.fill = options.has_fill ? join(values[word_fill_low], values[word_fill_high]) : 0;
   return STZ_OK;
 }
 
 int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Message& message) {
-  const unsigned type = values[kType];
+  const unsigned type = values[word_type];
   const unsigned rank = type >> 16 & 0xff;
-  layout.dtype = static_cast<int32_t>(type & 0xff);
-  layout.byte_order = static_cast<int32_t>(type >> 8 & 0xff);
-  uint64_t bytes = stz_element_size(layout.dtype);
+  layout.dtype = static_cast<i32>(type & 0xff);
+  layout.byte_order = static_cast<i32>(type >> 8 & 0xff);
+  u64 bytes = stz_element_size(layout.dtype);
   if (bytes == 0 || layout.byte_order > STZ_BIG || type >> 24 != 0) {
     message.set("cd_values word 8 (type) is 0x%08x, which is no element type and byte order that this version knows", type);
     return STZ_ERROR_DTYPE;
   }
-  if (rank < 1 || rank > STZ_MAX_RANK || count != kDims + rank) {
-    message.set("cd_values word 8 (type) says %u axes and %zu words follow: both must be the same, 1 to %d", rank,
-                count - kDims, STZ_MAX_RANK);
+  if (rank < 1 || rank > STZ_MAX_RANK || count != word_dims + rank) {
+    message.set("cd_values word 8 (type) says %u axes and %zu words follow: both must be the same, 1 to %d", rank, count - word_dims,
+                STZ_MAX_RANK);
     return STZ_ERROR_SHAPE;
   }
-  layout.rank = static_cast<int32_t>(rank);
+  layout.rank = static_cast<i32>(rank);
   for (unsigned axis = 0; axis < rank; ++axis) {
-    const uint64_t extent = values[kDims + axis];
+    const u64 extent = values[word_dims + axis];
     if (extent == 0 || extent > STZ_MAX_CHUNK_BYTES / bytes) {
-      message.set("cd_values word %zu (extent of the chunk's axis %u) is %u: %s", size_t{kDims} + axis, axis,
-                  values[kDims + axis], extent ? "a chunk must stay below 4 GiB" : "it must be 1 or more");
+      message.set("cd_values word %zu (extent of the chunk's axis %u) is %u: %s", size_t{word_dims} + axis, axis, values[word_dims + axis],
+                  extent ? "a chunk must stay below 4 GiB" : "it must be 1 or more");
       return STZ_ERROR_SHAPE;
     }
     bytes *= extent;
@@ -119,7 +131,7 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
       return mode_alone || count == 4 || count == 5;
     default:
       needed = "10 to 41: 103, mode, bound low, bound high, packed, fill kind, fill low, fill high, type, dims";
-      return count > kDims && count <= STZ_CD_MAX_WORDS;
+      return count > word_dims && count <= STZ_CD_MAX_WORDS;
   }
 }
 
@@ -130,13 +142,15 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   layout.rank = -1;
   if (count == 0) return STZ_OK;
 
-  const unsigned form = values[kForm];
+  const unsigned form = values[word_form];
   if (form < STZ_CD_FORM_SHORT || form > STZ_CD_FORM_FULL) {
-    message.set("cd_values word 0 (version and form) is %u: this version knows 101 (bound as a double), 102 (bound m x 10^-e)"
-                " and 103 (full)%s", form, form > STZ_CD_FORM_FULL && form < 1000 ? "; update h5stz if it is newer" : "");
+    message.set(
+        "cd_values word 0 (version and form) is %u: this version knows 101 (bound as a double), 102 (bound m x 10^-e)"
+        " and 103 (full)%s",
+        form, form > STZ_CD_FORM_FULL && form < 1000 ? "; update h5stz if it is newer" : "");
     return STZ_ERROR_ARGUMENT;
   }
-  const unsigned mode = count > kMode ? values[kMode] : unsigned{STZ_ABSOLUTE};
+  const unsigned mode = count > word_mode ? values[word_mode] : unsigned{STZ_ABSOLUTE};
   if (mode > STZ_POINTWISE_RELATIVE) {
     message.set("cd_values word 1 (mode) is %u: use 0 lossless, 1 absolute or 2 point-wise relative", mode);
     return STZ_ERROR_MODE;
@@ -146,54 +160,54 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
     message.set("cd_values has %zu words, form %u has %s", count, form, needed);
     return STZ_ERROR_ARGUMENT;
   }
-  options.mode = static_cast<int32_t>(mode);
+  options.mode = static_cast<i32>(mode);
 
   int error = STZ_OK;
   double bound = 0;
   if (mode != STZ_LOSSLESS) {
-    error = form == STZ_CD_FORM_INTEGER ? parse_decimal_bound(values[kBoundLow], values[kBoundHigh], bound, message)
+    error = form == STZ_CD_FORM_INTEGER ? parse_decimal_bound(values[word_bound_low], values[word_bound_high], bound, message)
                                         : parse_bound(values, bound, message);
   }
   options.bound = bound;
-  static_assert(kPacked == kIntegerFormPacked);
-  if (!error && count > kPacked) error = parse_packed(values[kPacked], options, message);
-  if (!error && count > kFillHigh) error = parse_fill(values, options, message);
+  static_assert(word_packed == integer_form_word_packed);
+  if (!error && count > word_packed) error = parse_packed(values[word_packed], options, message);
+  if (!error && count > word_fill_high) error = parse_fill(values, options, message);
   if (!error && form == STZ_CD_FORM_FULL) error = parse_layout(count, values, layout, message);
   return error;
 }
 
 size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
-  const auto in_byte = [](int32_t value) { return value >= 0 && value <= 0xff; };
+  const auto in_byte = [](i32 value) { return value >= 0 && value <= 0xff; };
   if (!in_byte(options.mode) || !in_byte(options.block) || !in_byte(options.threads) || !in_byte(options.effort) ||
       !in_byte(options.layers)) {
     return 0;
   }
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
-  const uint64_t bound_bits = std::bit_cast<uint64_t>(bound);
-  const uint64_t fill = options.has_fill ? options.fill : 0;
-  out[kForm] = layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
-  out[kMode] = static_cast<unsigned>(options.mode);
-  out[kBoundLow] = low_word(bound_bits);
-  out[kBoundHigh] = high_word(bound_bits);
-  out[kPacked] = static_cast<unsigned>(options.block) | static_cast<unsigned>(options.threads) << 8 |
-                 static_cast<unsigned>(options.effort) << 16 | static_cast<unsigned>(options.layers) << 24;
-  out[kFillKind] = options.has_fill ? 1 : 0;
-  out[kFillLow] = low_word(fill);
-  out[kFillHigh] = high_word(fill);
+  const u64 bound_bits = std::bit_cast<u64>(bound);
+  const u64 fill = options.has_fill ? options.fill : 0;
+  out[word_form] = layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
+  out[word_mode] = static_cast<unsigned>(options.mode);
+  out[word_bound_low] = low_word(bound_bits);
+  out[word_bound_high] = high_word(bound_bits);
+  out[word_packed] = static_cast<unsigned>(options.block) | static_cast<unsigned>(options.threads) << 8 |
+                     static_cast<unsigned>(options.effort) << 16 | static_cast<unsigned>(options.layers) << 24;
+  out[word_fill_kind] = options.has_fill ? 1 : 0;
+  out[word_fill_low] = low_word(fill);
+  out[word_fill_high] = high_word(fill);
   if (!layout) {
-    if (options.has_fill) return kFillHigh + 1;
-    if (out[kPacked]) return kPacked + 1;
-    return options.mode == STZ_LOSSLESS ? kMode + 1 : kBoundHigh + 1;
+    if (options.has_fill) return word_fill_high + 1;
+    if (out[word_packed]) return word_packed + 1;
+    return options.mode == STZ_LOSSLESS ? word_mode + 1 : word_bound_high + 1;
   }
 
   if (!in_byte(layout->dtype) || !in_byte(layout->byte_order) || layout->rank < 1 || layout->rank > STZ_MAX_RANK) return 0;
-  out[kType] = static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 |
-               static_cast<unsigned>(layout->rank) << 16;
+  out[word_type] =
+      static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 | static_cast<unsigned>(layout->rank) << 16;
   for (int axis = 0; axis < layout->rank; ++axis) {
     if (layout->shape[axis] > STZ_MAX_CHUNK_BYTES) return 0;
-    out[kDims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
+    out[word_dims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
   }
-  return kDims + static_cast<size_t>(layout->rank);
+  return word_dims + static_cast<size_t>(layout->rank);
 }
 
 }  // namespace
@@ -206,11 +220,10 @@ int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* optio
   stz::hdf5::Message text;
   stz_layout own_layout;
   int error = STZ_ERROR_ARGUMENT;
-  if (!options || (!values && count)) {
+  if (!options || (!values && count))
     text.set("options or values is a null pointer");
-  } else {
+  else
     error = stz::hdf5::parse(count, values, *options, layout ? *layout : own_layout, text);
-  }
   if (message && message_size) std::snprintf(message, message_size, "%s", text.text);
   return error;
 }

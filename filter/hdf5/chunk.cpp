@@ -1,11 +1,11 @@
 // Encoding and decoding of one chunk (chunk.h). Decoding calls HDF5 for memory only and believes the stream, not the client
 // data; these merely bound what a damaged stream may ask for.
-#include "chunk.h"
+#include "hdf5/chunk.h"
 
 #include <cstdlib>
 
-#include "environment.h"
-#include "missing_value.h"
+#include "hdf5/environment.h"
+#include "hdf5/missing_value.h"
 #include "stz.h"
 #include "stz_cd_values.h"
 
@@ -31,19 +31,18 @@ class Buffer {
  private:
   static void release(const Library& library, void* data) {
     if (!data) return;
-    if (library.reachable) {
+    if (library.reachable)
       library.H5free_memory(data);
-    } else {
+    else
       std::free(data);
-    }
   }
 
   const Library& library_;
   void* data_;
 };
 
-uint64_t array_bytes(const stz_layout& layout) {
-  uint64_t bytes = stz_element_size(layout.dtype);
+u64 array_bytes(const stz_layout& layout) {
+  u64 bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < layout.rank; ++axis) bytes *= layout.shape[axis];
   return bytes;
 }
@@ -71,15 +70,15 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
   stz_options options;
   stz_layout layout;
   if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, nullptr, 0) != STZ_OK || layout.rank < 0) return true;
-  const uint64_t expected = array_bytes(layout);
+  const u64 expected = array_bytes(layout);
   if (info.array_bytes != expected) {
     message.set("the chunk is damaged or of another dataset: it decodes to %llu bytes, a chunk here has %llu",
                 static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(expected));
     return false;
   }
   if (!same_bits(info.layout, layout)) {
-    message.set("the chunk is of another dataset: its element type or byte order (%d, %d) is not the dataset's (%d, %d)",
-                info.layout.dtype, info.layout.byte_order, layout.dtype, layout.byte_order);
+    message.set("the chunk is of another dataset: its element type or byte order (%d, %d) is not the dataset's (%d, %d)", info.layout.dtype,
+                info.layout.byte_order, layout.dtype, layout.byte_order);
     return false;
   }
   return true;
@@ -87,17 +86,18 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
 
 }  // namespace
 
-size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
-                    void** buffer, Message& message) {
+size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message) {
   stz_options options;
   stz_layout layout;
   if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
   if (layout.rank < 0) {
-    message.set("cd_values do not tell the chunk's type and shape, and the HDF5 library that calls offers no function to ask: give "
-                "the full form (103)");
+    message.set(
+        "cd_values do not tell the chunk's type and shape, and the HDF5 library that calls offers no function to ask: give "
+        "the full form (103)");
     return 0;
   }
-  const uint64_t expected = array_bytes(layout);
+  const u64 expected = array_bytes(layout);
   if (bytes != expected) {
     message.set("the chunk has %zu bytes, type and shape in cd_values make %llu: give the dataset's own", bytes,
                 static_cast<unsigned long long>(expected));
@@ -119,8 +119,8 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   return size;
 }
 
-size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
-                    void** buffer, Message& message) {
+size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message) {
   stz_stream_info info;
   int error = stz_info(*buffer, bytes, &info);
   if (error) {
@@ -133,8 +133,7 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   if (!out.data()) return out_of_memory(size, message);
   error = stz_decompress_threads(*buffer, bytes, out.data(), size, environment_threads());
   if (error) {
-    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes,
-                stz_error_text(error), error);
+    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
     return 0;
   }
   out.replace(buffer);

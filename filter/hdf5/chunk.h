@@ -1,19 +1,15 @@
 // One chunk through the codec, in the terms of an HDF5 filter.
-#ifndef STZ_HDF5_CHUNK_H
-#define STZ_HDF5_CHUNK_H
-
-#include "library.h"
-#include "message.h"
+#pragma once
+#include "hdf5/library.h"
+#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 
 // Both replace *buffer by a new one of *buffer_size bytes and return how many of them hold data; or set `message`, leave
 // everything as it was and return 0.
-size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
-                    void** buffer, Message& message);
-size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size,
-                    void** buffer, Message& message);
+size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message);
+size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message);
 
 }  // namespace stz::hdf5
-
-#endif

@@ -1,10 +1,10 @@
 // can_apply and set_local without the callback's shell (dataset.h). No call is made here that is expected to fail: some HDF5
 // versions print the errors of nested calls.
-#include "dataset.h"
+#include "hdf5/dataset.h"
 
 #include <cstring>
 
-#include "filter_id.h"
+#include "hdf5/filter_id.h"
 #include "stz_cd_values.h"
 
 namespace stz::hdf5 {
@@ -12,8 +12,8 @@ namespace {
 
 // The library's own filters, which have no name in the pipeline before they have been used.
 const char* builtin_filter_name(int id) {
-  static constexpr const char* kNames[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
-  return id > 0 && id < static_cast<int>(sizeof kNames / sizeof *kNames) ? kNames[id] : "";
+  static constexpr const char* reason_names[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
+  return id > 0 && id < static_cast<int>(sizeof reason_names / sizeof *reason_names) ? reason_names[id] : "";
 }
 
 struct OwnFilter {
@@ -24,7 +24,7 @@ struct OwnFilter {
 
 // Another filter in front would hand over bytes that are no samples any more (shuffled, say): a bound on them is no bound
 // on the data.
-bool find_first_in_pipeline(const Library& library, Id properties, OwnFilter& own, Message& message) {
+bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter& own, Message& message) {
   if (library.H5Pget_nfilters(properties) < 1) {
     message.set("the dataset's creation properties have no filters");
     return false;
@@ -35,16 +35,19 @@ bool find_first_in_pipeline(const Library& library, Id properties, OwnFilter& ow
   if (id == STZ_FILTER_ID) return true;
   name[sizeof name - 1] = '\0';
   const char* const shown = name[0] ? name : builtin_filter_name(id);
-  message.set("filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples "
-              "themselves; fletcher32 may follow it",
-              id, *shown ? " (" : "", shown, *shown ? ")" : "",
-              id == 2 ? "shuffle=False" : id == 6 ? "scaleoffset=None" : "no other compression");
+  message.set(
+      "filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples "
+      "themselves; fletcher32 may follow it",
+      id, *shown ? " (" : "", shown, *shown ? ")" : "",
+      id == 2   ? "shuffle=False"
+      : id == 6 ? "scaleoffset=None"
+                : "no other compression");
   return false;
 }
 
-bool chunk_shape(const Library& library, Id properties, stz_layout& layout, Message& message) {
-  Size extents[STZ_MAX_RANK] = {};
-  if (library.H5Pget_layout(properties) != kLayoutChunked) {
+bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, Message& message) {
+  hsize_t extents[STZ_MAX_RANK] = {};
+  if (library.H5Pget_layout(properties) != layout_chunked) {
     message.set("the dataset is not chunked: give it a chunk shape");
     return false;
   }
@@ -54,7 +57,7 @@ bool chunk_shape(const Library& library, Id properties, stz_layout& layout, Mess
     return false;
   }
   layout.rank = rank;
-  uint64_t bytes = stz_element_size(layout.dtype);
+  u64 bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] == 0 || extents[axis] > STZ_MAX_CHUNK_BYTES / bytes) {
       message.set("the chunk has %s: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB",
@@ -68,11 +71,11 @@ bool chunk_shape(const Library& library, Id properties, stz_layout& layout, Mess
 }
 
 // The dataset's own fill value, as bits of a host-endian integer. Complex types have no fill value in the codec.
-bool take_fill_value(const Library& library, Id properties, Id type, const ElementType& element, stz_options& options,
+bool take_fill_value(const Library& library, hid_t properties, hid_t type, const ElementType& element, stz_options& options,
                      Message& message) {
   int state = 0;
   if (element.dtype == STZ_C64 || element.dtype == STZ_C128) return true;
-  if (library.H5Pfill_value_defined(properties, &state) < 0 || state != kFillUserDefined) return true;
+  if (library.H5Pfill_value_defined(properties, &state) < 0 || state != fill_user_defined) return true;
   unsigned char bytes[8] = {};
   const size_t size = stz_element_size(element.dtype);
   if (library.H5Pget_fill_value(properties, type, bytes) < 0) {
@@ -83,7 +86,7 @@ bool take_fill_value(const Library& library, Id properties, Id type, const Eleme
   options.fill = 0;
   for (size_t i = 0; i < size; ++i) {
     const size_t significance = element.byte_order == STZ_BIG ? size - 1 - i : i;
-    options.fill |= uint64_t{bytes[i]} << 8 * significance;
+    options.fill |= u64{bytes[i]} << 8 * significance;
   }
   return true;
 }
@@ -92,12 +95,12 @@ bool is_integer(int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; }
 
 }  // namespace
 
-bool check_dataset(const Library& library, Id properties, Id type, ElementType& element, Message& message) {
+bool check_dataset(const Library& library, hid_t properties, hid_t type, ElementType& element, Message& message) {
   OwnFilter own;
   return find_first_in_pipeline(library, properties, own, message) && element_type(library, type, element, message);
 }
 
-bool complete_cd_values(const Library& library, Id properties, Id type, const ElementType& element, Message& message) {
+bool complete_cd_values(const Library& library, hid_t properties, hid_t type, const ElementType& element, Message& message) {
   OwnFilter own;
   if (!find_first_in_pipeline(library, properties, own, message)) return false;
   if (own.count > STZ_CD_MAX_WORDS) {

@@ -1,6 +1,6 @@
 // Maps HDF5 datatypes (datatype.h). Invariant: a type is accepted only if every bit of its elements is one that the codec's
 // type has in the same place; a type that merely has the right size (bfloat16, a 12-bit integer in 16) is refused by name.
-#include "datatype.h"
+#include "hdf5/datatype.h"
 
 #include <cstring>
 
@@ -14,76 +14,93 @@ struct FloatFormat {
   int dtype;
   size_t size, exponent_at, exponent_bits, mantissa_bits, bias;
 };
-constexpr FloatFormat kFloatFormats[] = {
+constexpr FloatFormat float_formats[] = {
     {STZ_F16, 2, 10, 5, 10, 15},
     {STZ_F32, 4, 23, 8, 23, 127},
     {STZ_F64, 8, 52, 11, 52, 1023},
 };
 
 // Member names that programs use for complex numbers: h5py, PyTables, Julia; Octave, MATLAB.
-constexpr const char* kComplexNames[][2] = {{"r", "i"}, {"real", "imag"}};
+constexpr const char* complex_names[][2] = {{"r", "i"}, {"real", "imag"}};
 
-const char* class_name(const Library& library, Id type, int type_class) {
+const char* class_name(const Library& library, hid_t type, int type_class) {
   switch (type_class) {
-    case kTypeTime: return "a time type";
-    case kTypeString: return library.H5Tis_variable_str(type) > 0 ? "a variable-length string" : "a fixed-length string";
-    case kTypeOpaque: return "an opaque type";
-    case kTypeCompound: return "a compound type (a record)";
-    case kTypeReference: return "a reference";
-    case kTypeVariableLength: return "a variable-length sequence";
-    case kTypeArray: return "an array type (a small array in every element)";
-    default: return "a type unknown to this version";
+    case type_time:
+      return "a time type";
+    case type_string:
+      return library.H5Tis_variable_str(type) > 0 ? "a variable-length string" : "a fixed-length string";
+    case type_opaque:
+      return "an opaque type";
+    case type_compound:
+      return "a compound type (a record)";
+    case type_reference:
+      return "a reference";
+    case type_variable_length:
+      return "a variable-length sequence";
+    case type_array:
+      return "an array type (a small array in every element)";
+    default:
+      return "a type unknown to this version";
   }
 }
 
 bool unsupported(const char* what, Message& message) {
-  message.set("cannot compress %s: only integers, IEEE half, single and double floats, complex numbers of two single or double "
-              "floats, enumerations and bit fields; create this dataset without the h5stz filter", what);
+  message.set(
+      "cannot compress %s: only integers, IEEE half, single and double floats, complex numbers of two single or double "
+      "floats, enumerations and bit fields; create this dataset without the h5stz filter",
+      what);
   return false;
 }
 
 // VAX and mixed orders are neither; a single byte has none.
-bool byte_order(const Library& library, Id type, size_t size, ElementType& element, Message& message) {
+bool byte_order(const Library& library, hid_t type, size_t size, ElementType& element, Message& message) {
   const int order = library.H5Tget_order(type);
-  if (size != 1 && order != kOrderLittle && order != kOrderBig) {
+  if (size != 1 && order != order_little && order != order_big)
     return unsupported("numbers whose byte order is neither little nor big endian", message);
-  }
-  element.byte_order = size != 1 && order == kOrderBig ? STZ_BIG : STZ_LITTLE;
+  element.byte_order = size != 1 && order == order_big ? STZ_BIG : STZ_LITTLE;
   return true;
 }
 
-bool integer_type(const Library& library, Id type, bool is_signed, ElementType& element, Message& message) {
+bool integer_type(const Library& library, hid_t type, bool is_signed, ElementType& element, Message& message) {
   const size_t size = library.H5Tget_size(type);
   const size_t precision = library.H5Tget_precision(type);
   if (precision != size * 8) {
-    message.set("cannot compress integers of %zu bits in %zu bytes: only integers that use all their bits; store them as a "
-                "full-width integer", precision, size);
+    message.set(
+        "cannot compress integers of %zu bits in %zu bytes: only integers that use all their bits; store them as a "
+        "full-width integer",
+        precision, size);
     return false;
   }
   switch (size) {
-    case 1: element.dtype = is_signed ? STZ_I8 : STZ_U8; break;
-    case 2: element.dtype = is_signed ? STZ_I16 : STZ_U16; break;
-    case 4: element.dtype = is_signed ? STZ_I32 : STZ_U32; break;
-    case 8: element.dtype = is_signed ? STZ_I64 : STZ_U64; break;
+    case 1:
+      element.dtype = is_signed ? STZ_I8 : STZ_U8;
+      break;
+    case 2:
+      element.dtype = is_signed ? STZ_I16 : STZ_U16;
+      break;
+    case 4:
+      element.dtype = is_signed ? STZ_I32 : STZ_U32;
+      break;
+    case 8:
+      element.dtype = is_signed ? STZ_I64 : STZ_U64;
+      break;
     default:
-      message.set("cannot compress integers of %zu bytes: only 1, 2, 4 and 8; create this dataset without the h5stz filter",
-                  size);
+      message.set("cannot compress integers of %zu bytes: only 1, 2, 4 and 8; create this dataset without the h5stz filter", size);
       return false;
   }
   return byte_order(library, type, size, element, message);
 }
 
-bool float_type(const Library& library, Id type, ElementType& element, Message& message) {
+bool float_type(const Library& library, hid_t type, ElementType& element, Message& message) {
   const size_t size = library.H5Tget_size(type);
   const size_t precision = library.H5Tget_precision(type);
   size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
-  if (library.H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0) {
+  if (library.H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
     return unsupported("a float whose format HDF5 does not tell", message);
-  }
-  for (const FloatFormat& format : kFloatFormats) {
+  for (const FloatFormat& format : float_formats) {
     if (size == format.size && precision == size * 8 && sign_at == size * 8 - 1 && exponent_at == format.exponent_at &&
         exponent_bits == format.exponent_bits && mantissa_at == 0 && mantissa_bits == format.mantissa_bits &&
-        library.H5Tget_ebias(type) == format.bias && library.H5Tget_norm(type) == kNormImplied) {
+        library.H5Tget_ebias(type) == format.bias && library.H5Tget_norm(type) == norm_implied) {
       element.dtype = format.dtype;
       return byte_order(library, type, size, element, message);
     }
@@ -91,38 +108,38 @@ bool float_type(const Library& library, Id type, ElementType& element, Message& 
   const char* known_as = size == 2 && exponent_bits == 8 && mantissa_bits == 7 ? " (bfloat16)"
                          : size >= 10 && exponent_bits == 15                   ? " (long double)"
                                                                                : "";
-  message.set("cannot compress %zu-byte floats%s with %zu exponent and %zu mantissa bits: only IEEE half, single and double "
-              "precision; convert the data or create this dataset without the h5stz filter",
-              size, known_as, exponent_bits, mantissa_bits);
+  message.set(
+      "cannot compress %zu-byte floats%s with %zu exponent and %zu mantissa bits: only IEEE half, single and double "
+      "precision; convert the data or create this dataset without the h5stz filter",
+      size, known_as, exponent_bits, mantissa_bits);
   return false;
 }
 
-bool complex_of(const Library& library, Id part, ElementType& element, Message& message) {
+bool complex_of(const Library& library, hid_t part, ElementType& element, Message& message) {
   if (!float_type(library, part, element, message)) return false;
   if (element.dtype == STZ_F16) return unsupported("complex numbers of two half-precision floats", message);
   element.dtype = element.dtype == STZ_F32 ? STZ_C64 : STZ_C128;
   return true;
 }
 
-bool has_complex_names(const Library& library, Id type) {
+bool has_complex_names(const Library& library, hid_t type) {
   char* real = library.H5Tget_member_name(type, 0);
   char* imaginary = library.H5Tget_member_name(type, 1);
   bool found = false;
-  for (const auto& names : kComplexNames) {
+  for (const auto& names : complex_names)
     found = found || (real && imaginary && !std::strcmp(real, names[0]) && !std::strcmp(imaginary, names[1]));
-  }
   if (real) library.H5free_memory(real);
   if (imaginary) library.H5free_memory(imaginary);
   return found;
 }
 
-bool compound_type(const Library& library, Id type, ElementType& element, Message& message) {
-  const char* const refusal = class_name(library, type, kTypeCompound);
+bool compound_type(const Library& library, hid_t type, ElementType& element, Message& message) {
+  const char* const refusal = class_name(library, type, type_compound);
   if (library.H5Tget_nmembers(type) != 2 || !has_complex_names(library, type)) return unsupported(refusal, message);
   const TypeId real(library, library.H5Tget_member_type(type, 0));
   const TypeId imaginary(library, library.H5Tget_member_type(type, 1));
-  if (!real.valid() || !imaginary.valid() || library.H5Tget_class(real.get()) != kTypeFloat ||
-      library.H5Tget_class(imaginary.get()) != kTypeFloat) {
+  if (!real.valid() || !imaginary.valid() || library.H5Tget_class(real.get()) != type_float ||
+      library.H5Tget_class(imaginary.get()) != type_float) {
     return unsupported(refusal, message);
   }
   ElementType second;
@@ -137,32 +154,32 @@ bool compound_type(const Library& library, Id type, ElementType& element, Messag
 
 }  // namespace
 
-bool element_type(const Library& library, Id type, ElementType& element, Message& message) {
+bool element_type(const Library& library, hid_t type, ElementType& element, Message& message) {
   const int type_class = library.H5Tget_class(type);
   switch (type_class) {
-    case kTypeInteger: return integer_type(library, type, library.H5Tget_sign(type) != kSignNone, element, message);
-    case kTypeFloat: return float_type(library, type, element, message);
-    case kTypeCompound: return compound_type(library, type, element, message);
-    case kTypeBitfield: {
+    case type_integer:
+      return integer_type(library, type, library.H5Tget_sign(type) != sign_none, element, message);
+    case type_float:
+      return float_type(library, type, element, message);
+    case type_compound:
+      return compound_type(library, type, element, message);
+    case type_bitfield: {
       element.exact_only = true;
       return integer_type(library, type, false, element, message);
     }
-    case kTypeEnum: {
+    case type_enum: {
       const TypeId base(library, library.H5Tget_super(type));
-      if (!base.valid() || library.H5Tget_class(base.get()) != kTypeInteger) {
-        return unsupported("an enumeration of no integers", message);
-      }
+      if (!base.valid() || library.H5Tget_class(base.get()) != type_integer) return unsupported("an enumeration of no integers", message);
       element.exact_only = true;
-      return integer_type(library, base.get(), library.H5Tget_sign(base.get()) != kSignNone, element, message);
+      return integer_type(library, base.get(), library.H5Tget_sign(base.get()) != sign_none, element, message);
     }
-    case kTypeComplex: {
+    case type_complex: {
       const TypeId part(library, library.H5Tget_super(type));
-      if (!part.valid() || library.H5Tget_class(part.get()) != kTypeFloat) {
-        return unsupported("a complex number of no floats", message);
-      }
+      if (!part.valid() || library.H5Tget_class(part.get()) != type_float) return unsupported("a complex number of no floats", message);
       return complex_of(library, part.get(), element, message);
     }
-    default: return unsupported(class_name(library, type, type_class), message);
+    default:
+      return unsupported(class_name(library, type, type_class), message);
   }
 }
 

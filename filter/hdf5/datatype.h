@@ -1,9 +1,7 @@
 // From an HDF5 datatype to the codec's element type, or a message that names what the type is.
-#ifndef STZ_HDF5_DATATYPE_H
-#define STZ_HDF5_DATATYPE_H
-
-#include "library.h"
-#include "message.h"
+#pragma once
+#include "hdf5/library.h"
+#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 
@@ -16,8 +14,6 @@ struct ElementType {
 };
 
 // False, with `message` set, for every type that is not an array element of the codec bit by bit.
-bool element_type(const Library& library, Id type, ElementType& element, Message& message);
+bool element_type(const Library& library, hid_t type, ElementType& element, Message& message);
 
 }  // namespace stz::hdf5
-
-#endif

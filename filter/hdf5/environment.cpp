@@ -1,4 +1,4 @@
-#include "environment.h"
+#include "hdf5/environment.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // What the environment says of how to work, for the filter and for Python.
-#ifndef STZ_HDF5_ENVIRONMENT_H
-#define STZ_HDF5_ENVIRONMENT_H
+#pragma once
 
 namespace stz::hdf5 {
 
@@ -9,5 +8,3 @@ namespace stz::hdf5 {
 int environment_threads();
 
 }  // namespace stz::hdf5
-
-#endif

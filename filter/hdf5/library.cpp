@@ -1,7 +1,7 @@
 // Finds the HDF5 functions of the calling library (library.h). Invariant: every resolved function lies in the same loaded
 // object as the caller. A program that has HDF5 linked in statically, hidden, may also have a shared libhdf5 in its global
 // scope; handing the ids of one to the other would read some unrelated object.
-#include "library.h"
+#include "hdf5/library.h"
 
 #include <dlfcn.h>
 
@@ -18,7 +18,7 @@ namespace {
 // library at the same time, which costs one table and is harmless.
 std::atomic<const Library*> known_libraries{nullptr};
 
-constexpr Library kUnreachable{};
+constexpr Library unreachable{};
 
 // Calls from the same place come again and again, and dladdr searches all symbols of an object. Slots are filled once, with entries
 // that are never freed; a reachable library is never unloaded, so what was found for an address stays true.
@@ -26,8 +26,8 @@ struct FoundAt {
   const void* address;
   const Library* library;
 };
-constexpr size_t kSlots = 256;
-std::atomic<const FoundAt*> found_at[kSlots];
+constexpr size_t slots = 256;
+std::atomic<const FoundAt*> found_at[slots];
 
 std::atomic<const FoundAt*>& slot_of(const void* address) {
   return found_at[(reinterpret_cast<uintptr_t>(address) * 0x9e3779b97f4a7c15u) >> 56];
@@ -57,14 +57,13 @@ const Library* remembered_use(const Dl_info& caller) {
 void remember_use(const Dl_info& caller, const Library* library) noexcept {
   try {
     auto* const entry = new UsedBy{caller.dli_fbase, caller.dli_fname, library, used_by.load(std::memory_order_relaxed)};
-    while (!used_by.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
-    }
+    while (!used_by.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
   } catch (const std::exception&) {  // memory: it will be looked up again
   }
 }
 
 // VTK renames the symbols of the HDF5 that it carries.
-constexpr const char* kPrefixes[] = {"", "vtkhdf5_"};
+constexpr const char* prefixes[] = {"", "vtkhdf5_"};
 
 void* find_symbol(void* scope, const char* prefix, const char* name) {
   char full_name[64];
@@ -77,7 +76,7 @@ bool lies_in(const void* address, const void* base) {
   return address && dladdr(address, &found) && found.dli_fbase == base;
 }
 
-template <typename Function>
+template <class Function>
 bool resolve(void* scope, const char* prefix, const char* name, const void* base, Function& function) {
   void* address = find_symbol(scope, prefix, name);
   if (!lies_in(address, base)) return false;
@@ -91,17 +90,17 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   STZ_HDF5_FUNCTIONS(STZ_HDF5_RESOLVE)
 #undef STZ_HDF5_RESOLVE
   // 1.8 has ids of 32 bits, so nothing here would fit it. To ask clears the error stack, in which a program may find why something failed.
-  Id (*take_errors)() = nullptr;
+  hid_t (*take_errors)() = nullptr;
   resolve(scope, prefix, "H5Eget_current_stack", library.base, take_errors);
   unsigned major = 0, minor = 0, release = 0;
-  const Id errors = take_errors ? take_errors() : -1;
-  const Status known = library.H5get_libversion(&major, &minor, &release);
+  const hid_t errors = take_errors ? take_errors() : -1;
+  const herr_t known = library.H5get_libversion(&major, &minor, &release);
   if (errors >= 0) library.H5Eset_current_stack(errors);  // and closes it
   if (known < 0 || (major == 1 && minor < 10)) return false;
 
   resolve(scope, prefix, "H5Eis_paused", library.base, library.H5Eis_paused);
 
-  const auto data = [&](void* where, const char* name) { return static_cast<const Id*>(find_symbol(where, prefix, name)); };
+  const auto data = [&](void* where, const char* name) { return static_cast<const hid_t*>(find_symbol(where, prefix, name)); };
   library.error_class = data(scope, "H5E_ERR_CLS_g");
   library.error_major = data(scope, "H5E_PLINE_g");
   library.error_minor = data(scope, "H5E_CANTFILTER_g");
@@ -116,7 +115,7 @@ void resolve_caller(const Dl_info& caller, Library& library) {
   // The handle is kept: as long as the object stays loaded its address identifies it. There is none for the main program when
   // it was started by another name than its own; the global scope begins with it.
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-  for (const char* prefix : kPrefixes) {
+  for (const char* prefix : prefixes) {
     if (resolve_all(handle ? handle : RTLD_DEFAULT, prefix, library)) {
       library.reachable = true;
       library.scope = handle ? handle : RTLD_DEFAULT;
@@ -129,14 +128,14 @@ void resolve_caller(const Dl_info& caller, Library& library) {
 }
 
 // An id that the library has set: those it has not are -1.
-Id first_set(const Id* own, const Id* copied) {
+hid_t first_set(const hid_t* own, const hid_t* copied) {
   if (own && *own > 0) return *own;
   return copied && *copied > 0 ? *copied : -1;
 }
 
 bool error_stack_is_paused(const Library& library) {
   bool paused = false;
-  return library.H5Eis_paused && library.H5Eis_paused(kDefaultErrorStack, &paused) >= 0 && paused;
+  return library.H5Eis_paused && library.H5Eis_paused(default_error_stack, &paused) >= 0 && paused;
 }
 
 }  // namespace
@@ -145,16 +144,15 @@ const Library* calling_library(const void* return_address) noexcept {
   const FoundAt* const found = slot_of(return_address).load(std::memory_order_acquire);
   if (found && found->address == return_address) return found->library;
   Dl_info caller;
-  if (!dladdr(return_address, &caller) || !caller.dli_fname) return &kUnreachable;
+  if (!dladdr(return_address, &caller) || !caller.dli_fname) return &unreachable;
   const Library* library = known_libraries.load(std::memory_order_acquire);
   while (library && library->base != caller.dli_fbase) library = library->next;
   if (!library) {
     auto* const entry = new (std::nothrow) Library{};
-    if (!entry) return &kUnreachable;
+    if (!entry) return &unreachable;
     resolve_caller(caller, *entry);
     entry->next = known_libraries.load(std::memory_order_relaxed);
-    while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {
-    }
+    while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
     library = entry;
   }
   if (library->reachable) remember(return_address, library);
@@ -171,7 +169,7 @@ const Library* library_used_at(const void* return_address) noexcept {
   void* const global = dlopen(nullptr, RTLD_LAZY);
   const Library* found = nullptr;
   for (void* const scope : {global, handle}) {
-    for (const char* prefix : kPrefixes) {
+    for (const char* prefix : prefixes) {
       const void* const address = found || !scope ? nullptr : find_symbol(scope, prefix, "H5get_libversion");
       const Library* const library = address ? calling_library(address) : nullptr;
       if (library && library->reachable) found = library;
@@ -191,12 +189,12 @@ void* library_function(const Library& library, const char* name) noexcept {
 
 void push_error(const Library& library, const char* function, const Message& message) noexcept {
   if (!library.reachable) return;
-  const Id error_class = first_set(library.error_class, library.copied_error_class);
-  const Id major = first_set(library.error_major, library.copied_error_major);
-  const Id minor = first_set(library.error_minor, library.copied_error_minor);
+  const hid_t error_class = first_set(library.error_class, library.copied_error_class);
+  const hid_t major = first_set(library.error_major, library.copied_error_major);
+  const hid_t minor = first_set(library.error_minor, library.copied_error_minor);
   if (error_class < 0 || major < 0 || minor < 0) return;
   // A paused stack takes no record, but its contents can be replaced. To resume and pause it would clear it.
-  const Id stack = error_stack_is_paused(library) ? library.H5Ecreate_stack() : kDefaultErrorStack;
+  const hid_t stack = error_stack_is_paused(library) ? library.H5Ecreate_stack() : default_error_stack;
   library.H5Epush2(stack, "h5stz", function, 0, error_class, major, minor, "h5stz: %s", message.text);
   if (stack > 0) library.H5Eset_current_stack(stack);  // and closes it
 }

@@ -1,49 +1,47 @@
 // The functions of the very libhdf5 that is calling the plug-in. Several copies of HDF5, of different versions, can live in one
 // process (h5py, netCDF4 and PyTables bring one each) and share one image of this plug-in, and ids mean something only to the
 // copy that made them: so the caller is identified by its code address on every call and there is no "the" HDF5.
-#ifndef STZ_HDF5_LIBRARY_H
-#define STZ_HDF5_LIBRARY_H
-
-#include "hdf5_abi.h"
-#include "message.h"
+#pragma once
+#include "hdf5/hdf5_abi.h"
+#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 
 // name, result, parameters. A library counts as reachable only if it has all of them.
-#define STZ_HDF5_FUNCTIONS(X)                                                                                           \
-  X(H5get_libversion, Status, (unsigned* major, unsigned* minor, unsigned* release))                                    \
-  X(H5allocate_memory, void*, (size_t size, bool clear))                                                                \
-  X(H5free_memory, Status, (void* memory))                                                                              \
-  X(H5Epush2, Status,                                                                                                   \
-    (Id stack, const char* file, const char* function, unsigned line, Id error_class, Id major, Id minor,               \
-     const char* format, ...))                                                                                          \
-  X(H5Ecreate_stack, Id, ())                                                                                            \
-  X(H5Eset_current_stack, Status, (Id stack))                                                                           \
-  X(H5Pget_layout, int, (Id properties))                                                                                \
-  X(H5Pget_chunk, int, (Id properties, int max_rank, Size* extents))                                                    \
-  X(H5Pget_nfilters, int, (Id properties))                                                                              \
-  X(H5Pget_filter2, int,                                                                                                \
-    (Id properties, unsigned index, unsigned* flags, size_t* cd_count, unsigned* cd_values, size_t name_size,           \
-     char* name, unsigned* config))                                                                                     \
-  X(H5Pmodify_filter, Status, (Id properties, int filter, unsigned flags, size_t cd_count, const unsigned* cd_values))  \
-  X(H5Pfill_value_defined, Status, (Id properties, int* state))                                                         \
-  X(H5Pget_fill_value, Status, (Id properties, Id type, void* value))                                                   \
-  X(H5Tget_class, int, (Id type))                                                                                       \
-  X(H5Tget_size, size_t, (Id type))                                                                                     \
-  X(H5Tget_precision, size_t, (Id type))                                                                                \
-  X(H5Tget_order, int, (Id type))                                                                                       \
-  X(H5Tget_sign, int, (Id type))                                                                                        \
-  X(H5Tget_fields, Status,                                                                                              \
-    (Id type, size_t* sign_at, size_t* exponent_at, size_t* exponent_bits, size_t* mantissa_at, size_t* mantissa_bits)) \
-  X(H5Tget_ebias, size_t, (Id type))                                                                                    \
-  X(H5Tget_norm, int, (Id type))                                                                                        \
-  X(H5Tget_super, Id, (Id type))                                                                                        \
-  X(H5Tget_nmembers, int, (Id type))                                                                                    \
-  X(H5Tget_member_name, char*, (Id type, unsigned index))                                                               \
-  X(H5Tget_member_offset, size_t, (Id type, unsigned index))                                                            \
-  X(H5Tget_member_type, Id, (Id type, unsigned index))                                                                  \
-  X(H5Tis_variable_str, Status, (Id type))                                                                              \
-  X(H5Tclose, Status, (Id type))
+#define STZ_HDF5_FUNCTIONS(X)                                                                                                             \
+  X(H5get_libversion, herr_t, (unsigned* major, unsigned* minor, unsigned* release))                                                      \
+  X(H5allocate_memory, void*, (size_t size, bool clear))                                                                                  \
+  X(H5free_memory, herr_t, (void* memory))                                                                                                \
+  X(H5Epush2, herr_t,                                                                                                                     \
+    (hid_t stack, const char* file, const char* function, unsigned line, hid_t error_class, hid_t major, hid_t minor, const char* format, \
+     ...))                                                                                                                                \
+  X(H5Ecreate_stack, hid_t, ())                                                                                                           \
+  X(H5Eset_current_stack, herr_t, (hid_t stack))                                                                                          \
+  X(H5Pget_layout, int, (hid_t properties))                                                                                               \
+  X(H5Pget_chunk, int, (hid_t properties, int max_rank, hsize_t* extents))                                                                \
+  X(H5Pget_nfilters, int, (hid_t properties))                                                                                             \
+  X(H5Pget_filter2, int,                                                                                                                  \
+    (hid_t properties, unsigned index, unsigned* flags, size_t* cd_count, unsigned* cd_values, size_t name_size, char* name,              \
+     unsigned* config))                                                                                                                   \
+  X(H5Pmodify_filter, herr_t, (hid_t properties, int filter, unsigned flags, size_t cd_count, const unsigned* cd_values))                 \
+  X(H5Pfill_value_defined, herr_t, (hid_t properties, int* state))                                                                        \
+  X(H5Pget_fill_value, herr_t, (hid_t properties, hid_t type, void* value))                                                               \
+  X(H5Tget_class, int, (hid_t type))                                                                                                      \
+  X(H5Tget_size, size_t, (hid_t type))                                                                                                    \
+  X(H5Tget_precision, size_t, (hid_t type))                                                                                               \
+  X(H5Tget_order, int, (hid_t type))                                                                                                      \
+  X(H5Tget_sign, int, (hid_t type))                                                                                                       \
+  X(H5Tget_fields, herr_t,                                                                                                                \
+    (hid_t type, size_t * sign_at, size_t * exponent_at, size_t * exponent_bits, size_t * mantissa_at, size_t * mantissa_bits))           \
+  X(H5Tget_ebias, size_t, (hid_t type))                                                                                                   \
+  X(H5Tget_norm, int, (hid_t type))                                                                                                       \
+  X(H5Tget_super, hid_t, (hid_t type))                                                                                                    \
+  X(H5Tget_nmembers, int, (hid_t type))                                                                                                   \
+  X(H5Tget_member_name, char*, (hid_t type, unsigned index))                                                                              \
+  X(H5Tget_member_offset, size_t, (hid_t type, unsigned index))                                                                           \
+  X(H5Tget_member_type, hid_t, (hid_t type, unsigned index))                                                                              \
+  X(H5Tis_variable_str, herr_t, (hid_t type))                                                                                             \
+  X(H5Tclose, herr_t, (hid_t type))
 
 struct Library {
   const void* base;  // load address of the calling object
@@ -52,15 +50,15 @@ struct Library {
   STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
 #undef STZ_HDF5_MEMBER
   // Newer libraries pause their error stack while a filter runs and drop what is pushed; null in those that do not.
-  Status (*H5Eis_paused)(Id stack, bool* paused);
+  herr_t (*H5Eis_paused)(hid_t stack, bool* paused);
   // Addresses, not values: the library assigns the ids when it initialises, and anew after H5close.
-  const Id* error_class;
-  const Id* error_major;
-  const Id* error_minor;
+  const hid_t* error_class;
+  const hid_t* error_major;
+  const hid_t* error_minor;
   // Where a program not built as position-independent code keeps its own copy of the three above; may be null.
-  const Id* copied_error_class;
-  const Id* copied_error_major;
-  const Id* copied_error_minor;
+  const hid_t* copied_error_class;
+  const hid_t* copied_error_major;
+  const hid_t* copied_error_minor;
   // Where to look further functions up, a handle of dlopen or RTLD_DEFAULT, and what their names begin with.
   void* scope;
   const char* prefix;
@@ -84,20 +82,18 @@ void push_error(const Library& library, const char* function, const Message& mes
 // An id that is closed at the end of the scope.
 class TypeId {
  public:
-  TypeId(const Library& library, Id id) : library_(library), id_(id) {}
+  TypeId(const Library& library, hid_t id) : library_(library), id_(id) {}
   ~TypeId() {
     if (id_ >= 0) library_.H5Tclose(id_);
   }
   TypeId(const TypeId&) = delete;
   TypeId& operator=(const TypeId&) = delete;
-  Id get() const { return id_; }
+  hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
 
  private:
   const Library& library_;
-  Id id_;
+  hid_t id_;
 };
 
 }  // namespace stz::hdf5
-
-#endif

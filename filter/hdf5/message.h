@@ -1,8 +1,6 @@
 // One line of text for the user, built where an error is found and handed to the HDF5 error stack where the callback
 // ends: HDF5 calls made in between (closing a type, say) would clear the stack. Fixed size: no allocation on error paths.
-#ifndef STZ_HDF5_MESSAGE_H
-#define STZ_HDF5_MESSAGE_H
-
+#pragma once
 #include <cstdarg>
 #include <cstdio>
 
@@ -20,5 +18,3 @@ struct Message {
 };
 
 }  // namespace stz::hdf5
-
-#endif

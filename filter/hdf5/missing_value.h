@@ -1,9 +1,7 @@
 // Finds the value that stands for "no data" in a chunk when nobody has named it: HDF5 does not show the filter netCDF's
 // _FillValue attribute, nor what a simulation writes on land. Found or not, the bound holds: samples of that value are merely
 // coded as a mask, bit for bit.
-#ifndef STZ_HDF5_MISSING_VALUE_H
-#define STZ_HDF5_MISSING_VALUE_H
-
+#pragma once
 #include "stz.h"
 
 namespace stz::hdf5 {
@@ -13,5 +11,3 @@ namespace stz::hdf5 {
 void find_missing_value(const stz_layout& layout, const void* data, stz_options& options);
 
 }  // namespace stz::hdf5
-
-#endif

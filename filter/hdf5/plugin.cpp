@@ -3,20 +3,20 @@
 // a number.
 #include <exception>
 
-#include "chunk.h"
-#include "dataset.h"
-#include "filter_id.h"
-#include "library.h"
+#include "hdf5/chunk.h"
+#include "hdf5/dataset.h"
+#include "hdf5/filter_id.h"
+#include "hdf5/library.h"
 #include "stz.h"
 
 namespace stz::hdf5 {
 namespace {
 
 // A write in which HDF5 decodes a lossy chunk will code it again: filter/preload/write_preload.cpp watches this number.
-thread_local uint64_t lossy_chunks_decoded = 0;
+thread_local u64 lossy_chunks_decoded = 0;
 
 // Runs `body(library, message)`; what it reports, or throws, ends on the error stack, and `failed` is returned instead.
-template <typename Result, typename Body>
+template <class Result, class Body>
 Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
   const Library* const library = calling_library(return_address);
   Message message;
@@ -34,33 +34,33 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
 
 // HDF5 heeds this one for mandatory filters only, set_local for all; so both check. Without a reachable library nothing
 // can be checked: the user's full form is then all there is.
-Status can_apply(Id properties, Id type, Id) {
-  return guarded(__builtin_return_address(0), "can_apply", 0, [&](const Library& library, Message& message) -> Status {
+herr_t can_apply(hid_t properties, hid_t type, hid_t) {
+  return guarded(__builtin_return_address(0), "can_apply", 0, [&](const Library& library, Message& message) -> herr_t {
     ElementType element;
     return !library.reachable || check_dataset(library, properties, type, element, message) ? 1 : 0;
   });
 }
 
-Status set_local(Id properties, Id type, Id) {
-  return guarded(__builtin_return_address(0), "set_local", -1, [&](const Library& library, Message& message) -> Status {
+herr_t set_local(hid_t properties, hid_t type, hid_t) {
+  return guarded(__builtin_return_address(0), "set_local", -1, [&](const Library& library, Message& message) -> herr_t {
     if (!library.reachable) return 1;
     ElementType element;
-    const bool done = check_dataset(library, properties, type, element, message) &&
-                      complete_cd_values(library, properties, type, element, message);
+    const bool done =
+        check_dataset(library, properties, type, element, message) && complete_cd_values(library, properties, type, element, message);
     return done ? 1 : -1;
   });
 }
 
 size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_t bytes, size_t* buffer_size, void** buffer) {
   return guarded(__builtin_return_address(0), "filter", size_t{0}, [&](const Library& library, Message& message) {
-    lossy_chunks_decoded += flags & kFlagReverse && cd_count > 1 && cd_values[1] != STZ_LOSSLESS;
-    const auto run = flags & kFlagReverse ? decode_chunk : encode_chunk;
+    lossy_chunks_decoded += flags & flag_reverse && cd_count > 1 && cd_values[1] != STZ_LOSSLESS;
+    const auto run = flags & flag_reverse ? decode_chunk : encode_chunk;
     return run(library, cd_count, cd_values, bytes, buffer_size, buffer, message);
   });
 }
 
-constexpr FilterClass kFilterClass = {
-    kFilterClassVersion, STZ_FILTER_ID, 1, 1, "h5stz: error-bounded compression", can_apply, set_local, filter,
+constexpr FilterClass filter_class = {
+    filter_class_version, STZ_FILTER_ID, 1, 1, "h5stz: error-bounded compression", can_apply, set_local, filter,
 };
 
 }  // namespace
@@ -68,9 +68,9 @@ constexpr FilterClass kFilterClass = {
 
 extern "C" {
 
-STZ_API int H5PLget_plugin_type() { return stz::hdf5::kPluginTypeFilter; }
+STZ_API int H5PLget_plugin_type() { return stz::hdf5::plugin_type_filter; }
 
-STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::kFilterClass; }
+STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::filter_class; }
 
 // How many chunks of datasets with a bound HDF5 has had decoded in this thread.
 STZ_API uint64_t stz_h5_lossy_chunks_decoded() { return stz::hdf5::lossy_chunks_decoded; }

@@ -65,29 +65,29 @@ typedef struct stz_layout {
 } stz_layout;
 
 typedef struct stz_options {
-  int32_t mode;      /* stz_mode */
-  double bound;      /* >= 0 and finite; 0 means lossless; ignored by STZ_LOSSLESS */
-  int32_t has_fill;  /* 1: samples with exactly the bits of `fill` are no data: outside fits, returned bit for bit */
-  uint64_t fill;     /* the bits of the fill value as a host-endian integer of the element's size (of the real dtypes) */
-  int32_t block;     /* stz_block */
-  int32_t threads;   /* at most so many, 256 at most; 0 and 1: the calling thread alone. The bytes never depend on it. */
-  int32_t effort;    /* 0: default (5). 1..9; reserved, has no effect yet */
-  int32_t layers;    /* 0 and 1: one precision layer; nothing else is written yet */
+  int32_t mode;     /* stz_mode */
+  double bound;     /* >= 0 and finite; 0 means lossless; ignored by STZ_LOSSLESS */
+  int32_t has_fill; /* 1: samples with exactly the bits of `fill` are no data: outside fits, returned bit for bit */
+  uint64_t fill;    /* the bits of the fill value as a host-endian integer of the element's size (of the real dtypes) */
+  int32_t block;    /* stz_block */
+  int32_t threads;  /* at most so many, 256 at most; 0 and 1: the calling thread alone. The bytes never depend on it. */
+  int32_t effort;   /* 0: default (5). 1..9; reserved, has no effect yet */
+  int32_t layers;   /* 0 and 1: one precision layer; nothing else is written yet */
 } stz_options;
 
 /* What a stream says of itself, from its header alone. */
 typedef struct stz_stream_info {
-  stz_layout layout;        /* as given to stz_compress */
-  int32_t mode;             /* stz_mode */
+  stz_layout layout; /* as given to stz_compress */
+  int32_t mode;      /* stz_mode */
   double bound;
   int32_t has_fill;
   uint64_t fill;
   int32_t block;
   int32_t format_version;
-  int32_t levels;           /* resolution levels that can be read on their own, 1 for full resolution only */
+  int32_t levels;                          /* resolution levels that can be read on their own, 1 for full resolution only */
   uint64_t level_offset[STZ_MAX_RANK * 2]; /* bytes of the stream that level l needs (a prefix), l = 0 full resolution */
-  uint64_t array_bytes;     /* size of the decoded array */
-  const char* form;         /* "constant", "raw", "blocks", ...: static text */
+  uint64_t array_bytes;                    /* size of the decoded array */
+  const char* form;                        /* "constant", "raw", "blocks", ...: static text */
 } stz_stream_info;
 
 /* Fills `options` with the defaults: lossless, no fill value, one thread. */

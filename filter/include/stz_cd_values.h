@@ -13,10 +13,10 @@ extern "C" {
 #define STZ_CD_FORM_INTEGER 102u
 #define STZ_CD_FORM_FULL 103u
 
-#define STZ_CD_FIXED_WORDS 9                                       /* words of the full form in front of the dims */
-#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + STZ_MAX_RANK)       /* no form is longer */
-#define STZ_CD_MAX_DECIMALS 400u                                   /* greatest e of the integer form */
-#define STZ_MAX_CHUNK_BYTES 0xffffffffull                          /* HDF5 stores a chunk's size in 32 bits */
+#define STZ_CD_FIXED_WORDS 9                                 /* words of the full form in front of the dims */
+#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + STZ_MAX_RANK) /* no form is longer */
+#define STZ_CD_MAX_DECIMALS 400u                             /* greatest e of the integer form */
+#define STZ_MAX_CHUNK_BYTES 0xffffffffull                    /* HDF5 stores a chunk's size in 32 bits */
 
 /* Reads the `count` words at `values` (form 101, 102, 103 or none at all).
  * Fills `options`; `layout` gets the chunk's type and shape from the full form, and rank -1 from the others. `layout` may be

@@ -88,8 +88,7 @@ STZ_API herr_t stz_h5_read(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t fi
 STZ_API herr_t stz_h5_read_level(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf);
 
 /* The same two, adding what they did to *stats (ignored if null). */
-STZ_API herr_t stz_h5_read_stats(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf,
-                                 stz_h5_stats* stats);
+STZ_API herr_t stz_h5_read_stats(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf, stz_h5_stats* stats);
 STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf,
                                        stz_h5_stats* stats);
 

@@ -1,5 +1,5 @@
 // Remembers what it found (original_function.h), as the dynamic linker binds a call once.
-#include "original_function.h"
+#include "preload/original_function.h"
 
 #include <dlfcn.h>
 
@@ -7,7 +7,7 @@
 #include <exception>
 #include <string>
 
-#include "region/calls.h"
+#include "hdf5/calls.h"
 
 namespace stz::preload {
 namespace {
@@ -39,7 +39,7 @@ void* original_function(const void* return_address, const char* name) noexcept {
     for (const Bound* entry = bound_functions.load(std::memory_order_acquire); entry; entry = entry->next)
       if (entry->base == caller.dli_fbase && entry->name == name && entry->object == caller.dli_fname) return entry->function;
   }
-  const region::Calls* const calls = region::calls_at(return_address);
+  const hdf5::Calls* const calls = hdf5::calls_at(return_address);
   void* function = calls ? hdf5::library_function(*calls->library, name) : nullptr;
   if (!function) function = dlsym(RTLD_NEXT, name);
   if (known && function) remember(caller, name, function);

@@ -1,6 +1,5 @@
 // The functions of HDF5 whose place this library takes.
-#ifndef STZ_PRELOAD_ORIGINAL_FUNCTION_H
-#define STZ_PRELOAD_ORIGINAL_FUNCTION_H
+#pragma once
 
 namespace stz::preload {
 
@@ -9,5 +8,3 @@ namespace stz::preload {
 void* original_function(const void* return_address, const char* name) noexcept;
 
 }  // namespace stz::preload
-
-#endif

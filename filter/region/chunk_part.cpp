@@ -1,6 +1,6 @@
 // One chunk (chunk_part.h). The stream is believed only where it says the same as the dataset: type, byte order and shape; HDF5
 // reads all others.
-#include "chunk_part.h"
+#include "region/chunk_part.h"
 
 #include <cstdio>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 using Bytes = std::unique_ptr<unsigned char[]>;
 
 // Not cleared; an array that is too large to have is an exception, std::bad_alloc.
-Bytes allocate(Size size) {
+Bytes allocate(hsize_t size) {
   if (size > SIZE_MAX / 2) throw std::bad_alloc();
   return Bytes(new unsigned char[static_cast<size_t>(size)]);
 }
@@ -29,28 +29,26 @@ bool same_layout(const stz_layout& stream, const stz_layout& chunk) {
   const bool same_type =
       stream.dtype == chunk.dtype || (is_integer(stream.dtype) && is_integer(chunk.dtype) && stz_element_size(stream.dtype) == size);
   if (!same_type || stream.rank != chunk.rank || (size > 1 && stream.byte_order != chunk.byte_order)) return false;
-  for (int axis = 0; axis < chunk.rank; ++axis) {
+  for (int axis = 0; axis < chunk.rank; ++axis)
     if (stream.shape[axis] != chunk.shape[axis]) return false;
-  }
   return true;
 }
 
-bool sticks_out(const Transfer& transfer, const Size* offset) {
-  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+bool sticks_out(const Transfer& transfer, const hsize_t* offset) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis)
     if (transfer.facts.chunk.shape[axis] > transfer.selection.extents[axis] - offset[axis]) return true;
-  }
   return false;
 }
 
-void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, Size* offset) {
+void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t* offset) {
   for (int axis = 0; axis < transfer.selection.rank; ++axis) offset[axis] = axes[axis]->index * transfer.facts.chunk.shape[axis];
 }
 
 // A box of the chunk, one span of each axis.
 struct Box {
-  uint64_t start[kMaxRank], count[kMaxRank], step[kMaxRank];
-  const Span* spans[kMaxRank];
-  Size samples;    // that are decoded
+  u64 start[max_rank], count[max_rank], step[max_rank];
+  const Span* spans[max_rank];
+  hsize_t samples;  // that are decoded
   bool all_picked;
 };
 
@@ -73,7 +71,7 @@ Box box_of(const ChunkAxis* const* axes, const size_t* which, int rank) {
 // The box's first sample in the packed array if its samples lie there one behind the other, else null.
 unsigned char* packed_run(const Transfer& transfer, const Box& box) {
   const FileSelection& selection = transfer.selection;
-  Size at = 0;
+  hsize_t at = 0;
   bool partial = false;
   for (int axis = selection.rank - 1; axis >= 0; --axis) {
     if (!box.all_picked || (partial && box.count[axis] > 1)) return nullptr;
@@ -83,11 +81,11 @@ unsigned char* packed_run(const Transfer& transfer, const Box& box) {
   return transfer.packed + at * transfer.facts.element_size;
 }
 
-template <size_t kSize>
-void copy_picks(unsigned char* to, const unsigned char* from, const std::vector<Size>& picks) {
-  for (const Size pick : picks) {
-    std::memcpy(to, from + pick * kSize, kSize);
-    to += kSize;
+template <size_t word_size>
+void copy_picks(unsigned char* to, const unsigned char* from, const std::vector<hsize_t>& picks) {
+  for (const hsize_t pick : picks) {
+    std::memcpy(to, from + pick * word_size, word_size);
+    to += word_size;
   }
 }
 
@@ -98,11 +96,16 @@ void copy_row(unsigned char* to, const unsigned char* from, const Span& span, si
     return;
   }
   switch (size) {
-    case 1: return copy_picks<1>(to, from, span.picks);
-    case 2: return copy_picks<2>(to, from, span.picks);
-    case 4: return copy_picks<4>(to, from, span.picks);
-    case 8: return copy_picks<8>(to, from, span.picks);
-    default: return copy_picks<16>(to, from, span.picks);
+    case 1:
+      return copy_picks<1>(to, from, span.picks);
+    case 2:
+      return copy_picks<2>(to, from, span.picks);
+    case 4:
+      return copy_picks<4>(to, from, span.picks);
+    case 8:
+      return copy_picks<8>(to, from, span.picks);
+    default:
+      return copy_picks<16>(to, from, span.picks);
   }
 }
 
@@ -110,12 +113,12 @@ void copy_row(unsigned char* to, const unsigned char* from, const Span& span, si
 void place(const Transfer& transfer, const Box& box, const unsigned char* samples) {
   const int last = transfer.selection.rank - 1;
   const size_t size = transfer.facts.element_size;
-  Size index[kMaxRank] = {};  // among the selected ones; 0 along the last axis
+  hsize_t index[max_rank] = {};  // among the selected ones; 0 along the last axis
   for (int axis = 0; axis >= 0;) {
-    Size from = 0, to = 0;
+    hsize_t from = 0, to = 0;
     for (axis = 0; axis <= last; ++axis) {
       const Span& span = *box.spans[axis];
-      const Size pick = axis == last ? 0 : span.picks.empty() ? index[axis] : span.picks[index[axis]];
+      const hsize_t pick = axis == last ? 0 : span.picks.empty() ? index[axis] : span.picks[index[axis]];
       from = from * span.count + pick;
       to = to * transfer.selection.shape[axis] + span.packed + index[axis];
     }
@@ -125,12 +128,11 @@ void place(const Transfer& transfer, const Box& box, const unsigned char* sample
 }
 
 int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
-  const Size bytes = box.samples * transfer.facts.element_size;
+  const hsize_t bytes = box.samples * transfer.facts.element_size;
   unsigned char* const run = packed_run(transfer, box);
   const Bytes temporary = run ? nullptr : allocate(bytes);
   unsigned char* const out = run ? run : temporary.get();
-  const int error =
-      stz_reader_read(reader, box.start, box.count, box.step, out, static_cast<size_t>(bytes), hdf5::environment_threads());
+  const int error = stz_reader_read(reader, box.start, box.count, box.step, out, static_cast<size_t>(bytes), hdf5::environment_threads());
   if (!error && !run) place(transfer, box, out);
   return error;
 }
@@ -138,7 +140,7 @@ int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
 // All combinations of the axes' spans.
 int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* const* axes) {
   const int rank = transfer.selection.rank;
-  size_t which[kMaxRank] = {};
+  size_t which[max_rank] = {};
   for (;;) {
     if (const int error = decode_box(transfer, reader, box_of(axes, which, rank))) return error;
     int axis = rank - 1;
@@ -147,36 +149,31 @@ int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* 
   }
 }
 
-void describe(const Size* offset, int rank, int error, hdf5::Message& message) {
+void describe(const hsize_t* offset, int rank, int error, hdf5::Message& message) {
   char place[256] = "";
-  for (int axis = 0, used = 0; axis < rank && used < static_cast<int>(sizeof place) - 1; ++axis) {
+  for (int axis = 0, used = 0; axis < rank && used < static_cast<int>(sizeof place) - 1; ++axis)
     used += std::snprintf(place + used, sizeof place - used, "%s%llu", axis ? ", " : "", offset[axis]);
-  }
-  if (error == STZ_ERROR_MEMORY) {
+  if (error == STZ_ERROR_MEMORY)
     message.set("the chunk at (%s) cannot be decoded: out of memory; read less at once, or store smaller chunks", place);
-  } else {
+  else
     message.set("the chunk at (%s) cannot be decoded: %s (error %d); restore the file from a copy", place, stz_error_text(error), error);
-  }
 }
 
 bool single_box(const Transfer& transfer, const ChunkAxis* const* axes) {
-  for (int axis = 0; axis < transfer.selection.rank; ++axis) {
+  for (int axis = 0; axis < transfer.selection.rank; ++axis)
     if (axes[axis]->spans.size() > 1) return false;
-  }
   return true;
 }
 
 // Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
-uint64_t cache_limit(const Transfer& transfer, const ChunkAxis* const* axes) {
-  return single_box(transfer, axes) ? 0 : UINT64_MAX;
-}
+u64 cache_limit(const Transfer& transfer, const ChunkAxis* const* axes) { return single_box(transfer, axes) ? 0 : UINT64_MAX; }
 
 int decode_chunk(const Transfer& transfer, const ChunkAxis* const* axes, stz_reader* reader, stz_reader_stats& decoded) {
   if (const int error = decode_boxes(transfer, reader, axes)) return error;
   return stz_reader_get_stats(reader, &decoded);
 }
 
-void count(const stz_reader_stats& decoded, uint64_t fetched, stz_h5_stats& stats) {
+void count(const stz_reader_stats& decoded, u64 fetched, stz_h5_stats& stats) {
   stats.chunks_direct += 1;
   stats.bytes_read += fetched;
   stats.bytes_used += decoded.bytes_read;
@@ -186,27 +183,27 @@ void count(const stz_reader_stats& decoded, uint64_t fetched, stz_h5_stats& stat
 
 // Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
 // for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved.
-bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, Size stored) {
-  constexpr double kCheapBytes = 65536, kBytesPerLookup = 128;
+bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t stored) {
+  constexpr double cheap_bytes = 65536, bytes_per_lookup = 128;
   double chunks = 1, part = 1;
   for (int axis = 0; axis < transfer.selection.rank; ++axis) {
     const auto extent = static_cast<double>(transfer.facts.chunk.shape[axis]);
-    Size decoded = 0;
+    hsize_t decoded = 0;
     for (const Span& span : axes[axis]->spans) decoded += span.count;
     chunks *= static_cast<double>(transfer.selection.extents[axis]) / extent + 1;
     part *= static_cast<double>(decoded) / extent;
   }
-  return part <= 0.5 && static_cast<double>(stored) >= kCheapBytes + kBytesPerLookup * chunks;
+  return part <= 0.5 && static_cast<double>(stored) >= cheap_bytes + bytes_per_lookup * chunks;
 }
 
 // Fetches with pread what the part needs. False, with nothing counted, if anything is not as expected.
-bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const Size* offset) {
+bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const hsize_t* offset) {
   const Calls& calls = transfer.calls;
   unsigned mask = 1;
-  uint64_t address = kNoAddress;
-  Size size = 0;
-  if (!calls.H5Dget_chunk_info_by_coord ||
-      calls.H5Dget_chunk_info_by_coord(transfer.dataset, offset, &mask, &address, &size) < 0 || mask != 0 || address == kNoAddress) {
+  u64 address = no_address;
+  hsize_t size = 0;
+  if (!calls.H5Dget_chunk_info_by_coord || calls.H5Dget_chunk_info_by_coord(transfer.dataset, offset, &mask, &address, &size) < 0 ||
+      mask != 0 || address == no_address) {
     return false;
   }
   const auto decode_with = [&](stz_reader* reader) {
@@ -229,58 +226,59 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
 
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
   stz_stream_info info;
-  if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::kByHdf5;
+  if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::by_hdf5;
   stz_reader* opened = nullptr;
   stz_reader_stats decoded{};
   error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
   if (!error) error = decode_chunk(transfer, axes, opened, decoded);
-  if (error) return Route::kFailed;
+  if (error) return Route::failed;
   count(decoded, size, transfer.stats);
-  return Route::kDirect;
+  return Route::direct;
 }
 
 }  // namespace
 
 Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hdf5::Message& message) {
-  Size offset[kMaxRank], size = 0;
+  hsize_t offset[max_rank], size = 0;
   chunk_offset(transfer, axes, offset);
   // Raw bytes could look like a stream.
-  if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::kByHdf5;
+  if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::by_hdf5;
   // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
-  if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::kMissing;
+  if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::missing;
   // What goes wrong here goes wrong again below, where it is reported.
-  if (transfer.facts.descriptor >= 0 && (transfer.kept || ranges_pay(transfer, axes, size)) && decode_ranges(transfer, axes, offset)) return Route::kDirect;
+  if (transfer.facts.descriptor >= 0 && (transfer.kept || ranges_pay(transfer, axes, size)) && decode_ranges(transfer, axes, offset))
+    return Route::direct;
 
   const Bytes stored = allocate(size);
-  uint32_t mask = 0;
-  const bool fetched = read_stored_chunk(transfer.calls, transfer.dataset, transfer.properties, offset, static_cast<size_t>(size), mask,
-                                         stored.get());
-  if (!fetched || mask != 0) return Route::kByHdf5;
+  u32 mask = 0;
+  const bool fetched =
+      read_stored_chunk(transfer.calls, transfer.dataset, transfer.properties, offset, static_cast<size_t>(size), mask, stored.get());
+  if (!fetched || mask != 0) return Route::by_hdf5;
   int error = STZ_OK;
   const Route route = decode_stored(transfer, axes, stored.get(), static_cast<size_t>(size), error);
-  if (route == Route::kFailed) describe(offset, transfer.selection.rank, error, message);
+  if (route == Route::failed) describe(offset, transfer.selection.rank, error, message);
   return route;
 }
 
-bool read_chunk_part_by_hdf5(const Transfer& transfer, Id type, const ChunkAxis* const* axes) {
+bool read_chunk_part_by_hdf5(const Transfer& transfer, hid_t type, const ChunkAxis* const* axes) {
   const Calls& calls = transfer.calls;
   const FileSelection& selection = transfer.selection;
-  Size offset[kMaxRank], packed[kMaxRank], shape[kMaxRank], extent[kMaxRank];
+  hsize_t offset[max_rank], packed[max_rank], shape[max_rank], extent[max_rank];
   chunk_offset(transfer, axes, offset);
   for (int axis = 0; axis < selection.rank; ++axis) {
     packed[axis] = axes[axis]->packed;
     shape[axis] = axes[axis]->shape;
     extent[axis] = transfer.facts.chunk.shape[axis];
   }
-  Size ones[kMaxRank];
-  for (Size& one : ones) one = 1;
+  hsize_t ones[max_rank];
+  for (hsize_t& one : ones) one = 1;
   const Owned file(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.extents, nullptr));
   const Owned memory(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.shape, nullptr));
   return file.valid() && memory.valid() &&
-         calls.H5Sselect_hyperslab(file.get(), kSelectSet, selection.start, selection.stride, selection.count, selection.block) >= 0 &&
-         calls.H5Sselect_hyperslab(file.get(), kSelectAnd, offset, nullptr, ones, extent) >= 0 &&
-         calls.H5Sselect_hyperslab(memory.get(), kSelectSet, packed, nullptr, shape, nullptr) >= 0 &&
+         calls.H5Sselect_hyperslab(file.get(), select_set, selection.start, selection.stride, selection.count, selection.block) >= 0 &&
+         calls.H5Sselect_hyperslab(file.get(), select_and, offset, nullptr, ones, extent) >= 0 &&
+         calls.H5Sselect_hyperslab(memory.get(), select_set, packed, nullptr, shape, nullptr) >= 0 &&
          calls.H5Dread(transfer.dataset, type, memory.get(), file.get(), transfer.properties, transfer.packed) >= 0;
 }
 

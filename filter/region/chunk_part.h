@@ -1,12 +1,10 @@
 // The selected samples of one chunk, from its stored bytes into the packed array of a selection.
-#ifndef STZ_REGION_CHUNK_PART_H
-#define STZ_REGION_CHUNK_PART_H
-
-#include "calls.h"
-#include "dataset_facts.h"
+#pragma once
+#include "hdf5/calls.h"
 #include "hdf5/message.h"
-#include "kept_readers.h"
-#include "selection.h"
+#include "region/dataset_facts.h"
+#include "region/kept_readers.h"
+#include "region/selection.h"
 #include "stz_h5.h"
 
 namespace stz::region {
@@ -14,8 +12,8 @@ namespace stz::region {
 // One read of a selection: everything that does not change from chunk to chunk.
 struct Transfer {
   const Calls& calls;
-  Id dataset;
-  Id properties;  // of the transfer
+  hid_t dataset;
+  hid_t properties;  // of the transfer
   const DatasetFacts& facts;
   const FileSelection& selection;
   unsigned char* packed;  // the packed array, in the dataset's type
@@ -24,18 +22,16 @@ struct Transfer {
 };
 
 enum class Route {
-  kDirect,    // done
-  kMissing,   // not in the file: not done
-  kByHdf5,    // stored in a way that only HDF5 reads: not done
-  kFailed     // the chunk is damaged; the message says how
+  direct,   // done
+  missing,  // not in the file: not done
+  by_hdf5,  // stored in a way that only HDF5 reads: not done
+  failed    // the chunk is damaged; the message says how
 };
 
 // Fetches and decodes a part of the chunk: axes[a] points to its part along axis a.
 Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hdf5::Message& message);
 
 // Has H5Dread read the same part. False if it fails.
-bool read_chunk_part_by_hdf5(const Transfer& transfer, Id type, const ChunkAxis* const* axes);
+bool read_chunk_part_by_hdf5(const Transfer& transfer, hid_t type, const ChunkAxis* const* axes);
 
 }  // namespace stz::region
-
-#endif

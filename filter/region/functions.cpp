@@ -2,12 +2,12 @@
 // last call of a read that it takes over, so that its own errors stay on the stack.
 #include <exception>
 
-#include "read.h"
+#include "region/read.h"
 
 namespace stz::region {
 namespace {
 
-constexpr const char* kReasons[] = {
+constexpr const char* reasons[] = {
     "read directly",
     "the whole dataset is selected",
     "this HDF5 library lacks functions that are needed: use 1.10.3 or a newer one",
@@ -23,7 +23,7 @@ constexpr const char* kReasons[] = {
 };
 
 // Runs `body(message)`, which returns an Outcome; what it throws becomes a message.
-template <typename Body>
+template <class Body>
 Outcome guarded(hdf5::Message& message, Body body) noexcept {
   try {
     return body();
@@ -32,10 +32,10 @@ Outcome guarded(hdf5::Message& message, Body body) noexcept {
   } catch (...) {
     message.set("internal error: an unknown exception");
   }
-  return Outcome::kFailed;
+  return Outcome::failed;
 }
 
-Status read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
+herr_t read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
   hdf5::Message message;
   stats.reads += 1;
   const Outcome outcome = guarded(message, [&] {
@@ -43,21 +43,20 @@ Status read(const Calls& calls, const char* function, const Request& request, st
     const Quiet quiet(calls);
     return read_directly(calls, request, stats, message);
   });
-  if (outcome == Outcome::kThroughHdf5) {
+  if (outcome == Outcome::through_hdf5) {
     stats.reads_through_hdf5 += 1;
-    return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer,
-                         request.buffer);
+    return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer, request.buffer);
   }
-  if (calls.complete) calls.H5Eclear2(hdf5::kDefaultErrorStack);  // of questions that were answered by an error
-  if (outcome == Outcome::kDone) return 0;
+  if (calls.complete) calls.H5Eclear2(hdf5::default_error_stack);  // of questions that were answered by an error
+  if (outcome == Outcome::done) return 0;
   push_error(*calls.library, function, message);
   return -1;
 }
 
 // Selects the box of a level in `space`, unless a count is 0: then `empty` is set. False with a message if it cannot be.
-bool select_level(const Calls& calls, Id space, int level, const hsize_t* start, const hsize_t* count, bool& empty,
+bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* start, const hsize_t* count, bool& empty,
                   hdf5::Message& message) {
-  Size extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
+  hsize_t extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
   const int rank = calls.H5Sget_simple_extent_ndims(space);
   if (level < 0 || level > 62) {
     message.set("level %d: levels are 0, the dataset itself, to 62, every 2^62-th sample", level);
@@ -73,27 +72,27 @@ bool select_level(const Calls& calls, Id space, int level, const hsize_t* start,
   }
   empty = false;
   for (int axis = 0; axis < rank; ++axis) {
-    const Size samples = extents[axis] ? ((extents[axis] - 1) >> level) + 1 : 0;
+    const hsize_t samples = extents[axis] ? ((extents[axis] - 1) >> level) + 1 : 0;
     if (start[axis] > samples || count[axis] > samples - start[axis]) {
       message.set("axis %d of level %d has %llu samples: a box of %llu from %llu sticks out", axis, level, samples,
-                  static_cast<Size>(count[axis]), static_cast<Size>(start[axis]));
+                  static_cast<hsize_t>(count[axis]), static_cast<hsize_t>(start[axis]));
       return false;
     }
     empty = empty || count[axis] == 0;
     first[axis] = start[axis] << level;
-    stride[axis] = count[axis] > 1 ? Size{1} << level : 1;
+    stride[axis] = count[axis] > 1 ? hsize_t{1} << level : 1;
     counts[axis] = count[axis];
   }
-  if (empty || calls.H5Sselect_hyperslab(space, kSelectSet, first, stride, counts, nullptr) >= 0) return true;
+  if (empty || calls.H5Sselect_hyperslab(space, select_set, first, stride, counts, nullptr) >= 0) return true;
   message.set("HDF5 refused to select the box: is the dataset open?");
   return false;
 }
 
-Status read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request,
+herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request,
                   stz_h5_stats& stats) noexcept {
-  static constexpr const char* kFunction = "stz_h5_read_level";
+  static constexpr const char* function = "stz_h5_read_level";
   hdf5::Message message;
-  Status status = -1;
+  herr_t status = -1;
   bool selected = false;
   {
     KeptErrors errors(calls);  // over the closing of the dataspaces
@@ -109,11 +108,11 @@ Status read_level(const Calls& calls, int level, const hsize_t* start, const hsi
       const Owned memory(calls.H5Sclose, calls.H5Screate_simple(calls.H5Sget_simple_extent_ndims(file.get()), count, nullptr));
       request.memory_space = memory.get();
       request.file_space = file.get();
-      status = read(calls, kFunction, request, stats);
+      status = read(calls, function, request, stats);
       if (status < 0) errors.keep();
     }
   }
-  if (!selected) push_error(*calls.library, kFunction, message);
+  if (!selected) push_error(*calls.library, function, message);
   return status;
 }
 
@@ -122,14 +121,14 @@ stz_h5_stats& counter(stz_h5_stats* given, stz_h5_stats& unused) { return given 
 
 }  // namespace
 
-Status read_for(const void* caller, const Request& request, stz_h5_stats* stats) noexcept {
+herr_t read_for(const void* caller, const Request& request, stz_h5_stats* stats) noexcept {
   const Calls* const calls = calls_at(caller);
   if (!calls || !calls->H5Dread) return -1;
   stz_h5_stats unused{};
   return read(*calls, "stz_h5_read", request, counter(stats, unused));
 }
 
-Status read_level_for(const void* caller, int level, const hsize_t* start, const hsize_t* count, const Request& request,
+herr_t read_level_for(const void* caller, int level, const hsize_t* start, const hsize_t* count, const Request& request,
                       stz_h5_stats* stats) noexcept {
   const Calls* const calls = calls_at(caller);
   if (!calls || !calls->complete) return -1;
@@ -141,8 +140,8 @@ Status read_level_for(const void* caller, int level, const hsize_t* start, const
 
 extern "C" {
 
-using stz::region::kAll;
-using stz::region::kDefaultProperties;
+using stz::hdf5::default_properties;
+using stz::hdf5::space_all;
 
 STZ_API herr_t stz_h5_read(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf) {
   return stz::region::read_for(__builtin_return_address(0), {dset, mem_type, mem_space, file_space, dxpl, buf}, nullptr);
@@ -155,18 +154,18 @@ STZ_API herr_t stz_h5_read_stats(hid_t dset, hid_t mem_type, hid_t mem_space, hi
 
 STZ_API herr_t stz_h5_read_level(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf) {
   return stz::region::read_level_for(__builtin_return_address(0), level, start, count,
-                                     {dset, mem_type, kAll, kAll, kDefaultProperties, buf}, nullptr);
+                                     {dset, mem_type, space_all, space_all, default_properties, buf}, nullptr);
 }
 
 STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf,
                                        stz_h5_stats* stats) {
   return stz::region::read_level_for(__builtin_return_address(0), level, start, count,
-                                     {dset, mem_type, kAll, kAll, kDefaultProperties, buf}, stats);
+                                     {dset, mem_type, space_all, space_all, default_properties, buf}, stats);
 }
 
 STZ_API const char* stz_h5_reason_text(int reason) {
-  constexpr int kCount = sizeof stz::region::kReasons / sizeof *stz::region::kReasons;
-  return reason >= 0 && reason < kCount ? stz::region::kReasons[reason] : "unknown reason";
+  constexpr int word_count = sizeof stz::region::reasons / sizeof *stz::region::reasons;
+  return reason >= 0 && reason < word_count ? stz::region::reasons[reason] : "unknown reason";
 }
 
 }  // extern "C"

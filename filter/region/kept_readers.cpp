@@ -1,4 +1,4 @@
-#include "kept_readers.h"
+#include "region/kept_readers.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 namespace stz::region {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{256} << 20;  // of decoded samples, all readers together
-constexpr size_t kMostReaders = 32;
+constexpr u64 most_bytes = u64{256} << 20;  // of decoded samples, all readers together
+constexpr size_t most_readers = 32;
 
-uint64_t cached_bytes(const stz_reader* reader) {
+u64 cached_bytes(const stz_reader* reader) {
   stz_reader_stats stats{};
   return stz_reader_get_stats(reader, &stats) == STZ_OK ? stats.cached_bytes : 0;
 }
@@ -21,16 +21,16 @@ uint64_t cached_bytes(const stz_reader* reader) {
 // Would the file get another time if it were changed now? Clocks of file systems go by ticks of the kernel, 10 ms at most, or by seconds,
 // two at most.
 bool is_settled(const struct stat& file) {
-  constexpr long kSecond = 1'000'000'000, kTick = 20'000'000;
+  constexpr long second = 1'000'000'000, tick = 20'000'000;
   struct timespec now;
   if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < file.st_mtim.tv_sec) return false;
   const auto seconds = now.tv_sec - file.st_mtim.tv_sec;
-  return seconds > 2 || (file.st_mtim.tv_nsec != 0 && seconds * kSecond + now.tv_nsec - file.st_mtim.tv_nsec > kTick);
+  return seconds > 2 || (file.st_mtim.tv_nsec != 0 && seconds * second + now.tv_nsec - file.st_mtim.tv_nsec > tick);
 }
 
 }  // namespace
 
-int KeptReaders::read(void* kept, uint64_t offset, size_t size, void* out) {
+int KeptReaders::read(void* kept, u64 offset, size_t size, void* out) {
   const auto* const from = static_cast<const Kept*>(kept);
   auto* to = static_cast<char*>(out);
   while (size > 0) {
@@ -38,7 +38,7 @@ int KeptReaders::read(void* kept, uint64_t offset, size_t size, void* out) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return 1;
     to += got;
-    offset += static_cast<uint64_t>(got);
+    offset += static_cast<u64>(got);
     size -= static_cast<size_t>(got);
   }
   return 0;
@@ -50,7 +50,7 @@ bool KeptReaders::open(const Key& key, int descriptor) {
   kept_.emplace_front(key, descriptor);
   const stz_source source{read, &kept_.front(), key.size};
   stz_reader* opened = nullptr;
-  if (stz_reader_open(&source, kMostBytes, &opened) != STZ_OK) {
+  if (stz_reader_open(&source, most_bytes, &opened) != STZ_OK) {
     kept_.pop_front();
     return false;
   }
@@ -59,25 +59,25 @@ bool KeptReaders::open(const Key& key, int descriptor) {
 }
 
 void KeptReaders::shrink() {
-  uint64_t bytes = 0;
+  u64 bytes = 0;
   size_t readers = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
     bytes += cached_bytes(it->reader.get());
-    if (++readers > 1 && (bytes > kMostBytes || readers > kMostReaders)) {
+    if (++readers > 1 && (bytes > most_bytes || readers > most_readers)) {
       kept_.erase(it, kept_.end());
       return;
     }
   }
 }
 
-bool KeptReaders::with(int descriptor, uint64_t address, uint64_t size, const std::function<bool(stz_reader*)>& use) {
+bool KeptReaders::with(int descriptor, u64 address, u64 size, const std::function<bool(stz_reader*)>& use) {
   struct stat now;
   if (fstat(descriptor, &now) != 0 || !is_settled(now)) return false;
   const Key key{now.st_dev,
                 now.st_ino,
-                {static_cast<uint64_t>(now.st_mtim.tv_sec), static_cast<uint64_t>(now.st_mtim.tv_nsec),
-                 static_cast<uint64_t>(now.st_ctim.tv_sec), static_cast<uint64_t>(now.st_ctim.tv_nsec)},
-                static_cast<uint64_t>(now.st_size),
+                {static_cast<u64>(now.st_mtim.tv_sec), static_cast<u64>(now.st_mtim.tv_nsec), static_cast<u64>(now.st_ctim.tv_sec),
+                 static_cast<u64>(now.st_ctim.tv_nsec)},
+                static_cast<u64>(now.st_size),
                 address,
                 size};
   const std::unique_lock lock(mutex_, std::try_to_lock);  // never waits: a process that was forked may have it locked for ever

@@ -4,14 +4,13 @@
 // another one; of a file that was changed a moment ago nothing is kept, as its next change may have the same time. Readers read through the
 // descriptor of the caller, which is the same file, and own none: a program may count its descriptors, and to close one would end its
 // locks on the file. What is kept is bounded, and the readers used longest ago go first.
-#ifndef STZ_REGION_KEPT_READERS_H
-#define STZ_REGION_KEPT_READERS_H
-
+#pragma once
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include "base/common.h"
 
 #include "stz_reader.h"
 
@@ -26,11 +25,11 @@ class KeptReaders {
  public:
   // Calls use(reader) for the chunk of `size` bytes at `address` of the open file `descriptor` and returns what it returns. False, without
   // a call, if there is no reader for it or another thread is using them: then do without.
-  bool with(int descriptor, uint64_t address, uint64_t size, const std::function<bool(stz_reader*)>& use);
+  bool with(int descriptor, u64 address, u64 size, const std::function<bool(stz_reader*)>& use);
 
  private:
   struct Key {
-    uint64_t device, file, changed[4], file_size, address, size;
+    u64 device, file, changed[4], file_size, address, size;
     bool operator==(const Key&) const = default;
   };
   struct Kept {
@@ -39,7 +38,7 @@ class KeptReaders {
     int descriptor;  // the caller's; valid during a call of with()
     Reader reader;
   };
-  static int read(void* kept, uint64_t offset, size_t size, void* out);  // stz_source.read
+  static int read(void* kept, u64 offset, size_t size, void* out);  // stz_source.read
   bool open(const Key& key, int descriptor);
   void shrink();
 
@@ -48,5 +47,3 @@ class KeptReaders {
 };
 
 }  // namespace stz::region
-
-#endif

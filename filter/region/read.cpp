@@ -1,41 +1,41 @@
 // From arguments to samples in memory (read.h): check, gather the chunks' parts into a packed array, convert, scatter. Where the
 // samples lie in the buffer one behind the other the packed array is the buffer.
-#include "read.h"
+#include "region/read.h"
 
 #include <algorithm>
 #include <memory>
 #include <new>
 
-#include "chunk_part.h"
+#include "region/chunk_part.h"
 
 namespace stz::region {
 namespace {
 
 // Runs over all chunks that the selection touches, last axis fastest.
-Outcome gather(const Transfer& transfer, Id type, hdf5::Message& message) {
+Outcome gather(const Transfer& transfer, hid_t type, hdf5::Message& message) {
   const int rank = transfer.selection.rank;
-  std::vector<ChunkAxis> chunks[kMaxRank];
-  size_t which[kMaxRank] = {};
+  std::vector<ChunkAxis> chunks[max_rank];
+  size_t which[max_rank] = {};
   for (int axis = 0; axis < rank; ++axis) chunks[axis] = cut_axis(transfer.selection, axis, transfer.facts.chunk.shape[axis]);
   for (;;) {
-    const ChunkAxis* axes[kMaxRank];
+    const ChunkAxis* axes[max_rank];
     for (int axis = 0; axis < rank; ++axis) axes[axis] = &chunks[axis][which[axis]];
     const Route route = read_chunk_part(transfer, axes, message);
-    if (route == Route::kFailed) return Outcome::kFailed;
-    if (route == Route::kMissing && transfer.facts.may_skip_missing) {
+    if (route == Route::failed) return Outcome::failed;
+    if (route == Route::missing && transfer.facts.may_skip_missing) {
       transfer.stats.reason = STZ_H5_NO_FILL;
-      return Outcome::kThroughHdf5;
+      return Outcome::through_hdf5;
     }
-    if (route != Route::kDirect) {
+    if (route != Route::direct) {
       if (!read_chunk_part_by_hdf5(transfer, type, axes)) {
         transfer.stats.reason = STZ_H5_REFUSED;
-        return Outcome::kThroughHdf5;
+        return Outcome::through_hdf5;
       }
-      (route == Route::kMissing ? transfer.stats.chunks_missing : transfer.stats.chunks_through_hdf5) += 1;
+      (route == Route::missing ? transfer.stats.chunks_missing : transfer.stats.chunks_through_hdf5) += 1;
     }
     int axis = rank - 1;
     while (axis >= 0 && ++which[axis] == chunks[axis].size()) which[axis--] = 0;
-    if (axis < 0) return Outcome::kDone;
+    if (axis < 0) return Outcome::done;
   }
 }
 
@@ -45,7 +45,7 @@ struct Packed {
 };
 
 // H5Dscatter takes any number of samples at a time: all of them.
-Status give_packed(const void** source, size_t* bytes, void* context) {
+herr_t give_packed(const void** source, size_t* bytes, void* context) {
   const auto* packed = static_cast<const Packed*>(context);
   *source = packed->samples;
   *bytes = packed->bytes;
@@ -54,33 +54,33 @@ Status give_packed(const void** source, size_t* bytes, void* context) {
 
 // Where samples go, and how.
 struct Target {
-  Id space;           // its selection is that of the buffer
+  hid_t space;  // its selection is that of the buffer
   bool contiguous;
-  Size offset;        // in samples, if contiguous
-  size_t size;        // of a sample in the buffer
+  hsize_t offset;  // in samples, if contiguous
+  size_t size;     // of a sample in the buffer
   Conversion conversion;
 };
 
-Outcome deliver(const Calls& calls, const Request& request, Id type, const Target& target, const FileSelection& selection,
+Outcome deliver(const Calls& calls, const Request& request, hid_t type, const Target& target, const FileSelection& selection,
                 unsigned char* packed, stz_h5_stats& stats) {
   const auto samples = static_cast<size_t>(selection.samples);
   stats.reason = STZ_H5_REFUSED;
-  if (target.conversion == Conversion::kNumbers &&
+  if (target.conversion == Conversion::numbers &&
       calls.H5Tconvert(type, request.memory_type, samples, packed, nullptr, request.transfer) < 0) {
-    return Outcome::kThroughHdf5;
+    return Outcome::through_hdf5;
   }
   Packed source{packed, samples * target.size};
   if (target.contiguous) {
     unsigned char* const place = static_cast<unsigned char*>(request.buffer) + target.offset * target.size;
     if (place != packed) std::copy_n(packed, source.bytes, place);
   } else if (calls.H5Dscatter(give_packed, &source, request.memory_type, target.space, request.buffer) < 0) {
-    return Outcome::kThroughHdf5;
+    return Outcome::through_hdf5;
   }
   stats.reason = STZ_H5_DIRECT;
-  return Outcome::kDone;
+  return Outcome::done;
 }
 
-Outcome gather_and_deliver(const Calls& calls, const Request& request, Id type, const DatasetFacts& facts,
+Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t type, const DatasetFacts& facts,
                            const FileSelection& selection, const Target& target, stz_h5_stats& stats, hdf5::Message& message) {
   // Conversion works in place. Where H5Dread may have to take over and leave samples as they are, the buffer stays clean.
   const bool in_buffer = target.contiguous && target.size >= facts.element_size && !facts.may_skip_missing;
@@ -90,16 +90,15 @@ Outcome gather_and_deliver(const Calls& calls, const Request& request, Id type, 
     if (selection.samples > PTRDIFF_MAX / size) throw std::bad_alloc();
     own.reset(new unsigned char[static_cast<size_t>(selection.samples) * size]);
   }
-  unsigned char* const packed =
-      in_buffer ? static_cast<unsigned char*>(request.buffer) + target.offset * target.size : own.get();
+  unsigned char* const packed = in_buffer ? static_cast<unsigned char*>(request.buffer) + target.offset * target.size : own.get();
   const Transfer transfer{calls, request.dataset, request.transfer, facts, selection, packed, stats, request.kept};
   const Outcome outcome = gather(transfer, type, message);
-  return outcome == Outcome::kDone ? deliver(calls, request, type, target, selection, packed, stats) : outcome;
+  return outcome == Outcome::done ? deliver(calls, request, type, target, selection, packed, stats) : outcome;
 }
 
 // The selection in the buffer must be valid and have as many samples as that in the file, or H5Dread says what is wrong.
 bool find_target(const Calls& calls, const Request& request, const FileSelection& selection, Target& target) {
-  target.space = request.memory_space == kAll ? request.file_space : request.memory_space;
+  target.space = request.memory_space == space_all ? request.file_space : request.memory_space;
   if (calls.H5Sget_select_npoints(target.space) != static_cast<long long>(selection.samples)) return false;
   if (calls.H5Sselect_valid(target.space) <= 0) return false;
   target.contiguous = is_contiguous(calls, target.space, target.offset);
@@ -107,17 +106,17 @@ bool find_target(const Calls& calls, const Request& request, const FileSelection
   return target.size > 0;
 }
 
-stz_h5_reason check(const Calls& calls, const Request& request, Id type, DatasetFacts& facts, FileSelection& selection, Target& target) {
+stz_h5_reason check(const Calls& calls, const Request& request, hid_t type, DatasetFacts& facts, FileSelection& selection, Target& target) {
   const Owned space(calls.H5Sclose, calls.H5Dget_space(request.dataset));
   if (!space.valid()) return STZ_H5_REFUSED;
   const int selected = calls.H5Sget_select_type(request.file_space);
   if (selected < 0 || calls.H5Sextent_equal(space.get(), request.file_space) <= 0) return STZ_H5_REFUSED;
-  if (selected == kSelectionAll) return STZ_H5_WHOLE;
+  if (selected == selection_all) return STZ_H5_WHOLE;
   if (const stz_h5_reason reason = dataset_facts(calls, request.dataset, type, request.transfer, facts)) return reason;
   if (!parse_file_selection(calls, request.file_space, selection)) return STZ_H5_SELECTION;
   if (selection.rank != facts.chunk.rank || !find_target(calls, request, selection, target)) return STZ_H5_REFUSED;
   target.conversion = conversion_between(calls, type, request.memory_type);
-  return target.conversion == Conversion::kByHdf5 ? STZ_H5_TYPE : STZ_H5_DIRECT;
+  return target.conversion == Conversion::by_hdf5 ? STZ_H5_TYPE : STZ_H5_DIRECT;
 }
 
 }  // namespace
@@ -125,10 +124,10 @@ stz_h5_reason check(const Calls& calls, const Request& request, Id type, Dataset
 Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& stats, hdf5::Message& message) try {
   const auto through_hdf5 = [&](stz_h5_reason reason) {
     stats.reason = reason;
-    return Outcome::kThroughHdf5;
+    return Outcome::through_hdf5;
   };
   if (!calls.complete) return through_hdf5(STZ_H5_LIBRARY);
-  if (request.file_space == kAll) return through_hdf5(STZ_H5_WHOLE);
+  if (request.file_space == space_all) return through_hdf5(STZ_H5_WHOLE);
   if (!request.buffer) return through_hdf5(STZ_H5_REFUSED);
   const hdf5::TypeId type(*calls.library, calls.H5Dget_type(request.dataset));
   if (!type.valid()) return through_hdf5(STZ_H5_REFUSED);
@@ -141,7 +140,7 @@ Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& 
   return gather_and_deliver(calls, request, type.get(), facts, selection, target, stats, message);
 } catch (const std::bad_alloc&) {
   stats.reason = STZ_H5_MEMORY;
-  return Outcome::kThroughHdf5;
+  return Outcome::through_hdf5;
 }
 
 }  // namespace stz::region

@@ -1,6 +1,6 @@
 // Selections in numbers (selection.h). Sizes come from HDF5, which has checked that they lie in a dataset: no product of them
 // overflows but where it is tested.
-#include "selection.h"
+#include "region/selection.h"
 
 #include <algorithm>
 
@@ -8,39 +8,38 @@ namespace stz::region {
 namespace {
 
 // Gaps of fewer samples are decoded too and left out: what is in them mostly belongs to blocks that are needed anyway.
-constexpr Size kWideGap = 64;
+constexpr hsize_t wide_gap = 64;
 
 // The next `count` selected indices, from `first` of the chunk on without a gap.
-void add_run(ChunkAxis& chunk, Size first, Size count) {
+void add_run(ChunkAxis& chunk, hsize_t first, hsize_t count) {
   Span* span = chunk.spans.empty() ? nullptr : &chunk.spans.back();
-  if (!span || first - (span->start + span->count) >= kWideGap) {
+  if (!span || first - (span->start + span->count) >= wide_gap) {
     chunk.spans.push_back({first, 1, 0, {}, chunk.packed + chunk.shape});
     span = &chunk.spans.back();
   }
-  for (Size i = 0; i < count; ++i) span->picks.push_back(first - span->start + i);
+  for (hsize_t i = 0; i < count; ++i) span->picks.push_back(first - span->start + i);
   span->count = first - span->start + count;
   chunk.shape += count;
 }
 
 // Blocks with gaps between them.
-std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, Size extent) {
-  const Size stride = selection.stride[axis], block = selection.block[axis];
+std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, hsize_t extent) {
+  const hsize_t stride = selection.stride[axis], block = selection.block[axis];
   std::vector<ChunkAxis> chunks;
-  Size next = selection.start[axis], packed = 0;
-  for (Size k = 0; k < selection.count[axis];) {
+  hsize_t next = selection.start[axis], packed = 0;
+  for (hsize_t k = 0; k < selection.count[axis];) {
     ChunkAxis chunk{next / extent, {}, packed, 0};
-    const Size begin = chunk.index * extent, end = begin + extent;
+    const hsize_t begin = chunk.index * extent, end = begin + extent;
     for (; k < selection.count[axis]; ++k) {
-      const Size first = selection.start[axis] + k * stride, last = first + block;
+      const hsize_t first = selection.start[axis] + k * stride, last = first + block;
       next = std::max(first, end);
       if (first >= end) break;
-      const Size low = std::max(first, begin);
+      const hsize_t low = std::max(first, begin);
       add_run(chunk, low - begin, std::min(last, end) - low);
       if (last > end) break;  // goes on in the next chunk
     }
-    for (Span& span : chunk.spans) {
+    for (Span& span : chunk.spans)
       if (span.picks.size() == span.count) span.picks.clear();
-    }
     packed += chunk.shape;
     chunks.push_back(std::move(chunk));
   }
@@ -48,11 +47,11 @@ std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, Size
 }
 
 // count indices from start on, every step-th.
-std::vector<ChunkAxis> cut_steps(Size start, Size step, Size count, Size extent) {
+std::vector<ChunkAxis> cut_steps(hsize_t start, hsize_t step, hsize_t count, hsize_t extent) {
   std::vector<ChunkAxis> chunks;
-  for (Size done = 0; done < count;) {
-    const Size first = start + done * step, index = first / extent, offset = first - index * extent;
-    const Size here = std::min(count - done, (extent - 1 - offset) / step + 1);
+  for (hsize_t done = 0; done < count;) {
+    const hsize_t first = start + done * step, index = first / extent, offset = first - index * extent;
+    const hsize_t here = std::min(count - done, (extent - 1 - offset) / step + 1);
     chunks.push_back({index, {Span{offset, here == 1 ? 1 : step, here, {}, done}}, done, here});
     done += here;
   }
@@ -60,8 +59,8 @@ std::vector<ChunkAxis> cut_steps(Size start, Size step, Size count, Size extent)
 }
 
 // The bounds of a selection include its offset (H5Soffset_simple), its regular description does not.
-bool add_offset(const Calls& calls, Id space, FileSelection& selection) {
-  Size first[kMaxRank], last[kMaxRank];
+bool add_offset(const Calls& calls, hid_t space, FileSelection& selection) {
+  hsize_t first[max_rank], last[max_rank];
   if (calls.H5Sget_select_bounds(space, first, last) < 0) return false;
   for (int axis = 0; axis < selection.rank; ++axis) {
     if (last[axis] >= selection.extents[axis]) return false;
@@ -72,45 +71,45 @@ bool add_offset(const Calls& calls, Id space, FileSelection& selection) {
 
 }  // namespace
 
-bool parse_file_selection(const Calls& calls, Id space, FileSelection& selection) {
+bool parse_file_selection(const Calls& calls, hid_t space, FileSelection& selection) {
   selection.rank = calls.H5Sget_simple_extent_ndims(space);
-  if (selection.rank < 1 || selection.rank > kMaxRank) return false;
+  if (selection.rank < 1 || selection.rank > max_rank) return false;
   if (calls.H5Sget_simple_extent_dims(space, selection.extents, nullptr) < 0) return false;
-  if (calls.H5Sget_select_type(space) != kSelectionHyperslab || calls.H5Sis_regular_hyperslab(space) <= 0) return false;
+  if (calls.H5Sget_select_type(space) != selection_hyperslab || calls.H5Sis_regular_hyperslab(space) <= 0) return false;
   if (calls.H5Sselect_valid(space) <= 0 || calls.H5Sget_select_npoints(space) <= 0) return false;
   if (calls.H5Sget_regular_hyperslab(space, selection.start, selection.stride, selection.count, selection.block) < 0) return false;
   if (!add_offset(calls, space, selection)) return false;
 
   selection.samples = 1;
   for (int axis = 0; axis < selection.rank; ++axis) {
-    const Size count = selection.count[axis], block = selection.block[axis];
-    if (count == kUnlimited || block == kUnlimited || count == 0 || block == 0) return false;
+    const hsize_t count = selection.count[axis], block = selection.block[axis];
+    if (count == unlimited || block == unlimited || count == 0 || block == 0) return false;
     selection.shape[axis] = count * block;
     selection.samples *= selection.shape[axis];
   }
   return true;
 }
 
-std::vector<ChunkAxis> cut_axis(const FileSelection& selection, int axis, Size extent) {
-  const Size start = selection.start[axis], stride = selection.stride[axis];
-  const Size count = selection.count[axis], block = selection.block[axis];
+std::vector<ChunkAxis> cut_axis(const FileSelection& selection, int axis, hsize_t extent) {
+  const hsize_t start = selection.start[axis], stride = selection.stride[axis];
+  const hsize_t count = selection.count[axis], block = selection.block[axis];
   if (block == 1) return cut_steps(start, stride, count, extent);
   if (count == 1 || stride == block) return cut_steps(start, 1, count * block, extent);
   return cut_blocks(selection, axis, extent);
 }
 
-bool is_contiguous(const Calls& calls, Id space, Size& offset) {
+bool is_contiguous(const Calls& calls, hid_t space, hsize_t& offset) {
   offset = 0;
   const int type = calls.H5Sget_select_type(space);
-  if (type == kSelectionAll) return true;
+  if (type == selection_all) return true;
   const int rank = calls.H5Sget_simple_extent_ndims(space);
-  if (type != kSelectionHyperslab || rank < 1 || rank > kMaxRank) return false;
-  Size extents[kMaxRank], first[kMaxRank], last[kMaxRank];
+  if (type != selection_hyperslab || rank < 1 || rank > max_rank) return false;
+  hsize_t extents[max_rank], first[max_rank], last[max_rank];
   if (calls.H5Sget_simple_extent_dims(space, extents, nullptr) < 0 || calls.H5Sget_select_bounds(space, first, last) < 0) return false;
-  Size samples = 1;
+  hsize_t samples = 1;
   bool partial = false;  // an axis further in is not selected as a whole
   for (int axis = rank - 1; axis >= 0; --axis) {
-    const Size length = last[axis] - first[axis] + 1;
+    const hsize_t length = last[axis] - first[axis] + 1;
     if (last[axis] >= extents[axis] || (partial && length > 1)) return false;
     partial = partial || length < extents[axis];
     samples *= length;

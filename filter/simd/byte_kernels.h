@@ -1,7 +1,7 @@
 // Codes as bytes (zig-zag numbers below 255): contexts, magnitudes, symbols, raw bits. Included by kernels.cpp only.
 #pragma once
-#include "context_queues.h"
-#include "vectors.h"
+#include "simd/context_queues.h"
+#include "simd/vectors.h"
 
 namespace stz {
 namespace {

@@ -1,7 +1,7 @@
 // Sorting of codes by context into queues, and back. Included by byte_kernels.h only. Nothing is read or written beyond n but in the
 // queues, which have room for 64 codes more. Every variant gives the same queues and counts.
 #pragma once
-#include "vectors.h"
+#include "simd/vectors.h"
 
 namespace stz {
 namespace {

@@ -1,7 +1,7 @@
 // The inner loops of the encoder's fits: collecting samples, costs and weights of residuals, normal equations. Included by kernels.cpp
 // only. Sums run in 16 lanes of floats, which are added up in one order whatever the width of a vector.
 #pragma once
-#include "vectors.h"
+#include "simd/vectors.h"
 
 namespace stz {
 namespace {

@@ -4,10 +4,10 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
-#include "byte_kernels.h"
-#include "fit_kernels.h"
-#include "predict.h"
-#include "rans.h"
+#include "simd/byte_kernels.h"
+#include "simd/fit_kernels.h"
+#include "simd/predict.h"
+#include "simd/rans.h"
 
 #ifndef STZ_ISA
 #define STZ_ISA baseline

@@ -8,34 +8,11 @@
 #pragma once
 #include <type_traits>
 
-#include "../core/common.h"
+#include "base/sample_types.h"
 
 namespace stz {
 
 constexpr int row_slack = 128;  // elements
-
-// What a sample type is predicted in, and the integer that holds its codes. i64 samples (wide integers) are predicted in double.
-template <class S>
-struct Arithmetic;
-template <>
-struct Arithmetic<float> {
-  using Real = float;
-  using Code = i32;
-};
-template <>
-struct Arithmetic<double> {
-  using Real = double;
-  using Code = i64;
-};
-template <>
-struct Arithmetic<i64> {
-  using Real = double;
-  using Code = i64;
-};
-template <class S>
-using RealOf = typename Arithmetic<S>::Real;
-template <class S>
-using CodeOf = typename Arithmetic<S>::Code;
 
 // Neighbours as offsets (in elements) from the sample, group by group.
 struct TapTable {
@@ -202,7 +179,7 @@ template <class S>
 const RowKernels<S>& row_kernels() {
   if constexpr (sizeof(S) == 4)
     return kernels().f32;
-  else if constexpr (S(0.5) != S(0))
+  else if constexpr (std::is_floating_point_v<S>)
     return kernels().f64;
   else
     return kernels().int64;
@@ -225,7 +202,7 @@ template <class S>
 CollectKernel<S>* collect_kernel() {
   if constexpr (sizeof(S) == 4)
     return kernels().fit.collect32;
-  else if constexpr (S(0.5) != S(0))
+  else if constexpr (std::is_floating_point_v<S>)
     return kernels().fit.collect64;
   else
     return kernels().fit.collect_integers;

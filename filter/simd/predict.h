@@ -1,6 +1,6 @@
 // Prediction of samples from their neighbours, and the coding of a whole class on top of it. Included by kernels.cpp only.
 #pragma once
-#include "vectors.h"
+#include "simd/vectors.h"
 
 namespace stz {
 namespace {
@@ -128,27 +128,28 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   const Uniform<T> q = task.quantizer;
   const bool avoids = q.avoid_from <= q.avoid_to;
   u32 failures = 0;
-  for_predicted(task, [&](T* place, u32 index, int left, Vector<T> p) __attribute__((always_inline)) {
-    Vector<T> x = load<T>(place);
-    if (mask) x = (load_bytes<Code>(mask + index) != 0) ? p : x;
-    const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
-    Vector<T> r = p + c * q.step;
-    u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
-    if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
-    const Codes code = (Codes)((Vector<Word>)u - Word(bits(magic<T>)));
-    const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
-    if (left >= lanes_of<T>)
-      store_bytes<Code>(bytes + index, zigzag);
-    else  // what follows may be done already
-      for (int i = 0; i < left; i++) bytes[index + u32(i)] = u8(zigzag[i]);
-    if (__builtin_expect(good != all_lanes<T>, 0))
-      for (int i = 0; i < lanes_of<T> && i < left; i++)
-        if (!(good >> i & 1)) {
-          failed[failures++] = {index + u32(i), place + i, T(p[i])};
-          r[i] = place[i];
-        }
-    store<T>(place, r);
-  });
+  for_predicted(
+      task, [&](T * place, u32 index, int left, Vector<T> p) __attribute__((always_inline)) {
+        Vector<T> x = load<T>(place);
+        if (mask) x = (load_bytes<Code>(mask + index) != 0) ? p : x;
+        const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
+        Vector<T> r = p + c * q.step;
+        u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
+        if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
+        const Codes code = (Codes)((Vector<Word>)u - Word(bits(magic<T>)));
+        const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
+        if (left >= lanes_of<T>)
+          store_bytes<Code>(bytes + index, zigzag);
+        else  // what follows may be done already
+          for (int i = 0; i < left; i++) bytes[index + u32(i)] = u8(zigzag[i]);
+        if (__builtin_expect(good != all_lanes<T>, 0))
+          for (int i = 0; i < lanes_of<T> && i < left; i++)
+            if (!(good >> i & 1)) {
+              failed[failures++] = {index + u32(i), place + i, T(p[i])};
+              r[i] = place[i];
+            }
+        store<T>(place, r);
+      });
   return failures;
 }
 
@@ -157,10 +158,11 @@ void decode_class(const ClassTask<T>& task, const u8* bytes) {
   using Code = CodeOf<T>;
   using Codes = Vector<Code>;
   const T step = task.quantizer.step;
-  for_predicted(task, [&](T* place, u32 index, int, Vector<T> p) __attribute__((always_inline)) {
-    const Codes z = load_bytes<Code>(bytes + index), code = (z >> 1) ^ -(z & 1);
-    store<T>(place, p + ((Vector<T>)(code + bits(magic<T>)) - magic<T>)*step);
-  });
+  for_predicted(
+      task, [&](T * place, u32 index, int, Vector<T> p) __attribute__((always_inline)) {
+        const Codes z = load_bytes<Code>(bytes + index), code = (z >> 1) ^ -(z & 1);
+        store<T>(place, p + ((Vector<T>)(code + bits(magic<T>)) - magic<T>)*step);
+      });
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
 // reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and write the same words.
 #pragma once
-#include "rans_avx2.h"
-#include "vectors.h"
+#include "simd/rans_avx2.h"
+#include "simd/vectors.h"
 
 namespace stz {
 namespace {

@@ -1,7 +1,7 @@
 // Interleaved rANS with AVX2: eight lanes to a vector, several vectors in flight. Included by rans.h only. Takes and writes the same words
 // as the scalar bodies there.
 #pragma once
-#include "vectors.h"
+#include "simd/vectors.h"
 
 #if defined(__AVX2__) && !defined(STZ_512)
 namespace stz {

@@ -3,7 +3,7 @@
 #pragma once
 #include <type_traits>
 
-#include "kernels.h"
+#include "simd/kernels.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -39,7 +39,7 @@ constexpr int lanes_of = vector_bytes / int(sizeof(T));
 template <class S>
 STZ_INLINE Vector<RealOf<S>> load(const S* p) {
   using R = RealOf<S>;
-  if constexpr (sizeof(S) == sizeof(R) && S(0.5) != S(0))
+  if constexpr (sizeof(S) == sizeof(R) && std::is_floating_point_v<S>)
     return *(const typename VectorOf<S>::loose*)p;
   else {
     Vector<R> v;

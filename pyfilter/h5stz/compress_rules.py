@@ -1,6 +1,6 @@
 """Rules for `h5stz run --compress`: which new datasets are compressed, and how, such as ``/rho*=absolute:1e-3,block=region``.
 
-What the library inside of the program reads is described in filter/transparent/compress_rules.h.
+What the library inside of the program reads is described in filter/intercept/compress_rules.h.
 """
 
 import contextlib

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "../../filter/core/encode_level.h"
+#include "encoder/encode_level.h"
 #include "stz.h"
 
 using namespace stz;

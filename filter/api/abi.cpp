@@ -1,0 +1,80 @@
+// The C API of stz.h: checks pointers, sets the floating-point environment, turns failures into codes.
+#include "api/stream_info.h"
+#include "base/guard.h"
+#include "base/stages.h"
+#include "base/threads.h"
+#include "decoder/decode.h"
+#include "encoder/encode.h"
+#include "format/frame.h"
+#include "stz.h"
+
+using namespace stz;
+
+extern "C" {
+
+void stz_default_options(stz_options* options) {
+  if (options) *options = stz_options{STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 1, 0, 1};
+}
+
+size_t stz_element_size(int32_t dtype) { return element_size(dtype); }
+
+size_t stz_max_compressed_size(const stz_layout* layout) {
+  if (!layout) return 0;
+  try {
+    return array_bytes(*layout) + 64;
+  } catch (...) {
+    return 0;
+  }
+}
+
+int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
+  if (!layout || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
+    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    Bytes stream = encode(*layout, static_cast<const u8*>(data), *options);
+    require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
+    memcpy(out, stream.data(), stream.size());
+    *out_size = stream.size();
+  });
+}
+
+int stz_decompress(const void* stream, size_t size, void* out, size_t out_size) {
+  return stz_decompress_threads(stream, size, out, out_size, 1);
+}
+
+int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads) {
+  if (!stream || (!out && out_size)) return STZ_ERROR_ARGUMENT;
+  return guarded([&] { decode(static_cast<const u8*>(stream), size, static_cast<u8*>(out), out_size, thread_count(threads)); });
+}
+
+int stz_info(const void* stream, size_t size, stz_stream_info* info) {
+  if (!stream || !info) return STZ_ERROR_ARGUMENT;
+  return guarded([&] { *info = stream_info(read_header(static_cast<const u8*>(stream), size)); });
+}
+
+const char* stz_error_text(int code) {
+  switch (code) {
+#define STZ_ERROR_TEXT(name, number, text) \
+  case number:                             \
+    return text;
+    STZ_ERRORS(STZ_ERROR_TEXT)
+#undef STZ_ERROR_TEXT
+    default:
+      return "unknown error code";
+  }
+}
+
+#if defined(STZ_STAGES)
+// The names of the stages, and the seconds that the calling thread has spent in each since the last call.
+__attribute__((visibility("default"))) const char* stz_stage_names() { return stage_names; }
+__attribute__((visibility("default"))) void stz_take_stage_seconds(double* seconds) {
+  stage_clock.change(Stage::other);
+  for (double& each : stage_clock.seconds) {
+    *seconds++ = each;
+    each = 0;
+  }
+}
+#endif
+
+}  // extern "C"

@@ -1,0 +1,48 @@
+#include "api/stream_info.h"
+
+namespace stz {
+namespace {
+
+const char* form_name(const Header& h) {
+  if (h.form == Form::raw) return "raw";
+  if (h.form == Form::constant) return "constant";
+  switch (h.quantizer) {
+    case QuantizerKind::uniform:
+      return "blocks of numbers";
+    case QuantizerKind::ordered:
+      return "blocks of ordered numbers";
+    default:
+      return h.transform == Transform::lattice ? "blocks of lattice numbers" : "blocks of integers";
+  }
+}
+
+}  // namespace
+
+stz_stream_info stream_info(const Header& h) {
+  stz_stream_info info{};
+  info.layout = h.layout;
+  info.mode = h.mode;
+  info.bound = h.bound;
+  info.has_fill = h.has_fill;
+  info.fill = h.fill;
+  info.block = h.region ? STZ_BLOCK_REGION : STZ_BLOCK_DEFAULT;
+  info.format_version = STZ_FORMAT_VERSION;
+  info.array_bytes = array_bytes(h.layout);
+  info.form = form_name(h);
+  info.levels = 1;
+  if (h.form == Form::raw)
+    info.level_offset[0] = h.size + info.array_bytes + 4;
+  else if (h.form == Form::constant)
+    info.level_offset[0] = h.size + element_size(h.layout.dtype) + 4;
+  else {
+    u64 end = h.size;
+    info.levels = i32(h.section.size());
+    for (size_t k = 0; k < h.section.size(); k++) {
+      require(!__builtin_add_overflow(end, h.section[k], &end), STZ_ERROR_CORRUPT);
+      info.level_offset[h.section.size() - 1 - k] = end;
+    }
+  }
+  return info;
+}
+
+}  // namespace stz

@@ -1,0 +1,70 @@
+// Room for numbers that is not cleared: arrays that are written before they are read. Large ones ask for large pages: to have a page is
+// what their first use mostly costs.
+#pragma once
+#include <cstdlib>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#include <new>
+#include <utility>
+
+#include "base/common.h"
+
+namespace stz {
+
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(size_t n) { resize(n); }
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~Buffer() { free(data_); }
+
+  // The contents are lost if n is beyond the capacity.
+  void resize(size_t n) {
+    if (n > capacity_) {
+      free(data_);
+      data_ = nullptr;
+      capacity_ = size_ = 0;
+      if (n > (size_t(-1) >> 1) / sizeof(T)) throw std::bad_alloc();
+      data_ = static_cast<T*>(allocate(n * sizeof(T)));
+      capacity_ = n;
+    }
+    size_ = n;
+  }
+  void clear() { size_ = 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+
+ private:
+  static void* allocate(size_t bytes) {
+    constexpr size_t large_page = size_t(2) << 20;
+    const size_t unit = bytes >= large_page ? large_page : 64;
+    const size_t size = (bytes + unit - 1) / unit * unit;
+    void* p = aligned_alloc(unit, size);
+    if (!p) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+    if (unit == large_page) madvise(p, size, MADV_HUGEPAGE);  // a wish
+#endif
+    return p;
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace stz

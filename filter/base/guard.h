@@ -1,0 +1,28 @@
+// What every entry of the C ABI does around its work: the floating-point environment is set, failures become codes.
+#pragma once
+#include <new>
+#include <stdexcept>
+
+#include "base/common.h"
+#include "base/floating_environment.h"
+
+namespace stz {
+
+template <class F>
+int guarded(F f) noexcept {
+  FloatingEnvironment environment;
+  try {
+    f();
+    return STZ_OK;
+  } catch (const Failure& failure) {
+    return failure.code;
+  } catch (const std::bad_alloc&) {
+    return STZ_ERROR_MEMORY;
+  } catch (const std::length_error&) {
+    return STZ_ERROR_MEMORY;
+  } catch (...) {
+    return STZ_ERROR_INTERNAL;
+  }
+}
+
+}  // namespace stz

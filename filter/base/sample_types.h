@@ -1,0 +1,30 @@
+// The types that samples have inside the codec, and the arithmetic that goes with each.
+#pragma once
+#include "base/common.h"
+
+namespace stz {
+
+// What a sample type is predicted in, and the integer that holds its codes. i64 samples (wide integers) are predicted in double.
+template <class S>
+struct Arithmetic;
+template <>
+struct Arithmetic<float> {
+  using Real = float;
+  using Code = i32;
+};
+template <>
+struct Arithmetic<double> {
+  using Real = double;
+  using Code = i64;
+};
+template <>
+struct Arithmetic<i64> {
+  using Real = double;
+  using Code = i64;
+};
+template <class S>
+using RealOf = typename Arithmetic<S>::Real;
+template <class S>
+using CodeOf = typename Arithmetic<S>::Code;
+
+}  // namespace stz

@@ -1,9 +1,0 @@
-// What a header says, for users.
-#pragma once
-#include "frame.h"
-
-namespace stz {
-
-stz_stream_info stream_info(const Header& h);
-
-}  // namespace stz

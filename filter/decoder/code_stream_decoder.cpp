@@ -1,0 +1,351 @@
+// Interleaved rANS back to symbols, zero runs and raw bits, and these to codes in their places.
+#include <algorithm>
+
+#include "base/stages.h"
+#include "decoder/code_stream_decoder.h"
+#include "simd/kernels.h"
+
+namespace stz {
+
+void CodeStreamDecoder::open(const u8* data, size_t size) {
+  begin_ = data;
+  end_ = data + size;
+  lanes_ = 1;
+  accumulator_ = 0;
+  available_ = 0;
+  ByteReader in(data, size);
+  state_[0] = in.get<u32>();
+  if (state_[0] >> 31) {
+    int log2_lanes = in.get<u8>();
+    require(log2_lanes >= 1 && log2_lanes <= 6, STZ_ERROR_CORRUPT);
+    lanes_ = 1u << log2_lanes;
+    state_[0] &= 0x7fffffff;
+  }
+  for (u32 lane = 1; lane < lanes_; lane++) state_[lane] = in.get<u32>();
+  for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] >= rans_low && state_[lane] >> 31 == 0, STZ_ERROR_CORRUPT);
+  word_ = data + in.consumed();
+}
+
+u64 CodeStreamDecoder::raw(int bits) {
+  if (bits > 56) {
+    u64 low = raw(32);
+    return low | raw(bits - 32) << 32;
+  }
+  if (available_ < bits) {
+    const int bytes = (bits - available_ + 7) / 8;  // no more than needed: the rest may be words
+    require(end_ - word_ >= bytes, STZ_ERROR_TRUNCATED);
+    u64 v = 0;
+    if (end_ - begin_ >= 8)
+      v = __builtin_bswap64(load_le<u64>(end_ - 8)) & ((u64(1) << (8 * bytes)) - 1);
+    else
+      for (int i = 0; i < bytes; i++) v |= u64(end_[-1 - i]) << (8 * i);
+    end_ -= bytes;
+    accumulator_ |= v << available_;
+    available_ += 8 * bytes;
+  }
+  u64 v = accumulator_ & ((u64(1) << bits) - 1);
+  accumulator_ >>= bits;
+  available_ -= bits;
+  return v;
+}
+
+void CodeStreamDecoder::raw_numbers(u64* out, size_t n, int bits) {
+  const u64 wanted = u64(n) * u64(bits), loaded = u64(available_);
+  require(wanted <= loaded || (wanted - loaded + 7) / 8 <= u64(end_ - word_), STZ_ERROR_TRUNCATED);
+  const u64 mask = (u64(1) << bits) - 1;
+  size_t i = 0;
+  for (; i < n && end_ - begin_ >= 16; i++) {
+    if (available_ < bits) {  // as much as there is room for; bits above those that count are loaded again
+      accumulator_ |= __builtin_bswap64(load_le<u64>(end_ - 8)) << available_;
+      const int bytes = (63 - available_) / 8;
+      end_ -= bytes;
+      available_ += 8 * bytes;
+    }
+    out[i] = accumulator_ & mask;
+    accumulator_ >>= bits;
+    available_ -= bits;
+  }
+  // what is not needed may be words
+  end_ += available_ / 8;
+  available_ &= 7;
+  accumulator_ &= (u64(1) << available_) - 1;
+  for (; i < n; i++) out[i] = raw(bits);
+}
+
+u32 CodeStreamDecoder::next(const CodeTable& t) {
+  u32& x = state_[token_++ & (lanes_ - 1)];
+  u32 d = t.decoding()[x & (probability_total - 1)];
+  x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
+  if (x < rans_low) {
+    require(end_ - word_ >= 2, STZ_ERROR_TRUNCATED);
+    x = x << 16 | load_le<u16>(word_);
+    word_ += 2;
+  }
+  return d & 255;
+}
+
+void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
+  STZ_STAGE(rans);
+  const u32* table = t.decoding();
+  const u8* word = word_;
+  const u32 lanes = lanes_;
+  size_t i = kernels().rans.decode(table, state_, lanes, out, n, &word, end_);
+  for (; i < n; i++) {
+    u32 &state = state_[i & (lanes - 1)], x = state, d = table[x & (probability_total - 1)];
+    out[i] = u8(d);
+    x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
+    if (x < rans_low) {
+      require(end_ - word >= 2, STZ_ERROR_TRUNCATED);
+      x = x << 16 | load_le<u16>(word);
+      word += 2;
+    }
+    state = x;
+  }
+  word_ = word;
+}
+
+u64 CodeStreamDecoder::escape(bool& is_verbatim) {
+  int e = int(raw(6));
+  is_verbatim = e == verbatim_exponent;
+  return is_verbatim ? 0 : ((u64(1) << e) | raw(e)) - 1;
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  symbols_.resize(n);
+  decode_symbols(t, symbols_.data(), n);
+  const u8* symbols = symbols_.data();
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  u8 largest = 0;
+  for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
+  if (!shift)
+    for (size_t i = 0; i < n; i++) queue[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
+  else {
+    low_bits_.resize(n);
+    if (shift <= 56)
+      raw_numbers(low_bits_.data(), n, shift);
+    else
+      for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
+    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
+  }
+  if (largest < plain) return;
+  for (size_t i = 0; i < n; i++) {
+    if (symbols[i] < plain) continue;
+    u64 low = zigzag(queue[i]) & ((u64(1) << shift) - 1), v;
+    bool is_verbatim = false;
+    if (symbols[i] == t.count)
+      v = escape(is_verbatim);
+    else {
+      int bits;
+      v = dense_symbol_base(symbols[i], bits);
+      v += raw(bits) + 1;
+    }
+    if (is_verbatim) {
+      queue[i] = verbatim_code<Code>;
+      verbatim.push_back(raw(width));
+      continue;
+    }
+    require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
+    u64 z = v << shift | low;
+    require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    queue[i] = Code(unzigzag(z));
+  }
+}
+
+// Walks through the tokens of a sparse queue: place(index, z or 0 for a verbatim sample, its bits). Returns whether there was any code.
+template <class Code, class Place>
+bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
+  STZ_STAGE(rans);
+  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+  token_ = 0;
+  bool any = false;
+  for (size_t at = 0; at < n;) {
+    u32 s = next(gaps);
+    u64 gap;
+    bool is_verbatim = false;
+    if (int(s) == gaps.count) {
+      gap = escape(is_verbatim);
+      require(!is_verbatim && gap <= n - at, STZ_ERROR_CORRUPT);
+      if (gap == n - at) break;
+    } else {
+      int bits;
+      gap = gap_base(s, bits);
+      if (gap >= n - at) break;  // the end
+      gap += raw(bits);
+      require(gap < n - at, STZ_ERROR_CORRUPT);
+    }
+    at += gap;
+    any = true;
+    s = next(values);
+    u64 v = s;
+    if (int(s) == values.count)
+      v = escape(is_verbatim);
+    else if (s >= direct_symbols) {
+      int bits;
+      v = dense_symbol_base(s, bits);
+      v += raw(bits) + 1;
+    }
+    if (is_verbatim) {
+      const u64 sample = raw(width);
+      place(at++, u64(0), sample);
+      continue;
+    }
+    require(v < largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    place(at++, v + 1, u64(0));
+  }
+  return any;
+}
+
+template <class Code>
+bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
+  std::fill(queue, queue + n, Code(0));
+  return decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
+    queue[at] = z ? Code(unzigzag(z)) : verbatim_code<Code>;
+    if (!z) verbatim.push_back(sample);
+  });
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_sparse_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
+  memset(queue, 0, n);
+  decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
+    queue[at] = z && z < byte_exception ? u8(z) : byte_exception;
+    if (queue[at] == byte_exception) exceptions.push_back({0, z ? unzigzag(z) : verbatim_exception, sample});
+  });
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
+  const CodeTable& t = dense_table(m);
+  const int shift = m.shift();
+  decode_symbols(t, queue, n);
+  const ByteKernels& kernel = kernels().bytes;
+  const u32 plain = u32(std::min(t.count, direct_symbols));
+  // symbols from here on are not v itself, or their codes no bytes
+  const u32 large = shift < 8 ? std::min(plain, u32(byte_exception) >> shift) : 0;
+  found_.resize(n);
+  const size_t found = kernel.find(queue, n, u8(large), found_.data());
+  Buffer<u8>& symbols = symbols_;
+  symbols.resize(found);
+  for (size_t f = 0; f < found; f++) symbols[f] = queue[found_[f]];
+  const size_t words = shift < 8 ? n / 8 : 0;
+  if (shift) {
+    low_bits_.resize(n);  // eight codes to a word, then one code to a word
+    if (words) raw_numbers(low_bits_.data(), words, 8 * shift);
+    for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
+    if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
+    for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | low_bits_[words + i - 8 * words]);
+  }
+  for (size_t f = 0; f < found; f++) {
+    const size_t i = found_[f];
+    u64 v = symbols[f], low = 0;
+    if (shift && i < 8 * words)
+      low = low_bits_[i / 8] >> (i % 8 * size_t(shift)) & ((u64(1) << shift) - 1);
+    else if (shift)
+      low = low_bits_[words + i - 8 * words];
+    if (v >= plain) {
+      if (v == u64(t.count)) {
+        bool is_verbatim;
+        v = escape(is_verbatim);
+        if (is_verbatim) {
+          queue[i] = byte_exception;
+          exceptions.push_back({0, verbatim_exception, raw(width)});
+          continue;
+        }
+      } else {
+        int bits;
+        v = dense_symbol_base(u32(v), bits);
+        v += raw(bits) + 1;
+      }
+      require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
+    }
+    const u64 z = v << shift | low;
+    require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
+    queue[i] = z < byte_exception ? u8(z) : byte_exception;
+    if (z >= byte_exception) exceptions.push_back({0, unzigzag(z), 0});
+  }
+}
+
+template <class Code>
+void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions,
+                                     int width) {
+  STZ_STAGE(symbols);
+  const size_t pitch = n + row_slack;
+  queue_.resize((contexts + 1) * pitch);
+  size_t counts[contexts];
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.count_contexts(context, n, counts);
+  }
+  std::vector<Exception> own[contexts];
+  bool exceptional = false;
+  for (int k = 0; k < contexts; k++) {
+    if (!counts[k]) continue;
+    u8* queue = queue_.data() + size_t(k) * pitch;
+    if (models[k].sparse)
+      decode_sparse_bytes<Code>(queue, counts[k], models[k], own[k], width);
+    else
+      decode_dense_bytes<Code>(queue, counts[k], models[k], own[k], width);
+    exceptional |= !own[k].empty();
+  }
+  {
+    STZ_STAGE(partition);
+    kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+  }
+  if (!exceptional) return;
+  size_t taken[contexts] = {};
+  for (size_t i = 0; i < n; i++)
+    if (bytes[i] == byte_exception) {
+      const u8 k = context[i];
+      require(k < contexts && taken[k] < own[k].size(), STZ_ERROR_CORRUPT);
+      Exception& e = own[k][taken[k]++];
+      exceptions.push_back({u32(i), e.code, e.bits});
+    }
+}
+template void CodeStreamDecoder::decode_bytes<i32>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
+template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
+
+template <class Code>
+void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
+                                     int width) {
+  STZ_STAGE(symbols);
+  QueueLayout layout(context, n);
+  queue_.resize((n + 1) * sizeof(Code));
+  Code* queue = reinterpret_cast<Code*>(queue_.data());
+  std::vector<u64> samples[contexts];
+  bool any = false;
+  for (int k = 0; k < contexts; k++) {
+    const size_t length = layout.length(k);
+    if (!length) continue;
+    if (models[k].sparse)
+      any |= decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    else {
+      decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
+      any = true;
+    }
+  }
+  if (!any || layout.start(contexts) != n) std::fill(code, code + n, Code(0));
+  if (!any) return;
+  layout.for_each(context, n, [&](size_t i, size_t at) { code[i] = queue[at]; });
+  bool stored = false;
+  for (auto& s : samples) stored |= !s.empty();
+  if (!stored) return;
+  size_t taken[contexts] = {};
+  for (size_t i = 0; i < n; i++)
+    if (code[i] == verbatim_code<Code>) {
+      require(context[i] != no_context && taken[context[i]] < samples[context[i]].size(), STZ_ERROR_CORRUPT);
+      verbatim.push_back({u32(i), samples[context[i]][taken[context[i]]++]});
+    }
+}
+
+void CodeStreamDecoder::finish() {
+  require(word_ == end_ && available_ < 8 && accumulator_ == 0, STZ_ERROR_CORRUPT);
+  for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] == rans_low, STZ_ERROR_CORRUPT);
+}
+
+template void CodeStreamDecoder::decode_class(i32*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
+template void CodeStreamDecoder::decode_class(i64*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
+
+}  // namespace stz

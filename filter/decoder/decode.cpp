@@ -1,0 +1,78 @@
+#include "decoder/decode.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "decoder/decode_level.h"
+#include "decoder/elements.h"
+#include "format/checksum.h"
+#include "format/convert.h"
+#include "format/valid_extent.h"
+
+namespace stz {
+namespace {
+
+// The last four bytes of a constant or raw stream are the checksum of all before them.
+const u8* checked_payload(const Header& h, const u8* stream, size_t size, size_t payload) {
+  require(size >= h.size + payload + 4, STZ_ERROR_TRUNCATED);
+  require(size == h.size + payload + 4, STZ_ERROR_CORRUPT);
+  require(load_le<u32>(stream + size - 4) == crc32c(stream, size - 4), STZ_ERROR_CHECKSUM);
+  return stream + h.size;
+}
+
+template <class S>
+void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads) {
+  const stz_layout& layout = h.layout;
+  const size_t width = component_size(layout.dtype);
+  const int parts = components(layout.dtype);
+  const bool swap = swapped(layout);
+  const u64 elements = element_count(layout), valid = valid_elements(h);
+  std::vector<u8> kinds;
+  std::vector<OtherSample> others;
+  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others, threads); };
+  // plain native numbers need no other buffer
+  const bool direct = !h.masked && !h.partial && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
+                      is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+  if (direct) {
+    decode_to(reinterpret_cast<S*>(out));
+    return;
+  }
+  Buffer<S> samples(valid * u64(parts));
+  decode_to(samples.data());
+  if (h.partial)
+    for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
+  const ElementBits<S> bits(h);
+  for (int part = 0; part < parts; part++)
+    for_valid(h, [&](u64 number, u64 element) {
+      const u64 at = u64(part) * valid + number;
+      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], kinds.empty() ? u8(mask_none) : kinds[at]), width,
+                 swap);
+    });
+  for (const OtherSample& o : others) {
+    require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
+    store_bits(out + (element_of(h, o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
+  }
+}
+
+}  // namespace
+
+void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads) {
+  Header h = read_header(stream, size);
+  const size_t bytes = array_bytes(h.layout);
+  require(bytes == out_size, STZ_ERROR_CAPACITY);
+  const size_t element = element_size(h.layout.dtype);
+  if (h.form == Form::raw) {
+    const u8* payload = checked_payload(h, stream, size, bytes);
+    if (bytes) memcpy(out, payload, bytes);
+  } else if (h.form == Form::constant) {
+    const u8* payload = checked_payload(h, stream, size, element);
+    for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
+  } else if (h.sample == SampleType::f32)
+    decode_blocks<float>(h, stream, size, out, threads);
+  else if (h.sample == SampleType::f64)
+    decode_blocks<double>(h, stream, size, out, threads);
+  else
+    decode_blocks<i64>(h, stream, size, out, threads);
+}
+
+}  // namespace stz

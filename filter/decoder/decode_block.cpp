@@ -1,0 +1,178 @@
+#include "decoder/decode_block.h"
+
+#include <algorithm>
+
+#include "base/stages.h"
+#include "decoder/decode_masks.h"
+#include "format/checksum.h"
+#include "format/sweep.h"
+
+namespace stz {
+
+template <class S>
+u64 BlockDecoder<S>::size(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) const {
+  return level.directory.sizes[size_t(block.number * level.directory.per_block) + k];
+}
+
+// The k-th stream of the block, after its check.
+template <class S>
+const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
+  const u8* data = block.stream[k];
+  const size_t n = size_t(size(level, block, k));
+  if (n && level.directory.with_checks) require(load_le<u16>(data + n) == crc16(data, n), STZ_ERROR_CHECKSUM);
+  return data;
+}
+
+template <class S>
+void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
+  STZ_STAGE(mask);
+  load_block_kinds(work_, block.coarse_kinds);
+  if (const size_t n = size_t(size(level, block, 0))) {
+    BinaryDecoder in(stream(level, block, 0), n);
+    MaskReader reader{in, others, mask_bits(level.header)};
+    MaskModels models;
+    const u64 item = block.number / level.directory.per_item;
+    code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.kinds.data());
+    work_.set_masks();
+  }
+  store_magnitudes(work_.geometry, work_.kinds.data(), block.kinds);
+}
+
+// Codes of a class, if there are any but zeros.
+template <class S>
+void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool coded) {
+  const size_t samples = size_t(work_.geometry.samples(cls));
+  u8* bytes = work_.bytes(cls);
+  if (coded)
+    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.directory.p[cls].model, work_.codes[cls].exceptions,
+                                       8 * int(sizeof(S)));
+  else
+    memset(bytes, 0, samples);
+}
+
+// Samples of a task whose first one has the raster index `first`; exceptions from number `next` on are to come.
+template <class S>
+void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
+  STZ_STAGE(predict);
+  if constexpr (std::is_floating_point_v<S>) {
+    const ClassCodes<Code>& codes = work_.codes[cls];
+    uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
+    const i64* n = task.rows.n;
+    const u64 end = first + u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]);
+    for (; next < codes.exceptions.size() && codes.exceptions[next].index < end; next++) {
+      const Exception& e = codes.exceptions[next];
+      i64 rest = e.index - first;
+      const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
+      S* sample = task.samples + work_.geometry.values.at(i, j, k) + x;
+      S prediction[row_slack];
+      work_.plan(cls, level.directory.p[cls]).predict(sample, 1, prediction);
+      *sample = exceptional_sample(level.quantizer, e, prediction[0]);
+    }
+  }
+}
+
+// All classes, whose codes are there as bytes, and the samples' way to the grid.
+template <class S>
+void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis) {
+  if constexpr (std::is_floating_point_v<S>) {
+    const BlockGeometry& g = work_.geometry;
+    size_t next[16] = {};
+    sweep(
+        work_, level.directory.p, axis, wanted,
+        [&](int cls, i64 j) {
+          const PlaneTask<S> plane = plane_task(work_, cls, level.directory.p[cls], level.quantizer, axis, j);
+          place_bytes(level, cls, plane.task, plane.first, next[cls]);
+        },
+        [&](i64 j) {
+          const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
+          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end});
+        });
+  }
+}
+
+template <class S>
+void BlockDecoder<S>::read_numbers(const LevelToDecode<S>& level, int cls, bool coded) {
+  const size_t n = size_t(work_.geometry.samples(cls));
+  Code* code = work_.numbers(cls);
+  if (coded)
+    coder_.decode_class(code, context_.data(), n, level.directory.p[cls].model, work_.codes[cls].verbatim, 8 * int(sizeof(S)));
+  else
+    std::fill(code, code + n, Code(0));
+}
+
+template <class S>
+void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
+  STZ_STAGE(predict);
+  const size_t n = size_t(work_.geometry.samples(cls));
+  const Code* code = work_.codes[cls].numbers.data();
+  const bool large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
+  size_t next = 0;
+  for_predicted_rows(work_, cls, level.directory.p[cls], [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
+    dequantize_row(level.quantizer, code + at, prediction, count, large, work_.codes[cls].verbatim, next, samples);
+  });
+}
+
+template <class S>
+void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
+  const LevelDirectory& d = level.directory;
+  const Level& own = level.hierarchy.level[level.l];
+  const bool masked = block.coarse_kinds.data, values = block.grid.data;
+  work_.prepare(own, block_box(own, block.number % d.per_item), d.reach);
+  const BlockGeometry& g = work_.geometry;
+  if (values) load_coarse(g, block.coarse, work_.values.data());
+  load_coarse_magnitudes(g, block.coarse_magnitudes, work_.magnitudes.data());
+  if (masked) masks(level, block);
+  const u32 wanted = d.merged ? all_classes : block.wanted;
+  const int axis = sweep_axis(g);
+  bool sweeping = axis >= 0;
+  for (int c = 0; c < g.classes.count; c++) {
+    const int cls = g.classes.mask[c];
+    sweeping &= keeps_bytes(level.quantizer, d.p[cls].mean) && !work_.mask_or_null(cls);
+  }
+  bool open = false;
+  size_t next_stream = size_t(masked);
+  auto open_next = [&] {
+    const size_t k = next_stream++, n = size_t(size(level, block, k));
+    open = n != 0;
+    if (open) coder_.open(stream(level, block, k), n);
+  };
+  if (d.merged) open_next();
+  for (int c = 0; c < g.classes.count; c++) {
+    const int cls = g.classes.mask[c];
+    const ClassParameters& p = d.p[cls];
+    if (!(wanted >> c & 1)) {
+      next_stream++;
+      continue;
+    }
+    if (!d.merged) open_next();
+    const bool coded = open && p.mean && g.samples(cls);
+    if (coded) class_contexts(work_, cls, p, context_);
+    if (keeps_bytes(level.quantizer, p.mean))
+      read_bytes(level, cls, coded);
+    else
+      read_numbers(level, cls, coded);
+    if (!d.merged && open) coder_.finish();
+    if (values && !sweeping) {
+      if (!work_.codes[cls].as_bytes) place_numbers(level, cls);
+      if constexpr (std::is_floating_point_v<S>)
+        if (work_.codes[cls].as_bytes) {
+          size_t next = 0;
+          place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
+        }
+      complete_class(work_, cls, p);
+    }
+    if (block.magnitudes.data || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
+  }
+  if (d.merged && open) coder_.finish();
+  if (values && sweeping) place_block(level, block, wanted, axis);
+  if (values && !sweeping) store_block(g, work_.values.data(), block.grid, level.streaming);
+  if (!block.magnitudes.data) return;
+  if (values && masked) fill_masked_box<S>(g.box, block.kinds, block.grid);
+  store_magnitudes(g, work_.magnitudes.data(), block.magnitudes);
+}
+
+template class BlockDecoder<float>;
+template class BlockDecoder<double>;
+template class BlockDecoder<i64>;
+
+}  // namespace stz

@@ -1,0 +1,59 @@
+// Decodes one block of a level.
+#pragma once
+#include "decoder/code_stream_decoder.h"
+#include "decoder/level_directory.h"
+#include "format/level_quantizers.h"
+#include "format/mask_coder.h"
+
+namespace stz {
+
+// What the blocks of a level have in common.
+template <class S>
+struct LevelToDecode {
+  const Header& header;
+  const Hierarchy& hierarchy;
+  size_t l;
+  const Quantizer<S>& quantizer;
+  const LevelDirectory& directory;
+  bool streaming = false;  // past the caches
+};
+
+constexpr int most_streams = 1 + 15;  // of a block: its mask, its classes
+
+// Where a block comes from and where it goes. Parts of grids are of the block's item.
+template <class S>
+struct BlockToDecode {
+  u64 number = 0;                  // among those of all items
+  const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
+  // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
+  // undefined afterwards, and so are those predicted from what `coarse` does not have.
+  u32 wanted = all_classes;
+  GridPart<const S> coarse{};                              // of the coarser level: see load_coarse
+  GridPart<const u8> coarse_magnitudes{}, coarse_kinds{};  // no kinds: nothing is masked
+  GridPart<S> grid{};                                      // none: magnitudes alone are asked for
+  GridPart<u8> magnitudes{}, kinds{};                      // no magnitudes: no finer level needs any; kinds if anything may be masked
+};
+
+template <class S>
+class BlockDecoder {
+ public:
+  void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
+  std::vector<OtherSample> others;  // that were found in masks
+
+ private:
+  using Code = CodeOf<S>;
+  const u8* stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k);
+  u64 size(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) const;
+  void masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
+  void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
+  void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
+  void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
+  void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
+  void place_numbers(const LevelToDecode<S>& level, int cls);
+
+  BlockWork<S> work_;
+  CodeStreamDecoder coder_;
+  Buffer<u8> context_;
+};
+
+}  // namespace stz

@@ -1,0 +1,14 @@
+// Decodes the sections of one array of samples, coarse to fine.
+#pragma once
+#include "format/frame.h"
+#include "format/mask_coder.h"
+
+namespace stz {
+
+// `sections`: what follows the header. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `kinds` and
+// `others`. At most `threads` (>= 1) threads work on it.
+template <class S>
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others,
+                     int threads);
+
+}  // namespace stz

@@ -1,0 +1,117 @@
+#include "decoder/decode_root.h"
+
+#include <algorithm>
+
+#include "decoder/decode_masks.h"
+#include "format/root.h"
+#include "format/section.h"
+
+namespace stz {
+namespace {
+
+template <class S>
+struct RootReader {
+  using Real = RealOf<S>;
+  using Code = CodeOf<S>;
+  const Header& header;
+  const Hierarchy& hierarchy;
+  const std::vector<Quantizer<S>>& quantizers;
+  std::vector<OtherSample>& others;
+  BinaryDecoder in;
+  RootModels models{};
+  MaskModels mask_models{};
+  u64 item = 0;
+  size_t level = 0;
+  u8 kind_before = 0;
+  std::vector<u8> kinds{};  // of the level before
+
+  MaskReader mask_reader() { return {in, others, mask_bits(header)}; }
+  Code code(std::vector<Verbatim>& verbatim, u32 index) {
+    if (in.bit(models.verbatim)) {
+      verbatim.push_back({index, in.raw(8 * sizeof(S))});
+      models.remember(0);
+      return verbatim_code<Code>;
+    }
+    i64 c = in.signed_number(models.next());
+    require(u64(c < 0 ? -c : c) <= largest_code<Code>, STZ_ERROR_CORRUPT);
+    models.remember(zigzag(Code(c)) / 2);
+    return Code(c);
+  }
+  void begin_level(size_t l) { level = l; }
+  void coarsest(u64 i, Real p, S& r) {
+    u8 kind = 0;
+    const Level& grid = hierarchy.level[level];
+    if (header.masked) {
+      const u64 index = level_zero_index(grid, level_map(hierarchy, level, item), i);
+      kind = mask_reader().code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, 0, kind_before, index);
+      kind_before = kind;
+      kinds.resize(grid.samples());
+      kinds[i] = kind;
+    }
+    std::vector<Verbatim> verbatim;
+    size_t next = 0;
+    const Code c = kind ? Code(0) : code(verbatim, 0);
+    dequantize_row(quantizers[level], &c, &p, 1, true, verbatim, next, &r);
+  }
+  void masks(BlockWork<S>& work) {
+    if (!header.masked) return;
+    const Level& l = hierarchy.level[level];
+    load_block_kinds(work, whole_grid<const u8>(kinds.data(), hierarchy.level[level + 1]));
+    MaskReader reader = mask_reader();
+    code_block_mask(reader, mask_models, work.geometry, level_map(hierarchy, level, item), work.kinds.data());
+    work.set_masks();
+    kinds.resize(l.samples());
+    store_magnitudes(work.geometry, work.kinds.data(), whole_grid(kinds.data(), l));
+  }
+  void row(BlockWork<S>& work, int cls, S* samples, const Real* p, int n, size_t index, const Index&) {
+    Code* c = work.codes[cls].numbers.data() + index;
+    std::vector<Verbatim>& verbatim = work.codes[cls].verbatim;
+    const u8* masked = work.mask_or_null(cls) ? work.mask_or_null(cls) + index : nullptr;
+    size_t next = verbatim.size();
+    for (int i = 0; i < n; i++) c[i] = masked && masked[i] ? Code(0) : code(verbatim, u32(index) + u32(i));
+    dequantize_row(quantizers[level], c, p, n, true, verbatim, next, samples);
+  }
+  void end_level(BlockWork<S>& work, std::vector<S>& grid) {
+    const Level& l = hierarchy.level[level];
+    if (header.masked) fill_masked_box<S>(work.geometry.box, whole_grid<const u8>(kinds.data(), l), whole_grid(grid.data(), l));
+  }
+};
+
+}  // namespace
+
+template <class S>
+DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
+                            const u8* section, size_t size, ParameterState& state, std::vector<OtherSample>& others) {
+  const size_t width = size < short_section + 2 ? 2 : 4;
+  require(size >= width, STZ_ERROR_TRUNCATED);
+  const size_t coded = size - width;
+  const u64 samples = hierarchy.level[size_t(hierarchy.root)].samples();
+  require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each takes one at least
+  require(check_size(coded) == width, STZ_ERROR_CORRUPT);
+  const u32 crc = crc32c(section, coded);
+  for (size_t i = 0; i < width; i++) require(section[coded + i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
+  RootReader<S> reader{header, hierarchy, quantizers, others, BinaryDecoder(section, coded)};
+  std::vector<CodeOf<S>> codes(samples * hierarchy.batch);
+  std::vector<S> grid;
+  BlockWork<S> work;
+  DecodedLevel<S> root;
+  root.samples.resize(samples * hierarchy.batch);
+  for (u64 item = 0; item < hierarchy.batch; item++) {
+    reader.item = item;
+    walk_root<S>(hierarchy, work, reader, grid, codes.data() + item * samples);
+    std::copy(grid.begin(), grid.end(), root.samples.data() + item * samples);
+    if (header.masked) root.kinds.insert(root.kinds.end(), reader.kinds.begin(), reader.kinds.end());
+  }
+  const int mean = root_magnitudes(codes, header.masked ? root.kinds.data() : nullptr, root.magnitudes);
+  if (mean) state.mean = mean;
+  return root;
+}
+
+#define STZ_INSTANTIATE(S)                                                                                                   \
+  template DecodedLevel<S> decode_root(const Header&, const Hierarchy&, const std::vector<Quantizer<S>>&, const u8*, size_t, \
+                                       ParameterState&, std::vector<OtherSample>&);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+
+}  // namespace stz

@@ -1,0 +1,28 @@
+// What stands in front of the streams of a level's section: parameters of the classes, sizes of all streams, check values.
+#pragma once
+#include "format/frame.h"
+#include "format/parameters.h"
+
+namespace stz {
+
+struct LevelDirectory {
+  ClassParameters p[16] = {};
+  StencilId reach = stencil_standard;  // the widest of the classes
+  bool merged = false;                 // one stream for all classes of a block
+  // `per_block` sizes for each block, items of the batch one after the other; offsets of the first stream of each, from `begin` on.
+  u64 per_item = 0, per_block = 0;  // blocks, streams
+  std::vector<u64> sizes, offsets;
+  bool with_checks = false;  // each stream is followed by its 16-bit check
+  u64 begin = 0;             // where in the section the streams begin
+
+  u64 offset_of(u64 block) const { return per_block ? offsets[size_t(block)] : 0; }
+  u64 stored_size(size_t stream) const { return sizes[stream] + (with_checks && sizes[stream] ? 2 : 0); }
+};
+
+// Reads the directory of a section of `section_size` bytes of which the first `available` are at `data`, and checks it; nothing of it is
+// used before. Returns 0, or how many bytes it takes, more than `available` and at most the section: then nothing has changed. `state`
+// passes from level to level, coarse to fine; `code_bits`: 32 or 64.
+u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int code_bits, const u8* data, u64 available, u64 section_size,
+                   ParameterState& state, LevelDirectory& directory);
+
+}  // namespace stz

@@ -1,0 +1,80 @@
+#include "encoder/array.h"
+
+namespace stz {
+
+void find_valid_extent(const Array& a, Header& h) {
+  const int rank = a.layout.rank;
+  std::copy(a.layout.shape, a.layout.shape + rank, h.valid);
+  if (rank == 0 || a.elements < 64) return;
+  h.padding = a.bits(a.elements - 1, 0);
+  auto padded = [&](u64 element) {
+    for (int part = 0; part < a.parts; part++)
+      if (a.bits(element, part) != h.padding) return false;
+    return true;
+  };
+  if (!padded(a.elements - 1) || !padded(a.elements - 2)) {
+    if (a.layout.shape[rank - 1] > 1) return;
+  }
+  u64 stride[STZ_MAX_RANK];
+  u64 s = 1;
+  for (int k = rank - 1; k >= 0; k--) {
+    stride[k] = s;
+    s *= a.layout.shape[k];
+  }
+  for (int axis = 0; axis < rank; axis++) {
+    // a plane: all elements whose index along `axis` is v, inside the extent found so far; from its end, row by row
+    auto plane = [&](u64 v) {
+      const int last = rank - 1;
+      u64 rows = 1;
+      for (int k = 0; k < last; k++)
+        if (k != axis) rows *= h.valid[k];
+      for (u64 r = rows; r-- > 0;) {
+        u64 rest = r, row = v * stride[axis];
+        for (int k = last - 1; k >= 0; k--) {
+          if (k == axis) continue;
+          row += rest % h.valid[k] * stride[k];
+          rest /= h.valid[k];
+        }
+        for (u64 x = axis == last ? 1 : h.valid[last]; x-- > 0;)
+          if (!padded(row + x)) return false;
+      }
+      return true;
+    };
+    while (h.valid[axis] > 1 && plane(h.valid[axis] - 1)) {
+      h.valid[axis]--;
+      h.partial = true;
+    }
+  }
+}
+
+Masks find_masks(const Array& a, Header& h) {
+  Masks m;
+  const bool floating = is_floating(a.layout.dtype);
+  if (!floating && !h.has_fill) return m;
+  const u64 valid = valid_elements(h);
+  const SpecialKinds special(floating ? a.layout.dtype : i32(STZ_F64));
+  bool have_nan = false;
+  for (int part = 0; part < a.parts; part++)
+    for_valid(h, [&](u64 number, u64 element) {
+      u64 bits = a.bits(element, part), at = u64(part) * valid + number;
+      u8 kind = mask_none;
+      if (h.has_fill && bits == h.fill)
+        kind = mask_fill;
+      else if (floating) {
+        kind = special.kind(bits, h.nan_bits);
+        if (kind == mask_other && !have_nan) {  // the first NaN is the common one
+          have_nan = true;
+          h.nan_bits = bits;
+          kind = mask_nan;
+        }
+      }
+      if (kind == mask_none) return;
+      if (m.kinds.empty()) m.kinds.resize(valid * u64(a.parts));
+      m.kinds[at] = kind;
+      if (kind == mask_other) m.others.push_back({at, bits});
+    });
+  h.masked = !m.kinds.empty();
+  return m;
+}
+
+}  // namespace stz

@@ -1,0 +1,103 @@
+// An array in memory as the encoder sees it: components, masks, samples.
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "base/parallel.h"
+#include "base/stages.h"
+#include "format/convert.h"
+#include "format/mask_coder.h"
+#include "format/valid_extent.h"
+
+namespace stz {
+
+// Elements and their components; the codec's order is all of component 0, then all of component 1.
+struct Array {
+  const stz_layout& layout;
+  const u8* data;
+  size_t width = component_size(layout.dtype);
+  int parts = components(layout.dtype);
+  bool swap = swapped(layout);
+  u64 elements = element_count(layout);
+  u64 bits(u64 element, int part) const { return load_bits(data + (element * u64(parts) + u64(part)) * width, width, swap); }
+};
+
+// Sets h.valid, h.padding and h.partial: the extent without trailing planes in which every component has the bits of the very last one.
+void find_valid_extent(const Array& a, Header& h);
+
+// Mask kinds of all samples in the codec's order.
+struct Masks {
+  std::vector<u8> kinds;  // empty: nothing is masked
+  std::vector<OtherSample> others;
+  const u8* kinds_or_null() const { return kinds.empty() ? nullptr : kinds.data(); }
+};
+// Fill values and, in floating-point types, what is not finite. Sets h.masked and h.nan_bits.
+Masks find_masks(const Array& a, Header& h);
+
+// The samples of all valid elements, transformed as the header says.
+template <class S>
+Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
+  const u64 valid = valid_elements(h);
+  Buffer<S> samples(valid * u64(a.parts));
+  S last = 0;
+  auto load = [&](auto sample_of_bits) {
+    for (int part = 0; part < a.parts; part++)
+      for_valid(h, [&](u64 number, u64 element) {
+        u64 at = u64(part) * valid + number;
+        if (m.kinds.empty() || !m.kinds[at]) last = sample_of_bits(a.bits(element, part));
+        samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+      });
+  };
+  if (samples_are_elements<S>(h))
+    load([](u64 bits) { return bit_cast_to<S>(std::make_unsigned_t<CodeOf<S>>(bits)); });
+  else
+    load([&](u64 bits) { return sample_of<S>(h, bits); });
+  return samples;
+}
+
+// scan_kernels over parts of an array.
+template <class S>
+std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, int threads, bool* equal) {
+  STZ_STAGE(scan);
+  constexpr u64 part = u64(1) << 20;
+  struct Nothing {};
+  std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> found((n + part - 1) / part);
+  parallel_for<Nothing>(found.size(), threads, [&](Nothing&, u64 i) {
+    found[i].first = scan_kernels<S>().scan(samples + i * part, std::min(part, n - i * part), wanted, &found[i].second);
+  });
+  std::make_unsigned_t<CodeOf<S>> largest = 0;
+  *equal = false;
+  for (const auto& [of_part, equal_in_part] : found) {
+    largest = std::max(largest, of_part);
+    *equal |= equal_in_part;
+  }
+  return largest;
+}
+
+// The array itself, if it can be read as samples: native numbers, all finite, none of them the fill value, nothing cut off. Else null.
+template <class S>
+const S* plain_samples(const Array& a, const Header& h, int threads, double& largest_magnitude) {
+  using Bits = std::make_unsigned_t<CodeOf<S>>;
+  if (a.width != sizeof(S) || a.parts != 1 || a.swap || h.partial || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) return nullptr;
+  const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
+  const S* samples = reinterpret_cast<const S*>(a.data);
+  bool filled;
+  const Bits largest = scan(samples, a.elements, h.has_fill ? Bits(h.fill) : infinity, threads, &filled);
+  largest_magnitude = double(bit_cast_to<S>(largest));
+  return largest >= infinity || filled ? nullptr : samples;
+}
+
+// Of the samples that are not masked.
+template <class S>
+double largest_magnitude(const S* samples, u64 n, const Masks& m) {
+  if (m.kinds.empty()) {
+    bool unused;
+    return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
+  }
+  double largest = 0;
+  for (u64 i = 0; i < n; i++)
+    if (!m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  return largest;
+}
+
+}  // namespace stz

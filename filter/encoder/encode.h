@@ -1,0 +1,11 @@
+// From an array to a stream.
+#pragma once
+#include "base/bytes.h"
+#include "stz.h"
+
+namespace stz {
+
+// The stream of an array; never longer than the array + 64 bytes.
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options);
+
+}  // namespace stz

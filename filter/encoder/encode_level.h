@@ -1,0 +1,13 @@
+// Encodes all sections of one array of samples, coarse to fine.
+#pragma once
+#include "format/mask_coder.h"
+
+namespace stz {
+
+// `samples`: all items of the batch, C order; `kinds`: their mask kinds (null: nothing is masked); `others`: the bits of samples of kind
+// mask_other, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
+// work on it; the bytes do not depend on how many.
+template <class S>
+Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads);
+
+}  // namespace stz

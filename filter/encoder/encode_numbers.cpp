@@ -1,0 +1,217 @@
+#include "encoder/encode_numbers.h"
+
+#include "encoder/axis_schedule.h"
+#include "encoder/lattice.h"
+#include "format/logarithm.h"
+
+namespace stz {
+namespace {
+
+template <class S>
+Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
+  h.form = Form::blocks;
+  Bytes out = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
+  const Bytes header = write_header(h);  // knows the sections
+  out.insert(out.begin(), header.begin(), header.end());
+  return out;
+}
+
+void keep_smaller(Bytes& best, Bytes other) {
+  if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
+}
+
+// Distance between numbers of the dtype near v.
+double unit_in_last_place(double v, i32 dtype) {
+  if (v == 0) return 0;
+  const size_t width = component_size(dtype);
+  const int mantissa = mantissa_bits(dtype), smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
+  const int exponent = int(bit_cast_to<u64>(v) >> 52 & 0x7ff) - 1023;  // -1023 for subnormal numbers, which are then at `smallest`
+  const int e = std::max(smallest, exponent - mantissa);
+  return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
+}
+
+// Low mantissa bits that are zero in every valid sample: numbers of a shorter type, or with few binary digits.
+template <class S>
+int zero_bits_of(const S* samples, u64 n, const Masks& m) {
+  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+  Bits any = 0;
+  for (u64 i = 0; i < n; i++)
+    if (m.kinds.empty() || !m.kinds[i]) any |= bit_cast_to<Bits>(samples[i]);
+  const int mantissa = sizeof(S) == 4 ? 23 : 52;
+  return std::min(mantissa - 1, any ? __builtin_ctzll(u64(any)) : 0);
+}
+
+// Samples as floating-point numbers of one array, and the ways to code them.
+template <class S>
+struct Floating {
+  const Array& a;
+  const Header& h;
+  const u64 valid, n;
+  const int threads;
+  Masks m;
+  Buffer<S> loaded;
+  double largest = 0;  // magnitude
+  const S* samples;
+  double ulp;  // of the largest magnitude
+
+  Floating(const Array& array, const Header& header, int most_threads)
+      : a(array),
+        h(header),
+        valid(valid_elements(header)),
+        n(valid * u64(array.parts)),
+        threads(most_threads),
+        samples(plain_samples<S>(array, header, most_threads, largest)) {}
+
+  void load(Header& own) {
+    if (!samples) {
+      m = find_masks(a, own);
+      loaded = load_samples<S>(a, own, m);
+      samples = loaded.data();
+      largest = largest_magnitude(samples, n, m);
+    }
+    ulp = unit_in_last_place(largest, a.layout.dtype);
+  }
+
+  Bytes uniform(Header u) const {
+    u.quantizer = QuantizerKind::uniform;
+    // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
+    u.base = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
+    if (u.base < 0.1 * u.bound) u.base = u.bound;
+    return encode_blocks(u, samples, m, u.base, threads);
+  }
+
+  Bytes lossless(Header o) const {
+    o.step = 1;
+    if (a.layout.dtype == STZ_F16) {
+      o.quantizer = QuantizerKind::integer;
+      o.transform = Transform::ordered_half;
+      Buffer<S> integers = load_samples<S>(a, o, m);
+      return encode_blocks(o, integers.data(), m, 0.5, threads);
+    }
+    o.quantizer = QuantizerKind::ordered;
+    o.zero_bits = zero_bits_of(samples, n, m);
+    return encode_blocks(o, samples, m, ulp, threads);
+  }
+
+  // Empty if the numbers are on no lattice or a lattice is of no use.
+  Bytes lattice(const Header& own) const {
+    if (a.layout.dtype == STZ_F16) return {};
+    auto found = find_lattice(own, samples, m.kinds_or_null(), n);
+    if (!found || found->largest >= i64(1) << 50) return {};
+    Header l = own;
+    l.quantizer = QuantizerKind::integer;
+    l.transform = Transform::lattice;
+    l.origin = found->origin;
+    l.delta = found->delta;
+    // steps of 2 m + 1 lattice units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave higher)
+    double units = own.mode == STZ_ABSOLUTE ? (own.bound - 4 * ulp) / found->delta : 0;
+    if (units > 7.5) return {};
+    l.step = 2 * u64(std::max(0.0, units)) + 1;
+    if (found->largest < i64(1) << 21) return on_lattice<float>(l, SampleType::f32);
+    return on_lattice<double>(l, SampleType::f64);
+  }
+
+  // Point-wise relative bounds of numbers of one sign; empty if there is no room for the bound.
+  Bytes logarithmic(Header l) const {
+    const size_t width = component_size(a.layout.dtype);
+    l.base = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
+    if (l.base == 0) return {};
+    const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    bool positive = false, negative = false;
+    Masks own = m;
+    if (own.kinds.empty()) own.kinds.resize(n);
+    for (int part = 0; part < a.parts; part++)
+      for_valid(l, [&](u64 number, u64 element) {
+        const u64 at = u64(part) * valid + number;
+        if (own.kinds[at]) return;
+        double v = double(samples[at]);
+        if (__builtin_fabs(v) < 2 * smallest) {  // zeros and what is so small that its own ulp breaks the bound
+          u64 bits = a.bits(element, part);
+          own.kinds[at] = bits == 0 ? mask_zero : mask_other;
+          if (bits) own.others.push_back({at, bits});
+        } else if (v > 0)
+          positive = true;
+        else
+          negative = true;
+      });
+    if (positive && negative) return {};
+    std::sort(own.others.begin(), own.others.end(), [](const OtherSample& x, const OtherSample& y) { return x.index < y.index; });
+    l.masked = std::any_of(own.kinds.begin(), own.kinds.end(), [](u8 k) { return k != 0; });
+    if (!l.masked) own.kinds.clear();
+    l.quantizer = QuantizerKind::uniform;
+    l.transform = Transform::logarithmic;
+    l.negative = negative;
+    l.sample = SampleType::f64;
+    Buffer<double> octaves = load_samples<double>(a, l, own);
+    return encode_blocks(l, octaves.data(), own, l.base, threads);
+  }
+
+  // Steps in the order of numbers: any signs.
+  Bytes ordered_steps(Header o) const {
+    const double ulps = o.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
+    if (a.layout.dtype == STZ_F16 || ulps < 1) return {};
+    o.quantizer = QuantizerKind::ordered;
+    o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
+    return encode_blocks(o, samples, m, ulp * double(o.step), threads);
+  }
+
+ private:
+  template <class T>
+  Bytes on_lattice(Header l, SampleType type) const {
+    l.sample = type;
+    Buffer<T> integers = load_samples<T>(a, l, m);
+    return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
+  }
+};
+
+template <class S>
+Bytes encode_floating(const Array& a, Header h, int threads) {
+  h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
+  Floating<S> f(a, h, threads);
+  f.load(h);
+  Bytes best;
+  if (h.mode == STZ_POINTWISE_RELATIVE) {
+    best = f.logarithmic(h);
+    if (best.empty()) best = f.ordered_steps(h);
+    if (best.empty()) best = f.lossless(h);
+    return best;
+  }
+  best = f.lattice(h);
+  if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * f.ulp) keep_smaller(best, f.uniform(h));
+  if (best.empty() || h.bound < 8 * f.ulp) keep_smaller(best, f.lossless(h));
+  return best;
+}
+
+template <class S>
+Bytes encode_integers(const Array& a, Header h, int threads) {
+  Masks m = find_masks(a, h);
+  Buffer<S> samples = load_samples<S>(a, h, m);
+  h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
+  h.quantizer = QuantizerKind::integer;
+  h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
+  return encode_blocks(h, samples.data(), m, 0.5 * double(h.step), threads);
+}
+
+}  // namespace
+
+Bytes encode_numbers(const Array& a, const Header& h, int threads) {
+  switch (a.layout.dtype) {
+    case STZ_F16:
+    case STZ_F32:
+    case STZ_C64:
+      return encode_floating<float>(a, h, threads);
+    case STZ_F64:
+    case STZ_C128:
+      return encode_floating<double>(a, h, threads);
+    case STZ_I32:
+    case STZ_U32:
+      return encode_integers<double>(a, h, threads);
+    case STZ_I64:
+    case STZ_U64:
+      return encode_integers<i64>(a, h, threads);
+    default:
+      return encode_integers<float>(a, h, threads);
+  }
+}
+
+}  // namespace stz

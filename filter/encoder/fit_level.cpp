@@ -1,0 +1,406 @@
+#include "encoder/fit_level.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/stages.h"
+#include "encoder/choose_models.h"
+#include "encoder/encode_block.h"
+#include "encoder/fit.h"
+
+namespace stz {
+namespace {
+
+// Levels of at most this many samples are learned whole, larger ones from boxes of at least that many samples in all.
+constexpr u64 exact_samples = 1u << 20, sampled = 1u << 18;
+constexpr u64 fewest_samples = 48;         // smaller classes take the mean of the cubics
+constexpr double enough_bits = 4000;       // that the samples of a fit should cost
+constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
+constexpr int modelled_run = 64;
+constexpr u64 fewest_shared = 1 << 16;  // samples that are worth several threads
+constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at
+
+// Samples of a class of n that its weights are fitted on.
+u64 fitted_samples(u64 n) {
+  if (n <= 2048) return n;
+  u64 root = 1;
+  while (root * root < n) root += root / 8 + 1;
+  return std::clamp<u64>(12 * root, 2048, 6000);
+}
+
+u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
+
+// Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
+// number whose sixth power is itself plus 1.
+class EvenPlaces {
+ public:
+  void next() {
+    for (size_t d = 0; d <= axes; d++) at_[d] += step_[d];
+  }
+  u64 along(size_t dimension, u64 places) const {
+    const u64 at = at_[dimension];
+    return at * (places >> 32) + (at * (places & 0xffffffff) >> 32);
+  }
+
+ private:
+  static constexpr u32 step_[axes + 1] = {3785032106, 3335640776, 2939605022, 2590590015, 2283013049};
+  u32 at_[axes + 1] = {1u << 31, 1u << 31, 1u << 31, 1u << 31, 1u << 31};
+};
+
+// Calls f(box) for all boxes, on several threads if they hold enough.
+template <class S, class F>
+void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
+  struct Nothing {};
+  u64 samples = 0;
+  for (const SampledBox<S>& box : boxes) samples += u64(box.place.size[0] * box.place.size[1] * box.place.size[2] * box.place.size[3]);
+  const u64 together = samples < fewest_shared ? boxes.size() : (boxes.size() + 31) / 32;
+  parallel_for<Nothing>((boxes.size() + together - 1) / together, threads, [&](Nothing&, u64 task) {
+    for (size_t b = size_t(task * together); b < std::min<size_t>(boxes.size(), (task + 1) * together); b++) f(boxes[b]);
+  });
+}
+
+template <class S>
+std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact) {
+  const Level& level = source.level(l);
+  std::vector<SampledBox<S>> boxes;
+  if (exact) {
+    for (u64 item = 0; item < source.batch(); item++)
+      for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
+    return boxes;
+  }
+  int rank = 0;
+  for (i64 n : level.n) rank += n > 1;
+  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 12;
+  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
+  // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
+  u64 volume = 0;
+  EvenPlaces places;
+  while (volume < sampled) {
+    Box box;
+    u64 size = 1;
+    places.next();
+    for (size_t a = 0; a < axes; a++) {
+      box.size[a] = std::min(level.n[a], side);
+      const i64 margin = std::max<i64>(0, box.size[a] - 2), most = level.n[a] - box.size[a];
+      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(most + 1 + 2 * margin))) - margin, 0, most) / 2 * 2;
+      if (box.low[a] + 1 == most) box.size[a]++;  // to the face
+      size *= u64(box.size[a]);
+    }
+    boxes.push_back({places.along(axes, source.batch()), box, {}, {}});
+    volume += size;
+  }
+  return boxes;
+}
+
+// Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
+// all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
+template <class S, class F>
+void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, u64 seed, F visit) {
+  auto runs_of = [&](const BlockGeometry& g) {
+    const Index to = g.counts(cls);
+    return u64(to[0] * to[1] * to[2]) * u64((to[3] + length - 1) / length);
+  };
+  u64 runs = 0, samples = 0;
+  for (const SampledBox<S>& box : boxes) {
+    runs += runs_of(box.work.geometry);
+    samples += box.work.geometry.samples(cls);
+  }
+  if (!samples) return;
+  const bool all = want >= samples;
+  const u64 wanted = all ? runs : std::clamp<u64>((want * runs + samples / 2) / samples, 1, runs);
+  u64 before = 0, left = runs_of(boxes[0].work.geometry);
+  size_t b = 0;
+  u64 part = 0;
+  Index to = boxes[0].work.geometry.counts(cls);
+  for (u64 r = 0; r < wanted; r++) {
+    // a place in the r-th of `wanted` equal parts
+    u64 at = r;
+    if (!all) {
+      const u64 from = part;
+      part = (r + 1) * runs / wanted;
+      at = from + (pseudo_random(seed) * std::max<u64>(1, part - from) >> 31);
+    }
+    while (at - before >= left) {
+      before += left;
+      const BlockGeometry& g = boxes[++b].work.geometry;
+      left = runs_of(g);
+      to = g.counts(cls);
+    }
+    const u32 in_row = u32(to[3] + length - 1) / u32(length);
+    u32 k = u32(at - before);
+    Index first;
+    first[3] = k % in_row * u32(length);
+    k /= in_row;
+    first[2] = k % u32(to[2]);
+    k /= u32(to[2]);
+    first[1] = k % u32(to[1]);
+    first[0] = k / u32(to[1]);
+    visit(boxes[b], b, first, int(std::min<i64>(length, to[3] - first[3])));
+  }
+}
+
+// Offsets of taps, made anew where the layout of boxes changes.
+class LastLaidOut {
+ public:
+  template <class F>
+  const LaidOut& of(const BlockGeometry& g, F make) {
+    if (!made_for_ || !g.same_layout(*made_for_)) laid_out_ = make();
+    made_for_ = &g;
+    return laid_out_;
+  }
+
+ private:
+  LaidOut laid_out_;
+  const BlockGeometry* made_for_ = nullptr;
+};
+
+// Raster number of a sample of a class in its box.
+inline size_t number_in_class(const BlockGeometry& g, int cls, const Index& at) {
+  const Index to = g.counts(cls);
+  return size_t(((at[0] * to[1] + at[1]) * to[2] + at[2]) * to[3] + at[3]);
+}
+
+// Fits the predictions of the classes of a level, in coding order.
+template <class S>
+class PredictionFits {
+ public:
+  PredictionFits(const LevelSource<S>& source, std::vector<SampledBox<S>>& boxes, size_t l, StencilId widest)
+      : source_(source),
+        boxes_(boxes),
+        l_(l),
+        widest_(widest),
+        active_(boxes[0].work.geometry.active_mask),
+        samples_(most_groups(), most_samples()) {}
+
+  ClassParameters fit(const ParameterState& state, int cls) {
+    FitOptions options;
+    options.odd = __builtin_popcount(unsigned(cls));
+    options.standard_groups = groups_of(stencil_standard, cls);
+    options.wide_groups = groups_of(stencil_wide, cls);
+    if (widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
+    options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
+    options.class_samples = source_.class_samples(l_, cls);
+    options.wide_saves = l_ == 0 ? 0.005 : 0;  // that is where the time goes
+    ClassParameters p;
+    p.groups = u8(options.standard_groups);
+    if (in_boxes(cls) < fewest_samples) return p;
+    collect(cls);
+    if (samples_.count() == 0) return p;
+    Fit best = fit_class(samples_, options);
+    if (samples_.count() >= 60) try_medians(cls, options, best);
+    return best.parameters;
+  }
+
+ private:
+  struct Run {  // kept for the medians
+    const S* row;
+    const u8* masked;
+    size_t box;
+    int n;
+  };
+
+  int groups_of(StencilId id, int cls) const { return int(stencil_of(id, cls, active_).groups.size()); }
+  u64 in_boxes(int cls) const {
+    u64 n = 0;
+    for (const SampledBox<S>& box : boxes_) n += box.work.geometry.samples(cls);
+    return n;
+  }
+  int most_groups() const {
+    int most = 0;
+    const ClassList& classes = boxes_[0].work.geometry.classes;
+    for (int c = 0; c < classes.count; c++) most = std::max(most, groups_of(widest_, classes.mask[c]));
+    return most;
+  }
+  u64 most_samples() const {
+    u64 most = 0;
+    const ClassList& classes = boxes_[0].work.geometry.classes;
+    for (int c = 0; c < classes.count; c++) most = std::max(most, in_boxes(classes.mask[c]));
+    return std::min(most, 4 * fitted_samples(most)) + 2 * fit_run;
+  }
+
+  void collect(int cls) {
+    const Stencil& stencil = stencil_of(widest_, cls, active_);
+    LastLaidOut last;
+    auto collect_spread = [&](u64 want, u64 seed) {
+      for_spread_runs(boxes_, cls, fit_run, want, seed, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
+        if (samples_.full()) return;
+        const BlockGeometry& g = box.work.geometry;
+        const LaidOut& laid_out = last.of(g, [&] { return lay_out(g, g.values, cls, stencil); });
+        const S* row = box.work.first(cls) + g.values.at(at[0], at[1], at[2]) + at[3];  // originals: the class is not coded yet
+        const u8* masked = box.work.mask_or_null(cls);
+        if (masked) masked += number_in_class(g, cls, at);
+        runs_.push_back({row, masked, number, n});
+        samples_.add_run<S>(laid_out.table(laid_out.groups), laid_out.odd, row, n, masked, source_.unit(l_));
+      });
+    };
+    const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls)), fitted_samples(all));
+    auto restart = [&] {
+      runs_.clear();
+      samples_.clear(int(stencil.groups.size()));
+    };
+    restart();
+    collect_spread(want, 1);
+    if (want == all) return;
+    // masked samples do not count, and where nearly all residuals are small it takes more of them to learn from
+    const u64 got = samples_.count();
+    const double learned = samples_.cost_of_cubics() / enough_bits;
+    u64 more = want;
+    if (got < want / 2) more = want * want / std::max<u64>(got, want / 64 + 1);
+    if (learned < 1) more = std::max(more, std::min(4 * want, u64(double(want) / std::max(learned, 0.01))));
+    if (more >= all) {
+      restart();
+      collect_spread(all, 1);
+    } else if (more > want + want / 4)
+      collect_spread(more - want, 2);
+  }
+
+  void add_medians(int cls, bool faces, size_t every) {
+    samples_.clear_others();
+    LastLaidOut last;
+    RealOf<S> median[fit_run + row_slack];
+    for (size_t r = every / 2; r < runs_.size(); r += every) {
+      const Run& run = runs_[r];
+      const BlockGeometry& g = boxes_[run.box].work.geometry;
+      const LaidOut& near = last.of(g, [&] { return lay_out_nearest(g, g.values, cls, faces); });
+      row_kernels<S>().median(run.row, near.offset.data(), near.taps[0], run.n, median);
+      samples_.add_other<S>(median, run.row, run.n, run.masked, source_.unit(l_));
+    }
+  }
+
+  // A median is looked at closely only where a few samples promise that it wins.
+  void try_medians(int cls, const FitOptions& options, Fit& best) {
+    const double scale = double(options.class_samples), least = best.bits / scale;
+    if (best.bits < 60) return;
+    const size_t every = std::max<size_t>(1, samples_.count() / median_samples);
+    for (bool faces : {true, false}) {
+      add_medians(cls, faces, every);
+      double cost = samples_.cost_of_others();
+      if (cost > 1.3 * least) break;
+      if (every > 1 && cost < 1.15 * least) {
+        add_medians(cls, faces, 1);
+        cost = samples_.cost_of_others();
+      }
+      const double bits = cost * scale + 4;
+      if (bits >= best.bits * 0.98) continue;
+      best.bits = bits;
+      best.parameters = {};
+      best.parameters.predictor = faces ? predict_median_faces : predict_median;
+      best.parameters.groups = u8(options.standard_groups);
+    }
+  }
+
+  const LevelSource<S>& source_;
+  std::vector<SampledBox<S>>& boxes_;
+  const size_t l_;
+  const StencilId widest_;
+  const int active_;
+  FitSamples samples_;
+  std::vector<Run> runs_;
+};
+
+// Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
+template <class S>
+CodeHistogram count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want) {
+  CodeHistogram histogram;
+  u64 samples = 0;
+  for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
+  // pieces of equal length, at a random place in each of as many parts
+  u64 part = 0, passed = 0;
+  const u64 pieces = samples / modelled_run, wanted = want / modelled_run;
+  for (SampledBox<S>& box : boxes) {
+    const u64 n = box.work.geometry.samples(cls);
+    const ClassCodes<CodeOf<S>>& codes = box.work.codes[cls];
+    const u8* context = box.context[cls].data();
+    const bool masked = box.work.mask_or_null(cls);
+    if (wanted >= pieces)
+      histogram.add(codes, 0, context, n, masked);
+    else
+      for (; part < wanted; part++) {
+        const u64 from = part * pieces / wanted, length = (part + 1) * pieces / wanted - from;
+        const u64 at = (from + (u32(part * 2654435769u) * length >> 32)) * modelled_run;
+        if (at >= passed + n) break;
+        const u64 first = std::max(at, passed) - passed;
+        histogram.add(codes, first, context + first, std::min<u64>(modelled_run, n - first), masked);
+      }
+    passed += n;
+  }
+  return histogram;
+}
+
+// The mean magnitude of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
+template <class S>
+double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
+                  int cls, ClassParameters& p) {
+  using Code = CodeOf<S>;
+  ClassHistogram histogram = count_codes(boxes, cls, modelled_samples).result();
+  u64 sum = 0, count = 0;
+  add_up<Code>(histogram, sum, count);
+  // few codes that are not zero say little
+  if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
+    histogram = count_codes(boxes, cls, 8 * modelled_samples).result();
+    sum = count = 0;
+    add_up<Code>(histogram, sum, count);
+  }
+  p.mean = mean_index(sum, count);
+  // a part may miss what is rare, and a stored sample needs its code: no codes at all is for classes known to be zero
+  auto only_zeros = [&] {
+    for (const SampledBox<S>& box : boxes) {
+      const ClassCodes<Code>& codes = box.work.codes[cls];
+      const size_t n = size_t(box.work.geometry.samples(cls));
+      if (!codes.exceptions.empty() || !codes.verbatim.empty()) return false;
+      if (codes.as_bytes ? kernels().bytes.largest(codes.bytes.data(), n) : code_kernels<Code>().largest(codes.numbers.data(), int(n)))
+        return false;
+    }
+    return true;
+  };
+  if (!p.mean && !(exact && only_zeros())) p.mean = smallest_mean;
+  if (!p.mean) return 0;
+  const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
+  return choose_models(histogram, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
+}
+
+}  // namespace
+
+template <class S>
+FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads) {
+  STZ_STAGE(fit);
+  const Level& level = source.level(l);
+  const ClassList classes = classes_of(level.split_mask());
+  const int active = level.active_mask(), rank = __builtin_popcount(unsigned(active));
+  const StencilId widest = rank <= 2 ? stencil_long : stencil_wide;
+  FittedLevel<S> fitted;
+  fitted.exact = level.samples() * source.batch() <= exact_samples;
+  fitted.boxes = sample_boxes(source, l, fitted.exact);
+  for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
+  PredictionFits<S> fits(source, fitted.boxes, l, widest);
+  ParameterState so_far = state.parameters;
+  ParameterModels models;
+  BinaryEncoder unused;
+  for (int c = 0; c < classes.count; c++) {
+    const int cls = classes.mask[c];
+    ClassParameters& p = fitted.parameters[cls];
+    p = fits.fit(so_far, cls);
+    // the coarser level tells what codes to expect: half as large ones, as a rule
+    const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean - 4);
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
+      if (c > 0) class_magnitudes(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
+      code_class(source, l, cls, p, as_bytes, box.work);
+      class_contexts(box.work, cls, p, box.context[cls]);
+    });
+    fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
+    write_class(unused, models, so_far, cls, active, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);  // what later classes build on
+  }
+  // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
+  if (fitted.exact && classes.count) {
+    const int last = classes.mask[classes.count - 1];
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_magnitudes(box.work, last, fitted.parameters[last].mean); });
+  }
+  return fitted;
+}
+
+#define STZ_INSTANTIATE(S) template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t, int);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+
+}  // namespace stz

@@ -1,0 +1,28 @@
+// Chooses the parameters of a level: prediction, mean and models of every class (encoder only).
+#pragma once
+#include "encoder/level_source.h"
+
+namespace stz {
+
+// A box of the level that was coded to learn from. Small levels are learned whole: their boxes are their blocks, in order.
+template <class S>
+struct SampledBox {
+  u64 item;
+  Box place;
+  BlockWork<S> work;
+  Buffer<u8> context[16];  // of the classes that have codes
+};
+
+template <class S>
+struct FittedLevel {
+  ClassParameters parameters[16];
+  double bits = 0;     // estimated size of all codes
+  bool exact = false;  // the boxes are the blocks, coded with these parameters
+  std::vector<SampledBox<S>> boxes;
+};
+
+// `state`: the coarser level, and the parameters of all coarser ones.
+template <class S>
+FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads);
+
+}  // namespace stz

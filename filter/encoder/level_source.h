@@ -1,0 +1,195 @@
+// What is to be encoded, level by level: samples, mask kinds, quantisers (encoder only).
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "base/parallel.h"
+#include "base/stages.h"
+#include "format/convert.h"
+#include "format/level_quantizers.h"
+#include "format/logarithm.h"
+#include "format/mask_coder.h"
+
+namespace stz {
+
+template <class S>
+class LevelSource {
+ public:
+  using Real = RealOf<S>;
+
+  // `samples`: all items of the batch, C order; `kinds`: their mask kinds, or null; `others`: bits of mask_other samples by rising index.
+  LevelSource(const Header& header, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads)
+      : header_(header), h_(hierarchy_of(header)), others_(others), has_kinds_(kinds != nullptr) {
+    const size_t levels = h_.level.size();
+    original_.resize(levels);
+    kinds_.resize(levels);
+    stored_.resize(levels);
+    stored_kinds_.resize(levels);
+    original_[0] = samples;
+    kinds_[0] = kinds;
+    for (size_t l = 1; l < levels; l++) {
+      stored_[l] = coarsen(original_[l - 1], l, threads);
+      original_[l] = stored_[l].data();
+      if (!kinds) continue;
+      stored_kinds_[l] = coarsen(kinds_[l - 1], l, threads);
+      kinds_[l] = stored_kinds_[l].data();
+    }
+    quantizer_ = level_quantizers<S>(header, levels);
+    if (header.has_fill) keep_off_fill_value();
+    for (size_t l = 0; l < levels; l++)
+      if (header.quantizer == QuantizerKind::uniform)
+        unit_.push_back(quantizer_[l].level_bound);
+      else if (header.quantizer == QuantizerKind::integer)
+        unit_.push_back(std::max(0.5, 0.5 * double(header.step)));
+      else
+        unit_.push_back(l == 0 ? ordered_unit() : unit_[0]);
+  }
+  LevelSource(const LevelSource&) = delete;
+
+  const Header& header() const { return header_; }
+  const Hierarchy& hierarchy() const { return h_; }
+  const Level& level(size_t l) const { return h_.level[l]; }
+  u64 batch() const { return h_.batch; }
+  bool has_kinds() const { return has_kinds_; }
+  GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
+  // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
+  Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
+  GridPart<const u8> kinds(size_t l, u64 item) const { return whole_grid(kinds_[l] + item * h_.level[l].samples(), h_.level[l]); }
+  const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
+  double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits
+
+  // One row of a class among the samples (or kinds) of a level's item; neighbours are row_stride apart.
+  template <class T>
+  static const T* row(const GridPart<const T>& grid, const BlockGeometry& g, int cls, const Index& at) {
+    Index c;
+    for (size_t a = 0; a < axes; a++) c[a] = g.box.low[a] + (g.split_mask >> a & 1 ? 2 * at[a] + (cls >> a & 1) : at[a]);
+    return grid.at(c[0], c[1], c[2], c[3]);
+  }
+  int row_stride(size_t l) const { return h_.level[l].split[3] ? 2 : 1; }
+
+  u64 class_samples(size_t l, int cls) const {
+    u64 n = h_.batch;
+    for (size_t a = 0; a < axes; a++) {
+      u64 extent = u64(h_.level[l].n[a]);
+      n *= !h_.level[l].split[a] ? extent : cls >> a & 1 ? extent / 2 : (extent + 1) / 2;
+    }
+    return n;
+  }
+
+  // Mask kinds of a block's classes and of class 0, with halo.
+  void load_kinds(BlockWork<S>& work, size_t l, u64 item) const {
+    const BlockGeometry& g = work.geometry;
+    work.kinds.resize(size_t(g.total(g.bytes)));
+    std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
+    load_coarse_magnitudes(g, kinds(l + 1, item), work.kinds.data());
+    for (int c = 0; c < g.classes.count; c++) {
+      const int cls = g.classes.mask[c];
+      const Index to = g.counts(cls);
+      if (to[3] == 0) continue;
+      for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+        const u8* from = row(kinds(l, item), g, cls, Index{i, j, k, 0});
+        u8* out = work.kinds.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+        for (i64 x = 0; x < to[3]; x++) out[x] = from[x * row_stride(l)];
+      });
+    }
+  }
+  auto mask_writer(BinaryEncoder& out) const {
+    auto bits_of = [this](u64 index) {
+      auto it = std::lower_bound(others_.begin(), others_.end(), index, [](const OtherSample& o, u64 i) { return o.index < i; });
+      return it != others_.end() && it->index == index ? it->bits : 0;
+    };
+    return MaskWriter<decltype(bits_of)>{out, bits_of, int(8 * component_size(header_.layout.dtype))};
+  }
+
+ private:
+  // Valid samples must not come back as the fill value. What is coded without loss never does.
+  void keep_off_fill_value() {
+    const i32 dtype = header_.layout.dtype;
+    if (header_.quantizer != QuantizerKind::uniform && header_.step == 1) return;
+    S from, to;
+    if (header_.transform == Transform::logarithmic) {  // what rounds to the fill value
+      const double v = number_of(dtype, header_.fill), width = component_size(dtype) == 8   ? 1e-15
+                                                               : component_size(dtype) == 4 ? 1e-6
+                                                                                            : 1e-2;
+      if (!(v != 0) || (v < 0) != header_.negative || !(__builtin_fabs(v) < 1e300)) return;
+      from = S(octaves_of(__builtin_fabs(v)) - width);
+      to = S(octaves_of(__builtin_fabs(v)) + width);
+    } else {
+      from = to = sample_of<S>(header_, header_.fill);
+      if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped to its ends
+        using Limits = std::numeric_limits<S>;
+        if (from == Limits::max() || bits_of<S>(header_, from + S(1)) == header_.fill) to = Limits::max();
+        if (from == Limits::lowest() || bits_of<S>(header_, from - S(1)) == header_.fill) from = Limits::lowest();
+      }
+    }
+    for (Quantizer<S>& q : quantizer_) {
+      q.avoid_from = from;
+      q.avoid_to = to;
+      if constexpr (std::is_floating_point_v<S>) {
+        q.fast.avoid_from = from;
+        q.fast.avoid_to = to;
+      }
+    }
+  }
+
+  template <class T>
+  Buffer<T> coarsen(const T* finer, size_t l, int threads) const {
+    STZ_STAGE(coarsen);
+    const Level &from = h_.level[l - 1], &to = h_.level[l];
+    Buffer<T> out(to.samples() * h_.batch);
+    const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, together = items_per_task(u64(to.n[3]));
+    struct Row {
+      Buffer<T> unused;
+    };
+    parallel_for<Row>((rows + together - 1) / together, threads, [&](Row& own, u64 task) {
+      own.unused.resize(size_t(to.n[3]) + row_slack);
+      auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
+      for (u64 r = task * together; r < std::min(rows, (task + 1) * together); r++) {
+        i64 rest = i64(r);
+        const i64 k = rest % to.n[2], j = (rest /= to.n[2]) % to.n[1], i = (rest /= to.n[1]) % to.n[0], item = rest / to.n[0];
+        const T* row = finer + u64(item) * from.samples() + ((at(0, i) * from.n[1] + at(1, j)) * from.n[2] + at(2, k)) * from.n[3];
+        T* o = out.data() + r * u64(to.n[3]);
+        if (!from.split[3])
+          memcpy(o, row, size_t(to.n[3]) * sizeof(T));
+        else if constexpr (sizeof(T) == 1)
+          for (i64 x = 0; x < to.n[3]; x++) o[x] = row[2 * x];
+        else
+          row_kernels<T>().separate(row, int(from.n[3]), o, own.unused.data());
+      }
+    });
+    return out;
+  }
+
+  // The unit of fits when samples are coded in the order of numbers: a few ulp of their mean magnitude.
+  double ordered_unit() const {
+    u64 n = h_.level[0].samples() * h_.batch, step = std::max<u64>(1, n / 1000), count = 0;
+    double sum = 0;
+    for (u64 i = 0; i < n; i += step) {
+      double v = __builtin_fabs(double(original_[0][i]));
+      if (v < 1e300 && !(has_kinds_ && kinds_[0][i])) sum += v, count++;
+    }
+    double mean = count ? sum / double(count) : 1;
+    return std::max(mean * (sizeof(Real) == 4 ? 6e-8 : 1.1e-16) * double(header_.step), 1e-300);
+  }
+
+  const Header& header_;
+  const Hierarchy h_;
+  const std::vector<OtherSample>& others_;
+  const bool has_kinds_;
+  std::vector<const S*> original_;
+  std::vector<const u8*> kinds_;
+  std::vector<Buffer<S>> stored_;
+  std::vector<Buffer<u8>> stored_kinds_;
+  std::vector<Quantizer<S>> quantizer_;
+  std::vector<double> unit_;
+};
+
+// What the level just encoded leaves for the next finer one.
+template <class S>
+struct LevelState {
+  Buffer<S> grid;         // its reconstruction, all items
+  Buffer<u8> magnitudes;  // and the magnitudes of its codes
+  ParameterState parameters;
+};
+
+}  // namespace stz

@@ -1,0 +1,407 @@
+#include "format/block.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "base/stages.h"
+#include "format/quantize.h"
+
+namespace stz {
+
+namespace {
+
+constexpr i64 rows_ahead = 8;  // that are prefetched
+
+// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row
+// before.
+void set_layout(ClassArrays& a, const Index& even, i64 unit) {
+  Index extent;
+  for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];
+  extent[3] = (extent[3] + unit - 1) / unit * unit;
+  a.stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
+  a.origin = a.below[0] * a.stride[0] + a.below[1] * a.stride[1] + a.below[2] * a.stride[2] + (a.below[3] + unit - 1) / unit * unit;
+  a.size = (extent[0] * a.stride[0] + unit + row_slack + 15) / 16 * 16;
+  a.origin += unit;  // rows may be read from before their start
+}
+
+}  // namespace
+
+BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach) {
+  BlockGeometry g;
+  g.box = box;
+  g.split_mask = level.split_mask();
+  g.active_mask = 0;
+  g.classes = classes_of(g.split_mask);
+  for (int a = 0; a < axes; a++) {
+    bool split = level.split[a];
+    if (level.n[a] > 1) g.active_mask |= 1 << a;
+    g.even[a] = split ? (box.size[a] + 1) / 2 : box.size[a];
+    g.odd[a] = split ? box.size[a] / 2 : 0;
+    g.plane[a] = split && box.low[a] + box.size[a] < level.n[a];
+    const bool halo = level.n[a] > 1;
+    g.values.below[a] = halo ? reach_below(reach) : 0;
+    g.values.above[a] = halo ? reach_above(reach) : 0;
+    g.bytes.below[a] = halo ? context_reach_below : 0;
+    g.bytes.above[a] = halo ? context_reach_above : 0;
+  }
+  set_layout(g.values, g.even, 16);
+  set_layout(g.bytes, g.even, 1);
+  for (int& s : g.slot) s = 0;
+  for (int c = 0; c < g.classes.count; c++) g.slot[g.classes.mask[c]] = c + 1;
+  return g;
+}
+
+namespace {
+
+// Offset from a sample of class `cls` to its neighbour at the distances of `tap`.
+std::ptrdiff_t tap_offset(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Tap& tap) {
+  int source = cls;
+  std::ptrdiff_t offset = 0;
+  for (int a = 0; a < axes; a++) {
+    int d = tap[size_t(a)];
+    if (d & 1) {
+      source ^= 1 << a;
+      offset += (d + 1) / 2 * arrays.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
+    } else
+      offset += d / 2 * arrays.stride[size_t(a)];
+  }
+  return offset + g.start(arrays, source) - g.start(arrays, cls);
+}
+
+void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const std::vector<Tap>& taps, LaidOut& out) {
+  for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
+}
+
+// Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
+template <class S>
+inline S extrapolated(S from, S inner, int distance) {
+  if constexpr (sizeof(S) == 1)
+    return from;
+  else if constexpr (!std::is_floating_point_v<S>)
+    return S(u64(from) + (u64(from) - u64(inner)) * u64(distance));
+  else
+    return from + (from - inner) * S(distance);
+}
+template <class S>
+void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
+  for (i64 x = 0; x < n; x++) to[x] = extrapolated(from[x], inner[x], distance);
+}
+
+// Bytes have a layout of their own.
+template <class S>
+const ClassArrays& arrays_of(const BlockGeometry& g) {
+  return sizeof(S) == 1 ? g.bytes : g.values;
+}
+
+// Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
+// along the last axis (or element by element along it).
+template <class S>
+void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 from_index, i64 to_index, Index from, Index to) {
+  const i64 step = g.stride[size_t(a)];
+  const i64 inward = high - low > 1 ? step : 0;
+  auto line = [&](S* base, i64 n) {  // base: index 0 along the axis
+    for (i64 i = low - 1; i >= from_index; i--)
+      extrapolate(base + i * step, base + low * step, base + low * step + inward, int(low - i), n);
+    for (i64 i = high; i < to_index; i++)
+      extrapolate(base + i * step, base + (high - 1) * step, base + (high - 1) * step - inward, int(i - high + 1), n);
+  };
+  if (a == 3) {
+    const int below = int(low - from_index), above = int(to_index - high);
+    for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
+      S* first = array + g.at(i, j, from[2]) + low;
+      for (i64 k = from[2]; k < to[2]; k++, first += g.stride[2]) {
+        S *last = first + (high - low - 1), start = *first, start_inner = first[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= below; d++) first[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= above; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
+    return;
+  }
+  from[size_t(a)] = 0;
+  to[size_t(a)] = 1;
+  for_rows(from, to, [&](i64 i, i64 j, i64 k) { line(array + g.at(i, j, k) + from[3], to[3] - from[3]); });
+}
+
+// Fills the halo of one class array: along each axis (the last first) the indexes outside [low, high).
+template <class S>
+void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& high, int skip_axes) {
+  const ClassArrays& arrays = arrays_of<S>(g);
+  Index from = low, to = high;
+  for (int a = axes - 1; a >= 0; a--) {
+    size_t s = size_t(a);
+    if (skip_axes >> a & 1 || !(g.active_mask >> a & 1)) continue;
+    extend_axis(arrays, array, a, low[s], high[s], -arrays.below[s], g.even[s] + arrays.above[s], from, to);
+    from[s] = -arrays.below[s];
+    to[s] = g.even[s] + arrays.above[s];
+  }
+}
+
+// Copies of grid rows into class 0, everything of the index box that the part has; returns the index range that is real.
+template <class S>
+void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values, Index& low, Index& high, bool inside_only) {
+  const ClassArrays& arrays = arrays_of<S>(g);
+  Index start;  // grid coordinate of index 0
+  for (size_t a = 0; a < axes; a++) {
+    start[a] = g.split_mask >> a & 1 ? g.box.low[a] / 2 : g.box.low[a];
+    low[a] = inside_only ? 0 : std::max<i64>(-arrays.below[a], coarse.box.low[a] - start[a]);
+    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + arrays.above[a], coarse.box.low[a] + coarse.box.size[a] - start[a]);
+  }
+  S* base = values + g.start(arrays, 0);
+  for_rows(low, high, [&](i64 i, i64 j, i64 k) {
+    const S* row = coarse.at(start[0] + i, start[1] + j, start[2] + k, start[3]);
+    const S* ahead = row + rows_ahead * coarse.box.size[3];
+    for (i64 x = low[3]; x < high[3]; x += i64(64 / sizeof(S))) __builtin_prefetch(ahead + x);
+    memcpy(base + arrays.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
+  });
+}
+
+// Calls row(class of the even samples, offset in its class array, row of the grid) for every row of a part of the block's planes.
+template <class T, class F>
+void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
+  const int split = g.split_mask;
+  auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
+  auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
+  Index from{}, to = g.box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    to[size_t(planes.axis)] = planes.to;
+  }
+  for (i64 i = from[0]; i < to[0]; i++)
+    for (i64 j = from[1]; j < to[1]; j++) {
+      const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
+      T* at = grid.at(g.box.low[0] + i, g.box.low[1] + j, g.box.low[2], g.box.low[3]);
+      for (i64 k = 0; k < g.box.size[2]; k++, at += grid.box.size[3])
+        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
+    }
+}
+
+template <class S>
+void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+  const bool split_x = g.split_mask >> 3 & 1;
+  const ClassArrays& arrays = arrays_of<S>(g);
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
+  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out) {
+    if (streaming &&
+        reinterpret_cast<uintptr_t>(out) %
+            64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
+      __builtin_prefetch(out + ahead, 1);
+      __builtin_prefetch(out + ahead + size, 1);
+    }
+    const S* even = values + g.start(arrays, cls) + offset;
+    if (!split_x) {
+      memcpy(out, even, size_t(size) * sizeof(S));
+      return;
+    }
+    const S* odd = values + g.start(arrays, cls | 8) + offset;
+    if constexpr (sizeof(S) == 1) {
+      for (i64 x = 0; x < size / 2; x++) {
+        out[2 * x] = even[x];
+        out[2 * x + 1] = odd[x];
+      }
+      if (size & 1) out[size - 1] = even[size / 2];
+    } else
+      row_kernels<S>().interleave(even, odd, int(size), out, streaming);
+  });
+}
+
+}  // namespace
+
+LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Stencil& stencil) {
+  LaidOut out;
+  out.groups = int(stencil.groups.size());
+  out.odd = stencil.odd;
+  for (const Group& group : stencil.groups) {
+    out.taps.push_back(int(group.taps.size()));
+    add_taps(g, arrays, cls, group.taps, out);
+  }
+  return out;
+}
+
+LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only) {
+  const Stencil& stencil = stencil_of(stencil_standard, cls, g.active_mask);
+  LaidOut out;
+  out.groups = 1;
+  out.odd = stencil.odd;
+  for (size_t k = 0; k < stencil.groups.size(); k++) {
+    bool face = k < size_t(stencil.odd), farther = !face && k < size_t(3 * stencil.odd);
+    if (face || (!farther && !faces_only)) add_taps(g, arrays, cls, stencil.groups[k].taps, out);
+  }
+  out.taps.push_back(int(out.offset.size()));
+  return out;
+}
+
+template <class S>
+void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values) {
+  STZ_STAGE(load);
+  Index low, high;
+  copy_coarse(g, coarse, values, low, high, false);
+  fill_halo(g, values + g.start(g.values, 0), low, high, 0);
+}
+
+namespace {
+
+// Samples [low, high) of a class on planes above the block: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
+// less on the same plane.
+template <class S>
+void predict_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
+  using R = RealOf<S>;
+  const TapTable taps = cubic.table(2 * cubic.odd);
+  R weights[2 * axes];
+  cubic_weights(cubic.odd, weights);
+  const int n = int(high[3] - low[3]);
+  Buffer<R> p(size_t(n + row_slack));
+  for_rows(low, high, [&](i64 i, i64 j, i64 k) {
+    S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
+    if (n > 1) {
+      row_kernels<S>().predict(row, taps, weights, n, p.data());
+      for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
+      return;
+    }
+    // an end of the last axis: the same sums without a vector's worth of them
+    R total = 0;
+    const std::ptrdiff_t* o = taps.offset;
+    for (int group = 0; group < taps.groups; group++) {
+      R sum = R(row[*o++]);
+      for (int t = 1; t < taps.taps[group]; t++) sum += R(row[*o++]);
+      sum *= weights[group];
+      total = group ? total + sum : sum;
+    }
+    *row = sample_from_real<S>(total);
+  });
+}
+
+// Planes above the block along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
+template <class S>
+void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
+  for (size_t a = 0; a < axes; a++) {
+    if (!(along >> a & 1) || !g.plane[a] || cls >> a & 1) continue;
+    Index low = from, high = to;
+    low[a] = to[a];
+    high[a] = to[a] + 1;
+    predict_above(g, cls, cubic, values, low, high);
+    to[a]++;  // later planes cover the edges that they share with this one
+  }
+  fill_halo(g, values + g.start(g.values, cls), from, to, cls | (0xf & ~along));
+}
+
+}  // namespace
+
+template <class S>
+void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
+  STZ_STAGE(halo);
+  close_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
+}
+
+template <class S>
+void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
+  STZ_STAGE(halo);
+  Index from{}, to = g.counts(cls);
+  from[size_t(axis)] = plane;
+  to[size_t(axis)] = plane + 1;
+  close_along(g, cls, cubic, values, 0xf & ~(1 << axis), from, to);
+}
+
+namespace {
+
+// The box of a class whose halo along all axes but `axis` is there.
+void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
+  from = Index{};
+  to = g.counts(cls);
+  for (size_t a = 0; a < axes; a++)
+    if (int(a) != axis && !(cls >> a & 1) && g.active_mask >> a & 1) {
+      from[a] = -g.values.below[a];
+      to[a] = g.even[a] + g.values.above[a];
+    }
+}
+
+}  // namespace
+
+template <class S>
+void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
+  STZ_STAGE(halo);
+  Index from, to;
+  closed_box(g, cls, axis, from, to);
+  const size_t a = size_t(axis);
+  // the lower halo needs the first two samples along the axis only
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, g.even[a], -g.values.below[a], g.even[a], from, to);
+}
+
+template <class S>
+void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+  STZ_STAGE(halo);
+  const size_t a = size_t(axis);
+  i64 end = g.even[a];
+  if (g.plane[a]) {
+    Index low{}, high = g.counts(cls);
+    low[a] = end;
+    high[a] = end + 1;
+    predict_above(g, cls, cubic, values, low, high);
+    close_along(g, cls, cubic, values, 0xf & ~(1 << axis), low, high);
+    end++;
+  }
+  Index from, to;
+  closed_box(g, cls, axis, from, to);
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, end, 0, g.even[a] + g.values.above[a], from, to);
+}
+
+template <class S>
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+  STZ_STAGE(store);
+  store_samples(g, values, grid, streaming, planes);
+}
+
+template <class S>
+void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes) {
+  STZ_STAGE(load);
+  const bool split_x = g.split_mask >> 3 & 1;
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
+  std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
+  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in) {
+    for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
+    S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
+    if (split_x)
+      row_kernels<S>().separate(in, int(size), even, values + g.start(g.values, cls | 8) + offset);
+    else if (cls)
+      memcpy(even, in, size_t(size) * sizeof(S));
+  });
+}
+
+void load_coarse_magnitudes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* magnitudes) {
+  STZ_STAGE(load);
+  Index low, high;
+  copy_coarse(g, coarse, magnitudes, low, high, true);
+  fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
+}
+
+void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
+  fill_halo(g, magnitudes + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
+}
+
+void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const GridPart<u8>& grid) {
+  STZ_STAGE(store);
+  store_samples(g, magnitudes, grid, false, Planes{});
+}
+
+template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
+template void load_coarse(const BlockGeometry&, const GridPart<const double>&, double*);
+template void load_coarse(const BlockGeometry&, const GridPart<const i64>&, i64*);
+template void close_class(const BlockGeometry&, int, const LaidOut&, float*);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
+template void close_below(const BlockGeometry&, int, float*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, float*, int);
+template void close_class(const BlockGeometry&, int, const LaidOut&, double*);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, double*, int, i64);
+template void close_below(const BlockGeometry&, int, double*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, double*, int);
+template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
+template void close_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
+template void close_below(const BlockGeometry&, int, i64*, int);
+template void close_above(const BlockGeometry&, int, const LaidOut&, i64*, int);
+template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&);
+
+}  // namespace stz

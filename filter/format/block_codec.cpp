@@ -1,0 +1,214 @@
+#include "format/block_codec.h"
+
+#include <algorithm>
+
+#include "base/stages.h"
+
+namespace stz {
+
+template <class S>
+void ClassPlan<S>::make(const BlockGeometry& g, int cls, const ClassParameters& p) {
+  const Stencil& standard = stencil_of(stencil_standard, cls, g.active_mask);
+  cubic = lay_out(g, g.values, cls, standard);
+  context = lay_out(g, g.bytes, cls, standard);
+  stz::context_weights(standard, context_weights);
+  linear = p.predictor == predict_linear;
+  if (linear) {
+    taps = lay_out(g, g.values, cls, stencil_of(StencilId(p.stencil), cls, g.active_mask));
+    effective_weights(p, taps, weights);
+    groups = p.precision ? taps.groups : 2 * taps.odd;
+  } else {
+    taps = lay_out_nearest(g, g.values, cls, p.predictor == predict_median_faces);
+    groups = 1;
+  }
+  made = true;
+}
+
+template <class S>
+void BlockWork<S>::set_masks() {
+  STZ_STAGE(mask);
+  for (int c = 0; c < geometry.classes.count; c++) {
+    const int cls = geometry.classes.mask[c];
+    Index to = geometry.counts(cls);
+    Buffer<u8>& mask = masks[cls];
+    mask.resize(size_t(geometry.samples(cls)) + row_slack);
+    size_t at = 0;
+    u8 any = 0;
+    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      const u8* row = kinds.data() + geometry.start(geometry.bytes, cls) + geometry.bytes.at(i, j, k);
+      for (i64 x = 0; x < to[3]; x++) {
+        mask[at++] = row[x] != 0;
+        any |= row[x];
+      }
+    });
+    if (any)
+      std::fill(mask.data() + at, mask.end(), u8(0));
+    else
+      mask.clear();
+  }
+}
+
+template <class S>
+void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context) {
+  STZ_STAGE(context);
+  const BlockGeometry& g = work.geometry;
+  const Index n = g.counts(cls);
+  const size_t samples = size_t(g.samples(cls));
+  context.resize(samples + row_slack);
+  if (!samples) return;
+  const ClassPlan<S>& plan = work.plan(cls, p);
+  const TapTable taps = plan.context.table(plan.context.groups);
+  // a plane at a time, halo and all: rows are short
+  const i64 stride = g.bytes.stride[2], length = (n[2] - 1) * stride + n[3];
+  Buffer<u8> plane(size_t(length + row_slack));
+  u8* out = context.data();
+  for (i64 i = 0; i < n[0]; i++)
+    for (i64 j = 0; j < n[1]; j++) {
+      kernels().bytes.context(work.first_magnitude(cls) + g.bytes.at(i, j, 0), taps, plan.context_weights, context_thresholds, int(length),
+                              plane.data());
+      const u8* row = plane.data();
+      for (i64 k = 0; k < n[2]; k++, row += stride, out += n[3])
+        for (i64 x = 0; x < n[3]; x += 32) memcpy(out + x, row + x, 32);
+    }
+  if (const u8* mask = work.mask_or_null(cls))
+    for (size_t i = 0; i < samples; i++)
+      if (mask[i]) context[i] = no_context;
+}
+
+template <class S>
+void class_magnitudes(BlockWork<S>& work, int cls, int mean) {
+  STZ_STAGE(magnitude);
+  const BlockGeometry& g = work.geometry;
+  const MagnitudeScale scale = magnitude_scale(mean);
+  const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
+  const Index to = g.counts(cls);
+  const int n = int(to[3]);
+  u8* const first = work.first_magnitude(cls);
+  if (n == 0) return;
+  if (codes.as_bytes) {
+    i32 code[256];
+    u8 table[256];
+    for (int z = 0; z < 256; z++) code[z] = i32(unzigzag(u64(z)));
+    code_kernels<i32>().magnitude(code, 256, scale.right, scale.left, scale.factor, table);
+    kernels().bytes.magnitudes(codes.bytes.data(), g.rows(g.bytes, cls), table, first);
+    for (const Exception& e : codes.exceptions) {
+      i64 rest = e.index;
+      const i64 x = rest % n, k = (rest /= n) % to[2], j = (rest /= to[2]) % to[1], i = rest / to[1];
+      const CodeOf<S> c = e.code == verbatim_exception ? verbatim_code<CodeOf<S>> : CodeOf<S>(e.code);
+      u8 magnitude[1 + row_slack];
+      code_kernels<CodeOf<S>>().magnitude(&c, 1, scale.right, scale.left, scale.factor, magnitude);
+      first[g.bytes.at(i, j, k) + x] = magnitude[0];
+    }
+  } else {
+    size_t index = 0;
+    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      code_kernels<CodeOf<S>>().magnitude(codes.numbers.data() + index, n, scale.right, scale.left, scale.factor,
+                                          first + g.bytes.at(i, j, k));
+      index += size_t(n);
+    });
+  }
+  if (const u8* mask = work.mask_or_null(cls))
+    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      u8* row = first + g.bytes.at(i, j, k);
+      for (int x = 0; x < n; x++)
+        if (*mask++) row[x] = mean_magnitude;
+    });
+  close_magnitudes(g, cls, work.magnitudes.data());
+}
+
+template <class S>
+void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values) {
+  STZ_STAGE(mask);
+  using R = RealOf<S>;
+  const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_kinds = lay_out_nearest(g, g.bytes, cls, false);
+  const Index to = g.counts(cls);
+  const size_t n = size_t(to[3]);
+  for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+    S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
+    const u8* row_kinds = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+    // a few samples at a time, each one's sums in the order of the taps; reads beyond the row (row_slack)
+    constexpr int lanes = 16 / int(sizeof(R));
+    typedef R Reals __attribute__((vector_size(16)));
+    typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
+    for (size_t x = 0; x < n; x += lanes) {
+      u8 any = 0;
+      for (size_t l = 0; l < lanes; l++) any |= row_kinds[x + l];
+      if (!any) continue;
+      Reals all{}, valid{};
+      Lanes count{};
+      for (size_t t = 0; t < near.offset.size(); t++) {
+        const S* from = row + x + near.offset[t];
+        const u8* masked = row_kinds + x + near_kinds.offset[t];
+        Reals s;
+        Lanes known;
+        for (int l = 0; l < lanes; l++) {
+          s[l] = R(from[l]);
+          known[l] = masked[l] ? 0 : -1;
+        }
+        all += s;
+        valid += (Reals)((Lanes)s & known);  // or zero
+        count -= known;
+      }
+      for (int l = 0; l < lanes && x + size_t(l) < n; l++)
+        if (row_kinds[x + size_t(l)])
+          row[x + size_t(l)] = sample_from_real<S>(count[l] ? valid[l] / R(count[l]) : all[l] / R(near.offset.size()));
+    }
+  });
+}
+
+template <class S>
+void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const GridPart<S>& grid) {
+  STZ_STAGE(mask);
+  using R = RealOf<S>;
+  const Index& n = grid.box.size;
+  const Index stride = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+  const Index to = {box.size[0], box.size[1], box.size[2], box.size[3]};
+  std::vector<u8> state(size_t(to[0] * to[1] * to[2] * to[3]));  // 0 known, 1 unknown, 2 found in this sweep
+  const Index step = {to[1] * to[2] * to[3], to[2] * to[3], to[3], 1};
+  bool any = false;
+  i64 s = 0;
+  for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+    const u8* row = kinds.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+    for (i64 x = 0; x < to[3]; x++) {
+      state[size_t(s++)] = row[x] != 0;
+      any |= row[x] != 0;
+    }
+  });
+  if (!any) return;
+  for (int sweep = 0; sweep < 2; sweep++) {
+    s = 0;
+    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+      S* row = grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+      for (i64 x = 0; x < to[3]; x++, s++) {
+        if (state[size_t(s)] != 1) continue;
+        const i64 at[axes] = {i, j, k, x};
+        R sum = 0;
+        int count = 0;
+        for (size_t a = 0; a < axes; a++)
+          for (int d : {-1, 1}) {
+            if (at[a] + d < 0 || at[a] + d >= to[a] || state[size_t(s + d * step[a])] != 0) continue;
+            sum += R(row[x + d * stride[a]]);
+            count++;
+          }
+        if (!count) continue;
+        row[x] = sample_from_real<S>(sum / R(count));
+        state[size_t(s)] = 2;
+      }
+    });
+    for (u8& v : state)
+      if (v == 2) v = 0;
+  }
+}
+
+#define STZ_INSTANTIATE(S)                                                               \
+  template struct ClassPlan<S>;                                                          \
+  template void BlockWork<S>::set_masks();                                               \
+  template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&); \
+  template void class_magnitudes(BlockWork<S>&, int, int);                               \
+  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);             \
+  template void fill_masked_box(const Box&, const GridPart<const u8>&, const GridPart<S>&);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+
+}  // namespace stz

@@ -1,0 +1,152 @@
+#include "format/convert.h"
+
+#include <algorithm>
+
+#include "format/logarithm.h"
+#include "format/quantize.h"
+
+namespace stz {
+
+float half_to_float(u16 h) {
+  u32 sign = u32(h & 0x8000) << 16, a = h & 0x7fff;
+  if (a >= 0x7c00) return bit_cast_to<float>(sign | 0x7f800000u | (a & 0x3ff) << 13);
+  if (a < 0x400) {  // subnormal: a multiple of 2^-24
+    float v = float(a) * 5.9604644775390625e-8f;
+    return sign ? -v : v;
+  }
+  return bit_cast_to<float>(sign | ((a << 13) + (112u << 23)));
+}
+
+u16 float_to_half(float f) {
+  u32 b = bit_cast_to<u32>(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
+  if (a >= 0x7f800000) return u16(sign | 0x7c00 | (a >> 13 & 0x3ff));
+  if (a >= 0x47800000) return u16(sign | 0x7c00);  // beyond the largest
+  if (a < 0x38800000) return u16(sign | u32(bit_cast_to<float>(a) * 16777216.0f));
+  return u16(sign | ((a - (112u << 23)) >> 13));
+}
+
+double number_of(i32 dtype, u64 bits) {
+  switch (component_size(dtype)) {
+    case 2:
+      return double(half_to_float(u16(bits)));
+    case 4:
+      return double(bit_cast_to<float>(u32(bits)));
+    default:
+      return bit_cast_to<double>(bits);
+  }
+}
+
+namespace {
+
+i64 integer_of(i32 dtype, u64 bits) {
+  switch (dtype) {
+    case STZ_I8:
+      return int8_t(bits);
+    case STZ_I16:
+      return int16_t(bits);
+    case STZ_I32:
+      return i32(u32(bits));
+    case STZ_U64:
+      return i64(bits ^ (u64(1) << 63));  // shifted into the signed range
+    default:
+      return i64(bits);
+  }
+}
+
+u64 integer_bits(i32 dtype, i64 v) {
+  switch (dtype) {
+    case STZ_I8:
+      return u64(std::clamp<i64>(v, -128, 127)) & 0xff;
+    case STZ_U8:
+      return u64(std::clamp<i64>(v, 0, 255));
+    case STZ_I16:
+      return u64(std::clamp<i64>(v, -32768, 32767)) & 0xffff;
+    case STZ_U16:
+      return u64(std::clamp<i64>(v, 0, 65535));
+    case STZ_I32:
+      return u64(std::clamp<i64>(v, INT32_MIN, INT32_MAX)) & 0xffffffff;
+    case STZ_U32:
+      return u64(std::clamp<i64>(v, 0, UINT32_MAX));
+    case STZ_U64:
+      return u64(v) ^ (u64(1) << 63);
+    default:
+      return u64(v);
+  }
+}
+
+u64 number_bits(i32 dtype, double v) {
+  switch (component_size(dtype)) {
+    case 2:
+      return float_to_half(round_to_half(float(v)));
+    case 4:
+      return bit_cast_to<u32>(float(v));
+    default:
+      return bit_cast_to<u64>(v);
+  }
+}
+
+// Of a number near the largest ones of the type: the nearest finite one.
+u64 finite_bits(i32 dtype, double v) {
+  const size_t width = component_size(dtype);
+  const double largest = width == 2 ? 65504 : width == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308;
+  return number_bits(dtype, std::clamp(v, -largest, largest));
+}
+
+// Half-precision bits in the order of the numbers.
+i64 ordered_half(u64 bits) {
+  i64 v = int16_t(bits);
+  return v ^ ((v >> 15) & 0x7fff);
+}
+
+}  // namespace
+
+template <class S>
+S sample_of(const Header& h, u64 bits) {
+  const i32 dtype = h.layout.dtype;
+  if (!is_floating(dtype)) return S(integer_of(dtype, bits));
+  switch (h.transform) {
+    case Transform::ordered_half:
+      return S(ordered_half(bits));
+    case Transform::lattice:
+      return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
+    case Transform::logarithmic:
+      return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
+    default:
+      break;
+  }
+  if constexpr (sizeof(S) == 4)
+    return dtype == STZ_F16 ? half_to_float(u16(bits)) : bit_cast_to<float>(u32(bits));
+  else
+    return S(number_of(dtype, bits));
+}
+
+template <class S>
+u64 bits_of(const Header& h, S sample) {
+  const i32 dtype = h.layout.dtype;
+  if (!is_floating(dtype)) return integer_bits(dtype, !std::is_floating_point_v<S> ? i64(sample) : to_integer(double(sample)));
+  switch (h.transform) {
+    case Transform::ordered_half:
+      return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
+    case Transform::lattice:
+      return finite_bits(dtype, h.origin + double(sample) * h.delta);
+    case Transform::logarithmic: {
+      double v = number_from_octaves(double(sample));
+      return finite_bits(dtype, h.negative ? -v : v);
+    }
+    default:
+      break;
+  }
+  if constexpr (sizeof(S) == 4)
+    return dtype == STZ_F16 ? float_to_half(float(sample)) : bit_cast_to<u32>(sample);
+  else
+    return number_bits(dtype, double(sample));
+}
+
+template float sample_of(const Header&, u64);
+template double sample_of(const Header&, u64);
+template i64 sample_of(const Header&, u64);
+template u64 bits_of(const Header&, float);
+template u64 bits_of(const Header&, double);
+template u64 bits_of(const Header&, i64);
+
+}  // namespace stz

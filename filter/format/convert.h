@@ -1,0 +1,86 @@
+// Elements as they are in memory (any dtype, any byte order) to the codec's samples and back.
+#pragma once
+#include "format/frame.h"
+
+namespace stz {
+
+inline u64 load_bits(const u8* p, size_t width, bool swap) {
+  switch (width) {
+    case 1:
+      return *p;
+    case 2: {
+      u16 v;
+      memcpy(&v, p, 2);
+      return swap ? __builtin_bswap16(v) : v;
+    }
+    case 4: {
+      u32 v;
+      memcpy(&v, p, 4);
+      return swap ? __builtin_bswap32(v) : v;
+    }
+    default: {
+      u64 v;
+      memcpy(&v, p, 8);
+      return swap ? __builtin_bswap64(v) : v;
+    }
+  }
+}
+inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
+  switch (width) {
+    case 1:
+      *p = u8(bits);
+      break;
+    case 2: {
+      u16 v = swap ? __builtin_bswap16(u16(bits)) : u16(bits);
+      memcpy(p, &v, 2);
+      break;
+    }
+    case 4: {
+      u32 v = swap ? __builtin_bswap32(u32(bits)) : u32(bits);
+      memcpy(p, &v, 4);
+      break;
+    }
+    default: {
+      u64 v = swap ? __builtin_bswap64(bits) : bits;
+      memcpy(p, &v, 8);
+    }
+  }
+}
+
+float half_to_float(u16 h);  // exact
+u16 float_to_half(float f);  // f is a half-precision number already
+
+// Mask kinds of the bits of elements of a floating-point dtype: NaN and infinities.
+class SpecialKinds {
+ public:
+  explicit SpecialKinds(i32 dtype)
+      : sign_(u64(1) << (8 * component_size(dtype) - 1)), infinity_((sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype)) {}
+  bool special(u64 bits) const { return (bits & (sign_ - 1)) >= infinity_; }
+  // `nan_bits` is the common NaN.
+  MaskKind kind(u64 bits, u64 nan_bits) const {
+    if (!special(bits)) return mask_none;
+    if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? mask_minus_infinity : mask_plus_infinity;
+    return bits == nan_bits ? mask_nan : mask_other;
+  }
+
+ private:
+  u64 sign_, infinity_;
+};
+
+// The value of an element of a floating-point dtype, exact.
+double number_of(i32 dtype, u64 bits);
+
+// The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of
+// the header. Back: clamped to the range of integer dtypes.
+template <class S>
+S sample_of(const Header& h, u64 bits);
+// Are these bits those of the samples themselves?
+template <class S>
+bool samples_are_elements(const Header& h) {
+  return std::is_floating_point_v<S> && h.transform == Transform::none && is_floating(h.layout.dtype) &&
+         component_size(h.layout.dtype) == sizeof(S);
+}
+template <class S>
+u64 bits_of(const Header& h, S sample);
+
+}  // namespace stz

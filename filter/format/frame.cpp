@@ -1,0 +1,243 @@
+#include "format/frame.h"
+
+#include <algorithm>
+
+#include "format/checksum.h"
+
+namespace stz {
+namespace {
+
+constexpr u8 magic[4] = {'S', 'T', 'Z', STZ_FORMAT_VERSION};
+
+// flags of form `blocks`, in this order of their fields
+enum Flag : u32 {
+  flag_base = 1,  // base differs from bound
+  flag_masked = 2,
+  flag_partial = 4,
+  flag_offsets = 8,
+  flag_level_bounds = 16,
+  flag_level_blocks = 32,
+  flag_negative = 64,  // logarithmic: the numbers are negative
+  flag_layers = 128,   // a number of precision layers for each level
+};
+
+// Samples, quantiser and transform that belong together for a dtype (the table of docs/format.md).
+bool known_combination(const Header& h) {
+  const size_t width = component_size(h.layout.dtype);
+  if (!is_floating(h.layout.dtype)) {
+    const SampleType fits = width <= 2 ? SampleType::f32 : width == 4 ? SampleType::f64 : SampleType::i64;
+    return h.sample == fits && h.quantizer == QuantizerKind::integer && h.transform == Transform::none;
+  }
+  const SampleType own = width == 8 ? SampleType::f64 : SampleType::f32;
+  switch (h.transform) {
+    case Transform::none:
+      return h.sample == own && (h.quantizer == QuantizerKind::uniform || (h.quantizer == QuantizerKind::ordered && width > 2));
+    case Transform::lattice:
+      return h.sample != SampleType::i64 && h.quantizer == QuantizerKind::integer && width > 2;
+    case Transform::logarithmic:
+      return h.sample == SampleType::f64 && h.quantizer == QuantizerKind::uniform;
+    case Transform::ordered_half:
+      return h.sample == SampleType::f32 && h.quantizer == QuantizerKind::integer && width == 2;
+  }
+  return false;
+}
+
+}  // namespace
+
+u64 element_count(const stz_layout& layout) {
+  require(layout.rank >= 0 && layout.rank <= STZ_MAX_RANK, STZ_ERROR_SHAPE);
+  u64 n = 1;
+  bool empty = false;  // axes beside one of length 0 are limited as well: a header has to name them
+  for (int a = 0; a < layout.rank; a++)
+    if (layout.shape[a] == 0)
+      empty = true;
+    else
+      require(!__builtin_mul_overflow(n, layout.shape[a], &n) && n < (u64(1) << 56), STZ_ERROR_SHAPE);
+  return empty ? 0 : n;
+}
+
+u64 array_bytes(const stz_layout& layout) {
+  u64 size = element_size(layout.dtype);
+  require(size != 0, STZ_ERROR_DTYPE);
+  return element_count(layout) * size;
+}
+
+Bytes write_header(const Header& h) {
+  Bytes out(magic, magic + 4);
+  out.push_back(u8(u8(h.form) | h.mode << 2 | int(h.has_fill) << 4 | int(h.region) << 5));
+  out.push_back(u8(h.layout.dtype | h.layout.byte_order << 5));
+  out.push_back(u8(h.layout.rank));
+  for (int a = 0; a < h.layout.rank; a++) put_varint(out, h.layout.shape[a]);
+  if (h.mode != STZ_LOSSLESS) put_double(out, h.bound);
+  const size_t width = component_size(h.layout.dtype);
+  auto put_bits = [&](u64 bits) {
+    for (size_t i = 0; i < width; i++) out.push_back(u8(bits >> (8 * i)));
+  };
+  if (h.has_fill) put_bits(h.fill);
+  if (h.form != Form::blocks) return out;
+  u32 flags = (h.base != h.bound ? u32(flag_base) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
+              (h.offset != std::array<int, axes>{} ? u32(flag_offsets) : 0) | (h.level_bound.empty() ? 0 : u32(flag_level_bounds)) |
+              (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
+  out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
+  out.push_back(u8(flags));
+  if (h.quantizer != QuantizerKind::uniform)
+    put_varint(out, h.step);
+  else if (flags & flag_base)
+    put_double(out, h.base);
+  if (h.transform == Transform::lattice) {
+    put_double(out, h.origin);
+    put_double(out, h.delta);
+  }
+  if (h.quantizer == QuantizerKind::ordered) out.push_back(u8(h.zero_bits));
+  if (h.masked) put_bits(h.nan_bits);
+  if (h.partial) {
+    put_bits(h.padding);
+    for (int a = 0; a < h.layout.rank; a++) put_varint(out, h.layout.shape[a] - h.valid[a]);
+  }
+  if (flags & flag_offsets)
+    for (int o : h.offset) out.push_back(u8(o));
+  for (double b : h.level_bound) put_double(out, b);
+  for (auto& block : h.level_block)
+    for (int e : block) out.push_back(u8(e));
+  for (u64 s : h.section) put_varint(out, s);
+  put_le<u32>(out, crc32c(out.data(), out.size()));
+  return out;
+}
+
+Header read_header(const u8* data, size_t size) {
+  ByteReader in(data, size);
+  Header h;
+  require(size >= 4 && memcmp(data, magic, 3) == 0, size < 4 ? STZ_ERROR_TRUNCATED : STZ_ERROR_MAGIC);
+  require(data[3] != 0, STZ_ERROR_CORRUPT);
+  require(data[3] <= STZ_FORMAT_VERSION, STZ_ERROR_VERSION);
+  in.take(4);
+  u8 kind = in.get<u8>(), type = in.get<u8>();
+  require((kind & 3) <= 2 && (kind >> 2 & 3) <= 2 && kind >> 6 == 0, STZ_ERROR_VERSION);
+  h.form = Form(kind & 3);
+  h.mode = kind >> 2 & 3;
+  h.has_fill = kind >> 4 & 1;
+  h.region = kind >> 5 & 1;
+  h.layout.dtype = type & 31;
+  h.layout.byte_order = type >> 5;
+  require(h.layout.byte_order <= 1 && element_size(h.layout.dtype) != 0, STZ_ERROR_VERSION);
+  h.layout.rank = in.get<u8>();
+  require(h.layout.rank <= STZ_MAX_RANK, STZ_ERROR_CORRUPT);
+  for (int a = 0; a < h.layout.rank; a++) h.layout.shape[a] = in.varint();
+  u64 elements;
+  try {
+    elements = element_count(h.layout);
+  } catch (Failure&) {
+    fail(STZ_ERROR_CORRUPT);
+  }
+  if (h.mode != STZ_LOSSLESS) h.bound = in.get_double();
+  require(h.bound >= 0 && h.bound < __builtin_inf(), STZ_ERROR_CORRUPT);
+  const size_t width = component_size(h.layout.dtype);
+  auto get_bits = [&] {
+    const u8* p = in.take(width);
+    u64 bits = 0;
+    for (size_t i = 0; i < width; i++) bits |= u64(p[i]) << (8 * i);
+    return bits;
+  };
+  if (h.has_fill) h.fill = get_bits();
+  if (h.form != Form::blocks) {
+    h.size = in.consumed();
+    return h;
+  }
+  require(elements > 0, STZ_ERROR_CORRUPT);
+  u8 how = in.get<u8>(), flags = in.get<u8>();
+  require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
+  h.sample = SampleType(how & 3);
+  h.quantizer = QuantizerKind(how >> 2 & 3);
+  h.transform = Transform(how >> 4);
+  require(known_combination(h), STZ_ERROR_VERSION);
+  h.base = h.bound;
+  if (h.quantizer != QuantizerKind::uniform) {
+    h.step = in.varint();
+    require(h.step & 1, STZ_ERROR_CORRUPT);
+  } else if (flags & flag_base)
+    h.base = in.get_double();
+  require(h.base >= 0 && h.base < __builtin_inf(), STZ_ERROR_CORRUPT);
+  if (h.transform == Transform::lattice) {
+    h.origin = in.get_double();
+    h.delta = in.get_double();
+  }
+  if (h.quantizer == QuantizerKind::ordered) {
+    h.zero_bits = in.get<u8>();
+    require(h.zero_bits < (h.sample == SampleType::f32 ? 23 : 52) && (h.zero_bits == 0 || h.step == 1), STZ_ERROR_CORRUPT);
+  }
+  h.negative = flags & flag_negative;
+  h.masked = flags & flag_masked;
+  if (h.masked) h.nan_bits = get_bits();
+  h.partial = flags & flag_partial;
+  for (int a = 0; a < h.layout.rank; a++) h.valid[a] = h.layout.shape[a];
+  if (h.partial) {
+    h.padding = get_bits();
+    for (int a = 0; a < h.layout.rank; a++) {
+      u64 cut = in.varint();
+      require(cut < h.layout.shape[a], STZ_ERROR_CORRUPT);
+      h.valid[a] -= cut;
+    }
+  }
+  if (flags & flag_offsets)
+    for (int& o : h.offset) {
+      o = in.get<u8>();
+      require(o < max_levels || o == never_split, STZ_ERROR_CORRUPT);
+    }
+  // the number of levels follows from the geometry
+  Hierarchy levels = hierarchy_of(h);
+  if (flags & flag_level_bounds)
+    for (size_t l = 0; l < levels.level.size(); l++) {
+      h.level_bound.push_back(in.get_double());
+      require(h.level_bound.back() > 0 && h.level_bound.back() < __builtin_inf(), STZ_ERROR_CORRUPT);
+    }
+  if (flags & flag_level_blocks)
+    for (int l = 0; l < levels.root; l++) {
+      std::array<int, axes> block;
+      for (size_t a = 0; a < axes; a++) {
+        block[a] = in.get<u8>();
+        require(block[a] >= 1 && block[a] <= 30, STZ_ERROR_CORRUPT);
+      }
+      h.level_block.push_back(block);
+    }
+  if (flags & flag_layers)
+    for (size_t l = 0; l < levels.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
+  for (int s = 0; s <= levels.root; s++) h.section.push_back(in.varint());
+  u32 check = crc32c(data, in.consumed());
+  require(in.get<u32>() == check, STZ_ERROR_CHECKSUM);
+  h.size = in.consumed();
+  return h;
+}
+
+Hierarchy hierarchy_of(const Header& h) {
+  Index n{1, 1, 1, 1};
+  u64 batch = u64(components(h.layout.dtype));
+  int axis = axes - 1;
+  for (int a = h.layout.rank - 1; a >= 0; a--) {
+    u64 extent = h.partial ? h.valid[a] : h.layout.shape[a];
+    if (extent == 1) continue;
+    if (axis >= 0)
+      n[size_t(axis--)] = i64(extent);
+    else
+      require(!__builtin_mul_overflow(batch, extent, &batch), STZ_ERROR_CORRUPT);
+  }
+  Hierarchy g = make_hierarchy(n, batch, h.offset);
+  g.region_blocks = h.region;
+  for (int l = 0; l < g.root; l++) {
+    Level& level = g.level[size_t(l)];
+    set_block(level, h.level_block.empty() ? default_block(level, l, h.region) : h.level_block[size_t(l)]);
+  }
+  return g;
+}
+
+std::vector<double> level_bounds(const Header& h, size_t levels) {
+  if (!h.level_bound.empty()) return h.level_bound;
+  std::vector<double> bounds;
+  double factor = 1;
+  for (size_t l = 0; l < levels; l++) {
+    bounds.push_back(h.base * factor);
+    factor = std::max(0.5, factor * 0.8);
+  }
+  return bounds;
+}
+
+}  // namespace stz

@@ -1,0 +1,97 @@
+#include "format/grid.h"
+
+#include <algorithm>
+
+namespace stz {
+
+Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset) {
+  Hierarchy h;
+  h.n = n;
+  h.batch = batch;
+  h.offset = offset;
+  Index m = n;
+  for (int l = 0; l < max_levels; l++) {
+    Level level;
+    level.n = m;
+    bool more = false;
+    for (int a = 0; a < axes; a++) {
+      require(m[a] >= 1, STZ_ERROR_CORRUPT);
+      level.split[a] = m[a] > 1 && l >= offset[a];
+      if (offset[a] != never_split && m[a] > 2) more = true;
+    }
+    if (!more) level.split = {};
+    level.block = m;
+    h.level.push_back(level);
+    if (!more) break;
+    for (int a = 0; a < axes; a++)
+      if (level.split[a]) m[a] = (m[a] + 1) / 2;
+  }
+  require(h.level.back().split_mask() == 0, STZ_ERROR_CORRUPT);  // offsets that leave no coarsest level
+  h.root = int(h.level.size()) - 1;
+  while (h.root > 0 && h.level[size_t(h.root - 1)].samples() <= root_samples) h.root--;
+  return h;
+}
+
+std::array<int, axes> default_block(const Level& level, int l, bool region) {
+  int rank = 0;
+  for (i64 n : level.n) rank += n > 1;
+  // log2 of the samples of a block, shared by the axes
+  int budget = rank <= 1 ? 15 : rank == 2 ? 16 : rank == 3 ? (region ? (l == 0 ? 15 : 12) : 18) : 18;
+  std::array<int, axes> log2_extent{};
+  std::array<bool, axes> settled{};
+  for (int round = 0; round < axes; round++) {  // a thin axis is not cut; its share goes to the others
+    int open = 0, share, thin = -1;
+    for (int a = 0; a < axes; a++) open += !settled[a];
+    if (!open) break;
+    share = std::max(3, budget / open);
+    for (int a = 0; a < axes; a++)
+      if (!settled[a] && ceil_log2(u64(level.n[a])) <= share && (thin < 0 || level.n[a] < level.n[thin])) thin = a;
+    if (thin >= 0) {
+      log2_extent[thin] = ceil_log2(u64(level.n[thin]));
+      settled[thin] = true;
+      budget = std::max(0, budget - log2_extent[thin]);
+      continue;
+    }
+    for (int a = axes - 1; a >= 0; a--)  // the last axes get what is left over
+      if (!settled[a]) {
+        int left = 0;
+        for (int b = 0; b <= a; b++) left += !settled[b];
+        int extent = std::max(3, (budget + left - 1) / left);
+        log2_extent[a] = extent;
+        budget = std::max(0, budget - extent);
+        settled[a] = true;
+      }
+  }
+  return log2_extent;
+}
+
+void set_block(Level& level, const std::array<int, axes>& log2_extent) {
+  for (int a = 0; a < axes; a++) level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
+}
+
+ClassList classes_of(int split_mask) {
+  ClassList list;
+  for (int odd = 1; odd <= axes; odd++)
+    for (int mask = 1; mask < (1 << axes); mask++)
+      if ((mask & ~split_mask) == 0 && __builtin_popcount(unsigned(mask)) == odd) list.mask[list.count++] = mask;
+  return list;
+}
+
+u64 block_count(const Level& level) {
+  u64 count = 1;
+  for (int a = 0; a < axes; a++) count *= u64((level.n[a] + level.block[a] - 1) / level.block[a]);
+  return count;
+}
+
+Box block_box(const Level& level, u64 index) {
+  Box box;
+  for (int a = axes - 1; a >= 0; a--) {
+    u64 cuts = u64((level.n[a] + level.block[a] - 1) / level.block[a]);
+    box.low[a] = i64(index % cuts) * level.block[a];
+    box.size[a] = std::min(level.block[a], level.n[a] - box.low[a]);
+    index /= cuts;
+  }
+  return box;
+}
+
+}  // namespace stz

@@ -1,0 +1,84 @@
+// The hierarchy of grids: levels, classes and blocks of one array of up to four axes, and a batch of such arrays.
+//
+// Level l keeps every sample whose index along axis a is a multiple of max(1, 2^(l - offset[a])): level 0 is the array. An axis is
+// *split* at level l when level l+1 has only its even samples. A class is the set of samples of a level with the same parity along the
+// split axes; class 0 (all even) is level l+1. All sizes are those of the level itself unless a name says otherwise.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "base/common.h"
+
+namespace stz {
+
+constexpr int axes = 4;
+constexpr int max_levels = 48;
+constexpr int never_split = 63;    // axis offset of a batch-like axis
+constexpr u64 root_samples = 256;  // levels of at most that many samples form the root section
+
+using Index = std::array<i64, axes>;
+
+struct Level {
+  Index n;                       // samples per axis
+  std::array<bool, axes> split;  // halved on the way to the next coarser level
+  Index block;                   // block extent, samples; even on split axes unless it covers the axis
+  int split_mask() const {       // bit a: axis a is split
+    int m = 0;
+    for (int a = 0; a < axes; a++) m |= int(split[a]) << a;
+    return m;
+  }
+  int active_mask() const {  // bit a: axis a has more than one sample
+    int m = 0;
+    for (int a = 0; a < axes; a++) m |= int(n[a] > 1) << a;
+    return m;
+  }
+  u64 samples() const { return u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]); }
+};
+
+struct Hierarchy {
+  Index n{};      // samples of one item of the batch
+  u64 batch = 1;  // items; coded one after the other at every level
+  std::array<int, axes> offset{};
+  std::vector<Level> level;  // level[0] is the array, the last one the coarsest
+  int root = 0;              // levels root.. form the root section
+  bool region_blocks = false;
+};
+
+// Levels, their split axes, the root and the block extents. Fails for extents below 1.
+Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset);
+// Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
+std::array<int, axes> default_block(const Level& level, int l, bool region);
+void set_block(Level& level, const std::array<int, axes>& log2_extent);
+
+// Classes of a level in coding order: by number of odd axes, then by mask. Bit a of a class: odd along axis a. Class 0 is not listed.
+struct ClassList {
+  int count = 0;
+  int mask[15];
+};
+ClassList classes_of(int split_mask);
+constexpr u32 all_classes = 0xffff;  // as a set: bit c for the c-th of the list
+
+// A box of one level, in samples of the level: [low, low + size).
+struct Box {
+  Index low, size;
+};
+// What of a level's grid is in memory: a box of it, C order.
+template <class T>
+struct GridPart {
+  T* data = nullptr;
+  Box box{};
+  // The sample with these coordinates of the level.
+  T* at(i64 i, i64 j, i64 k, i64 x) const {
+    return data + (((i - box.low[0]) * box.size[1] + j - box.low[1]) * box.size[2] + k - box.low[2]) * box.size[3] + x - box.low[3];
+  }
+  operator GridPart<const T>() const { return {data, box}; }
+};
+template <class T>
+GridPart<T> whole_grid(T* data, const Level& level) {
+  return {data, {{}, level.n}};
+}
+
+u64 block_count(const Level& level);
+Box block_box(const Level& level, u64 index);  // blocks in C order
+
+}  // namespace stz

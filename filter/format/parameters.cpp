@@ -1,0 +1,251 @@
+#include "format/parameters.h"
+
+#include <algorithm>
+
+namespace stz {
+
+template <class R>
+void effective_weights(const ClassParameters& p, const LaidOut& laid_out, R* weights) {
+  double rest = 1, unit = 1.0 / double(i64(1) << p.precision), w[max_groups] = {};
+  const int odd = laid_out.odd;
+  if (p.precision)
+    for (int g = 0; g < p.groups; g++) {
+      w[g] = p.weight[g] * unit;
+      rest -= w[g];
+    }
+  for (int k = 0; k < odd; k++) {
+    w[k] += rest * 9 / 8 / odd;
+    w[odd + k] -= rest / 8 / odd;
+  }
+  for (int g = 0; g < laid_out.groups; g++) weights[g] = R(w[g] / laid_out.taps[size_t(g)]);
+}
+template void effective_weights(const ClassParameters&, const LaidOut&, float*);
+template void effective_weights(const ClassParameters&, const LaidOut&, double*);
+
+// 16 / mean = 2^(4 - (mean - 81) / 4), as (factor / 4096) * 2^left / 2^right.
+MagnitudeScale magnitude_scale(int mean) {
+  static constexpr u32 quarter[4] = {4096, 3444, 2896, 2435};  // 4096 * 2^(-k/4)
+  if (mean == 0) return {0, 9, 4095};
+  int q = mean - 81, octave = q >= 0 ? q / 4 : -((3 - q) / 4);
+  int e = 4 - octave;
+  u32 factor = quarter[q - 4 * octave];
+  return {e < 0 ? -e : 0, std::clamp(e, 0, 9), factor};
+}
+
+int mean_index(u64 sum, u64 count) {
+  if (!sum || !count) return 0;
+  int t = int(4 * i64(log2_fixed(sum)) - 4 * i64(log2_fixed(count)) + 128);
+  t = t >= 0 ? t / 256 : -((255 - t) / 256);
+  return std::clamp(t + 81, smallest_mean, largest_mean);
+}
+
+void context_weights(const Stencil& stencil, u16* weights) {
+  int total = 0;
+  for (const Group& g : stencil.groups) total += g.context_weight;
+  for (size_t k = 0; k < stencil.groups.size(); k++) {
+    const Group& g = stencil.groups[k];
+    weights[k] = u16(256 * g.context_weight / (total * int(g.taps.size())));
+  }
+}
+
+// 4096 (a weighted mean of 16, the normalised mean) times 2^((k - 1) / 1.5 - 5)
+const u16 context_thresholds[contexts] = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
+
+namespace {
+
+// Expected magnitude of a context as 2^(t / 4 - 8).
+int expected(int mean, int context) {
+  int t = mean - 49;
+  if (context == 0) return t - 24;
+  return t + (8 * (context - 1) - 56) / 3;
+}
+constexpr int sparse_below = 16;  // t: a mean magnitude of 1/16
+
+Model default_model(int mean, int context) {
+  Model m;
+  int t = mean ? expected(mean, context) : -20;
+  m.sparse = t < sparse_below;
+  m.scale = u16(default_scale_of(t));
+  m.gap = u8(std::clamp(20 - t, 0, gap_tables - 1));
+  m.value = 8;
+  return m;
+}
+
+}  // namespace
+
+Model ModelState::predicted(int mean, int context) const {
+  Model m = default_model(mean, context);
+  if (m.sparse) {
+    const Deviation& d = sparse_[context];
+    m.gap = u8(std::clamp(int(m.gap) + d.steps, 0, gap_tables - 1));
+    m.value = d.value;
+    m.scale = 0;
+  } else {
+    const Deviation& d = dense_[context];
+    m.scale = u16(std::clamp(int(m.scale) + d.steps, 0, scale_limit - 1));
+    m.shape = d.shape;
+    m.gap = m.value = 0;
+  }
+  return m;
+}
+
+void ModelState::learn(int mean, int context, const Model& m) {
+  Model base = default_model(mean, context);
+  if (m.sparse != base.sparse) return;
+  Deviation& d = m.sparse ? sparse_[context] : dense_[context];
+  d.steps = m.sparse ? int(m.gap) - int(base.gap) : int(m.scale) - int(base.scale);
+  d.shape = m.shape;
+  d.value = m.value;
+}
+
+namespace {
+
+// The same walk over the parameters for writing and reading.
+struct Writer {
+  BinaryEncoder& out;
+  int bit(BitModel& m, int b) {
+    out.bit(m, b);
+    return b;
+  }
+  u64 number(NumberModel& m, u64 v, u64) {
+    out.number(m, v);
+    return v;
+  }
+  i64 signed_number(SignedModel& m, i64 v, i64) {
+    out.signed_number(m, v);
+    return v;
+  }
+};
+struct Reader {
+  BinaryDecoder& in;
+  int bit(BitModel& m, int) { return in.bit(m); }
+  u64 number(NumberModel& m, u64, u64 limit) { return in.number(m, limit); }
+  i64 signed_number(SignedModel& m, i64, i64 limit) {
+    i64 v = in.signed_number(m);
+    require(v >= -limit && v <= limit, STZ_ERROR_CORRUPT);
+    return v;
+  }
+};
+
+template <class Coder>
+void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int max_shift) {
+  if (c.bit(m.same_model, p == base)) {
+    p = base;
+    require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
+    return;
+  }
+  bool same_kind = c.bit(m.same_kind, p.sparse == base.sparse);
+  p.sparse = same_kind ? base.sparse : !base.sparse;
+  if (p.sparse) {
+    int from = same_kind ? base.gap : 8;
+    p.gap = u8(from + c.signed_number(m.steps, int(p.gap) - from, gap_tables));
+    require(p.gap < gap_tables, STZ_ERROR_CORRUPT);
+    int value = same_kind ? base.value : 8;
+    p.value = u8(c.bit(m.value_same, p.value == value) ? value : c.number(m.value, p.value, value_tables - 1));
+    p.scale = p.shape = 0;
+  } else {
+    int from = same_kind ? base.scale : 12;
+    p.scale = u16(from + c.signed_number(m.steps, int(p.scale) - from, scale_limit));
+    require(p.scale < scale_limit && p.shift() <= max_shift, STZ_ERROR_CORRUPT);
+    int high = c.bit(m.shape[0], p.shape >> 1);
+    p.shape = u8(high << 1 | c.bit(m.shape[1 + high], p.shape & 1));
+    p.gap = p.value = 0;
+  }
+}
+
+// A weight of the coarser level in units of 2^-precision.
+i64 coarser_weight(const ClassParameters& coarser, int g, int precision) {
+  if (g >= coarser.groups) return 0;
+  int d = precision - coarser.precision;
+  return d >= 0 ? i64(coarser.weight[g]) << d : i64(coarser.weight[g]) >> -d;
+}
+
+bool same_weights(const ClassParameters& a, const ClassParameters& b) {
+  return a.precision && a.precision == b.precision && a.stencil == b.stencil && std::equal(a.weight, a.weight + a.groups, b.weight);
+}
+
+// Are the weights shorter as changes of the coarser level's?
+bool changes_are_shorter(const ClassParameters& p, const ClassParameters& coarser) {
+  int plain = 0, changes = 0;
+  auto size = [](i64 v) { return 2 * floor_log2(u64(v < 0 ? -v : v) + 1); };
+  for (int g = 0; g < p.groups; g++) {
+    plain += size(p.weight[g]);
+    changes += size(p.weight[g] - coarser_weight(coarser, g, p.precision));
+  }
+  return changes < plain;
+}
+
+template <class Coder>
+void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, int active_mask, ClassParameters& p) {
+  const ClassParameters& coarser = state.coarser[cls];
+  const bool reference = state.has_coarser[cls] && coarser.precision;
+  if (reference && c.bit(m.coarse_weights, same_weights(p, coarser))) {
+    p.precision = coarser.precision;
+    p.stencil = coarser.stencil;
+    p.groups = coarser.groups;
+    std::copy(coarser.weight, coarser.weight + max_groups, p.weight);
+    return;
+  }
+  if (!c.bit(m.any_weights, p.precision != 0)) {
+    p.precision = 0;
+    p.stencil = stencil_standard;
+    p.groups = u8(stencil_of(stencil_standard, cls, active_mask).groups.size());
+    return;
+  }
+  bool wide = c.bit(m.stencil[0], p.stencil != stencil_standard);
+  p.stencil = u8(wide ? 1 + c.bit(m.stencil[1], p.stencil == stencil_long) : 0);
+  p.groups = u8(stencil_of(StencilId(p.stencil), cls, active_mask).groups.size());
+  if (c.bit(m.precision_same, p.precision == state.precision))
+    p.precision = u8(state.precision);
+  else
+    p.precision = u8(1 + c.number(m.precision, u64(p.precision - 1), max_precision - 1));
+  state.precision = p.precision;
+  bool changes = reference && c.bit(m.reference, changes_are_shorter(p, coarser));
+  int odd = __builtin_popcount(unsigned(cls));
+  for (int g = 0; g < p.groups; g++) {
+    i64 base = changes ? coarser_weight(coarser, g, p.precision) : 0;
+    SignedModel& model = changes ? m.weight_change : m.weight[g < odd ? 0 : g < 3 * odd ? 1 : 2];
+    p.weight[g] = i32(base + c.signed_number(model, p.weight[g] - base, i64(1) << 28));
+  }
+}
+
+template <class Coder>
+void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p) {
+  if (c.bit(m.predictor[0], p.predictor != predict_linear)) {
+    p.predictor = u8(1 + c.bit(m.predictor[1], p.predictor == predict_median_faces));
+    p.precision = 0;
+    p.stencil = stencil_standard;
+    p.groups = u8(stencil_of(stencil_standard, cls, active_mask).groups.size());
+  } else {
+    p.predictor = predict_linear;
+    code_weights(c, m, state, cls, active_mask, p);
+  }
+  state.coarser[cls] = p;
+  state.has_coarser[cls] = true;
+  if (!c.bit(m.any_codes, p.mean != 0)) {
+    p.mean = 0;
+    return;  // no models either: every code is zero
+  }
+  i64 mean = state.mean + c.signed_number(m.mean, p.mean - state.mean, largest_mean);
+  require(mean >= smallest_mean && mean <= largest_mean, STZ_ERROR_CORRUPT);
+  p.mean = int(mean);
+  state.mean = p.mean;
+  for (int k = 0; k < contexts; k++) {
+    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], max_shift);
+    state.models.learn(p.mean, k, p.model[k]);
+  }
+}
+
+}  // namespace
+
+void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift,
+                 const ClassParameters& p) {
+  ClassParameters copy = p;
+  code_class(Writer{out}, m, state, cls, active_mask, max_shift, copy);
+}
+
+void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p) {
+  code_class(Reader{in}, m, state, cls, active_mask, max_shift, p);
+}
+
+}  // namespace stz

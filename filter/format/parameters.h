@@ -1,0 +1,84 @@
+// What a level's stream says of each class before its codes: how it is predicted and how its codes are modelled.
+//
+// Prediction: mean of the 1-D cubics + sum over groups of weight * (group mean - mean of the cubics). Weights are multiples of
+// 2^-precision. Models: each context starts from a default that follows from the class's mean magnitude; a level's parameters name only
+// the contexts that differ from it, and what was named stays the default of later classes (coarse levels first).
+#pragma once
+#include "format/binary_coder.h"
+#include "format/block.h"
+#include "format/code_stream.h"
+
+namespace stz {
+
+enum Predictor : u8 { predict_linear = 0, predict_median = 1, predict_median_faces = 2, predictor_count = 3 };
+constexpr int max_precision = 24;
+
+struct ClassParameters {
+  u8 predictor = predict_linear;
+  u8 stencil = stencil_standard;
+  u8 precision = 0;  // 0: no weights, the mean of the 1-D cubics
+  u8 groups = 0;     // of the stencil
+  i32 weight[max_groups] = {};
+  int mean = 0;  // of |code| over the class: 0 for no codes but zero, else 2^((mean - 81) / 4)
+  Model model[contexts];
+};
+
+// Weights of the sums of groups: what RowKernels::predict takes. `taps` are the numbers of taps per group.
+template <class R>
+void effective_weights(const ClassParameters& p, const LaidOut& laid_out, R* weights);
+
+// Normalised magnitude of a code: min(255, about 16 |code| / mean), see CodeKernels::magnitude.
+struct MagnitudeScale {
+  int right, left;
+  u32 factor;
+};
+MagnitudeScale magnitude_scale(int mean);
+constexpr int smallest_mean = 1, largest_mean = 81 + 4 * 62;
+int mean_index(u64 sum, u64 count);  // of |code|; integers only
+
+// Weights of context sums, per group: they add up to at most 257 over all taps.
+void context_weights(const Stencil& stencil, u16* weights);
+extern const u16 context_thresholds[contexts];
+
+// Default models and what the parameters have said so far.
+class ModelState {
+ public:
+  Model predicted(int mean, int context) const;
+  void learn(int mean, int context, const Model& m);
+
+ private:
+  struct Deviation {
+    int steps = 0;  // scale or gap steps from the default
+    u8 shape = 0, value = 8;
+  };
+  Deviation dense_[contexts], sparse_[contexts];
+};
+
+// Coding of a level's parameters; one coder instance per level, adaptive over its classes.
+struct ParameterModels {
+  BitModel predictor[2], coarse_weights, any_weights, stencil[2], precision_same, reference, any_codes;
+  NumberModel precision;
+  SignedModel weight[3], weight_change;
+  SignedModel mean;
+  BitModel same_model, same_kind, shape[4], value_same;
+  SignedModel steps;
+  NumberModel value;
+};
+
+// State that passes from class to class and from level to level.
+struct ParameterState {
+  ModelState models;
+  int mean = 81;
+  int precision = 8;
+  // of the coarser level, by class mask
+  ClassParameters coarser[16];
+  bool has_coarser[16] = {};
+};
+
+void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift,
+                 const ClassParameters& p);
+void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p);
+// The widest shift of a model whose codes are `bits` wide.
+constexpr int max_model_shift(int bits) { return bits - 8; }
+
+}  // namespace stz

@@ -1,0 +1,203 @@
+#include "format/quantize.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace stz {
+
+float round_to_half(float v) {
+  u32 b = bit_cast_to<u32>(v), sign = b & 0x80000000u, a = b & 0x7fffffffu;
+  if (a >= 0x7f800000u) return v;
+  float r;
+  if (a < 0x38800000u) {  // below 2^-14: multiples of 2^-24
+    float magic = 0.5f;   // its ulp is 2^-24
+    r = (bit_cast_to<float>(a) + magic) - magic;
+  } else {
+    a += 0xfff + (a >> 13 & 1);
+    a &= ~0x1fffu;
+    r = a >= 0x47800000u ? std::numeric_limits<float>::infinity() : bit_cast_to<float>(a);
+  }
+  return bit_cast_to<float>(bit_cast_to<u32>(r) | sign);
+}
+
+template <class S>
+void Quantizer<S>::set_uniform(double bound_, double level_bound_) {
+  kind = QuantizerKind::uniform;
+  bound = bound_;
+  level_bound = level_bound_;
+  fast.step = Real(2 * level_bound_);
+  fast.inverse = Real(1 / (2 * level_bound_));
+  fast.code_limit = sizeof(Real) == 4 ? Real(1 << 21) : Real(i64(1) << 50);
+  // fl(v - r) <= bound (1 - 2 ulp) proves |v - r| <= bound
+  fast.safe = Real(bound_ * (1 - 4 * double(std::numeric_limits<Real>::epsilon())));
+  if (!(fast.safe > 0) || !(fast.inverse < std::numeric_limits<Real>::max()) || !(fast.step > 0)) fast.safe = -1;  // slow path only
+}
+
+namespace {
+
+// x' = p + code * step. Codes beyond 2^21 of float samples are multiplied in double.
+template <class S>
+inline S reconstruct_uniform(const Quantizer<S>& q, RealOf<S> p, i64 code) {
+  S r;
+  if (RealOf<S>(code < 0 ? -code : code) <= q.fast.code_limit)
+    r = S(p + RealOf<S>(code) * q.fast.step);
+  else
+    r = S(double(p) + double(code) * double(q.fast.step));
+  if constexpr (sizeof(S) == 4)
+    if (q.half) r = round_to_half(r);
+  return r;
+}
+
+template <class S>
+inline auto predicted_order(RealOf<S> p) {
+  return p == p ? ordered(S(p)) : decltype(ordered(S(p)))(0);
+}
+
+template <class S>
+S reconstruct(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
+  if constexpr (!std::is_floating_point_v<S>)
+    return i64(u64(to_integer(p)) + u64(code) * q.step);
+  else {
+    if (q.kind == QuantizerKind::uniform) return reconstruct_uniform(q, p, code);
+    if (q.kind == QuantizerKind::integer) return S(i64(u64(to_integer(p)) + u64(i64(code)) * q.step));
+    using Order = decltype(ordered(S()));
+    using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
+    const Order predicted = predicted_order<S>(p) >> q.zero_bits;
+    Order order = Order((U(predicted) + U(code) * U(q.step)) << q.zero_bits);
+    if (order < 0) order = Order(U(order) | ((U(1) << q.zero_bits) - 1));  // zero bits of negative numbers are ones in this order
+    return from_ordered(order);
+  }
+}
+
+// Nearest multiple of an odd step, in two's complement.
+inline i64 nearest_multiple(i64 residual, u64 step) {
+  if (step == 1) return residual;
+  i64 half = i64((step - 1) / 2), s = i64(step);
+  return residual >= 0 ? (residual > INT64_MAX - half ? residual / s : (residual + half) / s)
+                       : (residual < INT64_MIN + half ? residual / s : (residual - half) / s);
+}
+
+// One sample; false: store verbatim.
+template <class S>
+bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& reconstructed) {
+  auto fits = [](i64 c) { return u64(c < 0 ? -c : c) <= largest_code<CodeOf<S>> - 1; };
+  if constexpr (!std::is_floating_point_v<S>) {
+    i64 c = nearest_multiple(i64(u64(x) - u64(to_integer(p))), q.step);
+    if (c == INT64_MIN || !fits(c)) return false;
+    code = c;
+    reconstructed = reconstruct(q, p, code);
+    __int128 error = __int128(x) - reconstructed;  // the sum may have wrapped
+    return (error < 0 ? -error : error) <= __int128((q.step - 1) / 2);
+  } else if (q.kind == QuantizerKind::uniform) {
+    double exact = round_even((double(x) - double(p)) / (2 * q.level_bound));
+    if (!(__builtin_fabs(exact) < double(largest_code<CodeOf<S>> - 2))) return false;
+    for (int nudge : {0, 1, -1}) {  // rounding of p + code * step may call for the neighbour
+      i64 c = i64(exact) + nudge;
+      S r = reconstruct_uniform(q, p, c);
+      if (within(double(x), double(r), q.bound)) {
+        code = CodeOf<S>(c);
+        reconstructed = r;
+        return true;
+      }
+    }
+    return false;
+  } else if (q.kind == QuantizerKind::integer) {
+    i64 c = nearest_multiple(i64(x) - to_integer(p), q.step);
+    if (!fits(c)) return false;
+    code = CodeOf<S>(c);
+    reconstructed = reconstruct(q, p, code);
+    double error = double(x) - double(reconstructed);
+    return __builtin_fabs(error) <= double((q.step - 1) / 2);
+  } else {
+    using Order = decltype(ordered(S()));
+    using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
+    i64 c = nearest_multiple(i64(Order(U(ordered(x) >> q.zero_bits) - U(predicted_order<S>(p) >> q.zero_bits))), q.step);
+    if (c == INT64_MIN || !fits(c)) return false;
+    code = CodeOf<S>(c);
+    reconstructed = reconstruct(q, p, code);
+    if (q.step == 1) return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed);
+    // point-wise: on the safe side of |x - x'| <= relative |x|, by more than the rounding of the two sides; zeros and signs are exact
+    double error = __builtin_fabs(double(x) - double(reconstructed)), allowed = q.relative * __builtin_fabs(double(x));
+    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error < __builtin_inf() && error <= allowed * (1 - 1e-15) &&
+                                                                  allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
+  }
+}
+
+}  // namespace
+
+template <class S>
+void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
+                  S* reconstructed, std::vector<Verbatim>& verbatim) {
+  if constexpr (std::is_floating_point_v<S>)
+    if (q.kind == QuantizerKind::uniform && !q.half && !masked && q.fast.safe > 0 &&
+        uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
+        !(q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](S v) { return q.avoids(v); })))
+      return;
+  for (int i = 0; i < n; i++) {
+    if (masked && masked[i]) {
+      code[i] = 0;
+      reconstructed[i] = reconstruct<S>(q, p[i], 0);
+    } else if (!quantize_sample<S>(q, x[stride * i], p[i], code[i], reconstructed[i]) || q.avoids(reconstructed[i])) {
+      code[i] = verbatim_code<CodeOf<S>>;
+      reconstructed[i] = x[stride * i];
+      verbatim.push_back({index + u32(i), sample_bits(x[stride * i])});
+    }
+  }
+}
+
+template <class S>
+void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
+                    const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed) {
+  if constexpr (std::is_floating_point_v<S>)
+    if (q.kind == QuantizerKind::uniform && !q.half && !large) {
+      uniform_kernels<S>().dequantize(code, p, n, q.fast, reconstructed);
+      return;
+    }
+  for (int i = 0; i < n; i++)
+    if (code[i] == verbatim_code<CodeOf<S>>) {
+      require(next < verbatim.size(), STZ_ERROR_CORRUPT);
+      reconstructed[i] = sample_from_bits<S>(verbatim[next++].bits);
+    } else
+      reconstructed[i] = reconstruct<S>(q, p[i], code[i]);
+}
+
+template <class T>
+void settle_failed(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
+                   std::vector<Exception>& exceptions) {
+  for (const FailedSample<T>* f = failed; f < failed + count; f++) {
+    CodeOf<T> code = 0;
+    T reconstructed;
+    if (mask && mask[f->index])
+      reconstructed = reconstruct<T>(q, f->prediction, 0);
+    else if (!quantize_sample<T>(q, *f->place, f->prediction, code, reconstructed) || q.avoids(reconstructed)) {
+      bytes[f->index] = byte_exception;
+      exceptions.push_back({f->index, verbatim_exception, sample_bits(*f->place)});
+      continue;
+    }
+    *f->place = reconstructed;
+    const bool small = code >= -largest_byte_code && code <= largest_byte_code;
+    bytes[f->index] = small ? u8(zigzag(code)) : byte_exception;
+    if (!small) exceptions.push_back({f->index, i64(code), 0});
+  }
+}
+template void settle_failed(const Quantizer<float>&, const FailedSample<float>*, u32, const u8*, u8*, std::vector<Exception>&);
+template void settle_failed(const Quantizer<double>&, const FailedSample<double>*, u32, const u8*, u8*, std::vector<Exception>&);
+
+template <class T>
+T exceptional_sample(const Quantizer<T>& q, const Exception& e, T prediction) {
+  return e.code == verbatim_exception ? sample_from_bits<T>(e.bits) : reconstruct<T>(q, prediction, CodeOf<T>(e.code));
+}
+template float exceptional_sample(const Quantizer<float>&, const Exception&, float);
+template double exceptional_sample(const Quantizer<double>&, const Exception&, double);
+
+#define STZ_INSTANTIATE(S)                                                                                                                \
+  template struct Quantizer<S>;                                                                                                           \
+  template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                   \
+                             std::vector<Verbatim>&);                                                                                     \
+  template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Verbatim>&, size_t&, \
+                               S*);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+
+}  // namespace stz

@@ -1,0 +1,54 @@
+// A walk through a block plane by plane, all classes at once, so that what is predicted from is still in the caches.
+//
+// Classes that are even along the axis of the walk run ahead by the reach of the stencils; those that are odd follow. The samples are the
+// same as when class after class is done: a class sees of others only what is complete.
+#pragma once
+#include "format/block_codec.h"
+
+namespace stz {
+
+// The axis to walk along: the first one of the block, if it is split and planes have two axes at least; else -1.
+inline int sweep_axis(const BlockGeometry& g) {
+  int rank = 0, first = -1;
+  for (int a = 0; a < axes; a++) {
+    if (g.box.size[size_t(a)] < 2) continue;
+    if (first < 0) first = a;
+    rank++;
+  }
+  return rank >= 3 && first <= 1 && g.split_mask >> first & 1 && g.even[size_t(first)] >= 8 ? first : -1;
+}
+
+// Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
+// the samples 2 j and 2 j + 1 along the axis are complete. All axes of the block beside the one of the walk are closed here.
+template <class S, class Code, class Done>
+void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, Code code, Done done) {
+  const BlockGeometry& g = work.geometry;
+  const size_t a = size_t(axis);
+  const i64 even = g.even[a], odd = g.odd[a];
+  int highest = 0;  // number of odd axes among the classes that are even along the axis
+  for (int c = 0; c < g.classes.count; c++)
+    if (!(g.classes.mask[c] >> axis & 1)) highest = std::max(highest, __builtin_popcount(unsigned(g.classes.mask[c])));
+  S* values = work.values.data();
+  auto plane = [&](int cls, i64 j) {
+    code(cls, j);
+    close_plane(g, cls, work.plan(cls, p[cls]).cubic, values, axis, j);
+  };
+  i64 finished[16] = {};
+  for (i64 j = 0; j < even; j++) {
+    for (int c = 0; c < g.classes.count; c++) {
+      const int cls = g.classes.mask[c];
+      if (cls >> axis & 1 || !(wanted >> c & 1)) continue;
+      const i64 lead = g.values.above[a] + 1 + 2 * (highest - __builtin_popcount(unsigned(cls)));
+      for (i64& k = finished[cls]; k < std::min(even, j + lead); k++) {
+        plane(cls, k);
+        if (k == 1) close_below(g, cls, values, axis);
+        if (k == even - 1) close_above(g, cls, work.plan(cls, p[cls]).cubic, values, axis);
+      }
+    }
+    for (int c = 0; c < g.classes.count && j < odd; c++)
+      if (g.classes.mask[c] >> axis & 1 && wanted >> c & 1) plane(g.classes.mask[c], j);
+    done(j);
+  }
+}
+
+}  // namespace stz

@@ -1,0 +1,152 @@
+// The functions of HDF5 that reading takes, of the library that the caller uses (hdf5/library.h), and owners for what they open.
+#pragma once
+#include "hdf5/library.h"
+
+namespace stz::hdf5 {
+
+using ScatterSource = herr_t (*)(const void** source, size_t* bytes, void* context);  // H5D_scatter_func_t
+using ErrorPrinter2 = herr_t (*)(hid_t stack, void* context);                         // H5E_auto2_t
+using ErrorPrinter1 = herr_t (*)(void* context);                                      // H5E_auto1_t
+
+constexpr hid_t space_all = 0;                             // H5S_ALL
+constexpr hid_t default_properties = 0;                    // H5P_DEFAULT
+constexpr int select_set = 0, select_and = 2;              // H5S_SELECT_SET, H5S_SELECT_AND
+constexpr int selection_hyperslab = 2, selection_all = 3;  // H5S_SEL_HYPERSLABS, H5S_SEL_ALL
+constexpr unsigned raw_partial_chunks = 2;                 // H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS
+constexpr unsigned long driver_has_mpi = 0x100;            // H5FD_FEAT_HAS_MPI
+constexpr int fill_never = 1;                              // H5D_FILL_TIME_NEVER
+constexpr int fill_undefined = 0;                          // H5D_FILL_VALUE_UNDEFINED
+constexpr unsigned read_only = 0;                          // H5F_ACC_RDONLY
+constexpr u64 no_address = ~u64{0};                        // HADDR_UNDEF
+constexpr hsize_t unlimited = ~hsize_t{0};                 // H5S_UNLIMITED
+constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARRAY
+
+// name, result, parameters
+#define STZ_READING_FUNCTIONS(X)                                                                                           \
+  X(H5Dget_space, hid_t, (hid_t dataset))                                                                                  \
+  X(H5Dget_type, hid_t, (hid_t dataset))                                                                                   \
+  X(H5Dget_create_plist, hid_t, (hid_t dataset))                                                                           \
+  X(H5Dget_chunk_storage_size, herr_t, (hid_t dataset, const hsize_t* offset, hsize_t* bytes))                             \
+  X(H5Dscatter, herr_t, (ScatterSource source, void* context, hid_t type, hid_t space, void* buffer))                      \
+  X(H5Eget_auto2, herr_t, (hid_t stack, ErrorPrinter2 * printer, void** context))                                          \
+  X(H5Eset_auto2, herr_t, (hid_t stack, ErrorPrinter2 printer, void* context))                                             \
+  X(H5Eauto_is_v2, herr_t, (hid_t stack, unsigned* is_second))                                                             \
+  X(H5Eclear2, herr_t, (hid_t stack))                                                                                      \
+  X(H5Eget_current_stack, hid_t, ())                                                                                       \
+  X(H5Fclose, herr_t, (hid_t file))                                                                                        \
+  X(H5Fget_access_plist, hid_t, (hid_t file))                                                                              \
+  X(H5Fget_create_plist, hid_t, (hid_t file))                                                                              \
+  X(H5Fget_intent, herr_t, (hid_t file, unsigned* intent))                                                                 \
+  X(H5Fget_vfd_handle, herr_t, (hid_t file, hid_t access, void** handle))                                                  \
+  X(H5FDdriver_query, herr_t, (hid_t driver, unsigned long* flags))                                                        \
+  X(H5Iget_file_id, hid_t, (hid_t object))                                                                                 \
+  X(H5Pclose, herr_t, (hid_t properties))                                                                                  \
+  X(H5Pget_chunk_opts, herr_t, (hid_t properties, unsigned* options))                                                      \
+  X(H5Pget_data_transform, long, (hid_t properties, char* expression, size_t size))                                        \
+  X(H5Pget_driver, hid_t, (hid_t properties))                                                                              \
+  X(H5Pget_fill_time, herr_t, (hid_t properties, int* time))                                                               \
+  X(H5Pget_userblock, herr_t, (hid_t properties, hsize_t * bytes))                                                         \
+  X(H5Sclose, herr_t, (hid_t space))                                                                                       \
+  X(H5Screate_simple, hid_t, (int rank, const hsize_t* extents, const hsize_t* limits))                                    \
+  X(H5Sextent_equal, herr_t, (hid_t a, hid_t b))                                                                           \
+  X(H5Sget_regular_hyperslab, herr_t, (hid_t space, hsize_t * start, hsize_t * stride, hsize_t * count, hsize_t * block))  \
+  X(H5Sget_select_bounds, herr_t, (hid_t space, hsize_t * first, hsize_t * last))                                          \
+  X(H5Sget_select_npoints, long long, (hid_t space))                                                                       \
+  X(H5Sget_select_type, int, (hid_t space))                                                                                \
+  X(H5Sget_simple_extent_dims, int, (hid_t space, hsize_t * extents, hsize_t * limits))                                    \
+  X(H5Sget_simple_extent_ndims, int, (hid_t space))                                                                        \
+  X(H5Sis_regular_hyperslab, herr_t, (hid_t space))                                                                        \
+  X(H5Sselect_hyperslab, herr_t,                                                                                           \
+    (hid_t space, int operation, const hsize_t* start, const hsize_t* stride, const hsize_t* count, const hsize_t* block)) \
+  X(H5Sselect_valid, herr_t, (hid_t space))                                                                                \
+  X(H5Tcompiler_conv, herr_t, (hid_t from, hid_t to))                                                                      \
+  X(H5Tconvert, herr_t, (hid_t from, hid_t to, size_t count, void* samples, void* background, hid_t transfer))             \
+  X(H5Tequal, herr_t, (hid_t a, hid_t b))
+
+// Those that not every library has. H5Dread_chunk got numbers in 2.0: the first is as it was, the second checks a capacity.
+#define STZ_READING_OPTIONAL_FUNCTIONS(X)                                                                                     \
+  X(H5Dread_chunk, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                    \
+  X(H5Dread_chunk1, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                   \
+  X(H5Dread_chunk2, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes, size_t* capacity)) \
+  X(H5Dget_chunk_info_by_coord, herr_t, (hid_t dataset, const hsize_t* offset, unsigned* mask, u64* address, hsize_t* bytes)) \
+  X(H5Dget_chunk_index_type, herr_t, (hid_t dataset, int* type))                                                              \
+  X(H5Dget_access_plist, hid_t, (hid_t dataset))                                                                              \
+  X(H5Pget_chunk_cache, herr_t, (hid_t properties, size_t * slots, size_t * bytes, double* preemption))                       \
+  X(H5FD_sec2_init, hid_t, ())                                                                                                \
+  X(H5Fget_mpi_atomicity, herr_t, (hid_t file, bool* flag)) /* of parallel libraries alone */                                 \
+  X(H5Eget_auto1, herr_t, (ErrorPrinter1 * printer, void** context))                                                          \
+  X(H5Eset_auto1, herr_t, (ErrorPrinter1 printer, void* context))
+
+struct Calls {
+  const Library* library;
+  // Null only if the library is no HDF5 at all.
+  herr_t (*H5Dread)(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, void* buffer);
+  bool complete;  // all functions but the optional ones are there, and a way to read stored chunks
+#define STZ_READING_MEMBER(name, result, parameters) result(*name) parameters;
+  STZ_READING_FUNCTIONS(STZ_READING_MEMBER)
+  STZ_READING_OPTIONAL_FUNCTIONS(STZ_READING_MEMBER)
+#undef STZ_READING_MEMBER
+  const hid_t* sec2_driver;  // H5FD_SEC2_id_g, of 2.0 and later; else null, and there is H5FD_sec2_init
+  const Calls* next;
+};
+
+// Those of the HDF5 that the code at `return_address` uses; null if it uses none. Lives as long as the process. Thread-safe.
+const Calls* calls_at(const void* return_address) noexcept;
+
+// Those of a library that is known already, such as the one that calls. Thread-safe; null only if there is no memory.
+const Calls* calls_of(const Library& library) noexcept;
+
+// The stored bytes of the chunk at `offset` (in samples) into `bytes`, which holds `size`. False if HDF5 cannot read them.
+bool read_stored_chunk(const Calls& calls, hid_t dataset, hid_t transfer, const hsize_t* offset, size_t size, u32& mask, void* bytes);
+
+// An id that is closed at the end of the scope by a function of Calls.
+class Owned {
+ public:
+  Owned(herr_t (*close)(hid_t), hid_t id) : close_(close), id_(id) {}
+  ~Owned() {
+    if (id_ >= 0) close_(id_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  hid_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  herr_t (*close_)(hid_t);
+  hid_t id_;
+};
+
+// Failing calls print nothing as long as it lives: some here are questions.
+class Quiet {
+ public:
+  explicit Quiet(const Calls& calls);
+  ~Quiet();
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+
+ private:
+  const Calls& calls_;
+  unsigned is_second_ = 1;
+  bool changed_ = false;
+  ErrorPrinter2 printer2_ = nullptr;
+  ErrorPrinter1 printer1_ = nullptr;
+  void* context_ = nullptr;
+};
+
+// Keeps what the error stack holds when keep() is called until it goes itself, over calls that clear the stack.
+class KeptErrors {
+ public:
+  explicit KeptErrors(const Calls& calls) : calls_(calls) {}
+  ~KeptErrors() {
+    if (stack_ >= 0) calls_.library->H5Eset_current_stack(stack_);  // and closes it
+  }
+  KeptErrors(const KeptErrors&) = delete;
+  KeptErrors& operator=(const KeptErrors&) = delete;
+  void keep() { stack_ = calls_.H5Eget_current_stack(); }
+
+ private:
+  const Calls& calls_;
+  hid_t stack_ = -1;
+};
+
+}  // namespace stz::hdf5

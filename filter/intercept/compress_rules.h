@@ -1,0 +1,42 @@
+// Which datasets are to be compressed, and how: the rules of `h5stz run --compress`, which come in the environment variable H5STZ_COMPRESS.
+//
+// One rule a line, the first that matches counts: three lists of client data in the short form of docs/cd_values.md, for float16, float32
+// and float64 (a fill value has other bits in each), in decimal with commas, joined by semicolons; a space; the pattern, to the end of
+// the line. Patterns are those of fnmatch(3) without escapes, on the whole path: `*` matches any characters, slashes too.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stz_cd_values.h"
+
+namespace stz::intercept {
+
+struct ClientData {
+  unsigned words[STZ_CD_MAX_WORDS];
+  size_t count;
+};
+
+struct Rule {
+  std::string pattern;
+  bool exact;  // the pattern has no wildcard
+  bool lossless;
+  ClientData data[3];  // by dtype, from STZ_F16 on
+};
+
+// The rules of a text as above. Empty if any line of it is not one: a rule that was misread would do what nobody asked for.
+std::vector<Rule> parse_rules(std::string_view text);
+
+// Those of the environment as it was at the first call; they never change and are never freed. Thread-safe.
+const std::vector<Rule>& rules();
+
+// Are there none? Also where there is no memory to read them.
+bool rules_are_empty() noexcept;
+
+// Does the rule name the dataset at this path, which begins with a slash?
+bool matches(const Rule& rule, const std::string& path) noexcept;
+
+// The chunk cache of a dataset that is written, in bytes at most: H5STZ_COMPRESS_CACHE in MiB, or 256.
+unsigned long long cache_bytes() noexcept;
+
+}  // namespace stz::intercept

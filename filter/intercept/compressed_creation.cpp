@@ -1,0 +1,185 @@
+// Rules for datasets and the property lists that follow (compressed_creation.h). A question that HDF5 does not answer means the program's
+// own call: it then says why.
+#include "intercept/compressed_creation.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "hdf5/datatype.h"
+#include "hdf5/filter_id.h"
+#include "intercept/chunk_shape.h"
+#include "region/dataset_facts.h"
+
+namespace stz::intercept {
+namespace {
+
+using hdf5::Owned;
+
+constexpr int layout_contiguous = 1;                       // H5D_CONTIGUOUS
+constexpr int allocate_early = 1, allocate_in_pieces = 3;  // H5D_ALLOC_TIME_EARLY, H5D_ALLOC_TIME_INCR
+constexpr unsigned mandatory = 0;                          // H5Z_FLAG_MANDATORY
+constexpr hsize_t smallest_dataset = 64 << 10;
+constexpr hsize_t smallest_chunk = 4 << 10;  // less hardly pays for what a stream says of itself
+constexpr double full_chunks_first = 1;      // chunks that were written completely leave the cache first
+
+struct Shape {
+  int rank = 0;
+  hsize_t extents[STZ_MAX_RANK], limits[STZ_MAX_RANK], chunk[STZ_MAX_RANK];
+  hsize_t element_size = 0;
+  bool chunked = false;  // by the program
+  int dtype = 0;
+
+  bool grows(int axis) const { return limits[axis] != extents[axis]; }
+  bool grows() const { return !std::equal(extents, extents + rank, limits); }
+};
+
+// False if 64 bits do not hold it.
+bool bytes_of(const Shape& shape, const hsize_t* extents, hsize_t& bytes) {
+  bytes = shape.element_size;
+  for (int axis = 0; axis < shape.rank; ++axis)
+    if (__builtin_mul_overflow(bytes, extents[axis], &bytes)) return false;
+  return true;
+}
+
+int rank_of(const CreateCalls& calls, hid_t space) {
+  const int rank = calls.region->H5Sget_simple_extent_ndims(space);
+  return rank > STZ_MAX_RANK ? -1 : rank;
+}
+
+Outcome look_at_type(const CreateCalls& calls, hid_t type, Shape& shape) {
+  hdf5::ElementType element;
+  hdf5::Message unused;
+  if (!hdf5::element_type(*calls.region->library, type, element, unused)) return Outcome::word_type;
+  if (element.dtype != STZ_F16 && element.dtype != STZ_F32 && element.dtype != STZ_F64) return Outcome::word_type;
+  shape.dtype = element.dtype;
+  shape.element_size = stz_element_size(element.dtype);
+  return Outcome::compressed;
+}
+
+Outcome look_at_space(const CreateCalls& calls, hid_t space, Shape& shape) {
+  shape.rank = rank_of(calls, space);
+  if (shape.rank < 0) return Outcome::refused;
+  if (shape.rank == 0) return Outcome::layout_rank;
+  if (calls.region->H5Sget_simple_extent_dims(space, shape.extents, shape.limits) != shape.rank) return Outcome::refused;
+  hsize_t bytes;
+  if (!bytes_of(shape, shape.extents, bytes)) return Outcome::refused;
+  return bytes < smallest_dataset && !shape.grows() ? Outcome::small : Outcome::compressed;
+}
+
+Outcome look_at_properties(const CreateCalls& calls, hid_t creation, Shape& shape) {
+  const hdf5::Library& library = *calls.region->library;
+  const int filters = library.H5Pget_nfilters(creation);
+  if (filters != 0) return filters < 0 ? Outcome::refused : Outcome::filters;
+  const int layout = library.H5Pget_layout(creation);
+  shape.chunked = layout == hdf5::layout_chunked;
+  if (!shape.chunked && (layout != layout_contiguous || shape.grows())) return Outcome::word_layout;
+  if (calls.H5Pget_external_count(creation) != 0) return Outcome::word_layout;
+  int time = allocate_early;
+  if (calls.H5Pget_alloc_time(creation, &time) < 0) return Outcome::refused;
+  if (time == allocate_early) return Outcome::allocation;
+  return shape.chunked && library.H5Pget_chunk(creation, STZ_MAX_RANK, shape.chunk) != shape.rank ? Outcome::refused : Outcome::compressed;
+}
+
+// A dataset that grows along its chunks is often closed in between: each time the last chunk is coded, and decoded to be continued.
+Outcome look_at_chunks(const Shape& shape, bool lossless) {
+  hsize_t bytes;
+  if (!bytes_of(shape, shape.chunk, bytes)) return Outcome::refused;
+  if (bytes < smallest_chunk) return Outcome::small_chunks;
+  for (int axis = 0; axis < shape.rank; ++axis)
+    if (!lossless && shape.grows(axis) && shape.chunk[axis] > 1) return Outcome::growing;
+  return Outcome::compressed;
+}
+
+Outcome look_at_file(const CreateCalls& calls, hid_t location) {
+  const hdf5::Calls& region = *calls.region;
+  const Owned file(region.H5Fclose, region.H5Iget_file_id(location));
+  if (!file.valid()) return Outcome::refused;
+  if (region::may_use_mpi(region, file.get())) return Outcome::parallel;  // other ranks may not have this library
+  const Owned access(region.H5Pclose, region.H5Fget_access_plist(file.get()));
+  if (!access.valid()) return Outcome::refused;
+  unsigned long flags = 0;
+  const hid_t driver = region.H5Pget_driver(access.get());
+  if (driver < 0 || region.H5FDdriver_query(driver, &flags) < 0) return Outcome::refused;
+  return flags & hdf5::driver_has_mpi ? Outcome::parallel : Outcome::compressed;
+}
+
+hid_t copy_of(const CreateCalls& calls, hid_t properties, hid_t list_class) {
+  return properties == hdf5::default_properties ? calls.H5Pcreate(list_class) : calls.H5Pcopy(properties);
+}
+
+bool set_creation(const CreateCalls& calls, hid_t creation, const Shape& shape, const ClientData& data) {
+  return (shape.chunked || calls.H5Pset_chunk(creation, shape.rank, shape.chunk) >= 0) &&
+         calls.H5Pset_alloc_time(creation, allocate_in_pieces) >= 0 &&
+         calls.H5Pset_filter(creation, STZ_FILTER_ID, mandatory, data.count, data.words) >= 0;
+}
+
+// A chunk that leaves the cache before it is full is coded, and decoded for the next write into it: slow, and beyond the bound. With a
+// preemption of 1 HDF5 (1.10 to 2.0) makes room by complete chunks alone, and goes over the limit where there are none.
+bool set_access(const CreateCalls& calls, hid_t access, const Shape& shape) {
+  size_t slots = 0, bytes = 0;
+  double preemption = 0;
+  if (calls.H5Pget_chunk_cache(access, &slots, &bytes, &preemption) < 0) return false;
+  const ChunkCache cache = cache_for(shape.rank, shape.extents, shape.chunk, shape.element_size, cache_bytes());
+  return calls.H5Pset_chunk_cache(access, std::max(slots, cache.slots), std::max(bytes, cache.bytes), full_chunks_first) >= 0;
+}
+
+}  // namespace
+
+const char* outcome_name(Outcome outcome) noexcept {
+  constexpr const char* reason_names[] = {"compressed", "type",       "rank",    "one axis",     "small",    "layout",
+                                          "filters",    "allocation", "growing", "small chunks", "parallel", "refused"};
+  static_assert(std::size(reason_names) == static_cast<size_t>(Outcome::refused) + 1);
+  return reason_names[static_cast<size_t>(outcome)];
+}
+
+std::string path_of(const CreateCalls& calls, hid_t location, const char* name) {
+  std::string given = name;
+  if (given.empty()) return {};
+  if (given.front() != '/') {
+    const std::string base = name_of(calls, location);
+    if (base.empty()) return {};
+    given = base + "/" + given;
+  }
+  std::string path;  // HDF5 passes over repeated slashes and over parts that are a point
+  for (size_t at = 0; at < given.size();) {
+    const size_t end = std::min(given.find('/', at), given.size());
+    const std::string part = given.substr(at, end - at);
+    if (!part.empty() && part != ".") path += "/" + part;
+    at = end + 1;
+  }
+  return path;
+}
+
+const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t space, Outcome& outcome) {
+  outcome = Outcome::compressed;
+  const Rule* passed_over = nullptr;
+  for (const Rule& rule : rules()) {
+    if (!matches(rule, path)) continue;
+    if (rule.exact || rank_of(calls, space) != 1) return &rule;
+    if (!passed_over) passed_over = &rule;
+  }
+  if (passed_over) outcome = Outcome::one_axis;
+  return passed_over;
+}
+
+Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Properties& properties) {
+  const hdf5::Quiet quiet(*calls.region);  // the program's own call will say what is wrong
+  properties.creation.emplace(calls.region->H5Pclose, copy_of(calls, arguments.creation, calls.creation_class));
+  properties.access.emplace(calls.region->H5Pclose, copy_of(calls, arguments.access, calls.access_class));
+  const hid_t creation = properties.creation->get(), access = properties.access->get();
+  if (creation < 0 || access < 0) return Outcome::refused;
+  Shape shape;
+  Outcome outcome = look_at_type(calls, arguments.type, shape);
+  if (outcome == Outcome::compressed) outcome = look_at_space(calls, arguments.space, shape);
+  if (outcome == Outcome::compressed) outcome = look_at_properties(calls, creation, shape);
+  if (outcome != Outcome::compressed) return outcome;
+  if (!shape.chunked) choose_chunk(shape.rank, shape.extents, shape.element_size, shape.chunk);
+  outcome = look_at_chunks(shape, rule.lossless);
+  if (outcome == Outcome::compressed) outcome = look_at_file(calls, arguments.location);
+  if (outcome != Outcome::compressed) return outcome;
+
+  const ClientData& data = rule.data[shape.dtype - STZ_F16];
+  return set_creation(calls, creation, shape, data) && set_access(calls, access, shape) ? Outcome::compressed : Outcome::refused;
+}
+
+}  // namespace stz::intercept

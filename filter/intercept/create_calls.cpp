@@ -1,0 +1,41 @@
+// Finds the functions (create_calls.h). Invariant: all of one table are of one loaded HDF5.
+#include "intercept/create_calls.h"
+
+#include <dlfcn.h>
+
+namespace stz::intercept {
+namespace {
+
+// Where the program is not position-independent and names the variable, the one that HDF5 uses is the program's copy.
+hid_t list_class(const hdf5::Library& library, const char* name) {
+  const auto* const own = static_cast<const hid_t*>(hdf5::library_function(library, name));
+  if (own && *own > 0) return *own;
+  const auto* const copied = static_cast<const hid_t*>(dlsym(RTLD_DEFAULT, name));
+  return copied && *copied > 0 ? *copied : -1;
+}
+
+}  // namespace
+
+bool find_create_calls(const hdf5::Calls* region, CreateCalls& calls) noexcept {
+  calls = {};
+  calls.region = region;
+  if (!calls.region || !calls.region->complete) return false;
+  const hdf5::Library& library = *calls.region->library;
+#define STZ_CREATE_FIND(name, result, parameters)                                              \
+  calls.name = reinterpret_cast<decltype(calls.name)>(hdf5::library_function(library, #name)); \
+  if (!calls.name) return false;
+  STZ_CREATE_FUNCTIONS(STZ_CREATE_FIND)
+#undef STZ_CREATE_FIND
+  calls.creation_class = list_class(library, "H5P_CLS_DATASET_CREATE_ID_g");
+  calls.access_class = list_class(library, "H5P_CLS_DATASET_ACCESS_ID_g");
+  return calls.creation_class > 0 && calls.access_class > 0;
+}
+
+std::string name_of(const CreateCalls& calls, hid_t object) {
+  const long length = calls.H5Iget_name(object, nullptr, 0);
+  if (length <= 0) return {};
+  std::string name(static_cast<size_t>(length), '\0');
+  return calls.H5Iget_name(object, name.data(), name.size() + 1) == length ? name : std::string();
+}
+
+}  // namespace stz::intercept

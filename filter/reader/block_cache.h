@@ -1,0 +1,97 @@
+// Decoded blocks that a reader keeps: the least recently used go first.
+#pragma once
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "base/buffer.h"
+#include "format/mask_coder.h"
+
+namespace stz {
+
+template <class S>
+struct DecodedBlock {
+  Box box{};       // in samples of its level
+  u32 wanted = 0;  // classes that were decoded: the samples of others are undefined
+  Box exact{};     // samples outside of it are undefined too
+  Buffer<S> samples;
+  Buffer<u8> magnitudes;            // empty on level 0, and where a class is missing
+  Buffer<u8> kinds;                 // empty if nothing is masked
+  std::vector<OtherSample> others;  // of all its samples of kind mask_other, by rising index
+  u64 bytes() const { return samples.size() * sizeof(S) + magnitudes.size() + kinds.size() + others.size() * sizeof(OtherSample); }
+};
+
+template <class S>
+class BlockCache {
+ public:
+  using Block = std::shared_ptr<const DecodedBlock<S>>;
+  explicit BlockCache(u64 limit) : limit_(limit) {}
+  u64 limit() const { return limit_; }
+  u64 bytes() const { return bytes_; }
+
+  // A block that has the wanted classes and the needed samples, or null.
+  Block find(size_t level, u64 number, u32 wanted, const Box& needed) {
+    auto it = entries_.find({level, number});
+    if (it == entries_.end() || !has(*it->second->block, wanted, needed)) return nullptr;
+    order_.splice(order_.begin(), order_, it->second);
+    return it->second->block;
+  }
+  bool has(size_t level, u64 number, u32 wanted, const Box& needed) const {
+    auto it = entries_.find({level, number});
+    return it != entries_.end() && has(*it->second->block, wanted, needed);
+  }
+  // Does it have the block, be it with other classes or samples?
+  bool has_part(size_t level, u64 number) const { return entries_.count({level, number}) != 0; }
+  void keep(size_t level, u64 number, Block block) {
+    const Key key{level, number};
+    if (auto it = entries_.find(key); it != entries_.end()) drop(it->second);
+    if (block->bytes() > limit_) return;
+    order_.push_front({key, std::move(block)});
+    try {
+      entries_[key] = order_.begin();
+    } catch (...) {
+      order_.pop_front();
+      throw;
+    }
+    bytes_ += order_.front().block->bytes();
+    set_limit(limit_);
+  }
+  void set_limit(u64 limit) {
+    limit_ = limit;
+    while (bytes_ > limit_) drop(std::prev(order_.end()));
+  }
+
+ private:
+  struct Key {
+    size_t level;
+    u64 number;
+    bool operator==(const Key& k) const { return level == k.level && number == k.number; }
+  };
+  struct Hash {
+    size_t operator()(const Key& k) const { return size_t((k.number * 64 + k.level) * 0x9e3779b97f4a7c15u >> 16); }
+  };
+  struct Entry {
+    Key key;
+    Block block;
+  };
+  static bool has(const DecodedBlock<S>& block, u32 wanted, const Box& needed) {
+    if ((block.wanted & wanted) != wanted) return false;
+    bool inside = true, none = false;
+    for (size_t a = 0; a < axes; a++) {
+      none |= needed.size[a] == 0;
+      inside &= needed.low[a] >= block.exact.low[a] && needed.low[a] + needed.size[a] <= block.exact.low[a] + block.exact.size[a];
+    }
+    return inside || none;
+  }
+  using Place = typename std::list<Entry>::iterator;
+  void drop(Place place) {
+    bytes_ -= place->block->bytes();
+    entries_.erase(place->key);
+    order_.erase(place);
+  }
+  u64 limit_, bytes_ = 0;
+  std::list<Entry> order_;  // used last first
+  std::unordered_map<Key, Place, Hash> entries_;
+};
+
+}  // namespace stz

@@ -1,0 +1,62 @@
+// The bytes of a stream that a partial read needs: ranges are collected, joined, fetched, and looked up.
+#pragma once
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "reader/source.h"
+
+namespace stz {
+
+constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched as one
+
+// Ranges in any order as a list by rising offset; those that overlap, or have at most `gap` bytes between them, become one.
+inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges, u64 gap) {
+  std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+  std::vector<ByteRange> found;
+  for (const ByteRange& r : ranges)
+    if (!found.empty() && r.offset <= found.back().offset + found.back().size + gap)
+      found.back().size = std::max(found.back().size, r.offset + r.size - found.back().offset);
+    else
+      found.push_back(r);
+  return found;
+}
+
+class Fetched {
+ public:
+  void want(u64 offset, u64 size) {
+    if (size) ranges_.push_back({offset, size});
+  }
+  const std::vector<ByteRange>& join() {
+    ranges_ = merged(std::move(ranges_), joined_gap);
+    return ranges_;
+  }
+  void fetch(Source& source) {
+    join();
+    u64 total = 0;
+    for (const ByteRange& r : ranges_) total += r.size;  // at most the stream: ranges do not overlap
+    if (!source.memory()) bytes_.resize(size_t(total));
+    u64 at = 0;
+    for (const ByteRange& r : ranges_) {
+      if (source.memory())
+        places_.push_back(source.view(r.offset, r.size));
+      else {
+        source.read(r.offset, r.size, bytes_.data() + at);
+        places_.push_back(bytes_.data() + at);
+        at += r.size;
+      }
+    }
+  }
+  // Bytes from an offset that is in a fetched range.
+  const u8* at(u64 offset) const {
+    auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });
+    const size_t k = size_t(it - ranges_.begin()) - 1;
+    return places_[k] + (offset - ranges_[k].offset);
+  }
+
+ private:
+  std::vector<ByteRange> ranges_;
+  std::vector<const u8*> places_;
+  Buffer<u8> bytes_;
+};
+
+}  // namespace stz

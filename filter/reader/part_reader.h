@@ -1,0 +1,26 @@
+// Reads parts of one stream: plans, fetches and decodes what a selection needs and is not there yet. See stz_reader.h.
+#pragma once
+#include <memory>
+
+#include "reader/fetched.h"
+#include "reader/selection.h"
+
+namespace stz {
+
+class PartReader {
+ public:
+  virtual ~PartReader() = default;
+  // `out` has the elements of the selection, C order.
+  virtual void read(const Selection& selection, u8* out, int threads) = 0;
+  // What read() would fetch now, by rising offset, neighbours joined.
+  virtual std::vector<ByteRange> plan(const Selection& selection) = 0;
+  virtual u64 cached_bytes() const = 0;
+  virtual u64 blocks_decoded() const = 0;
+  virtual u64 blocks_present() const = 0;
+  virtual void limit(u64 cache_bytes) = 0;
+};
+
+// `header` and `source` must live as long as the reader.
+std::unique_ptr<PartReader> make_part_reader(const Header& header, Source& source, u64 cache_bytes);
+
+}  // namespace stz

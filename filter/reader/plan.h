@@ -1,0 +1,41 @@
+// What a partial read of one item needs, level by level: the blocks and classes that the wanted samples depend on.
+//
+// Dependencies are separable: the blocks of a level are all combinations of cuts along the axes. A block is decoded whole, but only where
+// its samples depend on what was fetched of the coarser level are they those of the whole array: `needed` says where that is so.
+#pragma once
+#include "format/stencil.h"
+#include "reader/selection.h"
+
+namespace stz {
+
+struct LevelPlan {
+  struct Cut {
+    i64 number;     // of the block along the axis
+    i64 low, high;  // samples [low, high) of it are needed; none: the block is there for its magnitudes
+  };
+  size_t l = 0;
+  std::array<std::vector<Cut>, axes> cuts;  // rising
+  u32 wanted = all_classes;                 // classes, of those in the list of the level
+
+  u64 blocks() const { return cuts[0].size() * cuts[1].size() * cuts[2].size() * cuts[3].size(); }
+  // The number of the i-th block (C order) among those of an item, and the box of its samples that are needed.
+  u64 block(const Level& level, u64 i) const;
+  Box needed(u64 i) const;
+};
+
+// The coarsest level down from the root that holds all wanted samples, and these in samples of it.
+size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression& in_level);
+
+// Plans of levels from the one the samples are read from (first) up to below the root; none if that is in the root. `reach` is the stencil
+// with the widest reach of every level; `masked`: samples may be. `whole`: whole blocks, with all classes.
+std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
+                                 bool masked, bool whole);
+
+// Samples [low, high) along one axis.
+struct Span {
+  i64 low, high;
+};
+// What of the coarser level the samples `needed` of a block, which is `of_block`, are predicted from.
+Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span needed, StencilId reach, bool masked);
+
+}  // namespace stz
