@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-import host_tools
+from support import host_tools
 
 # Times on a shared machine say nothing; a failure found once is to be found again.
 settings.register_profile("h5stz", deadline=None, derandomize=True, max_examples=60)

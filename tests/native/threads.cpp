@@ -1,4 +1,4 @@
-// Everything of the filter that threads may do at the same time, for a build with ThreadSanitizer (tests/test_threads.py): it reports
+// Everything of the filter that threads may do at the same time, for a build with ThreadSanitizer (tests/codec/test_threads.py): it reports
 // each access of two threads to the same memory that nothing puts in order. Prints the number of checks; exits with 1 at the first
 // result that is not that of one thread alone.
 //

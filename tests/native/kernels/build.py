@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# As in setup.py, which says why; -O3 for the kernels alone. Twins are to be plain loops in the machine code too.
+# As in setup.py, which says why; -O3 for the kernels alone. References are to be plain loops in the machine code too.
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-Wall", "-Wextra", f"-I{ROOT / 'filter/include'}", f"-I{ROOT / 'filter'}"]
 PLAIN = ["-O2", "-fno-tree-vectorize", "-fno-tree-slp-vectorize"]
 X86 = platform.machine().lower() in ("x86_64", "amd64")
@@ -34,7 +34,7 @@ def objects():
     for name, flags in instruction_sets():
         yield f"kernels.{name}", ROOT / "filter/simd/kernels.cpp", ["-O3", f"-DSTZ_ISA={name}", *flags]
     for source in sorted(HERE.glob("*.cpp")):
-        yield source.stem, source, PLAIN if source.stem == "twins" else ["-O1"]
+        yield source.stem, source, PLAIN if source.stem == "reference" else ["-O1"]
     for source in ("dispatch", "code_tables"):
         yield source, ROOT / f"filter/core/{source}.cpp", ["-O1"]
 

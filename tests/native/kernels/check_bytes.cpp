@@ -53,7 +53,7 @@ void check_context(const Kernels& tested, Random& random) {
       row.unchanged("the magnitudes");
       out.changed_only("context", 0, n + row_slack);
       std::vector<u8> expected(size_t(n) + 1);
-      twins.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, expected.data());
+      reference.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, expected.data());
       same("context", out.data(), expected.data(), size_t(n));
     }
 }
@@ -70,7 +70,7 @@ void check_magnitudes(const Kernels& tested, Random& random) {
     code.unchanged("code");
     table.unchanged("table");
     out.changed_only("out", 0, extent);
-    twins.bytes.magnitudes(code.data(), rows, table.data(), expected.data());
+    reference.bytes.magnitudes(code.data(), rows, table.data(), expected.data());
     same("out", out.data(), expected.data(), size_t(extent));
   }
 }
@@ -117,7 +117,7 @@ void check_count_contexts(const Kernels& tested, Random& random) {
       remember(q.context);
       tested.bytes.count_contexts(q.context.data(), q.n, q.counts);
       q.context.unchanged("context");
-      twins.bytes.count_contexts(q.context.data(), q.n, q.expected_counts);
+      reference.bytes.count_contexts(q.context.data(), q.n, q.expected_counts);
       same("counts", q.counts, q.expected_counts, contexts);
     }
 }
@@ -132,7 +132,7 @@ void check_sort_codes(const Kernels& tested, Random& random) {
       q.context.unchanged("context");
       q.queues.changed_only("queues", 0, i64(q.queues.size()));
       std::vector<u8> expected(q.queues.data(), q.queues.data() + q.queues.size());  // behind a queue anything will do
-      twins.bytes.sort_codes(q.code.data(), q.context.data(), q.n, expected.data(), q.pitch, q.expected_counts);
+      reference.bytes.sort_codes(q.code.data(), q.context.data(), q.n, expected.data(), q.pitch, q.expected_counts);
       same("counts", q.counts, q.expected_counts, contexts);
       same("queues", q.queues.data(), expected.data(), expected.size());
     }
@@ -145,7 +145,7 @@ void check_place_codes(const Kernels& tested, Random& random) {
       std::vector<u8> codes(q.code.data(), q.code.data() + q.n);
       for (size_t i = 0; i < q.n; i++)
         if (q.context[i] == no_context) codes[i] = 0;
-      twins.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
+      reference.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
       Guarded<u8> out(random, q.n, 0, row_slack);
       remember(q.queues, q.context, out);
       tested.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, out.data());
@@ -153,7 +153,7 @@ void check_place_codes(const Kernels& tested, Random& random) {
       q.context.unchanged("context");
       out.changed_only("code", 0, i64(q.n + row_slack));
       std::vector<u8> expected(q.n + 1);
-      twins.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, expected.data());
+      reference.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, expected.data());
       same("code", out.data(), expected.data(), q.n);
       same("code, sorted and placed again", out.data(), codes.data(), q.n);
     }
@@ -181,7 +181,7 @@ void check_largest(const Kernels& tested, Random& random) {
       remember(code);
       const u8 found = tested.bytes.largest(code.data(), n);
       code.unchanged("code");
-      same("largest", found, twins.bytes.largest(code.data(), n));
+      same("largest", found, reference.bytes.largest(code.data(), n));
     }
 }
 
@@ -199,7 +199,7 @@ void check_find(const Kernels& tested, Random& random) {
       code.unchanged("code");
       index.changed_only("index", 0, i64(n));
       std::vector<u32> expected(n + 1);
-      same("number found", found, twins.bytes.find(code.data(), n, least, expected.data()));
+      same("number found", found, reference.bytes.find(code.data(), n, least, expected.data()));
       same("index", index.data(), expected.data(), found);
     }
 }
@@ -215,7 +215,7 @@ void check_shift(const Kernels& tested, Random& random) {
       remember(code);
       tested.bytes.shift(code.data(), n, by);
       code.changed_only("code", 0, i64(n));
-      twins.bytes.shift(expected.data(), n, by);
+      reference.bytes.shift(expected.data(), n, by);
       same("code", code.data(), expected.data(), n);
     }
 }
@@ -231,7 +231,7 @@ void check_gather(const Kernels& tested, Random& random) {
       code.unchanged("code");
       out.changed_only("out", 0, i64(words));
       std::vector<u64> expected(words + 1);
-      twins.bytes.gather_low_bits(code.data(), words, shift, expected.data());
+      reference.bytes.gather_low_bits(code.data(), words, shift, expected.data());
       same("out", out.data(), expected.data(), words);
     }
 }
@@ -251,7 +251,7 @@ void check_spread(const Kernels& tested, Random& random) {
         tested.bytes.spread_low_bits(in.data(), words, shift, code.data());
         in.unchanged("in");
         code.changed_only("code", 0, i64(8 * words));
-        twins.bytes.spread_low_bits(in.data(), words, shift, expected.data());
+        reference.bytes.spread_low_bits(in.data(), words, shift, expected.data());
         same("code", code.data(), expected.data(), 8 * words);
       }
 }
@@ -275,7 +275,7 @@ struct TimedBytes {
     taps = random_taps(random, 4, 2, 60);
     taps.taps = {2, 2, 4, 8};
     taps.offset.resize(16, 7);
-    twins.bytes.sort_codes(code.data(), context.data(), n, queues.data(), pitch, counts);
+    reference.bytes.sort_codes(code.data(), context.data(), n, queues.data(), pitch, counts);
   }
 };
 

@@ -50,9 +50,9 @@ class Class {
     T p[1];
     const auto& k = [] {
       if constexpr (sizeof(T) == 4)
-        return twins.f32;
+        return reference.f32;
       else
-        return twins.f64;
+        return reference.f64;
     }();
     if (median_)
       k.median(sample, taps.offset.data(), taps.taps[0], 1, p);
@@ -132,14 +132,14 @@ void check_encode(const Kernels& tested, Random& random) {
     // failures first: their bytes may be anything
     std::vector<FailedSample<T>> others(n + 1);
     std::vector<u8> expected(n + 1);
-    const ClassTask<T> twin_task = c.task(copy.data());
+    const ClassTask<T> reference_task = c.task(copy.data());
     const u32 expected_failures =
-        uniform_of<T>(twins).encode_class(twin_task, masked ? mask.data() : nullptr, expected.data(), others.data());
+        uniform_of<T>(reference).encode_class(reference_task, masked ? mask.data() : nullptr, expected.data(), others.data());
     same("number of failed samples", failures, expected_failures);
     std::sort(failed.data(), failed.data() + failures, [](const auto& a, const auto& b) { return a.index < b.index; });
     for (u32 f = 0; f < failures; f++) {
       same("index of a failed sample", failed[f].index, others[f].index);
-      same("place of a failed sample", failed[f].place - task.samples, others[f].place - twin_task.samples);
+      same("place of a failed sample", failed[f].place - task.samples, others[f].place - reference_task.samples);
       same("prediction of a failed sample", failed[f].prediction, others[f].prediction);
       same("a failed sample", *failed[f].place, originals[failed[f].index]);
       expected[failed[f].index] = bytes[failed[f].index];
@@ -168,7 +168,7 @@ void check_decode(const Kernels& tested, Random& random) {
     uniform_of<T>(tested).decode_class(c.task(c.memory.data()), bytes.data());
     bytes.unchanged("bytes");
     c.changed_only_rows();
-    uniform_of<T>(twins).decode_class(c.task(copy.data()), bytes.data());
+    uniform_of<T>(reference).decode_class(c.task(copy.data()), bytes.data());
     std::vector<T> found = c.samples(c.memory.data()), expected = c.samples(copy.data());
     for (size_t i = 0; i < n; i++)
       if (bytes[i] == byte_exception) expected[i] = found[i];

@@ -51,7 +51,7 @@ void check_collect(const Kernels& tested, Random& random) {
     y.changed_only("y", 0, run);
     m.changed_only("m", 0, i64(m.size()), [&](i64 element) { return element % pitch < run; });
     std::vector<float> means(m.size()), target(run);
-    const u32 expected = collect_of<S>(twins)(in.data() + reach, taps.table(), odd, inverse_unit, means.data(), pitch, target.data());
+    const u32 expected = collect_of<S>(reference)(in.data() + reach, taps.table(), odd, inverse_unit, means.data(), pitch, target.data());
     same("y", y.data(), target.data(), run);
     for (int g = 0; g < groups; g++) same(("m of group " + std::to_string(g)).c_str(), m.data() + g * pitch, means.data() + g * pitch, run);
     same("usable samples", usable, expected);
@@ -99,7 +99,7 @@ void check_cost(const Kernels& tested, Random& random) {
     weight.changed_only("weight", 0, weighted ? n : 0);
     std::vector<float> weights(size_t(n) + 1);
     const double expected =
-        twins.fit.cost(column.pointers.data(), columns, y.data(), c.data(), n, soft, weighted ? weights.data() : nullptr);
+        reference.fit.cost(column.pointers.data(), columns, y.data(), c.data(), n, soft, weighted ? weights.data() : nullptr);
     if (weighted) same("weight", weight.data(), weights.data(), size_t(n));
     same("cost", found, expected);
     // the documented accuracy; sums of up to 64 floats round by less than what is allowed here
@@ -128,7 +128,7 @@ void check_products(const Kernels& tested, Random& random) {
     weight.unchanged("weight");
     sums.changed_only("sums", 0, columns * columns);
     std::vector<double> expected(sums.data(), sums.data() + columns * columns);  // below the diagonal anything will do
-    twins.fit.products(column.pointers.data(), columns, weight.data(), n, expected.data());
+    reference.fit.products(column.pointers.data(), columns, weight.data(), n, expected.data());
     same("sums", sums.data(), expected.data(), expected.size());
   }
 }

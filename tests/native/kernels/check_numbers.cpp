@@ -51,10 +51,10 @@ void check_quantize(const Kernels& tested, Random& random) {
       p.unchanged("p");
       r.changed_only("reconstructed", 0, n + row_slack);
       code.changed_only("code", 0, n + row_slack);
-      // what the twin leaves alone has no code: it may have any
+      // what the reference leaves alone has no code: it may have any
       std::vector<Code> codes(code.data(), code.data() + n);
       std::vector<T> reconstructed(r.data(), r.data() + n);
-      same<int>("result", good, uniform_of<T>(twins).quantize(x.data(), stride, p.data(), n, q, codes.data(), reconstructed.data()));
+      same<int>("result", good, uniform_of<T>(reference).quantize(x.data(), stride, p.data(), n, q, codes.data(), reconstructed.data()));
       same("code", code.data(), codes.data(), size_t(n));
       same("reconstructed", r.data(), reconstructed.data(), size_t(n));
     }
@@ -78,7 +78,7 @@ void check_dequantize(const Kernels& tested, Random& random) {
       code.unchanged("code");
       r.changed_only("reconstructed", 0, n + row_slack);
       std::vector<T> expected(size_t(n) + 1);
-      uniform_of<T>(twins).dequantize(code.data(), p.data(), n, q, expected.data());
+      uniform_of<T>(reference).dequantize(code.data(), p.data(), n, q, expected.data());
       same("reconstructed", r.data(), expected.data(), size_t(n));
     }
 }
@@ -119,7 +119,7 @@ void check_largest(const Kernels& tested, Random& random) {
       remember(code);
       const u64 found = codes_of<Code>(tested).largest(code.data(), n);
       code.unchanged("code");
-      same("largest", found, codes_of<Code>(twins).largest(code.data(), n));
+      same("largest", found, codes_of<Code>(reference).largest(code.data(), n));
     }
 }
 
@@ -140,7 +140,7 @@ void check_magnitude(const Kernels& tested, Random& random) {
       code.unchanged("code");
       out.changed_only("magnitude", 0, n);
       std::vector<u8> expected(size_t(n) + 1);
-      codes_of<Code>(twins).magnitude(code.data(), n, right, left, factor, expected.data());
+      codes_of<Code>(reference).magnitude(code.data(), n, right, left, factor, expected.data());
       same("magnitude", out.data(), expected.data(), size_t(n));
     }
 }
@@ -162,7 +162,7 @@ void check_scan(const Kernels& tested, Random& random) {
       bool found = random.below(2), expected = !found;
       const Bits most = scans_of<T>(tested).scan(x.data(), n, wanted, &found);
       x.unchanged("x");
-      same("largest magnitude", most, scans_of<T>(twins).scan(x.data(), n, wanted, &expected));
+      same("largest magnitude", most, scans_of<T>(reference).scan(x.data(), n, wanted, &expected));
       same<int>("equal", found, expected);
     }
 }
@@ -180,7 +180,7 @@ void check_crc32c(const Kernels& tested, Random& random) {
       remember(data);
       const u32 found = tested.crc32c(start, data.data(), n);
       data.unchanged("data");
-      same("CRC", found, twins.crc32c(start, data.data(), n));
+      same("CRC", found, reference.crc32c(start, data.data(), n));
     }
 }
 
@@ -213,7 +213,7 @@ void time_quantize(std::vector<Timed>& add) {
 template <class T>
 void time_dequantize(std::vector<Timed>& add) {
   auto a = std::make_shared<Quantized<T>>();
-  uniform_of<T>(twins).quantize(a->x.data(), 1, a->p.data(), row, a->q, a->code.data(), a->r.data());
+  uniform_of<T>(reference).quantize(a->x.data(), 1, a->p.data(), row, a->q, a->code.data(), a->r.data());
   add.push_back({"", row, [=](const Kernels& k) { uniform_of<T>(k).dequantize(a->code.data(), a->p.data(), row, a->q, a->r.data()); }});
 }
 

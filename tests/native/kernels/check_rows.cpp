@@ -35,7 +35,7 @@ void check_predict(const Kernels& tested, Random& random) {
       in.unchanged("the samples");
       p.changed_only("p", 0, n + row_slack);
       std::vector<R> expected(size_t(n) + 1);
-      rows_of<S>(twins).predict(in.data() + reach, taps.table(), weights.data(), n, expected.data());
+      rows_of<S>(reference).predict(in.data() + reach, taps.table(), weights.data(), n, expected.data());
       same("p", p.data(), expected.data(), size_t(n));
     }
 }
@@ -58,9 +58,9 @@ void check_median(const Kernels& tested, Random& random) {
       in.unchanged("the samples");
       p.changed_only("p", 0, n + row_slack);
       std::vector<R> expected(size_t(n) + 1);
-      rows_of<S>(twins).median(row, taps.offset.data(), count, n, expected.data());
+      rows_of<S>(reference).median(row, taps.offset.data(), count, n, expected.data());
       same("p", p.data(), expected.data(), size_t(n));
-      // the twin's own order against the library's
+      // the reference's own order against the library's
       for (int x = 0; x < n && kind != special && kind != equal; x += 7) {
         std::vector<R> v;
         for (std::ptrdiff_t o : taps.offset) v.push_back(R(row[x + o]));
@@ -89,7 +89,7 @@ void check_interleave(const Kernels& tested, Random& random) {
       odd.unchanged("odd");
       out.changed_only("out", 0, n);
       std::vector<S> expected(size_t(n) + 1);
-      rows_of<S>(twins).interleave(even.data(), odd.data(), n, expected.data(), streaming);
+      rows_of<S>(reference).interleave(even.data(), odd.data(), n, expected.data(), streaming);
       same("out", out.data(), expected.data(), size_t(n));
     }
 }
@@ -107,7 +107,7 @@ void check_separate(const Kernels& tested, Random& random) {
       even.changed_only("even", 0, evens);
       odd.changed_only("odd", 0, odds);
       std::vector<S> first(size_t(evens) + 1), second(size_t(odds) + 1);
-      rows_of<S>(twins).separate(in.data(), n, first.data(), second.data());
+      rows_of<S>(reference).separate(in.data(), n, first.data(), second.data());
       same("even", even.data(), first.data(), size_t(evens));
       same("odd", odd.data(), second.data(), size_t(odds));
     }

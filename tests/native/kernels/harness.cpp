@@ -126,7 +126,7 @@ std::vector<Entry> all_entries() {
   static_assert(offsetof(Kernels, isa) == sizeof(Kernels) - sizeof(void*));
   for (size_t slot = 0; slot < offsetof(Kernels, isa) / sizeof(void*); slot++) {
     if (slot >= entries.size() || entries[slot].slot != slot) wrong("function pointer %zu of struct Kernels has no check, or two", slot);
-    for (const Kernels* k : {&twins, &wrong_kernels(twins)})
+    for (const Kernels* k : {&reference, &wrong_kernels(reference)})
       if (const Kernels none{}, one = with_slot(none, *k, slot); memcmp(&none, &one, sizeof none) == 0)
         wrong("%s has no %s kernel", entries[slot].name, k->isa);
   }

@@ -13,7 +13,7 @@ namespace check {
 using namespace stz;
 
 // The specification: a plain loop for every kernel. Not one of them shares code with filter/simd.
-extern const Kernels twins;
+extern const Kernels reference;
 
 // ---------------------------------------------------------------- failures
 

@@ -1,7 +1,8 @@
-// Checks every kernel of filter/simd, in every instruction set that this machine has, bit for bit against its scalar twin; or times them.
+// Checks every kernel of filter/simd, in every instruction set that this machine has, bit for bit against its reference, a plain loop; or
+// times them.
 //
 //   check_kernels [--isa NAME]... [--seed N] [PATTERN]...        checks; status 1 and a line for each kernel that is wrong
-//   check_kernels --bench [--json] [--isa NAME]... [PATTERN]...  nanoseconds per element (sample, byte, symbol) beside the twins'
+//   check_kernels --bench [--json] [--isa NAME]... [PATTERN]...  nanoseconds per element (sample, byte, symbol) beside the reference's
 //   check_kernels --list                                         instruction sets of this machine, then kernels
 //   check_kernels --self-test [--isa NAME]... [PATTERN]...       a mistake in each kernel in turn; status 1 if its check does not notice
 //   check_kernels --wrong KERNEL [...]                           checks with a mistake in that kernel

@@ -37,7 +37,7 @@ std::vector<double> measured(const Timed& timed, const std::vector<const Kernels
 }  // namespace
 
 void time_kernels(const std::vector<const Kernels*>& tables, const std::vector<Entry>& entries, bool json) {
-  std::vector<const Kernels*> all = {&twins};
+  std::vector<const Kernels*> all = {&reference};
   all.insert(all.end(), tables.begin(), tables.end());
   if (json)
     printf("[");

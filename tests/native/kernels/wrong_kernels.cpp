@@ -26,7 +26,7 @@ struct Rows {
     TapTable others = taps;
     others.groups--;
     if (others.groups == 0) return;
-    (twins.*member).predict(row + n - 1, others, weights, 1, &total);
+    (reference.*member).predict(row + n - 1, others, weights, 1, &total);
     for (int g = 0; g < others.groups; g++) o += taps.taps[g];
     for (int t = 0; t < 8; t++) sum[t % 2] += R(row[n - 1 + o[t]]);
     p[n - 1] = total + (sum[0] + sum[1]) * weights[taps.groups - 1];

@@ -1,0 +1,204 @@
+"""The bound of every mode over dtypes, byte orders, patterns and bounds; the reference is exact arithmetic (exact.py)."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import h5stz
+from h5stz import _core
+from support import cases, exact
+
+SHAPES = [(2500,), (43, 61), (13, 14, 15), (3, 9, 10, 11), (5, 1, 21, 2, 7), (2, 3, 4, 5, 6, 3)]
+# Shares of the range, from most of it to less than any type resolves.
+SHARES = [0.5, 0.1, 1e-2, 1e-3, 1e-5, 3e-8, 1e-12, 3e-17]
+
+
+def shape_for(*parts):
+    """One of the shapes, chosen by what is tested so that all of them occur."""
+    return SHAPES[sum(map(ord, "".join(map(str, parts)))) % len(SHAPES)]
+
+
+@pytest.mark.parametrize(("dtype", "pattern"), cases.PAIRS, ids=str)
+def test_absolute_bounds_as_shares_of_the_range(dtype, pattern):
+    array = cases.make(pattern, shape_for(dtype, pattern), dtype)
+    for share in SHARES:
+        cases.keeps(array, absolute=cases.width(array) * share)
+
+
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
+def test_absolute_bounds_around_one_ulp(dtype, pattern):
+    array = cases.make(pattern, shape_for(pattern, dtype), dtype)
+    numbers = np.abs(exact.components(array))
+    for number in (numbers.max(), np.sort(numbers)[numbers.size // 2]):
+        ulp = float(np.spacing(min(number, np.finfo(number.dtype).max / 2)))
+        for bound in (0.49 * ulp, 0.5 * ulp, 0.51 * ulp, ulp, np.nextafter(ulp, 0), 1.5 * ulp, 3.7 * ulp, 20 * ulp):
+            cases.keeps(array, absolute=bound)
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "bound", [5e-324, 3e-320, 2.3e-308, 1e-45, 1.7976931348623157e308, 1e300, 3.5e38, 70000.0, 1e19, 2.0**63, 2.0**64]
+)
+def test_absolute_bounds_of_any_size(dtype, bound):
+    for pattern in ("smooth", "tiny", "near the limits", "random bits"):
+        cases.keeps(cases.make(pattern, shape_for(bound, pattern), dtype), absolute=bound)
+
+
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
+def test_pointwise_relative_bounds(dtype, pattern):
+    array = cases.make(pattern, shape_for(dtype, pattern), dtype)
+    for bound in (5e-324, 1e-17, 1e-7, 1e-4, 0.01, 0.3, 0.9, np.nextafter(1, 0)):
+        cases.keeps(array, pointwise_relative=bound)
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize("bound", [1e-3, 0.2, 0.95])
+def test_pointwise_relative_bounds_of_one_sign_with_zeros(dtype, bound):
+    positive = np.abs(exact.components(cases.make("rough", (20, 30), dtype)))
+    positive[::7] = 0
+    for numbers in (positive, -positive, np.where(np.arange(positive.size) % 3, positive, -positive)):
+        array = cases.from_numbers(numbers, (20, 30), dtype)
+        decoded = cases.round_trip(array, pointwise_relative=bound)[1]
+        exact.largest_error(array, decoded, bound, pointwise=True)
+        zero = exact.components(array) == 0
+        assert np.array_equal(exact.bits(exact.components(array))[zero], exact.bits(exact.components(decoded))[zero])
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize("bound", [1e-3, 0.4])
+def test_pointwise_relative_bounds_over_the_whole_range_of_magnitudes(dtype, bound):
+    info = np.finfo(cases.number_type(dtype))
+    exponents = np.linspace(np.log2(float(info.smallest_subnormal)), np.log2(float(info.max)) - 1e-3, 3000)
+    numbers = np.exp2(exponents).astype(info.dtype)
+    numbers[-5:] = info.max
+    signs = np.random.default_rng(3).choice([-1, 1], numbers.size).astype(info.dtype)
+    for values in (numbers, -numbers, numbers * signs):
+        cases.keeps(cases.from_numbers(values, (-1,), dtype), pointwise_relative=bound)
+
+
+@pytest.mark.parametrize("dtype", cases.INTEGERS, ids=str)
+@pytest.mark.parametrize("bound", [1, 1.999, 2, 7.5, 100, 1e6, 4e9, 1e18, 9.3e18, 1e25])
+def test_integers_at_their_limits_do_not_wrap_around(dtype, bound):
+    low, high = cases.limits(dtype)
+    rng = np.random.default_rng(int(bound) % 1000)
+    ends = np.array([low, low + 1, high - 1, high, low // 2 + high // 2], cases.number_type(dtype))
+    for numbers in (rng.choice(ends, 1800), np.repeat(ends, 300), np.linspace(low // 2, high // 2, 1500).astype(ends.dtype)):
+        cases.keeps(cases.from_numbers(numbers, (-1, 30), dtype), absolute=bound)
+
+
+@pytest.mark.parametrize("dtype", cases.INTEGERS, ids=str)
+@pytest.mark.parametrize("bound", [0, 1e-300, 0.3, 0.5, np.nextafter(1, 0)])
+def test_integers_below_a_bound_of_one_are_exact(dtype, bound):
+    for pattern in ("rough", "random bits", "near the limits"):
+        cases.keeps(cases.make(pattern, (29, 31), dtype), absolute=bound)
+
+
+@pytest.mark.parametrize(("dtype", "pattern"), cases.PAIRS, ids=str)
+def test_lossless(dtype, pattern):
+    array = cases.make(pattern, shape_for(pattern, dtype), dtype)
+    for options in ({"lossless": True}, {"absolute": 0.0}) + (({"pointwise_relative": 0.0},) if dtype.kind in "fc" else ()):
+        stream = cases.keeps(array, **options)
+        assert h5stz.info(stream).mode == "lossless"
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_lossless_bits_of_every_kind(dtype):
+    width = cases.number_type(dtype).itemsize
+    bits = np.random.default_rng(5).integers(0, 2 ** (8 * width) - 1, 6000, np.uint64, endpoint=True)
+    bits[::50] = 1 << (8 * width - 1)  # -0.0
+    numbers = bits.astype(f"u{width}").view(cases.number_type(dtype))
+    array = cases.from_numbers(numbers, (-1, 50), dtype)
+    assert exact.same_bits(array, cases.round_trip(array, lossless=True)[1])
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+def test_zeros_of_both_signs_without_loss(dtype):
+    numbers = np.where(np.random.default_rng(6).random(4000) < 0.5, 0.0, -0.0).astype(cases.number_type(dtype))
+    array = cases.from_numbers(numbers, (-1, 40), dtype)
+    for options in ({"lossless": True}, {"pointwise_relative": 0.1}):
+        assert exact.same_bits(array, cases.round_trip(array, **options)[1])
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_random_bits_never_grow_by_more_than_the_promised_bytes(dtype):
+    for shape in [(), (1,), (7,), (9, 8), (2000,), (17, 17, 17), (1,) * 32, (2,) * 11]:
+        cases.keeps(cases.make("random bits", shape, dtype), lossless=True)
+        cases.keeps(cases.make("random bits", shape, dtype), absolute=1e-9)
+
+
+def core_round_trip(array, mode, bound):
+    """The array back from the codec without the checks of the Python package."""
+    native = array.dtype.str[1:]
+    arguments = (_core.DTYPES[native], _core.BIG if array.dtype.str[0] == ">" else _core.LITTLE, array.shape)
+    stream = _core.compress(array.tobytes(), *arguments, _core.MODES[mode], bound, None, 0, 1, 0, 1)
+    out = np.empty_like(array)
+    _core.decompress(stream, out.view("u1").data if out.ndim else bytearray(out.nbytes), 1)
+    return out
+
+
+@pytest.mark.parametrize(("dtype", "pattern"), cases.FLOATING_PAIRS, ids=str)
+def test_pointwise_relative_bounds_of_one_and_more(dtype, pattern):
+    # The package refuses them because they say so little; the codec keeps them.
+    array = cases.make(pattern, (40, 50), dtype)
+    for bound in (1.0, 1.7, 50.0, 1e300):
+        exact.largest_error(array, core_round_trip(array, "pointwise_relative", bound), bound, pointwise=True)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(0,), (3, 0, 5), (2**40, 0), (0, 2**55), (2**8,) * 6 + (1,) * 25 + (0,), (0,) + (2**7,) * 7 + (1,) * 24],
+    ids=str,
+)
+def test_empty_arrays(shape):
+    for fill in (None, 3):
+        stream = _core.compress(b"", _core.DTYPES["f8"], _core.LITTLE, shape, _core.MODES["absolute"], 0.5, fill, 0, 1, 0, 1)
+        assert len(stream) <= cases.OVERHEAD
+        _core.decompress(stream, bytearray(), 1)
+        assert _core.info(stream)["shape"] == shape
+
+
+@pytest.mark.parametrize("shape", [(2**56,), (2**30, 2**30), (0, 2**56), (2**62,) * 31 + (0,)], ids=str)
+def test_shapes_that_nobody_can_address_are_refused(shape):
+    with pytest.raises(h5stz.StzError, match="axes"):
+        _core.compress(b"", _core.DTYPES["f4"], _core.LITTLE, shape, _core.MODES["absolute"], 0.5, None, 0, 1, 0, 1)
+
+
+@given(
+    pattern=st.sampled_from(sorted(cases.PATTERNS)),
+    dtype=st.sampled_from(cases.DTYPES),
+    shape=st.lists(st.integers(1, 12), max_size=5),
+    seed=st.integers(0, 2**32),
+    bound=st.floats(0, 2) | st.floats(0, allow_infinity=False, allow_nan=False),
+    of_the_range=st.booleans(),
+)
+def test_any_absolute_bound(pattern, dtype, shape, seed, bound, of_the_range):
+    array = cases.make(pattern, tuple(shape), dtype, seed)
+    if of_the_range:
+        bound = min(bound, 2.0) * min(cases.width(array), 8e307)
+    cases.keeps(array, absolute=bound)
+
+
+@given(
+    pattern=st.sampled_from(sorted(cases.PATTERNS)),
+    dtype=st.sampled_from(cases.FLOATING),
+    shape=st.lists(st.integers(1, 12), max_size=5),
+    seed=st.integers(0, 2**32),
+    bound=st.floats(0, 1, exclude_max=True) | st.floats(0, 1e-300),
+)
+def test_any_pointwise_relative_bound(pattern, dtype, shape, seed, bound):
+    cases.keeps(cases.make(pattern, tuple(shape), dtype, seed), pointwise_relative=bound)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_bounds_on_larger_arrays(dtype, seed):
+    shapes = [(70_001,), (300, 271), (33, 65, 40), (12, 17, 18, 19)]
+    for number, pattern in enumerate(cases.PATTERNS):
+        array = cases.make(pattern, shapes[(number + seed) % 4], dtype, seed)
+        share = SHARES[(number + 3 * seed) % len(SHARES)]
+        block = "region" if seed % 2 else "default"
+        cases.keeps(array, absolute=cases.width(array) * share, block=block)
+        if dtype.kind in "fc":
+            cases.keeps(array, pointwise_relative=10.0 ** -(seed + 1), block=block)

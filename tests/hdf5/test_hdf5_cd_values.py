@@ -1,0 +1,201 @@
+"""The filter's client data (filter/hdf5/cd_values.cpp): every form and every rejection, through the C functions."""
+
+import ctypes
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support import host_tools
+from support.host_tools import ABSOLUTE, LOSSLESS, MAX_RANK, POINTWISE, Layout, Options, double_words, full_form, short_form
+
+MAX_WORDS = 9 + MAX_RANK
+ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION = -1, -2, -3, -4, -5, -6
+
+
+library = ctypes.CDLL(host_tools.plugin_file())
+library.stz_cd_values_pack.restype = ctypes.c_size_t
+
+
+def parse(words):
+    """(error, message, options, layout)"""
+    options, layout, message = Options(), Layout(), ctypes.create_string_buffer(640)
+    # The array ends where the words end: valgrind or a sanitizer sees a read beyond it.
+    values = (ctypes.c_uint * len(words))(*words)
+    error = library.stz_cd_values_parse(
+        ctypes.c_size_t(len(words)), values, ctypes.byref(options), ctypes.byref(layout), message, ctypes.c_size_t(640)
+    )
+    return error, message.value.decode(), options, layout
+
+
+def pack(options, layout=None, capacity=MAX_WORDS):
+    out = (ctypes.c_uint * MAX_WORDS)()
+    count = library.stz_cd_values_pack(ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity))
+    return tuple(out[:count])
+
+
+def fields(structure):
+    return {name: getattr(structure, name) for name, _ in structure._fields_ if name != "shape"}
+
+
+def test_no_words_are_lossless():
+    error, message, options, layout = parse(())
+    assert (error, message, options.mode, options.bound, layout.rank) == (0, "", LOSSLESS, 0.0, -1)
+
+
+@pytest.mark.parametrize("mode", [ABSOLUTE, POINTWISE])
+@given(bound=st.floats(min_value=1e-300, max_value=1e300) | st.just(0.0))
+def test_short_form(mode, bound):
+    error, message, options, layout = parse(short_form(mode, bound))
+    assert error == 0, message
+    assert (options.mode, options.bound, options.has_fill, layout.rank) == (mode, bound, 0, -1)
+
+
+def test_low_word_comes_first():
+    assert parse((101, ABSOLUTE, 0xD2F1A9FC, 0x3F50624D))[2].bound == 1e-3
+
+
+def test_lossless_needs_no_bound():
+    for words in [(101, 0), (102, 0), short_form(LOSSLESS, float("nan"))]:
+        error, message, options, _ = parse(words)
+        assert (error, options.mode, options.bound) == (0, LOSSLESS, 0.0), message
+
+
+def test_packed_options_and_fill_value():
+    packed = 1 | 3 << 8 | 9 << 16 | 1 << 24
+    error, message, options, _ = parse((*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567))
+    assert error == 0, message
+    assert (options.block, options.threads, options.effort, options.layers) == (1, 3, 9, 1)
+    assert (options.has_fill, options.fill) == (1, 0x0123456789ABCDEF)
+
+
+@settings(max_examples=500)
+@given(mantissa=st.integers(0, 2**32 - 1), decimals=st.integers(0, 400))
+def test_integer_form_is_the_nearest_double(mantissa, decimals):
+    error, message, options, layout = parse((102, ABSOLUTE, mantissa, decimals))
+    assert error == 0, message
+    assert options.bound == float(Fraction(mantissa, 10**decimals))
+    assert layout.rank == -1
+
+
+def test_full_form():
+    words = full_form(2, True, (16, 24, 7), ABSOLUTE, 1e-3, fill=0xC11C0000)
+    error, message, options, layout = parse(words)
+    assert error == 0, message
+    assert (layout.dtype, layout.byte_order, layout.rank, list(layout.shape[:3])) == (2, 1, 3, [16, 24, 7])
+    assert (options.mode, options.bound, options.has_fill, options.fill) == (ABSOLUTE, 1e-3, 1, 0xC11C0000)
+    assert pack(options, layout) == words
+
+
+def test_full_form_of_rank_32_is_the_longest():
+    words = full_form(4, False, (2,) * 20 + (1,) * 12)
+    assert len(words) == MAX_WORDS and parse(words)[0] == 0
+
+
+good = short_form(ABSOLUTE, 0.5)
+full = full_form(3, False, (8, 9), ABSOLUTE, 0.5)
+MALFORMED = [
+    ((7,), ERROR_ARGUMENT, "word 0"),
+    ((0, 1, 2, 3), ERROR_ARGUMENT, "word 0"),
+    ((201, 1, 0, 0), ERROR_ARGUMENT, "update h5stz"),
+    ((101,), ERROR_ARGUMENT, "1 words"),
+    ((101, 1), ERROR_ARGUMENT, "2 words"),
+    (good[:3], ERROR_ARGUMENT, "3 words"),
+    ((*good, 0, 1), ERROR_ARGUMENT, "6 words"),
+    ((*good, 0, 1, 2), ERROR_ARGUMENT, "7 words"),
+    ((*good, 0, 0, 0, 0, 0), ERROR_ARGUMENT, "9 words"),
+    ((102, 1, 1, 3, 0, 0), ERROR_ARGUMENT, "6 words"),
+    ((101, 3, 0, 0), ERROR_MODE, "word 1"),
+    ((102, 0xFFFFFFFF, 1, 3), ERROR_MODE, "word 1"),
+    (short_form(ABSOLUTE, float("nan")), ERROR_BOUND, "words 2 and 3"),
+    (short_form(ABSOLUTE, float("inf")), ERROR_BOUND, "words 2 and 3"),
+    (short_form(POINTWISE, -1e-3), ERROR_BOUND, "words 2 and 3"),
+    ((101, ABSOLUTE, *reversed(double_words(1e-3))), ERROR_BOUND, "swapped"),
+    ((101, ABSOLUTE, *reversed(double_words(0.5))), ERROR_BOUND, "swapped"),
+    ((102, 1, 1, 401), ERROR_BOUND, "word 3"),
+    ((*good, 2), ERROR_OPTION, "block"),
+    ((*good, 10 << 16), ERROR_OPTION, "effort"),
+    ((102, 1, 1, 3, 2 << 24), ERROR_OPTION, "layers"),
+    ((*good, 0, 2, 0, 0), ERROR_OPTION, "word 5"),
+    (full[:9], ERROR_ARGUMENT, "9 words"),
+    ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),
+    ((*full[:8], 0, 8, 9), ERROR_DTYPE, "word 8"),
+    ((*full[:8], 14 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
+    ((*full[:8], 3 | 2 << 8 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
+    ((*full[:8], 3 | 2 << 16 | 1 << 24, 8, 9), ERROR_DTYPE, "word 8"),
+    (full[:-1], ERROR_SHAPE, "axes"),
+    ((*full, 3), ERROR_SHAPE, "axes"),
+    ((*full[:8], 3, 8), ERROR_SHAPE, "axes"),
+    ((*full[:8], 3 | 33 << 16, *(1,) * 32), ERROR_SHAPE, "axes"),
+    ((*full[:9], 8, 0), ERROR_SHAPE, "word 10"),
+    ((*full[:9], 2**16, 2**13), ERROR_SHAPE, "4 GiB"),
+    ((*full[:9], 2**32 - 1, 2**32 - 1), ERROR_SHAPE, "4 GiB"),
+]
+
+
+@pytest.mark.parametrize("words, code, said", MALFORMED)
+def test_malformed_words_are_named(words, code, said):
+    error, message, _, _ = parse(words)
+    assert (error, said in message) == (code, True), message
+
+
+def test_the_greatest_chunk_is_one_byte_below_4_gib():
+    assert parse((*full[:8], 4 | 1 << 16, 2**32 - 1))[0] == 0
+
+
+@settings(max_examples=1000)
+@given(
+    head=st.sampled_from([(101,), (102,), (103,), (103, 1, 0, 0, 0, 0, 0, 0, 2 | 3 << 16)]),
+    rest=st.lists(st.integers(0, 5) | st.integers(0, 2**32 - 1), max_size=60),
+)
+def test_any_words_are_understood_or_refused(head, rest):
+    error, message, options, layout = parse((*head, *rest))
+    assert (error < 0 and message) or (error == 0 and not message)
+    if error == 0:
+        again = pack(options, layout if layout.rank >= 0 else None)
+        reparsed = parse(again)
+        assert reparsed[0] == 0 and fields(reparsed[2]) == fields(options) and fields(reparsed[3]) == fields(layout)
+        assert list(reparsed[3].shape) == list(layout.shape)
+
+
+def test_short_form_is_packed_in_its_shortest_spelling():
+    assert pack(Options()) == (101, 0)
+    assert pack(Options(mode=ABSOLUTE, bound=0.25)) == short_form(ABSOLUTE, 0.25)
+    assert pack(Options(mode=ABSOLUTE, bound=0.25, block=1)) == (*short_form(ABSOLUTE, 0.25), 1)
+    assert pack(Options(mode=ABSOLUTE, bound=0.25, has_fill=1, fill=5)) == (*short_form(ABSOLUTE, 0.25), 0, 1, 5, 0)
+
+
+def test_pack_refuses_what_parse_would_refuse():
+    layout = Layout(dtype=2, rank=1)
+    layout.shape[0] = 2**30
+    for options in [
+        Options(mode=3),
+        Options(mode=-1),
+        Options(mode=1, bound=-1.0),
+        Options(block=2),
+        Options(threads=256),
+        Options(effort=10),
+        Options(layers=-1),
+    ]:
+        assert pack(options) == ()
+    assert pack(Options(), layout) == ()
+    layout.shape[0] = 2**30 - 1
+    assert len(pack(Options(), layout)) == 10
+    assert pack(Options(), layout, capacity=9) == ()
+
+
+def test_message_is_cut_at_the_callers_size():
+    message = ctypes.create_string_buffer(b"x" * 20, 21)
+    values = (ctypes.c_uint * 1)(7)
+    library.stz_cd_values_parse(ctypes.c_size_t(1), values, ctypes.byref(Options()), None, message, ctypes.c_size_t(10))
+    assert len(message.value) == 9 and message.raw[10:20] == b"x" * 10
+
+
+def test_null_pointers_are_errors():
+    assert (
+        library.stz_cd_values_parse(ctypes.c_size_t(1), None, ctypes.byref(Options()), None, None, ctypes.c_size_t(0))
+        == ERROR_ARGUMENT
+    )
+    assert library.stz_cd_values_parse(ctypes.c_size_t(0), None, None, None, None, ctypes.c_size_t(0)) == ERROR_ARGUMENT
+    assert library.stz_cd_values_pack(None, None, None, ctypes.c_size_t(9)) == 0

@@ -1,0 +1,26 @@
+// The table of all reference kernels. Compiled without vectorisation, so that their times are those of plain loops.
+#include "reference_coding.h"
+#include "reference_numbers.h"
+#include "reference_rows.h"
+
+namespace check {
+
+const Kernels reference = {
+    {predict<float>, median<float>, interleave<float>, separate<float>},
+    {predict<double>, median<double>, interleave<double>, separate<double>},
+    {predict<i64>, median<i64>, interleave<i64>, separate<i64>},
+    {quantize<float>, dequantize<float>, encode_class<float>, decode_class<float>},
+    {quantize<double>, dequantize<double>, encode_class<double>, decode_class<double>},
+    {largest<i32>, magnitude<i32>},
+    {largest<i64>, magnitude<i64>},
+    {scan<float>},
+    {scan<double>},
+    {collect<float>, collect<double>, collect<i64>, cost, products},
+    {rans_decode, rans_encode},
+    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find, shift, gather_low_bits, spread_low_bits},
+    crc32c,
+    finish_streaming,
+    "scalar",
+};
+
+}  // namespace check

@@ -1,0 +1,122 @@
+// References for the kernels of fits and of rANS. Included by reference.cpp only.
+#pragma once
+#include <cmath>
+
+#include "harness.h"
+
+namespace check {
+namespace {
+
+// ---------------------------------------------------------------- fits
+
+// One over the number of taps, or of anything else, in the type that predictions are made in.
+template <class R>
+R share_of(int n) {
+  return R(1) / R(n);
+}
+
+template <class S>
+u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y) {
+  using R = RealOf<S>;
+  u32 usable = 0;
+  for (int i = 0; i < 16; i++) {
+    std::vector<R> mean;
+    const std::ptrdiff_t* offset = taps.offset;
+    for (int g = 0; g < taps.groups; g++) {
+      R sum[2];  // of the first, third, fifth ... and of the second, fourth, sixth ... tap
+      for (int t = 0; t < taps.taps[g]; t++) {
+        const R v = R(row[i + *offset++]);
+        sum[t % 2] = t < 2 ? v : sum[t % 2] + v;
+      }
+      mean.push_back((sum[0] + sum[1]) * share_of<R>(taps.taps[g]));
+    }
+    R cubics = 0;
+    for (int k = 0; k < odd; k++) cubics += mean[size_t(k)] * R(9) - mean[size_t(odd + k)];
+    cubics *= share_of<R>(8 * odd);
+    y[i] = float((R(row[i]) - cubics) * inverse_unit);
+    bool good = std::fabs(y[i]) < 1e15f;
+    for (int g = 0; g < taps.groups; g++) {
+      float& out = m[g * pitch + i];
+      out = float((mean[size_t(g)] - cubics) * inverse_unit);
+      good = good && std::fabs(out) < 1e15f;
+    }
+    usable |= u32(good) << i;
+  }
+  return usable;
+}
+
+// log2 of a number that is at least 1: its exponent and a cubic in its mantissa. Infinity and NaN are read as numbers.
+float log2_of(float v) {
+  const i32 bits = bit_cast_to<i32>(v);
+  const float exponent = float((bits >> 23) - 127), f = bit_cast_to<float>((bits & 0x7fffff) | 0x3f800000) - 1.0f;
+  return exponent + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
+}
+
+// Sum of term(i) over n numbers: sixteen sums of every sixteenth in float; after 1024 numbers these are added up, those eight apart first,
+// neighbours last, and the result goes to a sum in double.
+template <class Term>
+double sum_of(int n, Term term) {
+  double total = 0;
+  for (int from = 0; from < n; from += 1024) {
+    float lane[16] = {};
+    for (int i = from; i < n && i < from + 1024; i++) lane[i % 16] += term(i);
+    for (int half = 8; half; half /= 2)
+      for (int k = 0; k < half; k++) lane[k] += lane[k + half];
+    total += double(lane[0]);
+  }
+  return total;
+}
+
+double cost(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight) {
+  return sum_of(n, [&](int i) {
+    float r = y[i];
+    for (int g = 0; g < columns; g++) r -= column[g][i] * c[g];
+    r = std::fabs(r);
+    if (weight) weight[i] = 1.0f / ((r + soft) * (r + soft));
+    return log2_of(r + 1.0f);
+  });
+}
+
+// Entries below the diagonal are left alone.
+void products(const float* const* column, int columns, const float* weight, int n, double* sums) {
+  for (int i = 0; i < columns; i++)
+    for (int j = i; j < columns; j++) sums[i * columns + j] = sum_of(n, [&](int k) { return weight[k] * column[i][k] * column[j][k]; });
+}
+
+// ---------------------------------------------------------------- rANS
+
+constexpr u32 total_frequency = 4096, smallest_state = 1u << 15;
+
+// An entry of the table: symbol, its frequency and the distance from the symbol's first entry.
+size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end) {
+  size_t done = 0;
+  for (; done + lanes <= n && size_t(end - *word) >= 2 * lanes; done += lanes)
+    for (u32 lane = 0; lane < lanes; lane++) {
+      u32& x = state[lane];
+      const u32 entry = table[x % total_frequency], frequency = entry >> 8 & 4095, distance = entry >> 20;
+      out[done + lane] = u8(entry);
+      x = frequency * (x / total_frequency) + distance;
+      if (x < smallest_state) {
+        x = x << 16 | u32((*word)[0]) | u32((*word)[1]) << 8;
+        *word += 2;
+      }
+    }
+  return done;
+}
+
+// A step is frequency | bias << 12 | shift << 28. The bias is where the symbol starts, or, of one of frequency 1, 4095 more: its quotient
+// is one too small, so that its reciprocal fits 32 bits. Here division is division.
+void rans_encode(const u32*, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
+  for (size_t j = n; j-- > 0;) {
+    u32& x = state[j % lanes];
+    const u32 s = step[symbols[j]], frequency = s & 4095, bias = s >> 12 & 0xffff, start = frequency == 1 ? bias - 4095 : bias;
+    if (x >= frequency << 19) {
+      *--*word = u16(x);
+      x >>= 16;
+    }
+    x = x / frequency * total_frequency + x % frequency + start;
+  }
+}
+
+}  // namespace
+}  // namespace check

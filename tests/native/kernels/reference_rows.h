@@ -1,0 +1,137 @@
+// References for the kernels on rows and classes: prediction, interleaving, quantisation. Included by reference.cpp only.
+#pragma once
+#include "harness.h"
+
+namespace check {
+namespace {
+
+// ---------------------------------------------------------------- prediction
+
+// Sum over groups of weight * (sum of the group's taps), in their order.
+template <class S>
+RealOf<S> prediction(const S* sample, const TapTable& taps, const RealOf<S>* weights) {
+  using R = RealOf<S>;
+  R total = 0;
+  const std::ptrdiff_t* offset = taps.offset;
+  for (int g = 0; g < taps.groups; g++) {
+    R sum = R(sample[*offset++]);
+    for (int t = 1; t < taps.taps[g]; t++) sum += R(sample[*offset++]);
+    total = g == 0 ? sum * weights[0] : total + sum * weights[g];
+  }
+  return total;
+}
+
+// Sorted by exchanges of neighbours from the end on, which also says what becomes of numbers that do not compare: NaN stops whatever is
+// on its way to the front.
+template <class S>
+RealOf<S> middle(const S* sample, const std::ptrdiff_t* offset, int count) {
+  using R = RealOf<S>;
+  std::vector<R> v;
+  for (int t = 0; t < count; t++) v.push_back(R(sample[offset[t]]));
+  for (int sorted = 0; sorted <= count / 2; sorted++)
+    for (int j = count - 1; j > sorted; j--)
+      if (v[size_t(j)] < v[size_t(j - 1)]) std::swap(v[size_t(j)], v[size_t(j - 1)]);
+  const R *upper = &v[size_t(count / 2)], *lower = count % 2 ? nullptr : upper - 1;
+  return lower ? (*lower + *upper) * R(0.5) : *upper;
+}
+
+template <class S>
+void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
+  for (int x = 0; x < n; x++) p[x] = prediction(row + x, taps, weights);
+}
+
+template <class S>
+void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealOf<S>* p) {
+  for (int x = 0; x < n; x++) p[x] = middle(row + x, offsets, count);
+}
+
+// ---------------------------------------------------------------- rows in and out of halves
+
+template <class S>
+void interleave(const S* even, const S* odd, int n, S* out, bool) {
+  for (int i = 0; i < n; i++) out[i] = i % 2 ? odd[i / 2] : even[i / 2];
+}
+
+template <class S>
+void separate(const S* in, int n, S* even, S* odd) {
+  for (int i = 0; i < n; i++) {
+    S& out = i % 2 ? odd[i / 2] : even[i / 2];
+    out = in[i];
+  }
+}
+
+// ---------------------------------------------------------------- quantisation
+
+// code = rint((x - p) * inverse), ties to even; false if it is beyond the limit or no number. Its reconstruction is p + code * step, where
+// a code of zero is +0.
+template <class T>
+bool code_of(T x, T p, const Uniform<T>& q, T limit, CodeOf<T>& code, T& reconstructed) {
+  const T scaled = (x - p) * q.inverse;
+  if (!(__builtin_fabs(scaled) <= limit + 1)) return false;
+  code = CodeOf<T>(sizeof(T) == 4 ? __builtin_lrintf(float(scaled)) : __builtin_lrint(double(scaled)));
+  reconstructed = p + T(code) * q.step;
+  return __builtin_fabs(T(code)) <= limit;
+}
+
+// Codes beyond the limit are left alone.
+template <class T>
+bool quantize(const T* x, int stride, const T* p, int n, const Uniform<T>& q, CodeOf<T>* code, T* reconstructed) {
+  bool good = true;
+  for (int i = 0; i < n; i++)
+    good &= code_of(x[stride * i], p[i], q, q.code_limit, code[i], reconstructed[i]) &&
+            __builtin_fabs(x[stride * i] - reconstructed[i]) <= q.safe;
+  return good;
+}
+
+template <class T>
+void dequantize(const CodeOf<T>* code, const T* p, int n, const Uniform<T>& q, T* reconstructed) {
+  for (int i = 0; i < n; i++) reconstructed[i] = p[i] + T(code[i]) * q.step;
+}
+
+// ---------------------------------------------------------------- classes
+
+// Calls f(sample, raster index) for all samples of a class.
+template <class T, class F>
+void for_samples(const ClassTask<T>& task, F f) {
+  const ClassRows& r = task.rows;
+  u32 index = 0;
+  for (i64 i = 0; i < r.n[0]; i++)
+    for (i64 j = 0; j < r.n[1]; j++)
+      for (i64 k = 0; k < r.n[2]; k++)
+        for (i64 x = 0; x < r.n[3]; x++) f(task.samples + i * r.stride[0] + j * r.stride[1] + k * r.stride[2] + x, index++);
+}
+
+template <class T>
+T predicted(const ClassTask<T>& task, const T* sample) {
+  return task.weights ? prediction(sample, task.taps, task.weights) : middle(sample, task.taps.offset, task.taps.taps[0]);
+}
+
+template <class T>
+u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
+  const Uniform<T>& q = task.quantizer;
+  u32 failures = 0;
+  for_samples(task, [&](T* sample, u32 index) {
+    const T p = predicted(task, sample), x = mask && mask[index] ? p : *sample;
+    CodeOf<T> code = 0;
+    T r = 0;
+    const bool coded = code_of(x, p, q, T(largest_byte_code), code, r) && __builtin_fabs(x - r) <= q.safe;
+    const bool avoided = q.avoid_from <= q.avoid_to && r >= q.avoid_from && r <= q.avoid_to;
+    if (coded && !avoided) {
+      *sample = r;
+      bytes[index] = u8(code < 0 ? -2 * code - 1 : 2 * code);
+    } else
+      failed[failures++] = {index, sample, p};
+  });
+  return failures;
+}
+
+template <class T>
+void decode_class(const ClassTask<T>& task, const u8* bytes) {
+  for_samples(task, [&](T* sample, u32 index) {
+    const int z = bytes[index], code = z % 2 ? -(z + 1) / 2 : z / 2;
+    *sample = predicted(task, sample) + T(code) * task.quantizer.step;
+  });
+}
+
+}  // namespace
+}  // namespace check

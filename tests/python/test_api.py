@@ -1,0 +1,366 @@
+"""h5stz.compress, decompress and info: bound and bits over shapes, dtypes and byte orders, in memory."""
+
+import ctypes
+import math
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import h5stz
+from h5stz import _core
+from h5stz.options import thread_count
+from support import exact, fields
+from support.host_tools import plugin_file
+
+KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+DTYPES = [np.dtype(order + kind) for kind in KINDS for order in "<>"]
+FLOATS = [dtype for dtype in DTYPES if dtype.kind in "fc"]
+SHAPES = npst.array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=9)
+# Everyday bounds, and everything from zero over denormals to beyond every sample.
+BOUNDS = st.floats(1e-6, 1e3) | st.floats(0, allow_infinity=False, allow_nan=False)
+
+
+def arrays(dtypes, shapes=SHAPES):
+    """Arrays with few equal samples and arrays with many, NaN and infinities among them."""
+    return st.sampled_from(dtypes).flatmap(
+        lambda dtype: npst.arrays(dtype, shapes) | npst.arrays(dtype, shapes, fill=st.nothing())
+    )
+
+
+@given(array=arrays(DTYPES), bound=BOUNDS)
+def test_absolute_bound(array, bound):
+    decoded = h5stz.decompress(h5stz.compress(array, absolute=bound, fill_value=False))
+    exact.largest_error(array, decoded, bound)
+
+
+@given(array=arrays(FLOATS), bound=st.floats(0, 1, exclude_max=True))
+def test_pointwise_relative_bound(array, bound):
+    decoded = h5stz.decompress(h5stz.compress(array, pointwise_relative=bound, fill_value=False))
+    exact.largest_error(array, decoded, bound, pointwise=True)
+
+
+@given(array=arrays(DTYPES))
+def test_lossless(array):
+    assert exact.same_bits(array, h5stz.decompress(h5stz.compress(array, lossless=True)))
+    assert exact.same_bits(array, h5stz.decompress(h5stz.compress(array, absolute=0, fill_value=False)))
+
+
+@given(array=arrays(DTYPES), options=st.sampled_from([{"lossless": True}, {"absolute": 1e-3, "fill_value": False}]))
+def test_a_stream_is_never_much_larger_than_the_array(array, options):
+    assert len(h5stz.compress(array, **options)) <= array.nbytes + 64
+
+
+@pytest.mark.parametrize("name", fields.names())
+@pytest.mark.parametrize("relative", [1e-2, 1e-4, 1e-7, 1e-12])
+def test_fields_keep_the_bound(name, relative):
+    field = fields.load(name)
+    stream = h5stz.compress(field.array, relative=relative)
+    decoded = h5stz.decompress(stream)
+    share = exact.largest_error(field.array, decoded, h5stz.info(stream).bound)
+    assert share <= 1
+    missing = ~field.valid
+    assert exact.same_bits(field.array[missing], decoded[missing])
+    assert len(stream) <= field.array.nbytes + 64
+
+
+@pytest.mark.parametrize("name", fields.names("f"))
+def test_fields_keep_a_pointwise_bound(name):
+    field = fields.load(name)
+    decoded = h5stz.decompress(h5stz.compress(field.array, pointwise_relative=1e-3))
+    assert exact.largest_error(field.array, decoded, 1e-3, pointwise=True) <= 1
+
+
+@pytest.mark.parametrize("name", fields.names())
+def test_fields_without_loss(name):
+    field = fields.load(name)
+    assert exact.same_bits(field.array, h5stz.decompress(h5stz.compress(field.array, lossless=True)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_smooth_field_of_every_dtype_gets_smaller(dtype):
+    field = fields.random_field((24, 25, 26), 6, 1)
+    array = (field * 8 + 40).astype(dtype)
+    stream = h5stz.compress(array, absolute=1)
+    assert exact.largest_error(array, h5stz.decompress(stream), 1) <= 1
+    assert len(stream) < array.nbytes / 3
+
+
+@pytest.mark.parametrize("options", [{"absolute": 1e-3}, {"absolute": 1e-3, "block": "region"}, {"lossless": True}], ids=str)
+def test_the_same_bytes_for_every_number_of_threads(options):
+    array = fields.random_field((40, 50, 60), 4, 1).astype("f4")
+    streams = {h5stz.compress(array, threads=threads, **options) for threads in (1, 2, 3, 7, 255)}
+    assert len(streams) == 1
+    stream = streams.pop()
+    once = h5stz.decompress(stream, threads=1)
+    for threads in (2, 3, 7, 255):
+        assert exact.same_bits(once, h5stz.decompress(stream, threads=threads))
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "two", "1", "2", "7", "99999999999999999999"])
+def test_the_environment_changes_no_bytes(value, monkeypatch):
+    array = fields.random_field((20, 30, 40), 4, 1).astype("f4")
+    stream = h5stz.compress(array, absolute=1e-3, threads=1)
+    decoded = h5stz.decompress(stream, threads=1)
+    monkeypatch.setenv("H5STZ_THREADS", value)
+    assert h5stz.compress(array, absolute=1e-3) == stream
+    assert exact.same_bits(h5stz.decompress(stream), decoded)
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"),
+    [
+        *((value, 1) for value in ("", "0", "-1", "+2", " 2", "2 ", "2.0", "1e1", "two", "1")),
+        *(("2", 2), ("0003", 3), ("255", 255), ("256", 255), ("99999999999999999999", 255)),
+    ],
+)
+def test_what_the_environment_says_of_threads(value, threads, monkeypatch):
+    monkeypatch.setenv("H5STZ_THREADS", value)
+    assert thread_count(None) == threads
+    assert thread_count(5) == 5, "what is asked for comes first"
+    monkeypatch.delenv("H5STZ_THREADS")
+    assert thread_count(None) == 1
+
+
+@pytest.mark.parametrize("threads", [0, -1, 256, 1.5, True, "2"])
+def test_threads_are_checked(threads):
+    array = np.ones((4, 5), "f4")
+    stream = h5stz.compress(array, lossless=True)
+    with pytest.raises(h5stz.StzError, match="threads"):
+        h5stz.compress(array, lossless=True, threads=threads)
+    with pytest.raises(h5stz.StzError, match="threads"):
+        h5stz.decompress(stream, threads=threads)
+
+
+def test_the_core_checks_threads():
+    array = np.arange(1000, dtype="f4")
+
+    def compress(threads):
+        mode, block = _core.MODES["absolute"], _core.BLOCKS["default"]
+        element_type = _core.DTYPES["f4"], _core.LITTLE
+        return _core.compress(array.view("u1"), *element_type, array.shape, mode, 0.5, None, block, threads, 0, 0)
+
+    stream = compress(0)
+    assert stream == compress(100_000)
+    out = np.empty_like(array)
+    for threads in (0, 1, 256, 257, 2**31 - 1):
+        _core.decompress(stream, out.view("u1"), threads)
+    for threads in (-1, -(2**31)):
+        with pytest.raises(h5stz.StzError) as caught:
+            _core.decompress(stream, out.view("u1"), threads)
+        assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_OPTION"]
+        with pytest.raises(h5stz.StzError) as caught:
+            compress(threads)
+        assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+
+def test_the_c_functions_for_decompression():
+    library = ctypes.CDLL(plugin_file())
+    array = fields.random_field((20, 30, 40), 4, 1)
+    stream = h5stz.compress(array, absolute=1e-3)
+    size, decoded = ctypes.c_size_t(len(stream)), h5stz.decompress(stream)
+    out = np.empty_like(array)
+    target = ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(out.nbytes)
+    assert library.stz_decompress(stream, size, *target) == 0
+    assert exact.same_bits(out, decoded)
+    for threads in (0, 1, 2, 300):
+        out[...] = np.nan
+        assert library.stz_decompress_threads(stream, size, *target, threads) == 0
+        assert exact.same_bits(out, decoded)
+    codes = _core.ERROR_CODES
+    assert library.stz_decompress_threads(stream, size, *target, -1) == codes["STZ_ERROR_OPTION"]
+    assert library.stz_decompress_threads(None, size, *target, 1) == codes["STZ_ERROR_ARGUMENT"]
+    assert library.stz_decompress_threads(stream, size, None, target[1], 1) == codes["STZ_ERROR_ARGUMENT"]
+
+
+def overtaken(work):
+    """Did this thread run between start and end of `work` in another one?"""
+    begun, ended = threading.Event(), threading.Event()
+
+    def run():
+        begun.set()
+        work()
+        ended.set()
+
+    other = threading.Thread(target=run)
+    other.start()
+    begun.wait()
+    seen = not ended.is_set()
+    other.join()
+    return seen
+
+
+def test_other_threads_run_while_the_codec_works():
+    array = fields.random_field((96, 96, 96), 3, 1).astype("f4")
+    stream = h5stz.compress(array, absolute=1e-3)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # seconds: a thread gives way when it releases the GIL itself, and only then
+    try:
+        assert not any(overtaken(lambda: sum(range(10**5))) for _ in range(20)), "this holds the GIL"
+        for work in (lambda: h5stz.compress(array, absolute=1e-3), lambda: h5stz.decompress(stream)):
+            assert any(overtaken(work) for _ in range(20)), "the GIL is held"
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_calls_from_many_threads_do_not_disturb_each_other():
+    arrays = [fields.random_field((30, 31, 32), slope, slope).astype("f4") for slope in range(1, 7)]
+    streams = [h5stz.compress(array, absolute=1e-3) for array in arrays]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda array: h5stz.compress(array, absolute=1e-3), arrays * 3)) == streams * 3
+        decoded = list(pool.map(h5stz.decompress, streams * 3))
+    for array, other in zip(arrays * 3, decoded, strict=True):
+        exact.largest_error(array, other, 1e-3)
+
+
+def test_strides_make_no_difference():
+    array = fields.random_field((20, 30, 10), 4, 1)
+    for view in (array.T, array[::2, ::-3], np.asfortranarray(array), array[:, :1], array[5]):
+        assert h5stz.compress(view, absolute=1e-3) == h5stz.compress(np.ascontiguousarray(view), absolute=1e-3)
+
+
+def test_plain_sequences_are_arrays():
+    assert h5stz.decompress(h5stz.compress([1.0, 2.0, 3.0], lossless=True)).tolist() == [1.0, 2.0, 3.0]
+    assert h5stz.decompress(h5stz.compress(2.5, lossless=True)).item() == 2.5
+
+
+def test_bool_is_stored_as_uint8():
+    array = np.arange(100).reshape(4, 25) % 3 == 0
+    stream = h5stz.compress(array, lossless=True)
+    assert h5stz.info(stream).dtype == np.uint8
+    out = np.empty(array.shape, bool)
+    assert h5stz.decompress(stream, out=out) is out
+    assert np.array_equal(out, array)
+
+
+def test_masked_samples_are_stored_as_the_fill_value():
+    array = np.ma.masked_greater(fields.random_field((30, 40), 4, 1).astype("f4"), 0.5)
+    array.fill_value = 1e20
+    stream = h5stz.compress(array, relative=1e-3)
+    assert h5stz.info(stream).fill_value == np.float32(1e20)
+    decoded = h5stz.decompress(stream)
+    assert np.array_equal(decoded == np.float32(1e20), array.mask)
+    exact.largest_error(array.filled(), decoded, h5stz.info(stream).bound)
+    assert h5stz.info(stream).bound == pytest.approx(1e-3 * (float(array.max()) - float(array.min())))
+
+
+def test_part_of_a_dataset_with_the_bound_of_the_whole():
+    array = fields.random_field((20, 30), 4, 1)
+    stream = h5stz.compress(array[:2, :2], relative=1e-3, data=array)
+    assert h5stz.info(stream).bound == h5stz.STZ(relative=1e-3, data=array).bound
+
+
+def test_info():
+    array = fields.random_field((20, 30, 40), 4, 1).astype(">f4")
+    array[3] = -9999
+    stream = h5stz.compress(array, relative=1e-3, block="region")
+    found = h5stz.info(stream)
+    assert (found.shape, found.dtype, found.mode, found.block) == ((20, 30, 40), np.dtype(">f4"), "absolute", "region")
+    assert found.bound == h5stz.STZ(relative=1e-3, data=array).bound
+    assert found.fill_value == -9999
+    assert found.format_version == h5stz.FORMAT_VERSION
+    assert (found.array_bytes, found.stream_bytes) == (array.nbytes, len(stream))
+    assert found.ratio == array.nbytes / len(stream)
+    assert len(found.level_bytes) == found.levels >= 1
+    assert found.level_bytes[0] == len(stream)
+    assert list(found.level_bytes) == sorted(found.level_bytes, reverse=True)
+    with pytest.raises(AttributeError):
+        found.bound = 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_decompress_into_an_array(dtype):
+    array = np.arange(60).reshape(3, 4, 5).astype(dtype)
+    stream = h5stz.compress(array, lossless=True)
+    out = np.empty_like(array)
+    assert h5stz.decompress(stream, out=out) is out
+    assert exact.same_bits(array, out)
+    for kind in (bytearray, memoryview, lambda data: np.frombuffer(data, "u1")):
+        assert exact.same_bits(array, h5stz.decompress(kind(stream)))
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "told"),
+    [
+        (np.empty((4, 5), "f8"), TypeError, "<f8.*<f4.*astype"),
+        (np.empty((5, 4), "f4"), ValueError, r"\(5, 4\).*numpy.empty\(\(4, 5\), '<f4'\)"),
+        (np.empty(20, "f4"), ValueError, r"\(20,\)"),
+        (np.empty((4, 5), ">f4"), TypeError, ">f4"),
+        (np.empty((4, 5), "i4"), TypeError, "<i4"),
+        (np.empty((4, 5), object), TypeError, "O"),
+        (np.empty((5, 4), "f4").T, ValueError, r"C-contiguous.*out\[...\] = "),
+        (np.empty((4, 10), "f4")[:, ::2], ValueError, "C-contiguous"),
+        (np.frombuffer(bytes(80), "f4").reshape(4, 5), ValueError, "written"),
+        (bytearray(80), TypeError, r"out is of type bytearray.*numpy.empty\(\(4, 5\), '<f4'\)"),
+    ],
+    ids=["dtype", "shape", "rank", "byte order", "kind", "object", "order", "strides", "read-only", "no array"],
+)
+def test_an_array_that_does_not_fit_is_refused(out, error, told):
+    stream = h5stz.compress(np.ones((4, 5), "<f4"), lossless=True)
+    with pytest.raises(h5stz.StzError, match=told) as caught:
+        h5stz.decompress(stream, out=out)
+    assert isinstance(caught.value, error)
+
+
+def test_out_of_bool_is_for_uint8_alone():
+    flags = np.empty((4, 5), bool)
+    with pytest.raises(h5stz.StzTypeError, match="i1"):
+        h5stz.decompress(h5stz.compress(np.ones((4, 5), "i1"), lossless=True), out=flags)
+
+
+def test_the_announced_size_is_checked_before_allocation():
+    stream = h5stz.compress(np.zeros((100, 100)), lossless=True)
+    with pytest.raises(h5stz.StzError, match="max_bytes"):
+        h5stz.decompress(stream, max_bytes=79_999)
+    assert h5stz.decompress(stream, max_bytes=80_000).shape == (100, 100)
+    out = np.empty((100, 100))
+    assert h5stz.decompress(stream, out=out, max_bytes=0) is out
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"", b"S", b"no stream at all, but long enough to have a header" * 9], ids=["empty", "short", "text"]
+)
+def test_what_is_no_stream_is_refused(garbage):
+    for function in (h5stz.decompress, h5stz.info):
+        with pytest.raises(h5stz.StzError) as caught:
+            function(garbage)
+        assert -30 < caught.value.code <= -20
+
+
+def test_a_stream_that_ends_early_is_refused():
+    stream = h5stz.compress(fields.random_field((12, 13, 14), 4, 1), absolute=1e-3)
+    for size in range(len(stream)):
+        with pytest.raises(h5stz.StzError) as caught:
+            h5stz.decompress(stream[:size], max_bytes=1 << 20)
+        assert caught.value.code < 0
+
+
+def test_more_than_32_axes_are_refused():
+    with pytest.raises(h5stz.StzError, match="32"):
+        h5stz.compress(np.zeros((1,) * 33), lossless=True)
+
+
+def test_options_are_checked_as_those_of_the_filter():
+    with pytest.raises(h5stz.StzError, match="exactly one"):
+        h5stz.compress(np.zeros(3))
+    with pytest.raises(h5stz.StzError, match="astype"):
+        h5stz.compress(np.array([object()]), lossless=True)
+    with pytest.raises(h5stz.StzTypeError):
+        h5stz.compress(["text"], lossless=True)
+
+
+@given(array=npst.arrays(st.sampled_from([np.dtype("f4"), np.dtype("f8")]), (6, 7)), fill=st.sampled_from([-9999.0, 0.0, 1e20]))
+def test_the_fill_value_comes_back_bit_for_bit(array, fill):
+    array[1:3] = fill
+    stream = h5stz.compress(array, absolute=0.25, fill_value=fill)
+    decoded = h5stz.decompress(stream)
+    marked = exact.bits(array) == exact.bits(np.array(fill, array.dtype))
+    assert exact.same_bits(array[marked], decoded[marked])
+    exact.largest_error(array, decoded, 0.25)
+    assert h5stz.info(stream).fill_value == array.dtype.type(fill)
+    assert math.copysign(1, h5stz.info(stream).fill_value) == math.copysign(1, fill)

@@ -1,0 +1,209 @@
+"""Damaged streams: whatever was changed, decoding raises StzError or gives the exact original, quickly and in bounded memory.
+
+One small stream of every form. Flipped bits, every truncation, appended bytes, pieces of one stream in another.
+"""
+
+import resource
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import h5stz
+from h5stz import _core
+from support import exact
+from support.small_streams import STREAMS
+
+# What decoding a small stream may need at most, whatever the stream says.
+MEMORY = 256 << 20
+
+
+NAMES = list(STREAMS)
+
+
+def outcome(damaged, original):
+    """The error code, or None if the damaged stream decodes to the original; anything else fails the test."""
+    try:
+        h5stz.info(damaged)
+        decoded = h5stz.decompress(damaged, max_bytes=1 << 20)
+    except h5stz.StzError as error:
+        assert error.code < 0 and error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"], error
+        return error.code
+    assert exact.same_bits(original, decoded), "a damaged stream decoded to something else"
+    return None
+
+
+@pytest.fixture(autouse=True)
+def memory_is_bounded():
+    """Fails if the process needs much more memory after a test than before it."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY // 1024
+
+
+def test_the_streams_are_of_every_form():
+    forms = {h5stz.info(stream).form for _, stream in STREAMS.values()}
+    assert forms >= {"raw", "constant"} | {f"blocks of {what}numbers" for what in ("", "ordered ", "lattice ")} | {
+        "blocks of integers"
+    }
+    assert all(len(stream) < 6000 for _, stream in STREAMS.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_flipped_bits(name):
+    original, stream = STREAMS[name]
+    bits = np.random.default_rng(2).permutation(8 * len(stream))[:5000]
+    for bit in bits.tolist():
+        damaged = bytearray(stream)
+        damaged[bit // 8] ^= 1 << bit % 8
+        assert outcome(damaged, original) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_changed_bytes(name):
+    original, stream = STREAMS[name]
+    step = max(1, len(stream) // 700)
+    for at in [*range(min(80, len(stream))), *range(80, len(stream), step)]:
+        for value in {0, 0xFF, 0x7F, 0x80, stream[at] ^ 0x55, (stream[at] + 1) % 256} - {stream[at]}:
+            assert outcome(stream[:at] + bytes([value]) + stream[at + 1 :], original) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_truncation(name):
+    original, stream = STREAMS[name]
+    for size in range(len(stream)):
+        assert outcome(stream[:size], original) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_appended_and_leading_bytes(name):
+    original, stream = STREAMS[name]
+    for junk in (b"\0", b"\xff", b"\0" * 4, b"\0" * 1000, stream, bytes(range(256))):
+        assert outcome(stream + junk, original) is not None
+        assert outcome(junk + stream, original) is not None or junk == stream
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inserted_removed_and_repeated_pieces(name):
+    original, stream = STREAMS[name]
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        start, end = sorted(rng.integers(0, len(stream) + 1, 2))
+        place = rng.integers(0, len(stream) + 1)
+        before, piece, after = stream[:start], stream[start:end], stream[end:]
+        for damaged in (before + after, stream[:place] + piece + stream[place:], before + piece[::-1] + after):
+            if damaged != stream:
+                assert outcome(damaged, original) is not None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pieces_of_other_streams(name):
+    original, stream = STREAMS[name]
+    for other in NAMES:
+        if STREAMS[other][1] == stream:
+            continue
+        for share in (0.1, 0.3, 0.5, 0.9):
+            cut, other_cut = int(len(stream) * share), int(len(STREAMS[other][1]) * share)
+            outcome_of_splice = outcome_or_other(stream[:cut] + STREAMS[other][1][other_cut:], original, STREAMS[other][0])
+            assert outcome_of_splice is not None
+
+
+def outcome_or_other(damaged, original, other):
+    try:
+        decoded = h5stz.decompress(damaged, max_bytes=1 << 20)
+    except h5stz.StzError as error:
+        return error.code
+    assert exact.same_bits(original, decoded) or exact.same_bits(other, decoded)
+    return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_errors_that_a_plain_sum_would_miss(name):
+    original, stream = STREAMS[name]
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        first, second = rng.integers(0, len(stream), 2)
+        delta = int(rng.integers(1, 256))
+        damaged = bytearray(stream)
+        damaged[first] = (damaged[first] + delta) % 256
+        damaged[second] = (damaged[second] - delta) % 256
+        if damaged != stream:
+            assert outcome(damaged, original) is not None
+
+
+def varint(number):
+    """LEB128."""
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def header(form, dtype, shape, tail=b""):
+    """A lossless header as docs/format.md has it, of any shape."""
+    return b"STZ" + bytes([h5stz.FORMAT_VERSION, form, dtype, len(shape)]) + b"".join(map(varint, shape)) + tail
+
+
+@pytest.mark.parametrize("form", [0, 1, 2], ids=["raw", "constant", "blocks"])
+@pytest.mark.parametrize(
+    "shape",
+    [(2**55,), (2**31, 2**24), (2**20, 2**20, 2**15), (2**7,) * 7, (2**40,) + (1,) * 6, (3,) * 32, (2**63,) * 9, (2**64 - 1,)],
+    ids=str,
+)
+def test_a_shape_too_large_fails_before_anything_is_allocated(form, shape):
+    for tail in (b"", bytes(20), bytes(400), b"\x01" * 400, b"\xff" * 400):
+        for dtype in range(1, 14):
+            with pytest.raises(h5stz.StzError):
+                h5stz.decompress(header(form, dtype, shape, tail))
+
+
+def test_a_constant_stream_of_a_gigantic_array_is_not_allocated():
+    small = h5stz.compress(np.full((8,), 2.5), lossless=True)
+    shape_at = 7
+    assert small[shape_at] == 8
+    large = small[:shape_at] + varint(2**45) + small[shape_at + 1 : -4]
+    large += struct.pack("<I", crc32c(large))
+    assert h5stz.info(large).array_bytes == 2**48
+    with pytest.raises(h5stz.StzError, match="max_bytes"):
+        h5stz.decompress(large)
+
+
+def crc32c(data):
+    """CRC-32C bit by bit."""
+    check = 0xFFFFFFFF
+    for byte in data:
+        check ^= byte
+        for _ in range(8):
+            check = check >> 1 ^ (0x82F63B78 if check & 1 else 0)
+    return check ^ 0xFFFFFFFF
+
+
+@given(
+    data=st.binary(max_size=200),
+    form=st.integers(0, 3),
+    shape=st.lists(st.integers(0, 2**20), max_size=6),
+    dtype=st.integers(0, 31),
+)
+def test_headers_of_junk(data, form, shape, dtype):
+    for junk in (data, b"STZ" + data, header(form, dtype, shape, data)):
+        try:
+            h5stz.decompress(junk, max_bytes=1 << 24)
+        except h5stz.StzError as error:
+            assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
+        try:
+            h5stz.info(junk)
+        except h5stz.StzError as error:
+            assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_flipped_bit(name):
+    original, stream = STREAMS[name]
+    for bit in range(8 * len(stream)):
+        damaged = bytearray(stream)
+        damaged[bit // 8] ^= 1 << bit % 8
+        assert outcome(damaged, original) is not None

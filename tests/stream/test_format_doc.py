@@ -1,0 +1,132 @@
+"""docs/format.md: its example streams are what today's encoder writes, byte by byte, and they decode to what it says.
+
+Run as a program, this file prints the dumps afresh; with --write it puts them into the document. The table of all codes of
+the example `blocks` is checked here but written by hand.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import h5stz
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "format.md"
+
+# name: (array, options, fields). A field is (number of bytes, what they say); None is what the others leave over.
+EXAMPLES = {
+    "raw": (
+        np.array([1, -2], "<i2"),
+        {"lossless": True},
+        [
+            (4, '"STZ", format version 1'),
+            (1, "form 0 (raw), mode 0 (lossless), no fill value, default blocks"),
+            (1, "dtype 6 (int16), byte order 0 (little)"),
+            (1, "rank 1"),
+            (1, "extent 2"),
+            (None, "the array: 1, -2"),
+            (4, "CRC-32C of all bytes before"),
+        ],
+    ),
+    "constant": (
+        np.full((200, 3), 1.5, ">f4"),
+        {"absolute": 0.25},
+        [
+            (4, '"STZ", format version 1'),
+            (1, "form 1 (constant), mode 1 (absolute), no fill value, default blocks"),
+            (1, "dtype 2 (float32), byte order 1 (big)"),
+            (1, "rank 2"),
+            (2, "extent 200, a varint of two bytes: 0x48 + 128"),
+            (1, "extent 3"),
+            (8, "bound 0.25"),
+            (None, "the element, 1.5, in the byte order of the array"),
+            (4, "CRC-32C of all bytes before"),
+        ],
+    ),
+    "blocks": (
+        (np.arange(17) ** 2).astype("<f4"),
+        {"absolute": 0.5},
+        [
+            (4, '"STZ", format version 1'),
+            (1, "form 2 (blocks), mode 1 (absolute), no fill value, default blocks"),
+            (1, "dtype 2 (float32), byte order 0 (little)"),
+            (1, "rank 1"),
+            (1, "extent 17"),
+            (8, "bound 0.5"),
+            (1, "samples 0 (f32), quantiser 0 (uniform), transform 0 (none)"),
+            (1, "flags: none"),
+            (1, "bytes of the root section"),
+            (4, "CRC-32C of all bytes before"),
+            (None, "root section: output of the binary coder"),
+            (2, "root section: its check"),
+        ],
+    ),
+}
+
+
+def encode(name):
+    array, options, _ = EXAMPLES[name]
+    return h5stz.compress(array, fill_value=False, **options)
+
+
+def dump(name):
+    """The stream of an example as hexadecimal lines of up to twelve bytes, each field with its meaning."""
+    stream, fields = encode(name), EXAMPLES[name][2]
+    rest = len(stream) - sum(count or 0 for count, _ in fields)
+    lines, at = [], 0
+    for count, text in fields:
+        field = stream[at : at + (rest if count is None else count)]
+        at += len(field)
+        pieces = [field[k : k + 12].hex(" ") for k in range(0, len(field), 12)]
+        lines += [f"{piece:<37}{text if k == 0 else ''}".rstrip() for k, piece in enumerate(pieces)]
+    return "\n".join(lines)
+
+
+def block_of(name):
+    """Pattern of an example's dump in the document."""
+    return re.compile(rf"(<!-- example {name} -->\n```text\n)(.*?)(\n```)", re.DOTALL)
+
+
+def documented(name):
+    return block_of(name).search(DOCUMENT.read_text())[2]
+
+
+def documented_bytes(name):
+    """The bytes of a dump: hexadecimal pairs up to the first gap of each line."""
+    return bytes.fromhex("".join(line.split("  ")[0] for line in documented(name).splitlines()))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_encoder_writes_the_documented_bytes(name):
+    assert documented_bytes(name) == encode(name), f"run `python {Path(__file__).name} --write`, then mend the text around"
+    assert documented(name) == dump(name)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_documented_bytes_decode(name):
+    array, options, _ = EXAMPLES[name]
+    decoded = h5stz.decompress(documented_bytes(name))
+    assert decoded.dtype == array.dtype and decoded.shape == array.shape
+    assert np.abs(decoded - array).max() <= options.get("absolute", 0)
+
+
+def test_table_of_codes():
+    """Each row: index, level, prediction, code, step, reconstruction."""
+    rows = re.findall(r"^\| (\d+) \| (\d) \| (\S+) \| (-?\d+) \| (\S+) \| (\S+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    decoded = h5stz.decompress(documented_bytes("blocks"))
+    assert sorted(int(row[0]) for row in rows) == list(range(decoded.size))
+    for index, level, prediction, code, step, reconstruction in rows:
+        prediction, step, reconstruction = np.float32(prediction), np.float32(step), np.float32(reconstruction)
+        assert step == np.float32(max(0.8 ** int(level), 0.5))
+        assert prediction + np.float32(code) * step == reconstruction == decoded[int(index)]
+
+
+if __name__ == "__main__":
+    for example in EXAMPLES:
+        fresh = dump(example)
+        print(f"{example}\n{fresh}\n")
+        if "--write" in sys.argv:
+            old = documented(example)
+            DOCUMENT.write_text(DOCUMENT.read_text().replace(old, fresh))

@@ -1,0 +1,226 @@
+"""What the tests of the HDF5 plug-in share: the plug-in's place, its client data, other programs to run it in.
+
+A tool or package that this host lacks is written to `missing`; test modules define the tests that need it only
+``if tools(...)``, and conftest prints the list at the end of the run. Nothing is skipped silently, nothing is marked.
+"""
+
+import ctypes
+import importlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from support.paths import PROGRAMS
+
+FILTER_ID = 34765
+LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
+MAX_RANK = 32
+
+#: Reasons why tests have not been collected, in the order found.
+missing: list[str] = []
+
+
+def tools(*programs: str) -> bool:
+    """Whether all `programs` are on the PATH; those that are not are noted in `missing`."""
+    return _all_there(programs, shutil.which, "program")
+
+
+def packages(*modules: str) -> bool:
+    """Whether all Python `modules` can be imported; those that cannot are noted in `missing`."""
+    return _all_there(modules, importlib.util.find_spec, "Python package")
+
+
+def parallel_h5py() -> bool:
+    """Whether h5py was built for MPI; if not that is noted in `missing`."""
+    return _all_there(["h5py with MPI"], lambda _: importlib.import_module("h5py").get_config().mpi, "Python package")
+
+
+def _all_there(names, find, kind):
+    absent = [f"{kind} {name} (tests that need it were not collected)" for name in names if not find(name)]
+    missing.extend(reason for reason in absent if reason not in missing)
+    return not absent
+
+
+# What of /proc/cpuinfo each instruction set of the kernels needs.
+CPU_FLAGS = {
+    "baseline": set(),
+    "avx2": {"avx2", "bmi1", "bmi2", "popcnt", "abm"},
+    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"},
+}
+
+
+def instruction_sets(without: str = "") -> list[str]:
+    """The instruction sets of this machine; with what the tests do `without` them, the others are noted in `missing`."""
+    about = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    flags = {flag for line in about.splitlines() if line.startswith("flags") for flag in line.split()}
+    found = [name for name, needed in CPU_FLAGS.items() if flags >= needed]
+    if without:
+        missing.extend(f"instruction set {name} ({without})" for name in CPU_FLAGS if name not in found)
+    return found
+
+
+def plugin_directory() -> str:
+    """The directory with libh5stz.so: the package's, or H5STZ_PLUGIN_DIR to test another build of it."""
+    chosen = os.environ.get("H5STZ_PLUGIN_DIR")
+    if chosen:
+        return chosen
+    import h5stz
+
+    return str(h5stz.plugin_path())
+
+
+def plugin_file() -> str:
+    return str(Path(plugin_directory()) / "libh5stz.so")
+
+
+def environment() -> dict[str, str]:
+    """An environment in which every HDF5 program finds the plug-in, and no other plug-in."""
+    return {**os.environ, "HDF5_PLUGIN_PATH": plugin_directory()}
+
+
+def run(*command, succeed=True, directory=None) -> str:
+    """Runs a program beside the plug-in and returns its output with its errors; asserts how it ended.
+
+    `succeed=False` asks for an ordinary failure: a program that dies of a signal is never right.
+    """
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=directory,
+        env=environment(),
+        text=True,
+        timeout=240,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    ended_so = done.returncode == 0 if succeed else done.returncode > 0
+    assert ended_so, f"{command} -> {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def run_python(script: str, *arguments) -> str:
+    return run(sys.executable, PROGRAMS / script, *arguments)
+
+
+def pkg_config(*options) -> list[str]:
+    """What pkg-config says of the library for C and Fortran: flags for a compiler."""
+    import h5stz
+
+    description = Path(h5stz.__file__).parent / "lib" / "pkgconfig"
+    command = ["env", f"PKG_CONFIG_PATH={description}", "pkg-config", *options, "h5stz"]
+    return shlex.split(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
+
+
+def mapped_library(name: str, owner: str = "") -> str:
+    """The path of a shared library that this process has loaded; of several that of the package `owner`."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "/" in line}
+    found = [path for path in paths if re.match(rf"{name}(_serial)?[-.].*so", Path(path).name)]
+    return next((path for path in found if f"/{owner}.libs/" in path), found[0])
+
+
+def store_edge_chunks_unfiltered(properties):
+    """H5Pset_chunk_opts(H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) in h5py's own libhdf5, which h5py does not wrap."""
+    call = ctypes.CDLL(mapped_library("libhdf5", "h5py")).H5Pset_chunk_opts
+    call.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    assert call(properties.id, 2) >= 0
+
+
+class Layout(ctypes.Structure):
+    """stz_layout of stz.h."""
+
+    _fields_ = [
+        ("dtype", ctypes.c_int32),
+        ("byte_order", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.c_uint64 * MAX_RANK),
+    ]
+
+
+class Options(ctypes.Structure):
+    """stz_options of stz.h."""
+
+    _fields_ = [
+        ("mode", ctypes.c_int32),
+        ("bound", ctypes.c_double),
+        ("has_fill", ctypes.c_int32),
+        ("fill", ctypes.c_uint64),
+        ("block", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("effort", ctypes.c_int32),
+        ("layers", ctypes.c_int32),
+    ]
+
+
+class StreamInfo(ctypes.Structure):
+    """stz_stream_info of stz.h."""
+
+    _fields_ = [
+        ("layout", Layout),
+        ("mode", ctypes.c_int32),
+        ("bound", ctypes.c_double),
+        ("has_fill", ctypes.c_int32),
+        ("fill", ctypes.c_uint64),
+        ("block", ctypes.c_int32),
+        ("format_version", ctypes.c_int32),
+        ("levels", ctypes.c_int32),
+        ("level_offset", ctypes.c_uint64 * (2 * MAX_RANK)),
+        ("array_bytes", ctypes.c_uint64),
+        ("form", ctypes.c_char_p),
+    ]
+
+
+def stream_info(stream: bytes) -> StreamInfo:
+    """What a stream's header says, through stz_info."""
+    info = StreamInfo()
+    error = ctypes.CDLL(plugin_file()).stz_info(stream, ctypes.c_size_t(len(stream)), ctypes.byref(info))
+    assert error == 0, error
+    return info
+
+
+def double_words(value: float) -> tuple[int, int]:
+    """A double as two words of client data, low word first."""
+    return struct.unpack("<II", struct.pack("<d", value))
+
+
+def short_form(mode: int, bound: float = 0.0) -> tuple[int, ...]:
+    return (101, mode, *double_words(bound))
+
+
+def bits(value: np.generic) -> int:
+    """A scalar's bits as an unsigned integer, whatever its byte order."""
+    native = np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("="))
+    return int(native.view(f"u{native.dtype.itemsize}")[()])
+
+
+def full_form(dtype_code: int, big_endian: bool, chunk, mode=ABSOLUTE, bound=0.0, fill=None) -> tuple[int, ...]:
+    """The full form as docs/cd_values.md defines it, written down independently of the plug-in."""
+    fill_words = (0, 0, 0) if fill is None else (1, fill & 0xFFFFFFFF, fill >> 32)
+    kind = dtype_code | int(big_endian) << 8 | len(chunk) << 16
+    return (103, mode, *double_words(bound), 0, *fill_words, kind, *chunk)
+
+
+def field(shape, dtype="f4", scale=100.0) -> np.ndarray:
+    """A smooth field with a little noise, so that compression has something to do and something to get wrong."""
+    rng = np.random.default_rng(7)
+    axes = np.meshgrid(*[np.linspace(0, 3 + axis, n) for axis, n in enumerate(shape)], indexing="ij")
+    values = scale * np.prod([np.sin(a + 0.3) for a in axes], axis=0) + rng.normal(0, scale * 1e-4, shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * values[::-1]
+    return values.astype(dtype)
+
+
+def largest_error(original, decoded) -> float:
+    """max |x - x'|, for complex numbers over both components, in extended precision."""
+    original, decoded = np.asarray(original), np.asarray(decoded)
+    if original.dtype.kind == "c":
+        return max(largest_error(original.real, decoded.real), largest_error(original.imag, decoded.imag))
+    wide = "O" if original.dtype.kind in "iub" and original.dtype.itemsize == 8 else np.longdouble
+    return float(np.abs(original.astype(wide) - decoded.astype(wide)).max())

@@ -1,0 +1,55 @@
+"""One small stream of every form, to damage and to read parts of."""
+
+import numpy as np
+
+import h5stz
+from support import cases
+
+
+def streams():
+    """{name: (array, stream)}: every form, each small."""
+    rng = np.random.default_rng(1)
+    volume = cases.make("rough", (13, 14, 15), "f4")
+    masked = cases.make("walk", (50, 60), "f8")
+    masked[rng.random(masked.shape) < 0.2] = np.nan
+    masked[3:9, 4:20] = -np.inf
+    payloads = cases.make("smooth", (600,), "f4")
+    payloads[::9] = (np.arange(67, dtype="u4") + 0x7FC00000).view("f4")
+    filled = cases.make("smooth", (20, 130), ">i2")
+    filled[:, 100:] = -99
+    padded = cases.make("rough", (40, 70), ">f4")
+    padded[:, 51:] = np.nan
+    ordered = cases.make("walk", (700,), "f8")
+    plans = {
+        "raw": (cases.make("random bits", (40,), "i8"), {"lossless": True}),
+        "empty": (np.zeros((3, 0)), {"absolute": 1.0}),
+        "scalar": (np.float64(2.5), {"lossless": True}),
+        "constant": (np.full((5, 6), 1 + 2j, "c16"), {"absolute": 0.1}),
+        "root alone": (cases.make("smooth", (300,), "f4"), {"absolute": 0.5}),
+        "levels": (cases.make("smooth", (3000,), "f4"), {"absolute": 0.5}),
+        "float32": (volume, {"absolute": 3.0}),
+        "float64": (cases.make("rough", (3000,), "f8"), {"absolute": 5.0}),
+        "float16": (cases.make("walk", (50, 55), "f2"), {"absolute": 1.0}),
+        "complex": (cases.make("rough", (40, 40), "c8"), {"absolute": 20.0}),
+        "integers": (cases.make("rough", (52, 53), "i4"), {"absolute": 6.0}),
+        "wide integers": (cases.make("walk", (2500,), "u8"), {"lossless": True}),
+        "lattice": (np.round(cases.make("smooth", (2500,), "f4"), 1), {"lossless": True}),
+        "lossless": (ordered, {"lossless": True}),
+        "lossless float16": (cases.make("smooth", (600,), "f2"), {"lossless": True}),
+        "point-wise": (np.abs(ordered) + 1, {"pointwise_relative": 0.1}),
+        "point-wise, both signs": (ordered, {"pointwise_relative": 0.1}),
+        "masked": (masked, {"absolute": 2.0}),
+        "payloads": (payloads, {"absolute": 0.5}),
+        "fill value": (filled, {"absolute": 2.0, "fill_value": -99}),
+        "padded": (padded, {"absolute": 20.0}),
+        "regions": (cases.make("smooth", (36, 35, 34), "f4"), {"absolute": 20.0, "block": "region"}),
+    }
+    made = {}
+    for name, (array, options) in plans.items():
+        options.setdefault("fill_value", False)
+        stream = h5stz.compress(array, **options)
+        made[name] = (h5stz.decompress(stream), stream)
+    return made
+
+
+STREAMS = streams()

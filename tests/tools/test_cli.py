@@ -1,0 +1,177 @@
+"""The command line: what it prints can be pasted, and errors are one line."""
+
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import arguments, cli
+from support import exact, fields, host_tools
+
+
+def run(capsys, *words):
+    """(exit status, output, errors) of the command line in this process."""
+    status = cli.main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def printed_lines(capsys, *words):
+    """The lines of `h5stz args` by program, without the comment."""
+    status, out, _ = run(capsys, "args", *words)
+    assert status == 0
+    lines = [line for line in out.splitlines() if not line.startswith("#")]
+    return dict(zip(("h5repack", "nccopy", "cdo"), lines, strict=True))
+
+
+def test_plugin_path(capsys):
+    assert run(capsys, "plugin-path") == (0, h5stz.plugin_path() + "\n", "")
+    assert os.path.exists(os.path.join(h5stz.plugin_path(), "libh5stz.so"))
+
+
+@pytest.mark.parametrize(
+    "command", [["-m", "h5stz"], [os.path.join(os.path.dirname(sys.executable), "h5stz")]], ids=["module", "script"]
+)
+def test_both_ways_to_start(command):
+    command = [sys.executable, *command, "plugin-path"]
+    assert subprocess.run(command, text=True, capture_output=True, check=True).stdout == h5stz.plugin_path() + "\n"
+
+
+def test_args(capsys):
+    lines = printed_lines(capsys, "--absolute", "1e-3")
+    assert lines["h5repack"] == "h5repack -f 'UD=34765,0,4,102,1,1,3' IN.h5 OUT.h5"
+    assert lines["nccopy"] == "nccopy -F none IN.nc plain.nc && nccopy -F '*,34765,102,1,1,3' plain.nc OUT.nc"
+    assert lines["cdo"] == "cdo -f nc4 --filter '34765,102,1,1,3' copy IN.nc OUT.nc"
+
+
+def test_args_for_one_variable(capsys):
+    lines = printed_lines(capsys, "--lossless", "--variable", "rho")
+    assert lines["h5repack"] == "h5repack -f 'rho:UD=34765,0,2,101,0' IN.h5 OUT.h5"
+    assert "-F 'rho,34765,101,0'" in lines["nccopy"]
+    assert 'rho="34765,101,0"' in lines["cdo"] and "setfilter,filename=filter.txt" in lines["cdo"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"absolute": 1e-3},
+        {"absolute": 0.1234567890123},
+        {"absolute": 5e-324},
+        {"absolute": 4.0e9},
+        {"absolute": 12345e20},
+        {"absolute": 0},
+        {"pointwise_relative": 0.05, "block": "region"},
+        {"lossless": True},
+        {"lossless": True, "threads": 4},
+        {"absolute": 0.5, "fill_value": -9999, "dtype": "f4"},
+    ],
+    ids=str,
+)
+def test_the_integer_words_mean_the_same(options):
+    words = h5stz.cd_values(**options)
+    assert h5stz._core.parse(arguments.integer_words(words)) == h5stz._core.parse(words)
+
+
+def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
+    array = fields.random_field((30, 40), 3, 1)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a/b"] = array
+    status, out, _ = run(capsys, "args", "--relative", "1e-3", "--data", tmp_path / "x.h5", "a/b")
+    assert status == 0
+    assert repr(h5stz.STZ(relative=1e-3, data=array)) in out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["args"], "exactly one"),
+        (["args", "--absolute", "-1"], "zero or more"),
+        (["args", "--relative", "0.1"], "data"),
+        (["args", "--absolute", "1", "--dtype", "nonsense"], "nonsense"),
+        (["info", "/nonexistent.h5"], "nonexistent"),
+    ],
+)
+def test_errors_are_one_line_and_a_status(capsys, words, text):
+    status, out, errors = run(capsys, *words)
+    assert (status, out) == (1, "")
+    assert text in errors and errors.count("\n") == 1
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file with a compressed dataset, one with a fill value and a plain one."""
+    path = tmp_path / "x.h5"
+    array = fields.random_field((40, 50), 4, 1).astype("f4")
+    with h5py.File(path, "w") as opened:
+        opened.create_dataset("a/rho", data=array, chunks=(16, 20), **h5stz.STZ(absolute=1e-3))
+        marked = np.where(array > 0, -999, array)
+        opened.create_dataset("marked", data=marked, chunks=(40, 50), **h5stz.STZ(pointwise_relative=0.25, data=marked))
+        opened["plain"] = array
+    return path
+
+
+def test_info(capsys, file):
+    status, out, _ = run(capsys, "info", file)
+    assert status == 0
+    assert "/a/rho: float32 40x50" in out and "absolute 0.001" in out and "16x20, 9 stored" in out
+    assert "pointwise_relative 0.25" in out and "fill value: -999.0" in out
+    with h5py.File(file) as opened:
+        stored = opened["a/rho"].id.get_storage_size()
+    assert f"8000 -> {stored} bytes, ratio {8000 / stored:.2f}" in out
+    assert "plain" not in out
+
+
+def test_info_of_one_dataset(capsys, file):
+    _, out, _ = run(capsys, "info", file, "marked")
+    assert "/marked" in out and "rho" not in out
+    _, out, _ = run(capsys, "info", file, "plain")
+    assert "not compressed with h5stz" in out
+    for name in ("nothing", "a"):
+        status, _, errors = run(capsys, "info", file, name)
+        assert status == 1 and name in errors and errors.count("\n") == 1
+
+
+def test_doctor(capsys):
+    status, out, _ = run(capsys, "doctor")
+    assert status == 0
+    for fact in (h5stz.__version__, h5py.version.hdf5_version, h5stz.plugin_path(), "within the bound"):
+        assert fact in out
+
+
+def pasted(line, replacements):
+    """Runs a printed line in a shell, its place holders replaced."""
+    for old, new in replacements.items():
+        line = line.replace(old, str(new))
+    host_tools.run("sh", "-e", "-c", line)
+
+
+if host_tools.tools("h5repack"):
+
+    @pytest.mark.parametrize("bound", ["1e-3", "0.0012345678901234"])
+    def test_the_h5repack_line_works_as_printed(capsys, tmp_path, file, bound):
+        line = printed_lines(capsys, "--absolute", bound, "--variable", "plain")["h5repack"]
+        pasted(line, {"IN.h5": file, "OUT.h5": tmp_path / "out.h5"})
+        _, out, _ = run(capsys, "info", tmp_path / "out.h5", "plain")
+        assert f"absolute {float(bound)!r}" in out
+        with h5py.File(file) as before, h5py.File(tmp_path / "out.h5") as after:
+            exact.largest_error(before["plain"][...], after["plain"][...], float(bound))
+
+
+if host_tools.tools("nccopy", "ncgen"):
+
+    @pytest.mark.parametrize("variable", [[], ["--variable", "a"]], ids=["all", "one"])
+    def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
+        text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1;"
+        text += " data: a = 1, 2, 3, 4, 5, 6; }"
+        (tmp_path / "x.cdl").write_text(text)
+        host_tools.run("ncgen", "-4", "-o", tmp_path / "in.nc", tmp_path / "x.cdl")
+        line = printed_lines(capsys, "--absolute", "0.25", *variable)["nccopy"]
+        pasted(line, {"IN.nc": tmp_path / "in.nc", "OUT.nc": tmp_path / "out.nc", "plain.nc": tmp_path / "plain.nc"})
+        _, out, _ = run(capsys, "info", tmp_path / "out.nc", "a")
+        assert "absolute 0.25" in out
+        with h5py.File(tmp_path / "out.nc") as after:
+            exact.largest_error(np.arange(1, 7, dtype="f4"), after["a"][...], 0.25)

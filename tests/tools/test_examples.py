@@ -1,0 +1,114 @@
+"""The examples run as users run them, and what they print is true."""
+
+import os
+import re
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+from support.host_tools import packages, tools
+from support.paths import EXAMPLES, ROOT
+
+
+def run(directory, *command):
+    """The output of an example run in `directory`."""
+    environment = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=directory,
+        env=environment,
+        text=True,
+        timeout=240,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def run_python(directory, example, *options):
+    return run(directory, sys.executable, "-W", "error", EXAMPLES / example, *options)
+
+
+def numbers(output, label):
+    """All numbers that stand behind `label:`."""
+    found = [float(text) for text in re.findall(rf"{re.escape(label)}: (\S+)", output)]
+    assert found, output
+    return found
+
+
+def check_bound(output, count=1):
+    errors = numbers(output, "max error / bound")
+    assert len(errors) == count
+    assert all(0 <= error <= 1 for error in errors), output
+
+
+def test_quickstart(tmp_path):
+    output = run_python(tmp_path, "quickstart.py")
+    assert numbers(output, "largest error")[0] <= 1e-3
+    assert numbers(output, "ratio")[0] > 1
+    with h5py.File(tmp_path / "quickstart.h5") as file:
+        assert file["rho"].shape == (64, 64, 64)
+
+
+def test_readme_shows_the_quickstart():
+    code = (EXAMPLES / "quickstart.py").read_text().split('"""\n\n', 1)[1]
+    assert code in (ROOT / "README.md").read_text()
+
+
+if packages("matplotlib"):
+
+    @pytest.mark.parametrize("relative", ["1e-3", "1e-5"])
+    def test_simulation(tmp_path, relative):
+        output = run_python(tmp_path, "simulation.py", "--samples", 64, "--frames", 20, "--relative", relative)
+        check_bound(output)
+        assert numbers(output, "PSNR")[0] > 20 * np.log10(1 / float(relative))
+        assert (tmp_path / "simulation.png").stat().st_size > 10_000
+        with h5py.File(tmp_path / "simulation.h5") as file:
+            assert file["vorticity"].shape == (20, 64, 64)
+
+
+def test_masked_climate(tmp_path):
+    output = run_python(tmp_path, "masked_climate.py")
+    check_bound(output, count=4)
+    assert output.count("missing samples unchanged: True") == 4
+
+
+def test_pointwise(tmp_path):
+    output = run_python(tmp_path, "pointwise.py")
+    check_bound(output)
+    assert "zeros unchanged: True" in output
+
+
+def test_region_reads(tmp_path):
+    output = run_python(tmp_path, "region_reads.py")
+    assert output.count("as h5py reads it: True") == 4
+    plane, level, region, through_h5py = numbers(output, "percent read")
+    assert max(plane, region, through_h5py) < 40 and level < 15
+    refined = [int(count) for count in re.findall(r"level \d: .*, (\d+) bytes so far", output)]
+    assert len(refined) > 3 and refined == sorted(refined)
+
+
+if packages("fsspec", "aiohttp"):
+
+    def test_remote_regions(tmp_path):
+        output = run_python(tmp_path, "remote_regions.py")
+        assert output.count("as h5py reads it: True") == 4
+        chunk = numbers(output, "bytes of the chunk")[0]
+        opening, box, level, everything = numbers(output, "bytes sent")
+        assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
+
+
+if tools("bash", "h5repack", "h5dump", "h5ls", "nccopy"):
+
+    def test_command_line(tmp_path):
+        output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
+        check_bound(output, count=3)
+        assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
+        assert output.count("(0,0,0):") == 2
+        for name in ("compressed.h5", "compressed.nc"):
+            ratio = float(re.search(re.escape(name) + r": ratio ([0-9.]+)", output).group(1))
+            assert ratio > 10, f"{name} is hardly compressed"
