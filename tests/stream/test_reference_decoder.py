@@ -1,4 +1,4 @@
-"""The decoder written from docs/format.md alone (reference_decoder.py) and the library read every stream to the same bits."""
+"""The decoder written from docs/format.md alone (reference_decoder/) and the library read every stream to the same bits."""
 
 import json
 

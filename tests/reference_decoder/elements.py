@@ -1,0 +1,79 @@
+"""From samples to elements, and masked components with their bits."""
+
+import struct
+
+import numpy as np
+
+from reference_decoder.conventions import rint
+from reference_decoder.header import LATTICE, LOGARITHMIC, ORDERED_HALF
+from reference_decoder.masks import COMMON_NAN, FILL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO
+
+
+def chord_table():
+    """T[0 .. 64] of the octaves."""
+    table = []
+    for i in range(64):
+        m, bits = 2**62 + i * 2**56, 0
+        for _ in range(40):
+            m = m * m >> 62
+            bit = int(m >= 2**63)
+            m >>= bit
+            bits = bits << 1 | bit
+        table.append(bits)
+    return [*table, 2**40]
+
+
+CHORDS = chord_table()
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def number_of_octaves(v):
+    """2**v by chords."""
+    if not v > -1022:
+        return 2.0**-1022
+    if not v < 1024:
+        return LARGEST
+    e, t = divmod(round(v * 2.0**40), 2**40)
+    if e > 1023:
+        return LARGEST
+    chord = max(i for i in range(64) if CHORDS[i] <= t)
+    inside = (t - CHORDS[chord] << 46) // (CHORDS[chord + 1] - CHORDS[chord])
+    return struct.unpack("<d", struct.pack("<Q", e + 1023 << 52 | chord << 46 | inside))[0]
+
+
+def rounded(numbers, dtype):
+    """Doubles clamped to the largest finite numbers of a type and rounded to it."""
+    limits = np.finfo(dtype)
+    return np.clip(numbers, float(limits.min), float(limits.max)).astype(dtype)
+
+
+def elements(header, samples):
+    """Components from samples, masks aside."""
+    component = header.component
+    if header.transform == LATTICE:
+        return rounded(header.origin + samples.astype(np.float64) * header.delta, component)
+    if header.transform == LOGARITHMIC:
+        numbers = np.array([number_of_octaves(float(v)) for v in samples.reshape(-1)]).reshape(samples.shape)
+        return rounded(-numbers if header.negative else numbers, component)
+    if header.transform == ORDERED_HALF:
+        places = np.clip(rint(samples), -(2**15), 2**15 - 1).astype(np.int16)
+        return np.where(places < 0, places ^ np.int16(0x7FFF), places).view(component)
+    if component.kind == "f":
+        return samples.astype(component)
+    if component == np.uint64:
+        return samples.view(np.uint64) ^ np.uint64(2**63)
+    integers = samples if header.samples == 2 else rint(samples)
+    limits = np.iinfo(component)
+    return np.clip(integers, limits.min, limits.max).astype(component)
+
+
+def put_masked(header, words, kinds, other_bits):
+    """Gives masked components their bits."""
+    words[kinds == FILL] = header.fill
+    words[kinds == COMMON_NAN] = header.common_nan
+    words[kinds == PLUS_ZERO] = 0
+    if header.component.kind == "f":
+        for kind, number in ((PLUS_INFINITY, np.inf), (MINUS_INFINITY, -np.inf)):
+            words[kinds == kind] = np.array(number, header.component).view(words.dtype)
+    for place, own in other_bits.items():
+        words[place] = own

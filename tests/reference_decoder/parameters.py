@@ -1,0 +1,107 @@
+"""Parameters of a class, and how a section names them."""
+
+from dataclasses import dataclass, field
+
+from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
+from reference_decoder.conventions import bits_set, require
+from reference_decoder.models import Deviations, Model
+from reference_decoder.prediction import stencil
+
+
+@dataclass
+class Parameters:
+    """The parameters of a class of a level. Those without arguments give the mean of the 1-D cubics."""
+
+    predictor: int = 0
+    stencil: int = 0
+    precision: int = 0
+    weights: list = field(default_factory=list)
+    mean: int = 0
+    models: list = field(default_factory=list)
+
+
+class ParameterModels:
+    """The models of the parameters of a level."""
+
+    def __init__(self):
+        for name in ("P0", "P1", "CW", "AW", "S0", "S1", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
+            setattr(self, name, BitModel())
+        self.PN, self.MN = NumberModel(), NumberModel()
+        for name in ("WC", "W0", "W1", "W2", "ME", "MS"):
+            setattr(self, name, SignedModel())
+
+
+class ParameterState:
+    """What lives from the first level below the root to level 0."""
+
+    def __init__(self, root_mean):
+        self.precision, self.mean = 8, root_mean or 81
+        self.coarser, self.deviations = {}, Deviations()
+
+    def read(self, coder, models, cls, active):
+        """The parameters of a class."""
+        found = Parameters()
+        if coder.bit(models.P0):
+            found.predictor = 1 + coder.bit(models.P1)
+        else:
+            self._read_weights(coder, models, cls, active, found)
+        self.coarser[cls] = found
+        if coder.bit(models.AC):
+            self.mean += coder.signed(models.ME)
+            require(1 <= self.mean <= 329, "mean")
+            found.mean = self.mean
+            for context in range(16):
+                model = read_model(coder, models, self.deviations.default(self.mean, context))
+                self.deviations.learn(self.mean, context, model)
+                found.models.append(model)
+        return found
+
+    def _read_weights(self, coder, models, cls, active, found):
+        coarser = self.coarser.get(cls)
+        refers = coarser is not None and coarser.precision != 0
+        if refers and coder.bit(models.CW):
+            found.stencil, found.precision, found.weights = coarser.stencil, coarser.precision, coarser.weights
+            return
+        if not coder.bit(models.AW):
+            return
+        if coder.bit(models.S0):
+            found.stencil = 1 + coder.bit(models.S1)
+        if not coder.bit(models.PS):
+            self.precision = 1 + coder.number(models.PN)
+            require(self.precision <= 24, "precision")
+        found.precision = self.precision
+        changes = refers and coder.bit(models.RF)
+        odd = bits_set(cls)
+        for g in range(len(stencil(found.stencil, cls, active))):
+            if changes:
+                weight = coder.signed(models.WC)
+                if g < len(coarser.weights):
+                    weight += rescaled(coarser.weights[g], found.precision - coarser.precision)
+            else:
+                weight = coder.signed(models.W0 if g < odd else models.W1 if g < 3 * odd else models.W2)
+            require(abs(weight) <= 2**28, "weight")
+            found.weights.append(weight)
+
+
+def rescaled(weight, shift):
+    """A weight shifted left, or right if `shift` is negative."""
+    return weight << shift if shift >= 0 else weight >> -shift
+
+
+def read_model(coder, models, default):
+    """The model of a context, given its default B."""
+    if coder.bit(models.M0):
+        return default
+    same_kind = coder.bit(models.M1)
+    sparse = default.sparse if same_kind else not default.sparse
+    start = default.scale_or_gap if same_kind else 8 if sparse else 12
+    scale_or_gap = start + coder.signed(models.MS)
+    require(0 <= scale_or_gap <= (47 if sparse else 279), "model")
+    if sparse:
+        as_default = coder.bit(models.MV)
+        value = (default.shape_or_value if same_kind else 8) if as_default else coder.number(models.MN)
+        require(value <= 31, "value table")
+        return Model(True, scale_or_gap, value)
+    high = coder.bit(models.H0)
+    low = coder.bit(models.H2 if high else models.H1)
+    return Model(False, scale_or_gap, 2 * high + low)

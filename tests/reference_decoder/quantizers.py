@@ -1,0 +1,56 @@
+"""Quantisers: samples from predictions and codes."""
+
+import numpy as np
+
+from reference_decoder.conventions import rint
+from reference_decoder.header import NONE
+
+
+class Codes:
+    """The codes of an array of samples; where `stored`, the sample's own `bits` instead."""
+
+    def __init__(self, shape):
+        self.code = np.zeros(shape, np.int64)
+        self.stored = np.zeros(shape, bool)
+        self.bits = np.zeros(shape, np.uint64)
+
+
+def reconstruct(header, level, prediction, codes):
+    """The samples of level number `level` from their predictions (in Real) and codes."""
+    quantise = (uniform, integer, ordered)[header.quantiser]
+    samples = quantise(header, level, np.asarray(prediction, header.real), codes.code)
+    own = codes.bits.astype(np.uint32 if header.bits == 32 else np.uint64).view(header.sample)
+    return np.where(codes.stored, own, samples)
+
+
+def uniform(header, level, p, code):
+    """x' = p + c * step."""
+    real = header.real
+    step = real(2 * header.level_bounds[level])
+    near = p + code.astype(real) * step
+    far = (p.astype(np.float64) + code.astype(np.float64) * np.float64(step)).astype(real)
+    samples = np.where(np.abs(code) <= (2**21 if header.samples == 0 else 2**50), near, far)
+    if header.component == np.float16 and header.transform == NONE:
+        samples = samples.astype(np.float16).astype(real)
+    return samples
+
+
+def integer(header, level, p, code):
+    """x' = rint(p) + c * step."""
+    return (rint(p) + code * header.wrapped_step).astype(header.sample)
+
+
+def in_order(numbers):
+    """o(x): numbers as integers in their order, and back (of the integers as numbers)."""
+    integers = numbers.view(np.int32 if numbers.itemsize == 4 else np.int64)
+    return np.where(integers < 0, integers ^ np.iinfo(integers.dtype).max, integers)
+
+
+def ordered(header, level, p, code):
+    """q = (o(p) >> z) + c * step, shifted back."""
+    word = np.int32 if header.bits == 32 else np.int64
+    z = word(header.zero_bits)
+    place = np.where(np.isnan(p), word(0), in_order(p))
+    q = (place >> z) + (code * header.wrapped_step).astype(word) << z
+    q = np.where(q < 0, q | ((word(1) << z) - word(1)), q)
+    return in_order(q.view(header.sample)).view(header.sample)

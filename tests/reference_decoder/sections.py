@@ -1,0 +1,257 @@
+"""Root section and level sections: from their bytes to the samples of every level."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel, SignedModel
+from reference_decoder.blocks import Block
+from reference_decoder.code_stream import CodeStream
+from reference_decoder.contexts import MASKED_CONTEXT, contexts, magnitudes, mean_index
+from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, crc, floor_log2, ranges, require, short_crc
+from reference_decoder.masks import OTHER, VALID, MaskModels, fill_box, fill_class, mask_context, read_kind
+from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
+from reference_decoder.prediction import face_taps, nearest_taps, predict
+from reference_decoder.quantizers import Codes, reconstruct
+
+
+@dataclass
+class Item:
+    """The grids of one item at one level: samples, magnitudes, kinds."""
+
+    samples: np.ndarray
+    kinds: np.ndarray
+    magnitudes: np.ndarray | None = None
+
+
+class RootCodes:
+    """The coder of the root section with all that it remembers."""
+
+    def __init__(self, data, header):
+        self.coder, self.header = BinaryDecoder(data), header
+        self.stored, self.signed = BitModel(), [SignedModel() for _ in range(16)]
+        self.masks = MaskModels()
+        self.s0 = self.s1 = 0
+        self.kind = VALID
+
+    def read_into(self, codes, index):
+        """Reads the code of one sample."""
+        size = 0
+        if self.coder.bit(self.stored):
+            codes.stored[index], codes.bits[index] = True, self.coder.raw(self.header.bits)
+        else:
+            code = self.coder.signed(self.signed[min(15, floor_log2(2 * (self.s0 + self.s1) + 1))])
+            codes.code[index] = code
+            size = code if code >= 0 else -code - 1
+        self.s0, self.s1 = min(2**20, size), self.s0
+
+
+class Sections:
+    """Decodes the sections of a stream, from the root to level 0."""
+
+    def __init__(self, header, data):
+        self.header = header
+        self.other_bits = {}
+        reader = Reader(data)
+        sections = [reader.take(size) for size in header.section_sizes]
+        require(reader.at == len(data), "bytes are left over")
+        self.items = self._root_section(sections[0])
+        for number, section in zip(reversed(range(header.root)), sections[1:], strict=True):
+            self.items = self._level_section(number, section)
+
+    # Root section
+
+    def _root_section(self, section):
+        header = self.header
+        width = 2 if len(section) < 258 else 4
+        require(len(section) >= width and short_crc(section[:-width]) == section[-width:], "checksum of the root")
+        state = RootCodes(section[:-width], header)
+        items, all_codes = [], []
+        for number in range(header.batch):
+            item = self._coarsest_level(state, number)
+            codes = Codes(item.samples.shape)
+            for level in range(len(header.levels) - 2, header.root - 1, -1):
+                item, codes = self._root_level(state, number, level, item, codes)
+            items.append(item)
+            all_codes.append(codes)
+        total = sum(min(abs(int(code)), 2**40) for codes in all_codes for code in codes.code[~codes.stored])
+        mean = mean_index(total, sum(int(np.sum(~codes.stored)) for codes in all_codes))
+        for item, codes in zip(items, all_codes, strict=True):
+            item.magnitudes = magnitudes(codes, mean, header.bits)
+            item.magnitudes[item.kinds != VALID] = 16
+        self.state = ParameterState(mean)
+        return items
+
+    def _coarsest_level(self, state, number):
+        header, level = self.header, len(self.header.levels) - 1
+        extent = header.levels[level].extent
+        item = Item(np.zeros(extent, header.sample), np.zeros(extent, np.uint8))
+        before = header.real(0)
+        for index in np.ndindex(*extent):
+            if header.masked:
+                masked_model = state.masks.masked[0][1 if state.kind else 0]
+                state.kind = self._kind(state.coder, state.masks, masked_model, state.kind, (number, level, index))
+                item.kinds[index] = state.kind
+            code = Codes(())
+            if not state.kind:
+                state.read_into(code, ())
+            item.samples[index] = reconstruct(header, level, before, code)
+            before = header.real(item.samples[index])
+        return item
+
+    def _root_level(self, state, number, level_number, coarser, coarser_codes):
+        """A level of the root section as one block; also the codes of all its samples."""
+        header, level = self.header, self.header.levels[level_number]
+        block = Block(level, ZERO, level.extent)
+        samples = {0: block.load(coarser.samples)}
+        kinds = {0: block.load(coarser.kinds, repeat=True)}
+        self._masks(state.coder if header.masked else None, state.masks, block, kinds, number, level_number)
+        all_codes = Codes(level.extent)
+        for name in ("code", "stored", "bits"):
+            getattr(all_codes, name)[block.places(0)] = getattr(coarser_codes, name)
+        for cls in level.classes:
+            masked = block.view(kinds[cls], cls) != VALID
+            codes = Codes(masked.shape)
+            for index in np.ndindex(*masked.shape):
+                if not masked[index]:
+                    state.read_into(codes, index)
+            self._finish_class(block, samples, kinds, cls, level_number, Parameters(), codes)
+            for name in ("code", "stored", "bits"):
+                getattr(all_codes, name)[block.places(cls)] = getattr(codes, name)
+        item = Item(np.zeros(level.extent, header.sample), np.zeros(level.extent, np.uint8))
+        block.store(samples, item.samples)
+        block.store(kinds, item.kinds)
+        fill_box(item.samples, item.kinds, header.real)
+        return item, all_codes
+
+    def _finish_class(self, block, samples, kinds, cls, level_number, parameters, codes):
+        """Prediction, reconstruction, filling and closing of a class of which the codes are known."""
+        samples[cls] = block.new(self.header.sample)
+        if codes.code.size:
+            prediction = predict(block, samples, cls, parameters, self.header.real)
+            block.view(samples[cls], cls)[...] = reconstruct(self.header, level_number, prediction, codes)
+            if block.view(kinds[cls], cls).any():
+                fill_class(block, samples, kinds, cls, self.header.real)
+        block.close(samples, cls, self.header.real)
+
+    # Masks of a block
+
+    def _kind(self, coder, models, masked_model, neighbour, place):
+        """Reads a kind and keeps its own bits by the sample's place (item, index at level 0)."""
+        kind, own = read_kind(coder, models, masked_model, neighbour, self.header.component.itemsize)
+        if kind == OTHER:
+            item, level_number, index = place
+            strides = [2 ** sum(level.split[axis] for level in self.header.levels[:level_number]) for axis in AXES]
+            self.other_bits[(item, *(index[axis] * strides[axis] for axis in AXES))] = own
+        return kind
+
+    def _masks(self, coder, models, block, kinds, item, level_number):
+        """The kinds of all classes of a block; none is masked without a coder."""
+        for cls in block.level.classes:
+            kinds[cls] = block.new(np.uint8)
+            if coder is None:
+                continue
+            extent = block.class_extent(cls)
+            masked, neighbour = np.zeros(extent, int), np.zeros(extent, np.uint8)
+            nearest, faces = nearest_taps(cls, block.level.active), face_taps(cls, block.level.active)
+            for tap in nearest:
+                seen = block.tap_view(kinds, cls, tap)
+                masked += seen != VALID
+                neighbour = np.where(seen != VALID, seen, neighbour)
+            faces_masked = sum((block.tap_view(kinds, cls, tap) != VALID).astype(int) for tap in faces)
+            places = block.places(cls)
+            found = block.view(kinds[cls], cls)
+            for at in np.ndindex(*extent):
+                context = mask_context(masked[at], len(nearest), faces_masked[at], len(faces))
+                index = [places[axis].start + at[axis] * places[axis].step for axis in AXES]
+                masked_model = models.masked[bits_set(cls)][context]
+                found[at] = self._kind(coder, models, masked_model, int(neighbour[at]), (item, level_number, index))
+            block.repeat_halo(kinds[cls], cls)
+
+    # Level section
+
+    def _level_section(self, number, section):
+        header, level, extent = self.header, self.header.levels[number], self.header.blocks[number]
+        reader = Reader(section)
+        coder = BinaryDecoder(reader.take(reader.varint()))
+        merged = coder.bit(BitModel())
+        models = ParameterModels()
+        parameters = {cls: self.state.read(coder, models, cls, level.active) for cls in level.classes}
+        corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
+        sizes = self._index(coder, merged, len(level.classes), header.batch * len(corners))
+        streams = self._streams(reader, sizes)
+        items = []
+        for item_number, coarser in enumerate(self.items):
+            item = Item(*[np.zeros(level.extent, dtype) for dtype in (header.sample, np.uint8, np.uint8)])
+            for low in corners:
+                box = [min(extent[axis], level.extent[axis] - low[axis]) for axis in AXES]
+                block = Block(level, low, box)
+                self._block(number, item_number, block, coarser, item, parameters, streams, merged)
+            items.append(item)
+        return items
+
+    def _index(self, coder, merged, class_count, block_count):
+        """The sizes of all streams in order."""
+        mask_model, block_model = NumberModel(), NumberModel()
+        class_models = [NumberModel() for _ in range(class_count)]
+        sizes = []
+        for _ in range(block_count):
+            if self.header.masked:
+                sizes.append(coder.number(mask_model))
+            sizes += [coder.number(model) for model in ([block_model] if merged else class_models)]
+        return sizes
+
+    def _streams(self, reader, sizes):
+        """An iterator over the streams, checked."""
+        index_end = reader.at
+        covered = sum(sizes) <= 4096
+        check_width = 2 if index_end + (sum(sizes) if covered else 0) < 256 else 4
+        check = reader.take(check_width)
+        first_stream = reader.at
+        streams = []
+        for size in sizes:
+            streams.append(reader.take(size))
+            if size and not covered:
+                require(reader.integer(2) == crc(streams[-1]) & 0xFFFF, "checksum of a stream")
+        require(reader.at == len(reader.data), "bytes are left over in a section")
+        content = reader.data[:index_end] + (reader.data[first_stream:] if covered else b"")
+        require(short_crc(content) == check, "checksum of a section")
+        return iter(streams)
+
+    def _block(self, level_number, item_number, block, coarser, item, parameters, streams, merged):
+        """Decodes a block into the grids of `item`."""
+        header = self.header
+        samples = {0: block.load(coarser.samples)}
+        magnitude_arrays = {0: block.load(coarser.magnitudes, repeat=True)}
+        kinds = {0: block.load(coarser.kinds, repeat=True)}
+        mask_stream = next(streams) if header.masked else b""
+        coder = BinaryDecoder(mask_stream) if mask_stream else None
+        self._masks(coder, MaskModels(), block, kinds, item_number, level_number)
+        data = next(streams) if merged else b""
+        stream = CodeStream(data, header.bits) if data else None
+        for cls in block.level.classes:
+            if not merged:
+                data = next(streams)
+                stream = CodeStream(data, header.bits) if data else None
+            masked = block.view(kinds[cls], cls) != VALID
+            codes = Codes(masked.shape)
+            if stream and parameters[cls].mean and masked.size:
+                context = contexts(block, magnitude_arrays, cls)
+                context[masked] = MASKED_CONTEXT
+                codes = stream.read_class(context, parameters[cls].models)
+            if stream and not merged:
+                stream.finish()
+            self._finish_class(block, samples, kinds, cls, level_number, parameters[cls], codes)
+            magnitude_arrays[cls] = block.new(np.uint8)
+            found = magnitudes(codes, parameters[cls].mean, header.bits)
+            block.view(magnitude_arrays[cls], cls)[...] = np.where(masked, 16, found)
+            block.repeat_halo(magnitude_arrays[cls], cls)
+        if stream and merged:
+            stream.finish()
+        block.store(samples, item.samples)
+        block.store(kinds, item.kinds)
+        block.store(magnitude_arrays, item.magnitudes)
+        if level_number > 0:
+            box = ranges(block.low, [block.low[axis] + block.extent[axis] for axis in AXES])
+            fill_box(item.samples[box], item.kinds[box], header.real)
