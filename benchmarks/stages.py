@@ -7,13 +7,9 @@ keep all that they do.
 """
 
 import ctypes
-import os
-import platform
-import shlex
 import statistics
-import subprocess
+import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +19,9 @@ import report
 import synthetic
 
 ROOT = Path(__file__).resolve().parents[1]
-FLAGS = ["-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-pthread", "-DSTZ_STAGES"]
-FLAGS += [f"-I{ROOT / 'filter/include'}", f"-I{ROOT / 'filter'}"]
+sys.path.insert(0, str(ROOT / "filter/tools"))
+import build_filter  # noqa: E402
+
 STAGES = {
     "scan": "largest magnitude, values that are not finite, fill value",
     "coarsen": "samples of the coarser levels",
@@ -62,33 +59,8 @@ class Options(ctypes.Structure):
 def build():
     """The path of the library, built if a source is newer."""
     directory = ROOT / "build/stages"
-    directory.mkdir(parents=True, exist_ok=True)
-    library = directory / "libstz_stages.so"
-    sources = [path for part in ("core", "simd") for path in sorted((ROOT / "filter" / part).glob("*.cpp"))]
-    newest = max(path.stat().st_mtime for path in (ROOT / "filter").rglob("*") if path.is_file())
-    if library.exists() and library.stat().st_mtime >= newest:
-        return library
-    compiler = shlex.split(os.environ.get("CXX", "g++"))
-    x86 = platform.machine().lower() in ("x86_64", "amd64")
-    lines = (ROOT / "filter/simd/instruction_sets.txt").read_text().splitlines()
-    sets = [line.split() for line in lines if line and not line.startswith("#")][: None if x86 else 1]
-    jobs = []
-    for source in sources:
-        variants = (
-            [(name, [f"-DSTZ_ISA={name}", *flags]) for name, *flags in sets] if source.parent.name == "simd" else [("", [])]
-        )
-        jobs += [(source, directory / f"{source.stem}{name}.o", extra) for name, extra in variants]
-
-    def compile_one(job):
-        source, target, extra = job
-        command = [*compiler, *FLAGS, *(["-DSTZ_X86=1"] if x86 else []), *extra, "-c", str(source), "-o", str(target)]
-        subprocess.run(command, check=True)
-        return str(target)
-
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        objects = list(pool.map(compile_one, jobs))
-    subprocess.run([*compiler, "-shared", "-pthread", *objects, "-o", str(library)], check=True)
-    return library
+    build_filter.build(directory, ["stz"], preset="stages")
+    return directory / "libstz.so"
 
 
 class Codec:

@@ -21,6 +21,10 @@ extern "C" {
 #define STZ_API
 #endif
 
+/* The version of this header. The build reads it here: it is written nowhere else. */
+#define STZ_VERSION_MAJOR 0
+#define STZ_VERSION_MINOR 1
+#define STZ_VERSION_PATCH 0
 #define STZ_VERSION_TEXT "0.1.0"
 #define STZ_FORMAT_VERSION 1
 #define STZ_MAX_RANK 32

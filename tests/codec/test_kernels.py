@@ -1,15 +1,12 @@
 """The kernels of filter/simd against their references, plain loops, bit for bit: tests/native/kernels, built and run."""
 
 import json
-import runpy
 import subprocess
 
 import pytest
 
 from support.host_tools import instruction_sets, tools
-from support.paths import NATIVE
-
-BUILD = runpy.run_path(str(NATIVE / "kernels/build.py"))
+from support.native import native_program
 
 
 def run(program, *words):
@@ -19,8 +16,8 @@ def run(program, *words):
 if tools("g++"):
 
     @pytest.fixture(scope="session")
-    def program(tmp_path_factory):
-        return BUILD["build"](tmp_path_factory.mktemp("kernels"))
+    def program():
+        return native_program("check_kernels")
 
     @pytest.mark.parametrize("isa", instruction_sets("kernels not compared with their references"))
     def test_kernels_agree_with_their_scalar_twins(program, isa):

@@ -1,0 +1,56 @@
+# What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
+function(stz_objects name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  list(TRANSFORM sources REPLACE ".*/hdf5/(plugin|cd_values|environment).cpp" "") # the first for the plug-in alone, the others in the core
+  list(REMOVE_ITEM sources "")
+  add_library(${name} OBJECT ${sources})
+  target_include_directories(${name} PUBLIC . include)
+  target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
+endfunction()
+
+stz_objects(stz_hdf5 hdf5)
+stz_objects(stz_region region)
+set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5>)
+set(region_objects ${hdf5_objects} $<TARGET_OBJECTS:stz_region>)
+
+if(H5STZ_BUILD_PLUGIN)
+  add_library(h5stz MODULE ${hdf5_objects} hdf5/plugin.cpp)
+  target_include_directories(h5stz PRIVATE . include)
+  stz_isolate(h5stz ${CMAKE_CURRENT_SOURCE_DIR}/hdf5/exports.map)
+  target_link_options(h5stz PRIVATE LINKER:-soname,libh5stz.so)
+endif()
+
+if(H5STZ_BUILD_REGION)
+  add_library(h5stz_read SHARED ${region_objects})
+  set_target_properties(h5stz_read PROPERTIES LINKER_LANGUAGE CXX)
+  stz_isolate(h5stz_read ${CMAKE_CURRENT_SOURCE_DIR}/region/exports.map)
+  stz_version(h5stz_read)
+  target_include_directories(h5stz_read INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  # What a program that links HDF5 statically would not take from the archive by itself.
+  set(static_hdf5 -Wl,-u,H5Iget_file_id -Wl,-u,H5Tget_fields -Wl,-u,H5Tget_ebias -Wl,-u,H5Tget_norm)
+  target_link_options(h5stz_read INTERFACE ${static_hdf5})
+endif()
+
+if(H5STZ_BUILD_PRELOAD OR H5STZ_BUILD_CONNECTOR)
+  stz_objects(stz_intercept intercept)
+endif()
+if(H5STZ_BUILD_PRELOAD)
+  stz_objects(stz_preload preload)
+  add_library(h5stz_preload MODULE ${region_objects} $<TARGET_OBJECTS:stz_intercept> $<TARGET_OBJECTS:stz_preload>)
+  stz_isolate(h5stz_preload ${CMAKE_CURRENT_SOURCE_DIR}/preload/exports.map)
+endif()
+if(H5STZ_BUILD_CONNECTOR)
+  stz_objects(stz_connector connector)
+  add_library(h5stz_connector MODULE ${region_objects} $<TARGET_OBJECTS:stz_intercept> $<TARGET_OBJECTS:stz_connector>)
+  stz_isolate(h5stz_connector ${CMAKE_CURRENT_SOURCE_DIR}/connector/exports.map)
+endif()
+foreach(target h5stz_preload h5stz_connector)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_options(${target} PRIVATE LINKER:-soname,lib${target}.so)
+  endif()
+endforeach()
+
+# For the Python binding, which calls the core and looks at chunks as the filter does.
+add_library(stz_binding STATIC EXCLUDE_FROM_ALL ${hdf5_objects})
+set_target_properties(stz_binding PROPERTIES LINKER_LANGUAGE CXX)
