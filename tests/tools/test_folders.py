@@ -1,0 +1,62 @@
+"""The folders of filter/ depend on each other in one direction only: the table says which may include which."""
+
+import re
+
+import pytest
+
+from support.paths import ROOT
+
+FILTER = ROOT / "filter"
+CORE = {"base", "simd", "format"}
+#: Folder -> folders whose headers it may include, beside its own. `include` holds the public headers.
+ALLOWED = {
+    "include": set(),
+    "base": {"include"},
+    "simd": {"base"},
+    "format": {"include", "base", "simd"},
+    "encoder": {"include", *CORE},
+    "decoder": {"include", *CORE},
+    "reader": {"include", *CORE, "decoder"},
+    "api": {"include", *CORE, "encoder", "decoder", "reader"},
+    "hdf5": {"include", "base"},
+    "region": {"include", "base", "hdf5"},
+    "intercept": {"include", "base", "hdf5", "region"},
+    "preload": {"include", "base", "hdf5", "region", "intercept"},
+    "connector": {"include", "base", "hdf5", "region", "intercept"},
+}
+SOURCES = [path for path in sorted(FILTER.rglob("*")) if path.suffix in {".h", ".cpp", ".inc"}]
+
+
+def included(source):
+    """The files of filter/ that a source names in #include "...", as paths in filter/."""
+    for name in re.findall(r'^#include "([^"]+)"', source.read_text(), re.MULTILINE):
+        path = FILTER / name if "/" in name else next(p for p in (FILTER / "include" / name, source.parent / name) if p.exists())
+        assert path.exists(), f"{source}: {name} is not a path in filter/"
+        yield path
+
+
+def test_every_folder_has_a_row():
+    assert {source.relative_to(FILTER).parts[0] for source in SOURCES} == ALLOWED.keys()
+
+
+def test_the_table_has_no_circle():
+    order = list(ALLOWED)
+    assert all(order.index(below) < order.index(folder) for folder, lower in ALLOWED.items() for below in lower)
+
+
+@pytest.mark.parametrize("folder", ALLOWED)
+def test_includes_follow_the_table(folder):
+    allowed = ALLOWED[folder] | {folder}
+    wrong = [
+        f"{source.relative_to(FILTER)} includes {path.relative_to(FILTER)}"
+        for source in SOURCES
+        if source.relative_to(FILTER).parts[0] == folder
+        for path in included(source)
+        if path.relative_to(FILTER).parts[0] not in allowed
+    ]
+    assert not wrong
+
+
+def test_the_binding_uses_public_headers_only():
+    headers = re.findall(r'extern from "([^"]+)"', "".join(p.read_text() for p in sorted((ROOT / "cython").glob("*.px*"))))
+    assert headers and all((FILTER / "include" / header).exists() for header in headers)

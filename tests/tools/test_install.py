@@ -1,0 +1,92 @@
+"""The installed C libraries, without Python: built as README says, used by C projects and by HDF5's programs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from support.paths import PROGRAMS, ROOT
+
+sys.path.insert(0, str(ROOT / "filter/tools"))
+import build_filter  # noqa: E402
+
+USER = PROGRAMS / "installed"
+pytestmark = pytest.mark.slow
+
+
+def run(*words, **variables):
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env=os.environ | variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """Where `cmake -S filter -B build; cmake --build build; cmake --install build --prefix PREFIX` puts everything."""
+    cmake, build, target = build_filter.program("cmake"), ROOT / "build/release", tmp_path_factory.mktemp("prefix")
+    run(cmake, "-S", ROOT / "filter", "-B", build)
+    run(cmake, "--build", build, "-j", build_filter.jobs())
+    run(cmake, "--install", build, "--prefix", target)
+    return target
+
+
+def check_output(printed):
+    version, ratio = re.fullmatch(r"ok (\S+) (\S+)\n", printed).groups()
+    assert version == h5stz.__version__ and float(ratio) > 10
+
+
+def test_a_project_that_uses_find_package(prefix, tmp_path):
+    cmake = build_filter.program("cmake")
+    run(cmake, "-S", USER, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "--build", tmp_path)
+    for program in ("with_shared", "with_static"):
+        check_output(run(tmp_path / program))
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
+def test_a_project_that_uses_pkg_config(prefix, tmp_path):
+    (description,) = prefix.rglob("stz.pc")
+    flags = run("pkg-config", "--cflags", "--libs", "stz", PKG_CONFIG_PATH=str(description.parent)).split()
+    run("cc", USER / "main.c", USER / "codec.c", "-o", tmp_path / "program", *flags, "-lm")
+    check_output(run(tmp_path / "program", LD_LIBRARY_PATH=str(description.parents[1])))
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="readelf is not installed")
+def test_libraries_have_versioned_names_and_need_libc_alone(prefix):
+    for name in ("libstz.so", "libh5stz_read.so"):
+        (library,) = prefix.rglob(name)
+        dynamic = run("readelf", "-d", library)
+        assert re.search(r"SONAME.*\[" + re.escape(name) + r"\.\d+\]", dynamic)
+        needed = re.findall(r"NEEDED.*\[(.+?)\]", dynamic)
+        assert all(re.match(r"(libc|libm|libdl|libpthread|ld-linux.*)\.so", library) for library in needed), needed
+
+
+@pytest.mark.skipif(not shutil.which("h5dump"), reason="h5dump is not installed")
+def test_h5dump_reads_a_compressed_file(prefix, tmp_path):
+    field = np.sin(np.arange(4096, dtype="f4") / 100).reshape(16, 16, 16)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file.create_dataset("x", data=field, chunks=field.shape, **h5stz.STZ(absolute=1e-3))
+    (plugin,) = (path for path in prefix.rglob("libh5stz.so") if path.parent.name == "plugins")
+    printed = run("h5dump", "-y", "-w", "1", "-m", "%.9g", "-d", "/x", tmp_path / "f.h5", HDF5_PLUGIN_PATH=str(plugin.parent))
+    values = np.array(re.search(r"DATA \{(.*?)\}", printed, re.DOTALL)[1].replace(",", " ").split(), "f8")
+    assert np.all(np.abs(values - field.ravel()) <= 1e-3)
+
+
+def test_without_a_compiler_two_lines_say_what_to_install(tmp_path):
+    words = [sys.executable, ROOT / "setup.py", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"CXX": "no-such-compiler"})
+    assert done.returncode != 0
+    message = done.stderr.strip().splitlines()[-2:]
+    assert "C++20 compiler" in message[0] and "no-such-compiler" in message[0] and message[1].startswith("Install")
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="clang++ is not installed")
+def test_clang_builds_without_a_warning_and_its_kernels_agree_with_the_references():
+    directory = build_filter.build(ROOT / "build/clang", ["all"], preset="clang")
+    assert "0 failures" in run(directory / "tests/check_kernels")
