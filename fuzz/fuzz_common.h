@@ -3,6 +3,7 @@
 // A target is a function LLVMFuzzerTestOneInput: libFuzzer's, or called by standalone.cpp where libFuzzer is missing. A broken promise
 // prints what was promised and aborts; the sanitizers report the rest.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +78,20 @@ inline bool is_floating(int dtype) { return dtype <= STZ_F64 || dtype >= STZ_C64
 inline int parts(int dtype) { return dtype >= STZ_C64 ? 2 : 1; }
 inline size_t number_size(int dtype) { return stz_element_size(dtype) / size_t(parts(dtype)); }
 inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ_BIG) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__); }
+
+// Half precision, for compilers without a type for it: rounded to nearest, ties to even, and back.
+inline uint16_t half_bits(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double size = std::fabs(value);
+  if (!(size < 65520)) return uint16_t(sign | (std::isnan(value) ? 0x7e00 : 0x7c00));
+  const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);  // that of the numbers below the normal ones is fixed
+  return uint16_t(sign + ((exponent + 14) << 10) + int(std::nearbyint(std::ldexp(size, 10 - exponent))));
+}
+inline double half_value(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : std::ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
+  return bits & 0x8000 ? -size : size;
+}
 
 inline uint64_t elements(const stz_layout& layout) {
   uint64_t count = 1;

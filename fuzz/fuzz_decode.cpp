@@ -57,10 +57,7 @@ Bytes make_stream(uint64_t number) {
     uint64_t bits;
     if (is_floating(layout.dtype)) {
       if (width == 2) {
-        _Float16 half = _Float16(value);
-        uint16_t narrow;
-        memcpy(&narrow, &half, 2);
-        bits = narrow;
+        bits = half_bits(value);
       } else if (width == 4) {
         float single = float(value);
         uint32_t narrow;

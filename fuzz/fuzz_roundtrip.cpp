@@ -24,21 +24,9 @@ struct Case {
 
 // ---------------------------------------------------------------- numbers
 
-uint64_t half_bits(float value) {
-  _Float16 half = _Float16(value);
-  uint16_t bits;
-  memcpy(&bits, &half, 2);
-  return bits;
-}
-
 double floating_value(int dtype, uint64_t bits) {
   switch (number_size(dtype)) {
-    case 2: {
-      uint16_t narrow = uint16_t(bits);
-      _Float16 half;
-      memcpy(&half, &narrow, 2);
-      return double(half);
-    }
+    case 2: return half_value(uint16_t(bits));
     case 4: {
       uint32_t narrow = uint32_t(bits);
       float value;
@@ -77,7 +65,7 @@ double largest_floating(int dtype) {
 
 uint64_t bits_of_number(int dtype, double value) {
   if (is_floating(dtype)) {
-    if (number_size(dtype) == 2) return half_bits(float(std::clamp(value, -65504.0, 65504.0)));
+    if (number_size(dtype) == 2) return half_bits(std::clamp(value, -65504.0, 65504.0));
     if (number_size(dtype) == 4) {
       double limit = largest_floating(dtype);
       float narrow = float(std::clamp(value, -limit, limit));

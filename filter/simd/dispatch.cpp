@@ -1,45 +1,74 @@
 // Chooses the kernels for this machine: the widest instruction set that it has, or the one that H5STZ_ISA names (baseline, avx2, avx512).
 #include <cstdlib>
 
+#include "simd/cpu_features.h"
 #include "simd/kernels.h"
+
+#if defined(STZ_X86)
+#include <cpuid.h>
+#endif
 
 namespace stz {
 
+// The kernels of each instruction set, and what its object file was compiled for.
 extern const Kernels kernels_baseline;
 #if defined(STZ_X86)
 extern const Kernels kernels_avx2, kernels_avx512;
+extern const CpuFeatures features_avx2, features_avx512;
 #endif
 
-const Kernels* kernels_of(const char* isa) {
+namespace {
+
+#if defined(STZ_X86)
+struct Variant {
+  const Kernels& kernels;
+  const CpuFeatures& needed;
+};
+constexpr Variant wide[] = {{kernels_avx512, features_avx512}, {kernels_avx2, features_avx2}};  // the widest first
+
+// Clang 14 to 16 do not know it in __builtin_cpu_supports.
+bool has_lzcnt() {
+  unsigned a, b, c, d;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
+}
+#endif
+
+}  // namespace
+
+CpuFeatures cpu_features() {
+  CpuFeatures features = 0;
 #if defined(STZ_X86)
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
-  if (strcmp(isa, kernels_avx512.isa) == 0) return avx512 ? &kernels_avx512 : nullptr;
-  if (strcmp(isa, kernels_avx2.isa) == 0) return avx2 ? &kernels_avx2 : nullptr;
+#define STZ_ASK(name, macro, question) features |= (question) ? feature_bit(CpuFeature::name) : 0;
+  STZ_CPU_FEATURES(STZ_ASK)
+#undef STZ_ASK
+#endif
+  return features;
+}
+
+const Kernels* kernels_of(const char* isa, [[maybe_unused]] CpuFeatures features) {
+#if defined(STZ_X86)
+  for (const Variant& variant : wide)
+    if (strcmp(isa, variant.kernels.isa) == 0) return variant.needed & ~features ? nullptr : &variant.kernels;
 #endif
   return strcmp(isa, kernels_baseline.isa) == 0 ? &kernels_baseline : nullptr;
 }
 
-namespace {
+const Kernels* kernels_of(const char* isa) { return kernels_of(isa, cpu_features()); }
 
-const Kernels* choose() {
-  const char* wanted = getenv("H5STZ_ISA");
+const Kernels& choose_kernels(const char* wanted, CpuFeatures features) {
   const bool any = !wanted || !*wanted;
-  static const char* const wide[] = {"avx512", "avx2"};
-  for (const char* isa : wide)
-    if (any || strcmp(wanted, isa) == 0)
-      if (const Kernels* found = kernels_of(isa)) return found;
-  return &kernels_baseline;
+#if defined(STZ_X86)
+  for (const Variant& variant : wide)
+    if (any && !(variant.needed & ~features)) return variant.kernels;
+#endif
+  const Kernels* const named = any ? nullptr : kernels_of(wanted, features);
+  return named ? *named : kernels_baseline;
 }
 
-}  // namespace
-
 const Kernels& kernels() {
-  static const Kernels* const chosen = choose();
-  return *chosen;
+  static const Kernels& chosen = choose_kernels(getenv("H5STZ_ISA"), cpu_features());
+  return chosen;
 }
 
 }  // namespace stz

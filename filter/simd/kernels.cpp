@@ -1,8 +1,9 @@
 // One body per kernel; compiled once per instruction set with STZ_ISA naming it (see setup.py). Nothing here may be shared between the
 // variants: every function is local to this file, and no inline function of another header is called.
-// GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
+#if !defined(__clang__)  // GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 
 #include "simd/byte_kernels.h"
 #include "simd/fit_kernels.h"
@@ -61,20 +62,13 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
 #else
 template <class S>
 void interleave(const S* even, const S* odd, int n, S* out, bool) {
-  typedef typename std::conditional<sizeof(S) == 4, i32, i64>::type Lane;
-  typedef Lane Lanes_ __attribute__((vector_size(vector_bytes)));
-  typedef Lane Loose __attribute__((vector_size(vector_bytes), aligned(sizeof(S)), may_alias));
-  constexpr int lanes = vector_bytes / int(sizeof(S));
-  Lanes_ low, high;  // 0, lanes, 1, lanes + 1, ... and the same from the middle
-  for (int i = 0; i < lanes; i++) {
-    low[i] = i / 2 + (i & 1) * lanes;
-    high[i] = low[i] + lanes / 2;
-  }
+  using Loose = typename VectorOf<S>::loose;
+  constexpr int lanes = lanes_of<S>;
   int i = 0;
   for (; 2 * (i + lanes) <= n; i += lanes) {
-    Lanes_ e = *(const Loose*)(even + i), o = *(const Loose*)(odd + i);
-    *(Loose*)(out + 2 * i) = __builtin_shuffle(e, o, low);
-    *(Loose*)(out + 2 * i + lanes) = __builtin_shuffle(e, o, high);
+    const Vector<S> e = *(const Loose*)(even + i), o = *(const Loose*)(odd + i);
+    *(Loose*)(out + 2 * i) = interleave_lanes<0, S>(e, o, Lanes<lanes>{});
+    *(Loose*)(out + 2 * i + lanes) = interleave_lanes<lanes / 2, S>(e, o, Lanes<lanes>{});
   }
   for (; i < n / 2; i++) {
     out[2 * i] = even[i];
@@ -86,20 +80,13 @@ void interleave(const S* even, const S* odd, int n, S* out, bool) {
 
 template <class S>
 void separate(const S* in, int n, S* even, S* odd) {
-  typedef typename std::conditional<sizeof(S) == 4, i32, i64>::type Lane;
-  typedef Lane Lanes_ __attribute__((vector_size(vector_bytes)));
-  typedef Lane Loose __attribute__((vector_size(vector_bytes), aligned(sizeof(S)), may_alias));
-  constexpr int lanes = vector_bytes / int(sizeof(S));
-  Lanes_ evens, odds;
-  for (int i = 0; i < lanes; i++) {
-    evens[i] = 2 * i;
-    odds[i] = 2 * i + 1;
-  }
+  using Loose = typename VectorOf<S>::loose;
+  constexpr int lanes = lanes_of<S>;
   int i = 0;
   for (; 2 * (i + lanes) <= n; i += lanes) {
-    Lanes_ a = *(const Loose*)(in + 2 * i), b = *(const Loose*)(in + 2 * i + lanes);
-    *(Loose*)(even + i) = __builtin_shuffle(a, b, evens);
-    *(Loose*)(odd + i) = __builtin_shuffle(a, b, odds);
+    const Vector<S> a = *(const Loose*)(in + 2 * i), b = *(const Loose*)(in + 2 * i + lanes);
+    *(Loose*)(even + i) = alternate_lanes<0, S>(a, b, Lanes<lanes>{});
+    *(Loose*)(odd + i) = alternate_lanes<1, S>(a, b, Lanes<lanes>{});
   }
   for (; i < n / 2; i++) {
     even[i] = in[2 * i];
@@ -227,6 +214,9 @@ constexpr CodeKernels<Code> code_table() {
 }
 
 }  // namespace
+
+extern const CpuFeatures STZ_JOIN(features_, STZ_ISA);
+const CpuFeatures STZ_JOIN(features_, STZ_ISA) = STZ_COMPILED_CPU_FEATURES;
 
 extern const Kernels STZ_JOIN(kernels_, STZ_ISA);
 const Kernels STZ_JOIN(kernels_, STZ_ISA) = {

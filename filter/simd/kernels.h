@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/sample_types.h"
+#include "simd/cpu_features.h"
 
 namespace stz {
 
@@ -174,6 +175,9 @@ struct Kernels {
 const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names
 // Those of an instruction set (baseline, avx2, avx512); null if this machine lacks it.
 const Kernels* kernels_of(const char* isa);
+// The same for a machine with these features: no kernels that were compiled for others.
+const Kernels& choose_kernels(const char* wanted, CpuFeatures features);
+const Kernels* kernels_of(const char* isa, CpuFeatures features);
 
 template <class S>
 const RowKernels<S>& row_kernels() {

@@ -2,6 +2,7 @@
 // Included by kernels.cpp only. Nothing may depend on the width: what a lane computes is the same in every variant.
 #pragma once
 #include <type_traits>
+#include <utility>
 
 #include "simd/kernels.h"
 
@@ -14,6 +15,13 @@
 #define STZ_512 1
 #endif
 #define STZ_INLINE inline __attribute__((always_inline))
+// STZ_SHUFFLE(mask, a, b, i...): lanes i of the vectors `a` and `b`, taken as one of twice the length; `mask`: a vector type of integers as
+// wide as the lanes. __builtin_shufflevector is the function of Clang and GCC 12, GCC 11 has only the other one, which Clang lacks.
+#if __has_builtin(__builtin_shufflevector)
+#define STZ_SHUFFLE(mask, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define STZ_SHUFFLE(mask, a, b, ...) __builtin_shuffle(a, b, mask{__VA_ARGS__})
+#endif
 
 namespace stz {
 namespace {
@@ -50,6 +58,19 @@ STZ_INLINE Vector<RealOf<S>> load(const S* p) {
 template <class T>
 STZ_INLINE void store(T* p, Vector<T> v) {
   *(typename VectorOf<T>::loose*)p = v;
+}
+
+template <int lanes>
+using Lanes = std::make_integer_sequence<int, lanes>;
+// Interleaves lanes of both vectors, from lane `first` of each: a[first], b[first], a[first + 1], ...
+template <int first, class T, int... i>
+STZ_INLINE Vector<T> interleave_lanes(Vector<T> a, Vector<T> b, std::integer_sequence<int, i...>) {
+  return STZ_SHUFFLE(Vector<CodeOf<T>>, a, b, (first + i / 2 + i % 2 * lanes_of<T>)...);
+}
+// Every other lane of both vectors, from lane `first` of each: a[first], a[first + 2], ..., b[first], b[first + 2], ...
+template <int first, class T, int... i>
+STZ_INLINE Vector<T> alternate_lanes(Vector<T> a, Vector<T> b, std::integer_sequence<int, i...>) {
+  return STZ_SHUFFLE(Vector<CodeOf<T>>, a, b, (first + 2 * i)...);
 }
 
 template <class T>
