@@ -38,6 +38,13 @@ class Buffer {
     }
     size_ = n;
   }
+  // The same; memory that is new is zero. For arrays whose gaps and ends are read by vectors that do not use them: any number does, but
+  // tools that follow undefined memory, as memcheck, cannot tell that a result does not depend on it.
+  void resize_defined(size_t n) {
+    const bool is_new = n > capacity_;
+    resize(n);
+    if (is_new) memset(static_cast<void*>(data_), 0, n * sizeof(T));
+  }
   void clear() { size_ = 0; }
   T* data() { return data_; }
   const T* data() const { return data_; }

@@ -65,7 +65,7 @@ struct BlockWork {
       for (auto& plan : plans) plan.made = false;
     geometry = next;
     values.resize(size_t(geometry.total(geometry.values)));
-    magnitudes.resize(size_t(geometry.total(geometry.bytes)));
+    magnitudes.resize_defined(size_t(geometry.total(geometry.bytes)));
     for (int c = 0; c < geometry.classes.count; c++) {
       const int cls = geometry.classes.mask[c];
       masks[cls].clear();

@@ -25,8 +25,8 @@ constexpr R one_over(int n) {
   return n == 2 ? R(0.5) : n == 4 ? R(0.25) : n == 8 ? R(0.125) : R(1) / R(n);
 }
 
-// Samples are usable where every number is below this: their squares must add up.
-constexpr i32 too_large = 0x58635fa9;  // 1e15
+// Samples are usable where no number is above this: their squares must add up.
+constexpr float largest_usable = 0x1.c6bf5p49f;  // the number below 1e15
 
 template <class S>
 u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y) {
@@ -52,20 +52,15 @@ u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit,
     store_floats<R>(y + at, (load<S>(row + at) - cubic) * inverse_unit);
     for (int g = 0; g < taps.groups; g++) store_floats<R>(m + g * pitch + at, (mean[g] - cubic) * inverse_unit);
   }
-  i32 largest[run];
+  u32 usable = 0;
   for (int at = 0; at < run; at += lanes) {
     Ints most = (Ints)load<float>(y + at) & 0x7fffffff;
     for (int g = 0; g < taps.groups; g++) {
       Ints size = (Ints)load<float>(m + g * pitch + at) & 0x7fffffff;
       most = size > most ? size : most;
     }
-    store<i32>(largest + at, most);
+    usable |= at_most<float>((Floats)most, largest_usable) << at;
   }
-  i32 good = -1;  // negative if all are
-  for (int i = 0; i < run; i++) good &= largest[i] - too_large;
-  if (good < 0) return (1u << run) - 1;
-  u32 usable = 0;
-  for (int i = 0; i < run; i++) usable |= u32(largest[i] < too_large) << i;
   return usable;
 }
 

@@ -140,10 +140,12 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
         const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
         if (left >= lanes_of<T>)
           store_bytes<Code>(bytes + index, zigzag);
-        else  // what follows may be done already
+        else {  // what follows the row is no sample of it, and its bytes may be done already
           for (int i = 0; i < left; i++) bytes[index + u32(i)] = u8(zigzag[i]);
+          good |= all_lanes<T> & ~((1u << left) - 1);
+        }
         if (__builtin_expect(good != all_lanes<T>, 0))
-          for (int i = 0; i < lanes_of<T> && i < left; i++)
+          for (int i = 0; i < lanes_of<T>; i++)
             if (!(good >> i & 1)) {
               failed[failures++] = {index + u32(i), place + i, T(p[i])};
               r[i] = place[i];

@@ -1,0 +1,190 @@
+// Round trips and reads of parts, of all kinds of streams, small: for a run under valgrind (tests/test_memcheck.py), which reports every
+// decision and every system call that depends on memory that was never written. Prints the number of checks; exits with 1 at the first
+// result that is outside of the bound or differs from the whole array.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "stz.h"
+#include "stz_reader.h"
+
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+
+int checks = 0;
+
+void check(bool good, const std::string& what) {
+  checks++;
+  if (good) return;
+  std::printf("failed: %s\n", what.c_str());
+  std::exit(1);
+}
+
+struct Case {
+  std::string name;
+  stz_layout layout{};
+  stz_options options{};
+  Bytes array{};
+};
+
+size_t numbers_of(const stz_layout& layout) {
+  size_t numbers = layout.dtype >= STZ_C64 ? 2 : 1;
+  for (int axis = 0; axis < layout.rank; axis++) numbers *= size_t(layout.shape[axis]);
+  return numbers;
+}
+
+// A smooth field with noise as numbers of type T; every `holes`-th one is NaN, or `fill` where the type has no NaN.
+template <class T>
+Bytes field(size_t numbers, size_t holes, T fill) {
+  std::mt19937 random(5);
+  Bytes bytes(numbers * sizeof(T));
+  for (size_t i = 0; i < numbers; i++) {
+    const double noise = double(random() % 1000) * 1e-4;
+    const T value = holes && i % holes == 3 ? fill : T(50 * std::sin(double(i) / 70) + noise + 60);
+    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof(T));
+  }
+  return bytes;
+}
+
+template <class T>
+Case make(const char* name, int dtype, std::vector<uint64_t> shape, int mode, double bound, size_t holes = 0) {
+  Case made{name};
+  made.layout.dtype = dtype;
+  made.layout.rank = int(shape.size());
+  for (size_t axis = 0; axis < shape.size(); axis++) made.layout.shape[axis] = shape[axis];
+  stz_default_options(&made.options);
+  made.options.mode = mode;
+  made.options.bound = bound;
+  const T fill = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
+  if (holes && !std::numeric_limits<T>::has_quiet_NaN) {
+    made.options.has_fill = 1;
+    std::memcpy(&made.options.fill, &fill, sizeof(T));
+  }
+  made.array = field<T>(numbers_of(made.layout), holes, fill);
+  return made;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  const std::vector<uint64_t> volume = {19, 35, 37}, ragged = {5, 67, 9};
+  list.push_back(make<float>("f4", STZ_F32, volume, STZ_ABSOLUTE, 1e-2));
+  list.push_back(make<float>("f4, fine", STZ_F32, {2999}, STZ_ABSOLUTE, 1e-6));
+  list.push_back(make<float>("f4, coarse", STZ_F32, {41, 83}, STZ_ABSOLUTE, 1));
+  list.push_back(make<float>("f4, masked", STZ_F32, volume, STZ_ABSOLUTE, 1e-2, 7));
+  list.push_back(make<float>("f4, point-wise", STZ_F32, ragged, STZ_POINTWISE_RELATIVE, 1e-3));
+  list.push_back(make<float>("f4, lossless", STZ_F32, ragged, STZ_LOSSLESS, 0));
+  list.push_back(make<float>("f4, four axes", STZ_F32, {3, 6, 11, 17}, STZ_ABSOLUTE, 1e-2));
+  list.push_back(make<double>("f8", STZ_F64, volume, STZ_ABSOLUTE, 1e-3));
+  list.push_back(make<double>("f8, masked", STZ_F64, ragged, STZ_ABSOLUTE, 1e-2, 11));
+  list.push_back(make<double>("f8, lossless", STZ_F64, {57, 61}, STZ_LOSSLESS, 0));
+  list.push_back(make<float>("c8", STZ_C64, ragged, STZ_ABSOLUTE, 1e-2));
+  list.push_back(make<double>("c16, point-wise", STZ_C128, {19, 23}, STZ_POINTWISE_RELATIVE, 1e-4));
+  list.push_back(make<int32_t>("i4", STZ_I32, ragged, STZ_LOSSLESS, 0));
+  list.push_back(make<uint16_t>("u2, masked", STZ_U16, volume, STZ_ABSOLUTE, 2, 13));
+  list.push_back(make<int64_t>("i8", STZ_I64, ragged, STZ_ABSOLUTE, 1));
+  list.push_back(make<uint8_t>("u1", STZ_U8, {1, 3000}, STZ_LOSSLESS, 0));
+  list.push_back(make<float>("one sample", STZ_F32, {1, 1}, STZ_ABSOLUTE, 1e-2));
+
+  Case half = make<uint16_t>("f2", STZ_F16, volume, STZ_ABSOLUTE, 1e-2);
+  for (size_t i = 0; i < half.array.size(); i += 2) half.array[i + 1] = 0x40;  // numbers from 2 to 3
+  list.push_back(half);
+  Case spikes = make<float>("f4, outliers", STZ_F32, volume, STZ_ABSOLUTE, 1e-4);
+  for (size_t i = 0; i < spikes.array.size(); i += 4 * 97) spikes.array[i + 3] ^= 0x20;
+  list.push_back(spikes);
+  Case padded = make<float>("f4, padded", STZ_F32, volume, STZ_ABSOLUTE, 1e-2);
+  for (size_t i = padded.array.size() / 3 / 4 * 4; i < padded.array.size(); i++) padded.array[i] = 0;
+  list.push_back(padded);
+  Case constant = make<double>("f8, constant", STZ_F64, ragged, STZ_ABSOLUTE, 1e-2);
+  for (size_t i = 8; i < constant.array.size(); i++) constant.array[i] = constant.array[i - 8];
+  list.push_back(constant);
+  Case noise = make<uint8_t>("u1, noise", STZ_U8, {4001}, STZ_LOSSLESS, 0);
+  std::mt19937 random(7);
+  for (unsigned char& byte : noise.array) byte = static_cast<unsigned char>(random());
+  list.push_back(noise);
+  return list;
+}
+
+template <class T>
+bool within_bound(const Case& each, const Bytes& decoded) {
+  for (size_t i = 0; i < decoded.size(); i += sizeof(T)) {
+    T x, y;
+    std::memcpy(&x, &each.array[i], sizeof(T));
+    std::memcpy(&y, &decoded[i], sizeof(T));
+    if (std::memcmp(&x, &y, sizeof(T)) == 0) continue;
+    const double limit = each.options.mode == STZ_POINTWISE_RELATIVE ? each.options.bound * std::fabs(double(x)) : each.options.bound;
+    if (!(std::fabs(double(x) - double(y)) <= limit)) return false;
+  }
+  return true;
+}
+
+bool within_bound(const Case& each, const Bytes& decoded) {
+  if (each.array == decoded) return true;
+  switch (each.layout.dtype) {
+    case STZ_F16: return each.options.mode == STZ_ABSOLUTE;  // no type for it here; other tests judge it
+    case STZ_F32:
+    case STZ_C64: return within_bound<float>(each, decoded);
+    case STZ_F64:
+    case STZ_C128: return within_bound<double>(each, decoded);
+    case STZ_U16: return within_bound<uint16_t>(each, decoded);
+    case STZ_I64: return within_bound<int64_t>(each, decoded);
+    default: return false;
+  }
+}
+
+// Boxes with steps, each with what the reads before it left, in comparison with the whole array.
+void read_boxes(const Case& each, const Bytes& stream, const Bytes& decoded) {
+  stz_reader* reader = nullptr;
+  check(stz_reader_open_memory(stream.data(), stream.size(), 1 << 16, &reader) == STZ_OK, each.name + ", a reader opens");
+  std::mt19937 random(3);
+  const size_t size = stz_element_size(each.layout.dtype);
+  const int rank = each.layout.rank;
+  const uint64_t* const shape = each.layout.shape;
+  for (int turn = 0; turn < 4; turn++) {
+    uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK], elements = 1;
+    for (int axis = 0; axis < rank; axis++) {
+      step[axis] = turn == 1 ? 2 : 1;
+      start[axis] = random() % shape[axis];
+      count[axis] = 1 + random() % ((shape[axis] - start[axis] - 1) / step[axis] + 1);
+      elements *= count[axis];
+    }
+    Bytes part(elements * size);
+    check(stz_reader_read(reader, start, count, step, part.data(), part.size(), 1) == STZ_OK, each.name + ", a part is read");
+    bool same = true;
+    for (uint64_t element = 0; element < elements; element++) {
+      uint64_t from = 0, stride = 1, rest = element;
+      for (int axis = rank - 1; axis >= 0; axis--) {
+        from += (start[axis] + rest % count[axis] * step[axis]) * stride;
+        stride *= shape[axis];
+        rest /= count[axis];
+      }
+      same = same && std::memcmp(&part[element * size], &decoded[from * size], size) == 0;
+    }
+    check(same, each.name + ", a part");
+  }
+  stz_reader_close(reader);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (Case& each : cases()) {
+    if (argc > 1 && each.name != argv[1]) continue;
+    for (const int block : {STZ_BLOCK_DEFAULT, STZ_BLOCK_REGION}) {
+      each.options.block = block;
+      Bytes stream(stz_max_compressed_size(&each.layout)), decoded(each.array.size());
+      size_t size = 0;
+      check(stz_compress(&each.layout, each.array.data(), &each.options, stream.data(), stream.size(), &size) == STZ_OK, each.name);
+      stream.resize(size);
+      check(stz_decompress(stream.data(), size, decoded.data(), decoded.size()) == STZ_OK, each.name);
+      check(within_bound(each, decoded), each.name + ", the bound");
+      read_boxes(each, stream, decoded);
+    }
+  }
+  std::printf("%d checks\n", checks);
+}
