@@ -21,25 +21,44 @@ enum Flag : u32 {
   flag_layers = 128,   // a number of precision layers for each level
 };
 
-// Samples, quantiser and transform that belong together for a dtype (the table of docs/format.md).
+// Samples, quantiser and transform that belong together, by the type of the elements (the table of docs/format.md).
+enum ElementKind : u8 { half, single, wide, small_integer, integer_32, integer_64 };
+struct Combination {
+  ElementKind element;
+  SampleType sample;
+  QuantizerKind quantizer;
+  Transform transform;
+};
+constexpr Combination combinations[] = {
+    {half, SampleType::f32, QuantizerKind::uniform, Transform::none},
+    {half, SampleType::f32, QuantizerKind::integer, Transform::ordered_half},
+    {half, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
+    {single, SampleType::f32, QuantizerKind::uniform, Transform::none},
+    {single, SampleType::f32, QuantizerKind::ordered, Transform::none},
+    {single, SampleType::f32, QuantizerKind::integer, Transform::lattice},
+    {single, SampleType::f64, QuantizerKind::integer, Transform::lattice},
+    {single, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
+    {wide, SampleType::f64, QuantizerKind::uniform, Transform::none},
+    {wide, SampleType::f64, QuantizerKind::ordered, Transform::none},
+    {wide, SampleType::f32, QuantizerKind::integer, Transform::lattice},
+    {wide, SampleType::f64, QuantizerKind::integer, Transform::lattice},
+    {wide, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
+    {small_integer, SampleType::f32, QuantizerKind::integer, Transform::none},
+    {integer_32, SampleType::f64, QuantizerKind::integer, Transform::none},
+    {integer_64, SampleType::i64, QuantizerKind::integer, Transform::none},
+};
+
+ElementKind element_kind(i32 dtype) {
+  const size_t width = component_size(dtype);
+  if (is_floating(dtype)) return width == 2 ? half : width == 4 ? single : wide;
+  return width <= 2 ? small_integer : width == 4 ? integer_32 : integer_64;
+}
+
 bool known_combination(const Header& h) {
-  const size_t width = component_size(h.layout.dtype);
-  if (!is_floating(h.layout.dtype)) {
-    const SampleType fits = width <= 2 ? SampleType::f32 : width == 4 ? SampleType::f64 : SampleType::i64;
-    return h.sample == fits && h.quantizer == QuantizerKind::integer && h.transform == Transform::none;
-  }
-  const SampleType own = width == 8 ? SampleType::f64 : SampleType::f32;
-  switch (h.transform) {
-    case Transform::none:
-      return h.sample == own && (h.quantizer == QuantizerKind::uniform || (h.quantizer == QuantizerKind::ordered && width > 2));
-    case Transform::lattice:
-      return h.sample != SampleType::i64 && h.quantizer == QuantizerKind::integer && width > 2;
-    case Transform::logarithmic:
-      return h.sample == SampleType::f64 && h.quantizer == QuantizerKind::uniform;
-    case Transform::ordered_half:
-      return h.sample == SampleType::f32 && h.quantizer == QuantizerKind::integer && width == 2;
-  }
-  return false;
+  const ElementKind element = element_kind(h.layout.dtype);
+  return std::any_of(std::begin(combinations), std::end(combinations), [&](const Combination& c) {
+    return c.element == element && c.sample == h.sample && c.quantizer == h.quantizer && c.transform == h.transform;
+  });
 }
 
 }  // namespace
@@ -75,14 +94,15 @@ Bytes write_header(const Header& h) {
   };
   if (h.has_fill) put_bits(h.fill);
   if (h.form != Form::blocks) return out;
-  u32 flags = (h.base != h.bound ? u32(flag_base) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
+  const bool has_base = h.quantizer == QuantizerKind::uniform && h.base != h.bound;
+  u32 flags = (has_base ? u32(flag_base) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
               (h.offset != std::array<int, axes>{} ? u32(flag_offsets) : 0) | (h.level_bound.empty() ? 0 : u32(flag_level_bounds)) |
               (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
   out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
   out.push_back(u8(flags));
   if (h.quantizer != QuantizerKind::uniform)
     put_varint(out, h.step);
-  else if (flags & flag_base)
+  else if (has_base)
     put_double(out, h.base);
   if (h.transform == Transform::lattice) {
     put_double(out, h.origin);
@@ -104,14 +124,22 @@ Bytes write_header(const Header& h) {
   return out;
 }
 
-Header read_header(const u8* data, size_t size) {
-  ByteReader in(data, size);
-  Header h;
-  require(size >= 4 && memcmp(data, magic, 3) == 0, size < 4 ? STZ_ERROR_TRUNCATED : STZ_ERROR_MAGIC);
-  require(data[3] != 0, STZ_ERROR_CORRUPT);
-  require(data[3] <= STZ_FORMAT_VERSION, STZ_ERROR_VERSION);
-  in.take(4);
-  u8 kind = in.get<u8>(), type = in.get<u8>();
+namespace {
+
+bool finite(double v) { return __builtin_fabs(v) < __builtin_inf(); }
+
+// The bits of one component.
+u64 get_bits(ByteReader& in, const Header& h) {
+  const size_t width = component_size(h.layout.dtype);
+  const u8* p = in.take(width);
+  u64 bits = 0;
+  for (size_t i = 0; i < width; i++) bits |= u64(p[i]) << (8 * i);
+  return bits;
+}
+
+// What all forms have: the array, and what was asked for.
+void read_request(ByteReader& in, Header& h) {
+  const u8 kind = in.get<u8>(), type = in.get<u8>();
   require((kind & 3) <= 2 && (kind >> 2 & 3) <= 2 && kind >> 6 == 0, STZ_ERROR_VERSION);
   h.form = Form(kind & 3);
   h.mode = kind >> 2 & 3;
@@ -123,87 +151,109 @@ Header read_header(const u8* data, size_t size) {
   h.layout.rank = in.get<u8>();
   require(h.layout.rank <= STZ_MAX_RANK, STZ_ERROR_CORRUPT);
   for (int a = 0; a < h.layout.rank; a++) h.layout.shape[a] = in.varint();
-  u64 elements;
   try {
-    elements = element_count(h.layout);
-  } catch (Failure&) {
+    element_count(h.layout);
+  } catch (const Failure&) {
     fail(STZ_ERROR_CORRUPT);
   }
   if (h.mode != STZ_LOSSLESS) h.bound = in.get_double();
-  require(h.bound >= 0 && h.bound < __builtin_inf(), STZ_ERROR_CORRUPT);
-  const size_t width = component_size(h.layout.dtype);
-  auto get_bits = [&] {
-    const u8* p = in.take(width);
-    u64 bits = 0;
-    for (size_t i = 0; i < width; i++) bits |= u64(p[i]) << (8 * i);
-    return bits;
-  };
-  if (h.has_fill) h.fill = get_bits();
-  if (h.form != Form::blocks) {
-    h.size = in.consumed();
-    return h;
-  }
-  require(elements > 0, STZ_ERROR_CORRUPT);
-  u8 how = in.get<u8>(), flags = in.get<u8>();
+  require(h.bound >= 0 && finite(h.bound), STZ_ERROR_CORRUPT);
+  if (h.has_fill) h.fill = get_bits(in, h);
+}
+
+// How elements became samples and samples codes. Returns the flags.
+u32 read_representation(ByteReader& in, Header& h) {
+  const u8 how = in.get<u8>();
+  const u32 flags = in.get<u8>();
   require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
   h.transform = Transform(how >> 4);
   require(known_combination(h), STZ_ERROR_VERSION);
+  h.negative = flags & flag_negative;
+  require(!h.negative || h.transform == Transform::logarithmic, STZ_ERROR_VERSION);
   h.base = h.bound;
-  if (h.quantizer != QuantizerKind::uniform) {
+  if (h.quantizer == QuantizerKind::uniform) {
+    if (flags & flag_base) h.base = in.get_double();
+    require(h.base >= 0 && finite(h.base), STZ_ERROR_CORRUPT);
+  } else {
+    require(!(flags & flag_base), STZ_ERROR_VERSION);
     h.step = in.varint();
     require(h.step & 1, STZ_ERROR_CORRUPT);
-  } else if (flags & flag_base)
-    h.base = in.get_double();
-  require(h.base >= 0 && h.base < __builtin_inf(), STZ_ERROR_CORRUPT);
+  }
   if (h.transform == Transform::lattice) {
     h.origin = in.get_double();
     h.delta = in.get_double();
+    require(finite(h.origin) && finite(h.delta) && h.delta != 0, STZ_ERROR_CORRUPT);
   }
   if (h.quantizer == QuantizerKind::ordered) {
     h.zero_bits = in.get<u8>();
     require(h.zero_bits < (h.sample == SampleType::f32 ? 23 : 52) && (h.zero_bits == 0 || h.step == 1), STZ_ERROR_CORRUPT);
   }
-  h.negative = flags & flag_negative;
+  return flags;
+}
+
+// Which elements are coded: masks, and the valid extent.
+void read_validity(ByteReader& in, u32 flags, Header& h) {
   h.masked = flags & flag_masked;
-  if (h.masked) h.nan_bits = get_bits();
+  if (h.masked) h.nan_bits = get_bits(in, h);
   h.partial = flags & flag_partial;
   for (int a = 0; a < h.layout.rank; a++) h.valid[a] = h.layout.shape[a];
-  if (h.partial) {
-    h.padding = get_bits();
-    for (int a = 0; a < h.layout.rank; a++) {
-      u64 cut = in.varint();
-      require(cut < h.layout.shape[a], STZ_ERROR_CORRUPT);
-      h.valid[a] -= cut;
-    }
+  if (!h.partial) return;
+  h.padding = get_bits(in, h);
+  for (int a = 0; a < h.layout.rank; a++) {
+    const u64 cut = in.varint();
+    require(cut < h.layout.shape[a], STZ_ERROR_CORRUPT);
+    h.valid[a] -= cut;
   }
+}
+
+// Levels, blocks and sections. How many there are follows from the extents.
+void read_levels(ByteReader& in, u32 flags, Header& h) {
   if (flags & flag_offsets)
     for (int& o : h.offset) {
       o = in.get<u8>();
       require(o < max_levels || o == never_split, STZ_ERROR_CORRUPT);
     }
-  // the number of levels follows from the geometry
-  Hierarchy levels = hierarchy_of(h);
+  Hierarchy hierarchy = hierarchy_of(h);
   if (flags & flag_level_bounds)
-    for (size_t l = 0; l < levels.level.size(); l++) {
+    for (size_t l = 0; l < hierarchy.level.size(); l++) {
       h.level_bound.push_back(in.get_double());
-      require(h.level_bound.back() > 0 && h.level_bound.back() < __builtin_inf(), STZ_ERROR_CORRUPT);
+      require(h.level_bound.back() > 0 && finite(h.level_bound.back()), STZ_ERROR_CORRUPT);
     }
   if (flags & flag_level_blocks)
-    for (int l = 0; l < levels.root; l++) {
+    for (int l = 0; l < hierarchy.root; l++) {
       std::array<int, axes> block;
-      for (size_t a = 0; a < axes; a++) {
-        block[a] = in.get<u8>();
-        require(block[a] >= 1 && block[a] <= 30, STZ_ERROR_CORRUPT);
+      for (int& e : block) {
+        e = in.get<u8>();
+        require(e >= 1 && e <= 30, STZ_ERROR_CORRUPT);
       }
+      set_block(hierarchy.level[size_t(l)], block);
       h.level_block.push_back(block);
     }
   if (flags & flag_layers)
-    for (size_t l = 0; l < levels.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
-  for (int s = 0; s <= levels.root; s++) h.section.push_back(in.varint());
-  u32 check = crc32c(data, in.consumed());
-  require(in.get<u32>() == check, STZ_ERROR_CHECKSUM);
+    for (size_t l = 0; l < hierarchy.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
+  for (int s = 0; s <= hierarchy.root; s++) h.section.push_back(in.varint());
+}
+
+}  // namespace
+
+Header read_header(const u8* data, size_t size) {
+  require(size >= 4 && memcmp(data, magic, 3) == 0, size < 4 ? STZ_ERROR_TRUNCATED : STZ_ERROR_MAGIC);
+  require(data[3] != 0, STZ_ERROR_CORRUPT);
+  require(data[3] <= STZ_FORMAT_VERSION, STZ_ERROR_VERSION);
+  ByteReader in(data, size);
+  in.take(4);
+  Header h;
+  read_request(in, h);
+  if (h.form == Form::blocks) {
+    require(element_count(h.layout) > 0, STZ_ERROR_CORRUPT);
+    const u32 flags = read_representation(in, h);
+    read_validity(in, flags, h);
+    read_levels(in, flags, h);
+    const u32 check = crc32c(data, in.consumed());
+    require(in.get<u32>() == check, STZ_ERROR_CHECKSUM);
+  }
   h.size = in.consumed();
   return h;
 }

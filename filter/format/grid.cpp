@@ -66,7 +66,12 @@ std::array<int, axes> default_block(const Level& level, int l, bool region) {
 }
 
 void set_block(Level& level, const std::array<int, axes>& log2_extent) {
-  for (int a = 0; a < axes; a++) level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
+  u64 samples = 1;  // at most those of the level
+  for (int a = 0; a < axes; a++) {
+    level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
+    samples *= u64(level.block[a]);
+  }
+  require(samples <= largest_block, STZ_ERROR_CORRUPT);
 }
 
 ClassList classes_of(int split_mask) {

@@ -15,6 +15,8 @@ constexpr int axes = 4;
 constexpr int max_levels = 48;
 constexpr int never_split = 63;    // axis offset of a batch-like axis
 constexpr u64 root_samples = 256;  // levels of at most that many samples form the root section
+// Samples of a block. Numbers of samples of a block, and raster indices in it, fit an int.
+constexpr u64 largest_block = u64(1) << 22;
 
 using Index = std::array<i64, axes>;
 
@@ -48,6 +50,7 @@ struct Hierarchy {
 Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
 std::array<int, axes> default_block(const Level& level, int l, bool region);
+// Fails for blocks of more than `largest_block` samples.
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
 
 // Classes of a level in coding order: by number of odd axes, then by mask. Bit a of a class: odd along axis a. Class 0 is not listed.

@@ -13,9 +13,8 @@
 namespace stz {
 namespace {
 
-constexpr u64 first_look = 1024;        // bytes of a section that are fetched to see how long its directory is
-constexpr i64 columns_at_once = 16;     // a line of memory
-constexpr u64 largest_block = 1 << 22;  // samples: no encoder makes blocks near to that
+constexpr u64 first_look = 1024;     // bytes of a section that are fetched to see how long its directory is
+constexpr i64 columns_at_once = 16;  // a line of memory
 
 template <class S>
 class BlockPartReader : public PartReader {
@@ -35,7 +34,6 @@ class BlockPartReader : public PartReader {
     require(offset == source.size(), STZ_ERROR_CORRUPT);
     for (int l = 0; l < h_.root; l++) {
       const Level& level = h_.level[size_t(l)];
-      require(u64(level.block[0]) * u64(level.block[1]) * u64(level.block[2]) * u64(level.block[3]) <= largest_block, STZ_ERROR_CORRUPT);
       present_ += block_count(level) * h_.batch;
     }
   }
