@@ -17,12 +17,34 @@ float half_to_float(u16 h) {
   return bit_cast_to<float>(sign | ((a << 13) + (112u << 23)));
 }
 
-u16 float_to_half(float f) {
+namespace {
+
+u16 half_from_exact(float f) {  // f is a half-precision number or NaN
   u32 b = bit_cast_to<u32>(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
-  if (a >= 0x7f800000) return u16(sign | 0x7c00 | (a >> 13 & 0x3ff));
-  if (a >= 0x47800000) return u16(sign | 0x7c00);  // beyond the largest
+  if (a > 0x7f800000) return u16(sign | 0x7e00 | (a >> 13 & 0x3ff));  // quiet
+  if (a == 0x7f800000) return u16(sign | 0x7c00);
   if (a < 0x38800000) return u16(sign | u32(bit_cast_to<float>(a) * 16777216.0f));
   return u16(sign | ((a - (112u << 23)) >> 13));
+}
+
+}  // namespace
+
+u16 half_from_double(double v) {
+  constexpr int half_mantissa = 10, double_mantissa = 52, smallest_normal = -14;
+  const u64 b = bit_cast_to<u64>(v), a = b & ~(u64(1) << 63);
+  const u16 sign = u16(b >> 48 & 0x8000);
+  const int exponent = int(a >> double_mantissa) - 1023;
+  if (exponent == 1024) return u16(sign | 0x7c00 | (a << 12 ? 0x200 | (a >> 42 & 0x3ff) : 0));  // infinity, or a quiet NaN
+  if (exponent > 15) return u16(sign | 0x7c00);
+  if (exponent < -25) return sign;  // below half of the smallest number, 2^-24
+  const u64 mantissa = (a & ((u64(1) << double_mantissa) - 1)) | u64(1) << double_mantissa;
+  const int dropped = double_mantissa - half_mantissa + std::max(0, smallest_normal - exponent);
+  const u64 rest = mantissa & ((u64(1) << dropped) - 1), tie = u64(1) << (dropped - 1);
+  u64 kept = mantissa >> dropped;
+  kept += rest > tie || (rest == tie && kept & 1);
+  // a carry out of the mantissa makes the next exponent, after the largest one infinity
+  const int above_smallest = std::max(0, exponent - smallest_normal);
+  return u16(sign | (u64(above_smallest) << half_mantissa) + kept);
 }
 
 double number_of(i32 dtype, u64 bits) {
@@ -77,7 +99,7 @@ u64 integer_bits(i32 dtype, i64 v) {
 u64 number_bits(i32 dtype, double v) {
   switch (component_size(dtype)) {
     case 2:
-      return float_to_half(round_to_half(float(v)));
+      return half_from_double(v);
     case 4:
       return bit_cast_to<u32>(float(v));
     default:
@@ -137,7 +159,7 @@ u64 bits_of(const Header& h, S sample) {
       break;
   }
   if constexpr (sizeof(S) == 4)
-    return dtype == STZ_F16 ? float_to_half(float(sample)) : bit_cast_to<u32>(sample);
+    return dtype == STZ_F16 ? half_from_exact(round_to_half(float(sample))) : bit_cast_to<u32>(sample);
   else
     return number_bits(dtype, double(sample));
 }
