@@ -205,7 +205,9 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
   for (int g = 0; g < p.groups; g++) {
     i64 base = changes ? coarser_weight(coarser, g, p.precision) : 0;
     SignedModel& model = changes ? m.weight_change : m.weight[g < odd ? 0 : g < 3 * odd ? 1 : 2];
-    p.weight[g] = i32(base + c.signed_number(model, p.weight[g] - base, i64(1) << 28));
+    const i64 weight = base + c.signed_number(model, p.weight[g] - base, largest_weight + (base < 0 ? -base : base));
+    require(weight >= -largest_weight && weight <= largest_weight, STZ_ERROR_CORRUPT);
+    p.weight[g] = i32(weight);
   }
 }
 

@@ -12,6 +12,7 @@ namespace stz {
 
 enum Predictor : u8 { predict_linear = 0, predict_median = 1, predict_median_faces = 2, predictor_count = 3 };
 constexpr int max_precision = 24;
+constexpr i64 largest_weight = i64(1) << 28;  // in units of 2^-precision; the encoder's are at most 2^26
 
 struct ClassParameters {
   u8 predictor = predict_linear;
