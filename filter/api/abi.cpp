@@ -50,7 +50,13 @@ int stz_decompress_threads(const void* stream, size_t size, void* out, size_t ou
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {
   if (!stream || !info) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { *info = stream_info(read_header(static_cast<const u8*>(stream), size)); });
+  return guarded([&] {
+    const u8* bytes = static_cast<const u8*>(stream);
+    const Header header = read_header(bytes, size);
+    if (header.form == Form::raw) require_plain_size(header, size);
+    if (header.form == Form::constant) checked_payload(header, bytes, size);
+    *info = stream_info(header);
+  });
 }
 
 const char* stz_error_text(int code) {

@@ -7,7 +7,6 @@
 #include "api/stream_info.h"
 #include "base/guard.h"
 #include "base/threads.h"
-#include "format/checksum.h"
 #include "format/convert.h"
 #include "reader/part_reader.h"
 #include "stz_reader.h"
@@ -80,17 +79,19 @@ struct stz_reader {
         if (failure.code != STZ_ERROR_TRUNCATED || size == source->size() || wanted > 4096) throw;
       }
     }
-    if (header.form == Form::blocks) blocks = make_part_reader(header, *source, cache_bytes);
+    if (header.form == Form::blocks) {
+      blocks = make_part_reader(header, *source, cache_bytes);
+      return;
+    }
+    require_plain_size(header, source->size());
+    if (header.form == Form::constant) load_payload();
   }
 
   // The payload of a stream without blocks; its check covers all of the stream.
   void load_payload() {
-    const u64 size = header.form == Form::raw ? array_bytes(header.layout) : element_size(header.layout.dtype);
-    require(source->size() >= header.size + size + 4, STZ_ERROR_TRUNCATED);
-    require(source->size() == header.size + size + 4, STZ_ERROR_CORRUPT);
     Bytes stream(size_t(source->size()));
     source->read(0, stream.size(), stream.data());
-    require(load_le<u32>(&stream[stream.size() - 4]) == crc32c(stream.data(), stream.size() - 4), STZ_ERROR_CHECKSUM);
+    checked_payload(header, stream.data(), stream.size());
     stream.resize(stream.size() - 4);
     stream.erase(stream.begin(), stream.begin() + std::ptrdiff_t(header.size));
     payload = std::move(stream);

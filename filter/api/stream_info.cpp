@@ -30,17 +30,10 @@ stz_stream_info stream_info(const Header& h) {
   info.array_bytes = array_bytes(h.layout);
   info.form = form_name(h);
   info.levels = 1;
-  if (h.form == Form::raw)
-    info.level_offset[0] = h.size + info.array_bytes + 4;
-  else if (h.form == Form::constant)
-    info.level_offset[0] = h.size + element_size(h.layout.dtype) + 4;
-  else {
-    u64 end = h.size;
+  info.level_offset[0] = stream_bytes(h);
+  if (h.form == Form::blocks) {
     info.levels = i32(h.section.size());
-    for (size_t k = 0; k < h.section.size(); k++) {
-      require(!__builtin_add_overflow(end, h.section[k], &end), STZ_ERROR_CORRUPT);
-      info.level_offset[h.section.size() - 1 - k] = end;
-    }
+    for (size_t l = 1; l < h.section.size(); l++) info.level_offset[l] = info.level_offset[l - 1] - h.section[h.section.size() - l];
   }
   return info;
 }

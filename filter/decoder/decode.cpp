@@ -5,20 +5,11 @@
 #include "base/buffer.h"
 #include "decoder/decode_level.h"
 #include "decoder/elements.h"
-#include "format/checksum.h"
 #include "format/convert.h"
 #include "format/valid_extent.h"
 
 namespace stz {
 namespace {
-
-// The last four bytes of a constant or raw stream are the checksum of all before them.
-const u8* checked_payload(const Header& h, const u8* stream, size_t size, size_t payload) {
-  require(size >= h.size + payload + 4, STZ_ERROR_TRUNCATED);
-  require(size == h.size + payload + 4, STZ_ERROR_CORRUPT);
-  require(load_le<u32>(stream + size - 4) == crc32c(stream, size - 4), STZ_ERROR_CHECKSUM);
-  return stream + h.size;
-}
 
 template <class S>
 void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads) {
@@ -62,10 +53,10 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
   require(bytes == out_size, STZ_ERROR_CAPACITY);
   const size_t element = element_size(h.layout.dtype);
   if (h.form == Form::raw) {
-    const u8* payload = checked_payload(h, stream, size, bytes);
+    const u8* payload = checked_payload(h, stream, size);
     if (bytes) memcpy(out, payload, bytes);
   } else if (h.form == Form::constant) {
-    const u8* payload = checked_payload(h, stream, size, element);
+    const u8* payload = checked_payload(h, stream, size);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
   } else if (h.sample == SampleType::f32)
     decode_blocks<float>(h, stream, size, out, threads);

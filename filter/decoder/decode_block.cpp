@@ -19,7 +19,7 @@ template <class S>
 const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
   const u8* data = block.stream[k];
   const size_t n = size_t(size(level, block, k));
-  if (n && level.directory.with_checks) require(load_le<u16>(data + n) == crc16(data, n), STZ_ERROR_CHECKSUM);
+  if (n && level.directory.with_checks) require_check(crc16(data, n), data + n, 2);
   return data;
 }
 
@@ -29,7 +29,7 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
   load_block_kinds(work_, block.coarse_kinds);
   if (const size_t n = size_t(size(level, block, 0))) {
     BinaryDecoder in(stream(level, block, 0), n);
-    MaskReader reader{in, others, mask_bits(level.header)};
+    MaskReader reader = mask_reader(level.header, in, others);
     MaskModels models;
     const u64 item = block.number / level.directory.per_item;
     code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.kinds.data());

@@ -25,7 +25,6 @@ struct RootReader {
   u8 kind_before = 0;
   std::vector<u8> kinds{};  // of the level before
 
-  MaskReader mask_reader() { return {in, others, mask_bits(header)}; }
   Code code(std::vector<Verbatim>& verbatim, u32 index) {
     if (in.bit(models.verbatim)) {
       verbatim.push_back({index, in.raw(8 * sizeof(S))});
@@ -43,7 +42,7 @@ struct RootReader {
     const Level& grid = hierarchy.level[level];
     if (header.masked) {
       const u64 index = level_zero_index(grid, level_map(hierarchy, level, item), i);
-      kind = mask_reader().code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, 0, kind_before, index);
+      kind = mask_reader(header, in, others).code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, 0, kind_before, index);
       kind_before = kind;
       kinds.resize(grid.samples());
       kinds[i] = kind;
@@ -57,7 +56,7 @@ struct RootReader {
     if (!header.masked) return;
     const Level& l = hierarchy.level[level];
     load_block_kinds(work, whole_grid<const u8>(kinds.data(), hierarchy.level[level + 1]));
-    MaskReader reader = mask_reader();
+    MaskReader reader = mask_reader(header, in, others);
     code_block_mask(reader, mask_models, work.geometry, level_map(hierarchy, level, item), work.kinds.data());
     work.set_masks();
     kinds.resize(l.samples());
@@ -88,8 +87,7 @@ DecodedLevel<S> decode_root(const Header& header, const Hierarchy& hierarchy, co
   const u64 samples = hierarchy.level[size_t(hierarchy.root)].samples();
   require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each takes one at least
   require(check_size(coded) == width, STZ_ERROR_CORRUPT);
-  const u32 crc = crc32c(section, coded);
-  for (size_t i = 0; i < width; i++) require(section[coded + i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
+  require_check(crc32c(section, coded), section + coded, width);
   RootReader<S> reader{header, hierarchy, quantizers, others, BinaryDecoder(section, coded)};
   std::vector<CodeOf<S>> codes(samples * hierarchy.batch);
   std::vector<S> grid;

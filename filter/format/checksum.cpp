@@ -25,9 +25,8 @@ constexpr Tables tables = make_tables();
 
 }  // namespace
 
-#ifndef STZ_FUZZING
-u32 crc32c(const u8* p, size_t n) {
-  u32 c = ~0u;
+u32 crc32c(const u8* p, size_t n, u32 before) {
+  u32 c = ~before;
   if (auto instruction = kernels().crc32c) return ~instruction(c, p, n);
   for (; n >= 8; n -= 8, p += 8) {
     u64 v = load_le<u64>(p) ^ c;
@@ -37,6 +36,5 @@ u32 crc32c(const u8* p, size_t n) {
   for (; n; n--, p++) c = (c >> 8) ^ tables[0][(c ^ *p) & 255];
   return ~c;
 }
-#endif
 
 }  // namespace stz

@@ -251,11 +251,31 @@ Header read_header(const u8* data, size_t size) {
     const u32 flags = read_representation(in, h);
     read_validity(in, flags, h);
     read_levels(in, flags, h);
-    const u32 check = crc32c(data, in.consumed());
-    require(in.get<u32>() == check, STZ_ERROR_CHECKSUM);
+    const u32 crc = crc32c(data, in.consumed());
+    require_check(crc, in.take(4), 4);
   }
   h.size = in.consumed();
   return h;
+}
+
+u64 stream_bytes(const Header& h) {
+  if (h.form == Form::raw) return h.size + array_bytes(h.layout) + 4;
+  if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
+  u64 end = h.size;
+  for (u64 n : h.section) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
+  return end;
+}
+
+void require_plain_size(const Header& h, u64 size) {
+  const u64 expected = stream_bytes(h);
+  require(size >= expected, STZ_ERROR_TRUNCATED);
+  require(size == expected, STZ_ERROR_CORRUPT);
+}
+
+const u8* checked_payload(const Header& h, const u8* stream, u64 size) {
+  require_plain_size(h, size);
+  require_check(crc32c(stream, size_t(size - 4)), stream + size - 4, 4);
+  return stream + h.size;
 }
 
 Hierarchy hierarchy_of(const Header& h) {

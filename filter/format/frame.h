@@ -46,6 +46,13 @@ Bytes write_header(const Header& h);
 // Fails on a header that is damaged, truncated or of a newer version. Checks its checksum.
 Header read_header(const u8* data, size_t size);
 
+// Bytes of the stream that a header begins. Fails if its sections cannot be that long.
+u64 stream_bytes(const Header& h);
+// Fails unless a raw or constant stream is `size` bytes long, with STZ_ERROR_TRUNCATED if it is shorter than it should be.
+void require_plain_size(const Header& h, u64 size);
+// The same for one that is in memory, and its check. Returns where its payload begins.
+const u8* checked_payload(const Header& h, const u8* stream, u64 size);
+
 // The codec's grids for a header: axes of length 1 vanish, those in front of the last four become the batch.
 Hierarchy hierarchy_of(const Header& h);
 // The bound in units of the samples: octaves if the transform is logarithmic.

@@ -50,6 +50,7 @@ struct MaskReader {
   BinaryDecoder& in;
   std::vector<OtherSample>& others;
   int width;
+  u32 possible;  // bit k: kind k may appear
   u8 code(BitModel& masked, MaskModels& m, u8, u8 neighbour, u64 index) {
     if (!in.bit(masked)) return mask_none;
     u8 kind;
@@ -59,7 +60,7 @@ struct MaskReader {
       int node = 1;
       for (int b = 2; b >= 0; b--) node = node * 2 + in.bit(m.kind[node]);
       kind = u8(node - 8);
-      require(kind != mask_none && kind < mask_kinds, STZ_ERROR_CORRUPT);
+      require(possible >> kind & 1, STZ_ERROR_CORRUPT);
     }
     if (kind == mask_other) others.push_back({index, in.raw(width)});
     return kind;

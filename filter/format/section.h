@@ -4,6 +4,8 @@
 // A stream that is not empty is followed by its 16-bit check unless all streams of the section together are short (covered_streams):
 // then the section's check covers them. The root section is its binary coder's bytes and the check.
 #pragma once
+#include <algorithm>
+
 #include "format/checksum.h"
 #include "format/frame.h"
 
@@ -14,6 +16,23 @@ constexpr size_t check_size(size_t section_bytes) { return section_bytes < short
 inline void put_check(Bytes& out, u32 crc, size_t width) {
   for (size_t i = 0; i < width; i++) out.push_back(u8(crc >> (8 * i)));
 }
+
+// The check of a level's section stands between the index and the streams. Whether it covers the streams, and how wide it is, follows from
+// the size of the section and that of what stands in front of the check: streams that are covered have at most `covered_streams` bytes
+// together, others more, and checks of their own.
+struct SectionCheck {
+  bool covers_streams;
+  size_t width;
+};
+inline SectionCheck section_check(u64 front_size, u64 section_size) {
+  constexpr u64 widest = 4;
+  if (section_size - front_size > covered_streams + widest) return {false, check_size(size_t(front_size))};
+  return {true, section_size < short_section + 2 ? size_t(2) : size_t(widest)};
+}
+
+// The most sizes that the index of a section of so many bytes has. An index costs a decoder memory: a size in it takes no more than a
+// five-hundredth of a bit if all are zero.
+inline u64 most_index_sizes(u64 section_bytes) { return std::max<u64>(u64(1) << 22, 256 * section_bytes); }
 
 // Models of a level's index: sizes of mask streams, of merged streams, of the streams of each class.
 struct IndexModels {

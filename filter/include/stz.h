@@ -116,7 +116,10 @@ STZ_API int stz_decompress(const void* stream, size_t size, void* out, size_t ou
  * STZ_ERROR_OPTION if `threads` is negative. */
 STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads);
 
-/* Reads the header only: `size` may be the size of a prefix of a few hundred bytes. */
+/* What the stream's header says. Of a stream of form "raw" or "constant" all bytes must be there, and no more; of others a prefix of a
+ * few hundred bytes is enough. What is guaranteed where it returns STZ_OK: the header of blocks, and all of a constant stream, have
+ * passed their check; a raw stream has the size that its shape and type call for, so array_bytes is no more than `size`, but its check
+ * covers all of its bytes and is left to stz_decompress. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
 /* English text of an error code; never NULL. */

@@ -29,7 +29,8 @@ typedef struct stz_source {
 
 typedef struct stz_reader stz_reader;
 
-/* Opens the stream of a source; `handle` must live as long as the reader. Reads and checks the header only.
+/* Opens the stream of a source; `handle` must live as long as the reader. Reads and checks the header: as stz_info does, that of a raw
+ * stream by its size alone until its samples are read for the first time.
  * cache_bytes: the most that the reader keeps between calls, in bytes of decoded samples; 0 keeps nothing but the coarsest
  * level and the directories of the others. */
 STZ_API int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader);
@@ -39,7 +40,7 @@ STZ_API int stz_reader_open_memory(const void* stream, size_t size, uint64_t cac
 STZ_API int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader);
 STZ_API void stz_reader_close(stz_reader* reader); /* null is allowed */
 
-/* What the header says, as stz_info does. */
+/* What the header says, like stz_info. */
 STZ_API int stz_reader_info(const stz_reader* reader, stz_stream_info* info);
 
 /* Reads the elements start[a] + i * step[a], 0 <= i < count[a], of every axis a < rank of the array, into `out`: an array of
