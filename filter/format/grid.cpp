@@ -10,6 +10,7 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
   h.batch = batch;
   h.offset = offset;
   Index m = n;
+  int unsplit = 0;
   for (int l = 0; l < max_levels; l++) {
     Level level;
     level.n = m;
@@ -23,6 +24,8 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
     level.block = m;
     h.level.push_back(level);
     if (!more) break;
+    unsplit += level.split_mask() == 0;
+    require(unsplit <= most_unsplit_levels, STZ_ERROR_CORRUPT);
     for (int a = 0; a < axes; a++)
       if (level.split[a]) m[a] = (m[a] + 1) / 2;
   }

@@ -15,6 +15,8 @@ constexpr int axes = 4;
 constexpr int max_levels = 48;
 constexpr int never_split = 63;    // axis offset of a batch-like axis
 constexpr u64 root_samples = 256;  // levels of at most that many samples form the root section
+// Levels but the coarsest that split no axis: each costs a decoder a pass over its samples and a stream next to nothing.
+constexpr int most_unsplit_levels = 3;
 // Samples of a block. Numbers of samples of a block, and raster indices in it, fit an int.
 constexpr u64 largest_block = u64(1) << 22;
 
@@ -46,7 +48,8 @@ struct Hierarchy {
   bool region_blocks = false;
 };
 
-// Levels, their split axes, the root and the block extents. Fails for extents below 1.
+// Levels, their split axes, the root and the block extents. Fails for extents below 1 and for offsets that make
+// too many levels, or too many that split no axis.
 Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
 std::array<int, axes> default_block(const Level& level, int l, bool region);
