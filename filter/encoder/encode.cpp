@@ -68,7 +68,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   if (raw_size <= 64) return encode_raw(h, a);
   find_valid_extent(a, h);
   Bytes out = encode_numbers(a, h, threads);
-  if (out.size() > raw_size + 32) return encode_raw(h, a);
+  if (out.empty() || out.size() > raw_size + 32) return encode_raw(h, a);
   return out;
 }
 

@@ -111,9 +111,10 @@ struct BlockEncoder {
   Buffer<u8> context;
 };
 
-// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one.
+// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. False if the index has more sizes
+// than a decoder accepts.
 template <class S>
-void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
   const Level& level = source.level(l);
   const ClassList classes = classes_of(level.split_mask());
   FittedLevel<S> fitted = fit_level(source, state, l, threads);
@@ -172,7 +173,9 @@ void encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
     }
   state = std::move(next);
   STZ_STAGE(assemble);
+  const size_t begin = out.size();
   assemble(parameters.finish(), pieces, out);
+  return all_blocks * per_block <= most_index_sizes(out.size() - begin);
 }
 
 }  // namespace
@@ -185,7 +188,7 @@ Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::v
   h.section.assign(1, out.size());
   for (int l = source.hierarchy().root - 1; l >= 0; l--) {
     const size_t begin = out.size();
-    encode_level(source, state, size_t(l), threads, out);
+    if (!encode_level(source, state, size_t(l), threads, out)) return {};
     h.section.push_back(out.size() - begin);
   }
   return out;

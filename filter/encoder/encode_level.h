@@ -6,7 +6,7 @@ namespace stz {
 
 // `samples`: all items of the batch, C order; `kinds`: their mask kinds (null: nothing is masked); `others`: the bits of samples of kind
 // mask_other, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
-// work on it; the bytes do not depend on how many.
+// work on it; the bytes do not depend on how many. Returns nothing if an index would pass a limit of the format.
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads);
 

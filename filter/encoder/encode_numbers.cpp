@@ -7,10 +7,12 @@
 namespace stz {
 namespace {
 
+// Empty if the format cannot hold it.
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
   Bytes out = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
+  if (out.empty()) return out;
   const Bytes header = write_header(h);  // knows the sections
   out.insert(out.begin(), header.begin(), header.end());
   return out;
