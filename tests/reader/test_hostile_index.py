@@ -76,20 +76,30 @@ def peak_memory():
     return int(status.split("VmHWM:")[1].split()[0])
 
 
-REFUSED = [
-    (LIMIT + 1, 2000, "MEMORY"),
-    (LIMIT + 1, LIMIT // ENTRIES_PER_BYTE, "MEMORY"),
-    (8 * LIMIT, 8000, "MEMORY"),
-    (8 * LIMIT, 2000, "CORRUPT"),  # more than so many bytes can hold at all
-]
-
-
-@pytest.mark.parametrize(("entries", "size", "error"), REFUSED)
-def test_longer_indexes_are_refused_before_anything_is_allocated(entries, size, error):
-    data = stream(entries, size)
+def refused(data, error):
+    """Asserts that reading fails with this error, without memory for the index."""
     peak_memory()
     before = peak_memory()
     with pytest.raises(h5stz.StzError) as raised:
         second_sample(data)
     assert raised.value.code == _core.ERROR_CODES[f"STZ_ERROR_{error}"]
     assert peak_memory() - before < 20_000
+
+
+REFUSED = [
+    (LIMIT + 1, 2000),
+    (LIMIT + 1, LIMIT // ENTRIES_PER_BYTE),
+    (8 * LIMIT, 8000),
+    (8 * LIMIT, 2000),  # more than so many bytes can hold at all
+]
+
+
+@pytest.mark.parametrize(("entries", "size"), REFUSED)
+def test_longer_indexes_are_refused_before_anything_is_allocated(entries, size):
+    refused(stream(entries, size), "CORRUPT")
+
+
+def test_an_index_is_not_read_before_its_check():
+    whole = stream(LIMIT, 2000)
+    refused(whole[:-1] + bytes([whole[-1] ^ 1]), "CHECKSUM")
+    refused(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:], "CHECKSUM")

@@ -31,6 +31,11 @@ class SignedModel:
         self.magnitude, self.sign = NumberModel(), BitModel()
 
 
+def most_decisions(size):
+    """The most bits with a model that so many bytes can hold."""
+    return 8192 * (size + 8)
+
+
 class BinaryDecoder:
     """The adaptive binary coder."""
 

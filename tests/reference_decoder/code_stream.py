@@ -7,7 +7,7 @@ import numpy as np
 
 from reference_decoder.conventions import Reader, require, unzigzag
 from reference_decoder.models import TABLES
-from reference_decoder.quantizers import Codes
+from reference_decoder.quantizers import Codes, largest_code
 
 
 @cache
@@ -29,6 +29,7 @@ class CodeStream:
             require(1 <= log_lanes <= 6, "lanes")
             first, lanes = first & 0x7FFFFFFF, 1 << log_lanes
         self.states = [first] + [self.words.integer(4) for _ in range(lanes - 1)]
+        require(all(2**15 <= state < 2**31 for state in self.states), "state of a lane")
         self.end, self.raw_bits, self.raw_count = len(data), 0, 0
 
     def raw(self, count):
@@ -76,6 +77,7 @@ class CodeStream:
             read_queue = self._sparse_queue if model.sparse else self._dense_queue
             for place, (zigzag, own) in read_queue(model, len(places)).items():
                 if own is None:
+                    require(zigzag <= 2 * largest_code(self.bits), "code")
                     code[places[place]] = unzigzag(zigzag)
                 else:
                     stored[places[place]], bits[places[place]] = True, own
@@ -83,11 +85,11 @@ class CodeStream:
 
     def _dense_queue(self, model, count):
         """{place: (zigzag, bits if stored)} of a dense queue."""
-        scale, shape = model.scale_or_gap, model.shape_or_value
-        if scale < 36:
-            shift, table = 0, symbol_table("two_sided_source", 36 * shape + scale)
+        scale, shape, shift = model.scale_or_gap, model.shape_or_value, model.shift
+        if shift == 0:
+            table = symbol_table("two_sided_source", 36 * shape + scale)
         else:
-            shift, table = 1 + (scale - 36) // 4, symbol_table("one_sided_source", 4 * shape + (scale - 36) % 4)
+            table = symbol_table("one_sided_source", 4 * shape + (scale - 36) % 4)
         symbols = [self.symbol(table, number) for number in range(count)]
         low_bits = [self.raw(shift) for _ in range(count)]
         found = {}
@@ -116,6 +118,7 @@ class CodeStream:
         """The length of a run of zeros, `left` if the rest of the queue is zeros."""
         if symbol == len(table[2]) - 1:
             e = self.raw(6)
+            require(e < 63, "gap")
             gap = 2**e + self.raw(e) - 1
         else:
             if symbol < 16:

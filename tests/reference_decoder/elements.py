@@ -72,8 +72,8 @@ def put_masked(header, words, kinds, other_bits):
     words[kinds == FILL] = header.fill
     words[kinds == COMMON_NAN] = header.common_nan
     words[kinds == PLUS_ZERO] = 0
-    if header.component.kind == "f":
-        for kind, number in ((PLUS_INFINITY, np.inf), (MINUS_INFINITY, -np.inf)):
+    for kind, number in ((PLUS_INFINITY, np.inf), (MINUS_INFINITY, -np.inf)):
+        if np.any(kinds == kind):
             words[kinds == kind] = np.array(number, header.component).view(words.dtype)
     for place, own in other_bits.items():
         words[place] = own

@@ -1,16 +1,20 @@
 """Header: its fields, and those that only the form blocks has."""
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Reader, crc, require
-from reference_decoder.hierarchy import codec_axes, default_block, hierarchy, root_level
+from reference_decoder.hierarchy import LARGEST_BLOCK, codec_axes, default_block, hierarchy, root_level
 
 RAW, CONSTANT, BLOCKS = range(3)
 UNIFORM, INTEGER, ORDERED = range(3)
 NONE, LATTICE, LOGARITHMIC, ORDERED_HALF = range(4)
+BASE, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LAYERS = (1 << bit for bit in range(8))
+F32, F64, I64 = range(3)
+NEVER_SPLIT = 63
 DTYPES = [None, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 
 
@@ -31,6 +35,7 @@ class Header:
     samples: int = 0
     quantiser: int = UNIFORM
     transform: int = NONE
+    has_fill: bool = False
     negative: bool = False
     masked: bool = False
     step: int = 1
@@ -69,6 +74,18 @@ class Header:
         return np.array(self.step, np.uint64).astype(np.int64)
 
 
+def combinations(component):
+    """The (samples, quantiser, transform) that are written for elements of a type."""
+    if component.kind != "f":
+        samples = F32 if component.itemsize <= 2 else F64 if component.itemsize == 4 else I64
+        return {(samples, INTEGER, NONE)}
+    samples = F64 if component.itemsize == 8 else F32
+    both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
+    if component.itemsize == 2:
+        return both | {(F32, INTEGER, ORDERED_HALF)}
+    return both | {(samples, ORDERED, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, LATTICE)}
+
+
 def read_header(stream):
     """The Header of a stream."""
     reader = Reader(stream)
@@ -81,13 +98,19 @@ def read_header(stream):
     whole = np.dtype(DTYPES[dtype & 31])
     parts = 2 if whole.kind == "c" else 1
     component = np.dtype(f"f{whole.itemsize // 2}") if parts == 2 else whole
-    shape = [reader.varint() for _ in range(reader.integer(1))]
+    rank = reader.integer(1)
+    require(rank <= 32, "rank")
+    shape = [reader.varint() for _ in range(rank)]
+    require(math.prod(extent for extent in shape if extent) < 2**56, "extents")
     header = Header(kind & 3, kind >> 2 & 3, bool(kind >> 5 & 1), component, parts, "<>"[dtype >> 5], shape)
     if header.mode:
         header.bound = reader.double()
-    if kind >> 4 & 1:
+    require(0 <= header.bound < math.inf, "bound")
+    header.has_fill = bool(kind >> 4 & 1)
+    if header.has_fill:
         header.fill = reader.integer(component.itemsize)
     if header.form == BLOCKS:
+        require(math.prod(shape) > 0, "blocks of no elements")
         read_blocks_header(reader, header)
     header.size = reader.at
     return header
@@ -95,40 +118,65 @@ def read_header(stream):
 
 def read_blocks_header(reader, header):
     """The rest of the header of the form blocks."""
-    how, flags = reader.integer(1), reader.integer(1)
-    header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
-    require(header.samples < 3 and header.quantiser < 3 and header.transform < 4, "version")
-    header.masked, header.negative = bool(flags & 2), bool(flags & 64)
-    if header.quantiser != UNIFORM:
-        header.step = reader.varint()
-    header.base = reader.double() if header.quantiser == UNIFORM and flags & 1 else header.bound
-    if header.transform == LATTICE:
-        header.origin, header.delta = reader.double(), reader.double()
-    if header.quantiser == ORDERED:
-        header.zero_bits = reader.integer(1)
+    flags = read_representation(reader, header)
+    header.masked = bool(flags & MASKED)
     if header.masked:
         header.common_nan = reader.integer(header.component.itemsize)
     header.valid = header.shape
-    if flags & 4:
+    if flags & PARTIAL:
         header.padding = reader.integer(header.component.itemsize)
         header.valid = [extent - reader.varint() for extent in header.shape]
         require(all(extent > 0 for extent in header.valid), "cut")
-    offsets = [reader.integer(1) for _ in AXES] if flags & 8 else ZERO
+    read_levels(reader, header, flags)
+    check = crc(reader.data[: reader.at])
+    require(reader.integer(4) == check, "checksum of the header")
+
+
+def read_representation(reader, header):
+    """What samples and codes stand for. Returns the flags."""
+    how, flags = reader.integer(1), reader.integer(1)
+    header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
+    require((header.samples, header.quantiser, header.transform) in combinations(header.component), "version: combination")
+    header.negative = bool(flags & NEGATIVE)
+    require(not header.negative or header.transform == LOGARITHMIC, "version: negative")
+    header.base = header.bound
+    if header.quantiser == UNIFORM:
+        if flags & BASE:
+            header.base = reader.double()
+        require(0 <= header.base < math.inf, "base")
+    else:
+        require(not flags & BASE, "version: base")
+        header.step = reader.varint()
+        require(header.step % 2 == 1, "step")
+    if header.transform == LATTICE:
+        header.origin, header.delta = reader.double(), reader.double()
+        require(math.isfinite(header.origin) and math.isfinite(header.delta) and header.delta != 0, "lattice")
+    if header.quantiser == ORDERED:
+        header.zero_bits = reader.integer(1)
+        require(header.zero_bits < (23 if header.samples == F32 else 52), "zero bits")
+        require(header.zero_bits == 0 or header.step == 1, "zero bits with a step")
+    return flags
+
+
+def read_levels(reader, header, flags):
+    """The hierarchy, what is said of each of its levels, and the sizes of the sections."""
+    offsets = [reader.integer(1) for _ in AXES] if flags & OFFSETS else ZERO
+    require(all(offset < 48 or offset == NEVER_SPLIT for offset in offsets), "axis offsets")
     extent, batch = codec_axes(header.valid)
     header.batch = batch * header.parts
     header.levels = hierarchy(extent, offsets)
     header.root = root_level(header.levels)
-    if flags & 16:
+    if flags & LEVEL_BOUNDS:
         header.level_bounds = [reader.double() for _ in header.levels]
+        require(all(0 < bound < math.inf for bound in header.level_bounds), "level bounds")
     else:
         factors = itertools.accumulate(header.levels[1:], lambda factor, _: max(0.5, factor * 0.8), initial=1.0)
         header.level_bounds = [header.base * factor for factor in factors]
     for number, level in enumerate(header.levels[: header.root]):
-        logs = [reader.integer(1) for _ in AXES] if flags & 32 else default_block(level, number, header.regions)
-        require(not flags & 32 or all(1 <= log <= 30 for log in logs), "level blocks")
+        logs = [reader.integer(1) for _ in AXES] if flags & LEVEL_BLOCKS else default_block(level, number, header.regions)
+        require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
-    if flags & 128:
+        require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
+    if flags & LAYERS:
         require(all(reader.integer(1) == 1 for _ in header.levels), "version: layers")
     header.section_sizes = [reader.varint() for _ in range(header.root + 1)]
-    check = crc(reader.data[: reader.at])
-    require(reader.integer(4) == check, "checksum of the header")

@@ -2,7 +2,9 @@
 
 import math
 
-from reference_decoder.conventions import AXES, Damaged, bits_set, ceil_log2
+from reference_decoder.conventions import AXES, Damaged, bits_set, ceil_log2, require
+
+LARGEST_BLOCK = 2**22
 
 
 class Level:
@@ -29,6 +31,7 @@ def hierarchy(extent, offsets):
         split = [more and extent[axis] > 1 and len(levels) >= offsets[axis] for axis in AXES]
         levels.append(Level(extent, split))
         if not more:
+            require(sum(not any(level.split) for level in levels[:-1]) <= 3, "levels that split no axis")
             return levels
         extent = [(extent[axis] + 1) // 2 if split[axis] else extent[axis] for axis in AXES]
     raise Damaged("levels")

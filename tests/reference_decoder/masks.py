@@ -5,9 +5,23 @@ import numpy as np
 from reference_decoder.binary_coder import BitModel
 from reference_decoder.blocks import to_samples
 from reference_decoder.conventions import AXES, require
+from reference_decoder.header import LOGARITHMIC
 from reference_decoder.prediction import nearest_taps
 
-VALID, FILL, COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY, OTHER, PLUS_ZERO = range(7)
+KINDS = range(7)
+VALID, FILL, COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY, OTHER, PLUS_ZERO = KINDS
+
+
+def possible_kinds(header):
+    """The kinds that masked samples of a stream can have."""
+    kinds = {OTHER}
+    if header.has_fill:
+        kinds |= {FILL}
+    if header.component.kind == "f":
+        kinds |= {COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY}
+    if header.transform == LOGARITHMIC:
+        kinds |= {PLUS_ZERO}
+    return kinds
 
 
 class MaskModels:
@@ -32,7 +46,7 @@ def mask_context(masked, count, faces_masked, faces):
     return 2 if 2 * faces_masked <= faces else 3
 
 
-def read_kind(coder, models, masked_model, neighbour, width):
+def read_kind(coder, models, masked_model, neighbour, header):
     """(kind, its own bits if it is OTHER)."""
     if not coder.bit(masked_model):
         return VALID, None
@@ -43,8 +57,8 @@ def read_kind(coder, models, masked_model, neighbour, width):
         for _ in range(3):
             node = 2 * node + coder.bit(models.kind[node])
         kind = node - 8
-        require(VALID < kind <= PLUS_ZERO, "kind")
-    return kind, coder.raw(8 * width) if kind == OTHER else None
+        require(kind in possible_kinds(header), "kind")
+    return kind, coder.raw(8 * header.component.itemsize) if kind == OTHER else None
 
 
 def fill_class(block, arrays, kinds, cls, real):

@@ -29,6 +29,11 @@ class Model(NamedTuple):
     scale_or_gap: int
     shape_or_value: int
 
+    @property
+    def shift(self):
+        """How many low bits of each code of a dense model are raw."""
+        return max(0, 1 + (self.scale_or_gap - 36) // 4)
+
 
 def default_model(mean, context):
     """The model of a context before deviations."""

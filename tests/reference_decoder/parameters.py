@@ -38,8 +38,8 @@ class ParameterState:
         self.precision, self.mean = 8, root_mean or 81
         self.coarser, self.deviations = {}, Deviations()
 
-    def read(self, coder, models, cls, active):
-        """The parameters of a class."""
+    def read(self, coder, models, cls, active, bits):
+        """The parameters of a class of samples of so many bits."""
         found = Parameters()
         if coder.bit(models.P0):
             found.predictor = 1 + coder.bit(models.P1)
@@ -52,6 +52,7 @@ class ParameterState:
             found.mean = self.mean
             for context in range(16):
                 model = read_model(coder, models, self.deviations.default(self.mean, context))
+                require(model.sparse or model.shift <= bits - 8, "shift of a model")
                 self.deviations.learn(self.mean, context, model)
                 found.models.append(model)
         return found

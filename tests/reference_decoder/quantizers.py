@@ -6,6 +6,11 @@ from reference_decoder.conventions import rint
 from reference_decoder.header import NONE
 
 
+def largest_code(bits):
+    """The largest magnitude of a code of samples of so many bits."""
+    return 2**31 - 1 if bits == 32 else 2**61 - 1
+
+
 class Codes:
     """The codes of an array of samples; where `stored`, the sample's own `bits` instead."""
 

@@ -1,11 +1,12 @@
 """Root section and level sections: from their bytes to the samples of every level."""
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel, SignedModel
+from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel, SignedModel, most_decisions
 from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
 from reference_decoder.contexts import MASKED_CONTEXT, contexts, magnitudes, mean_index
@@ -13,7 +14,7 @@ from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, crc, flo
 from reference_decoder.masks import OTHER, VALID, MaskModels, fill_box, fill_class, mask_context, read_kind
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import face_taps, nearest_taps, predict
-from reference_decoder.quantizers import Codes, reconstruct
+from reference_decoder.quantizers import Codes, largest_code, reconstruct
 
 
 @dataclass
@@ -42,6 +43,7 @@ class RootCodes:
             codes.stored[index], codes.bits[index] = True, self.coder.raw(self.header.bits)
         else:
             code = self.coder.signed(self.signed[min(15, floor_log2(2 * (self.s0 + self.s1) + 1))])
+            require(abs(code) <= largest_code(self.header.bits), "code")
             codes.code[index] = code
             size = code if code >= 0 else -code - 1
         self.s0, self.s1 = min(2**20, size), self.s0
@@ -66,7 +68,10 @@ class Sections:
         header = self.header
         width = 2 if len(section) < 258 else 4
         require(len(section) >= width and short_crc(section[:-width]) == section[-width:], "checksum of the root")
-        state = RootCodes(section[:-width], header)
+        coded = section[:-width]
+        root_samples = math.prod(header.levels[header.root].extent) * header.batch
+        require(root_samples <= most_decisions(len(coded)), "more samples than the root section can hold")
+        state = RootCodes(coded, header)
         items, all_codes = [], []
         for number in range(header.batch):
             item = self._coarsest_level(state, number)
@@ -139,7 +144,7 @@ class Sections:
 
     def _kind(self, coder, models, masked_model, neighbour, place):
         """Reads a kind and keeps its own bits by the sample's place (item, index at level 0)."""
-        kind, own = read_kind(coder, models, masked_model, neighbour, self.header.component.itemsize)
+        kind, own = read_kind(coder, models, masked_model, neighbour, self.header)
         if kind == OTHER:
             item, level_number, index = place
             strides = [2 ** sum(level.split[axis] for level in self.header.levels[:level_number]) for axis in AXES]
@@ -174,12 +179,18 @@ class Sections:
     def _level_section(self, number, section):
         header, level, extent = self.header, self.header.levels[number], self.header.blocks[number]
         reader = Reader(section)
-        coder = BinaryDecoder(reader.take(reader.varint()))
+        coded = reader.take(reader.varint())
+        coder = BinaryDecoder(coded)
         merged = coder.bit(BitModel())
         models = ParameterModels()
-        parameters = {cls: self.state.read(coder, models, cls, level.active) for cls in level.classes}
+        parameters = {cls: self.state.read(coder, models, cls, level.active, header.bits) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
-        sizes = self._index(coder, merged, len(level.classes), header.batch * len(corners))
+        block_count = header.batch * len(corners)
+        size_count = block_count * (header.masked + (1 if merged else len(level.classes)))
+        require(block_count <= 2**40, "blocks")
+        require(size_count <= most_decisions(len(coded)), "more sizes than the index can hold")
+        require(size_count <= max(2**22, 256 * len(section)), "an index out of proportion")
+        sizes = self._index(coder, merged, len(level.classes), block_count)
         streams = self._streams(reader, sizes)
         items = []
         for item_number, coarser in enumerate(self.items):

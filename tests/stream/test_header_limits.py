@@ -1,0 +1,199 @@
+"""Headers written by hand: what is out of range, reserved or beyond a limit is refused, by the library and by the second decoder alike."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import h5stz
+import reference_decoder
+from h5stz import _core
+from support import stream_writer
+from support.stream_writer import F32, F64, I64, INTEGER, LATTICE, LOGARITHMIC, LOSSLESS, NONE, ORDERED, ORDERED_HALF, UNIFORM, Fields
+
+CODES = {"VERSION": "version", "CORRUPT": "damaged", "TRUNCATED": "truncated", "CHECKSUM": "checksum"}
+WORDS = {_core.ERROR_CODES[f"STZ_ERROR_{name}"]: word for name, word in CODES.items()}
+NEGATIVE, BASE = 64, 1
+NAN, INFINITY = math.nan, math.inf
+
+
+def library(header):
+    """None if the library takes the header, else what it says is wrong."""
+    try:
+        h5stz.info(header)
+    except h5stz.StzError as error:
+        return WORDS[error.code]
+    return None
+
+
+def second_decoder(header):
+    """The same of the second decoder."""
+    try:
+        reference_decoder.read_header(header)
+    except reference_decoder.Damaged as error:
+        word = str(error).split()[0].rstrip(":")
+        return word if word in WORDS.values() else "damaged"
+    return None
+
+
+def verdict(fields):
+    """What both make of a header; fails where they differ."""
+    header = fields.header()
+    assert library(header) == second_decoder(header), fields
+    return library(header)
+
+
+def with_sizes(fields):
+    """The fields with as many section sizes as there must be."""
+    for count in range(1, 49):
+        sized = replace(fields, section_sizes=(9,) * count)
+        if second_decoder(sized.header()) not in ("truncated", "checksum"):
+            return sized
+    raise AssertionError("no number of sections fits")
+
+
+PLAIN = Fields((20, 30))  # 600, 150 samples: one level below the root
+ORDERED_FIELDS = Fields((20, 30), mode=LOSSLESS, representation=(F32, ORDERED, NONE))
+LATTICE_FIELDS = Fields((20, 30), representation=(F32, INTEGER, LATTICE))
+OCTAVES = Fields((20, 30), mode=2, representation=(F64, UNIFORM, LOGARITHMIC))
+
+
+@pytest.mark.parametrize("fields", [PLAIN, ORDERED_FIELDS, LATTICE_FIELDS, OCTAVES, Fields((2,)), Fields(())])
+def test_headers_that_are_sound(fields):
+    assert verdict(with_sizes(fields)) is None
+
+
+def with_blocks(shape, first):
+    """Fields that name the blocks of level 0, and small ones of the levels down to the root."""
+    below_root = next(level for level in range(48) if math.prod(-(-extent >> level) for extent in shape) <= 256)
+    return Fields(shape, level_blocks=(first, *[(3, 3, 3, 3)] * (below_root - 1)))
+
+
+SOUND = [
+    replace(ORDERED_FIELDS, zero_bits=22),
+    replace(ORDERED_FIELDS, step=5),
+    replace(ORDERED_FIELDS, step=2**64 - 1),
+    replace(LATTICE_FIELDS, delta=-1e-300, origin=-1e308),
+    replace(OCTAVES, base=0.125, flags=NEGATIVE),
+    replace(PLAIN, base=0.0),
+    replace(PLAIN, offsets=(47, 0, 1, 3)),
+    replace(PLAIN, offsets=(63,) * 4),
+    replace(PLAIN, common_nan=0, fill=7, cuts=(19, 29), padding=3),
+    with_blocks((2048, 2048), (11, 11, 11, 11)),
+    with_blocks((4096, 2048), (1, 1, 11, 11)),
+    with_blocks((2**14, 2**14), (30, 30, 30, 8)),
+    with_blocks((2**22,), (1, 1, 1, 30)),
+    Fields((6, 10), layers=(1,) * 4),
+    replace(PLAIN, level_bounds=(1e300, 5e-324, 1.0, 1.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize("fields", SOUND)
+def test_values_at_the_ends_of_their_ranges(fields):
+    assert verdict(with_sizes(fields)) is None
+
+
+RESERVED = [
+    replace(PLAIN, flags=NEGATIVE),
+    replace(ORDERED_FIELDS, flags=NEGATIVE),
+    replace(LATTICE_FIELDS, flags=NEGATIVE),
+    replace(ORDERED_FIELDS, flags=BASE),
+    replace(ORDERED_FIELDS, base=1.0),
+    replace(LATTICE_FIELDS, flags=BASE),
+    replace(LATTICE_FIELDS, base=1.0),
+    replace(PLAIN, representation=(F32, ORDERED, LATTICE)),
+    replace(PLAIN, representation=(3, UNIFORM, NONE)),
+    replace(PLAIN, representation=(F32, 3, NONE)),
+    replace(PLAIN, representation=(F32, UNIFORM, 4)),
+    Fields((6, 10), layers=(1, 1, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("fields", RESERVED)
+def test_what_is_reserved_is_for_a_later_version(fields):
+    assert verdict(with_sizes(fields)) == "version"
+
+
+DAMAGED = [
+    *[replace(PLAIN, bound=bound) for bound in (-1.0, INFINITY, NAN)],
+    *[replace(PLAIN, base=base) for base in (-1.0, INFINITY, NAN)],
+    *[replace(LATTICE_FIELDS, delta=delta) for delta in (0.0, -0.0, INFINITY, NAN)],
+    *[replace(LATTICE_FIELDS, origin=origin) for origin in (-INFINITY, NAN)],
+    replace(ORDERED_FIELDS, zero_bits=23),
+    replace(ORDERED_FIELDS, zero_bits=1, step=3),
+    *[replace(ORDERED_FIELDS, step=step) for step in (0, 2, 2**64 - 2)],
+    replace(LATTICE_FIELDS, step=4),
+    *[replace(PLAIN, offsets=(0, 0, 0, offset)) for offset in (48, 62, 64, 255)],
+    replace(PLAIN, cuts=(20, 0)),
+    *[replace(PLAIN, level_bounds=(1.0,) * 4 + (bound,)) for bound in (0.0, -1.0, INFINITY, NAN)],
+    *[with_blocks((20, 30), (3, 3, 3, log)) for log in (0, 31, 255)],
+    Fields((1,) * 33),
+    Fields((2**28, 2**28)),
+    Fields((0, 4)),
+    with_blocks((4096, 2048), (1, 1, 12, 11)),
+    with_blocks((2**22 + 1,), (1, 1, 1, 23)),
+    with_blocks((5, 2**20), (1, 1, 3, 20)),
+]
+
+
+@pytest.mark.parametrize("fields", DAMAGED)
+def test_what_is_out_of_range_is_damage(fields):
+    assert verdict(with_sizes(fields)) == "damaged"
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(3, None), (4, "damaged"), (25, "damaged"), (47, "damaged")])
+def test_levels_that_split_no_axis_are_limited(offset, expected):
+    assert verdict(with_sizes(Fields((5000,), offsets=(0, 0, 0, offset)))) == expected
+
+
+def test_an_axis_that_waits_for_its_offset_leaves_levels_unsplit():
+    assert verdict(with_sizes(Fields((3, 5000), offsets=(0, 0, 0, 5)))) is None  # levels 2, 3 and 4
+    assert verdict(with_sizes(Fields((3, 5000), offsets=(0, 0, 0, 6)))) == "damaged"
+
+
+@pytest.mark.parametrize("dtype", stream_writer.DTYPES)
+def test_every_combination_of_samples_quantiser_and_transform(dtype):
+    verdicts = {
+        combination: verdict(with_sizes(Fields((20, 30), dtype, representation=combination)))
+        for combination in itertools.product(range(4), range(4), range(6))
+    }
+    kind, width = dtype[0], Fields((1,), dtype).component_size
+    samples = F32 if width < 4 or (kind in "fc" and width == 4) else F64 if kind in "fc" or width == 4 else I64
+    expected = {(samples, INTEGER, NONE)} if kind in "iu" else {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
+    if dtype == "f2":
+        expected |= {(F32, INTEGER, ORDERED_HALF)}
+    elif kind in "fc":
+        expected |= {(samples, ORDERED, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, LATTICE)}
+    assert {combination for combination, found in verdicts.items() if found is None} == expected
+    assert {found for found in verdicts.values() if found} == {"version"}
+
+
+OFFSETS = st.sampled_from([0, 1, 2, 3, 4, 5, 8, 25, 47, 48, 63])
+DOUBLES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1.7e308, INFINITY, -INFINITY, NAN]), st.floats())
+
+
+@given(
+    fields=st.builds(
+        Fields,
+        shape=st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**31)), max_size=6).map(tuple),
+        dtype=st.sampled_from(stream_writer.DTYPES),
+        mode=st.integers(0, 3),
+        bound=DOUBLES,
+        fill=st.none() | st.integers(0, 255),
+        representation=st.sampled_from([(F32, UNIFORM, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, NONE), (F32, ORDERED, NONE)])
+        | st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)),
+        flags=st.sampled_from([0, 0, 0, NEGATIVE, BASE]),
+        step=st.integers(0, 6) | st.integers(0, 2**64 - 1),
+        base=st.none() | DOUBLES,
+        origin=DOUBLES,
+        delta=DOUBLES,
+        zero_bits=st.integers(0, 60),
+        common_nan=st.none() | st.integers(0, 255),
+        offsets=st.none() | st.tuples(*[OFFSETS] * 4),
+    )
+)
+def test_both_decoders_agree_on_any_header(fields):
+    verdict(with_sizes(fields))

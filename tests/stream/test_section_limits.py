@@ -1,0 +1,251 @@
+"""Sections written by hand: kinds of masked samples, weights, models and codes at their limits, in the library and the second decoder alike."""
+
+import numpy as np
+import pytest
+
+import h5stz
+import reference_decoder
+from h5stz import _core
+from reference_decoder import elements
+from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
+from reference_decoder.masks import FILL, MINUS_INFINITY, OTHER, PLUS_INFINITY, PLUS_ZERO, MaskModels
+from reference_decoder.parameters import ParameterModels
+from support import exact
+from support.stream_writer import (
+    F32,
+    F64,
+    I64,
+    INTEGER,
+    LOGARITHMIC,
+    LOSSLESS,
+    NONE,
+    ORDERED,
+    ORDERED_HALF,
+    POINTWISE,
+    UNIFORM,
+    BinaryEncoder,
+    Fields,
+    level_section,
+    root_section,
+)
+
+CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
+
+
+def decoded(stream):
+    """The array that both decoders make of a stream, None if both call it damaged."""
+    try:
+        array = h5stz.decompress(stream)
+    except h5stz.StzError as error:
+        assert error.code == CORRUPT
+        with pytest.raises(reference_decoder.Damaged):
+            reference_decoder.decode(stream)
+        return None
+    assert exact.same_bits(array, reference_decoder.decode(stream))
+    return array
+
+
+# Masked samples of the coarsest level
+
+
+def of_two_kinds(fields, kind):
+    """A stream of two samples, both of this kind; the second one says so by its neighbour."""
+    coder, models = BinaryEncoder(), MaskModels()
+    coder.bit(models.masked[0][0], 1)
+    node = 1
+    for place in (2, 1, 0):
+        coder.bit(models.kind[node], kind >> place & 1)
+        node = 2 * node + (kind >> place & 1)
+    if kind == OTHER:
+        coder.raw(3, 8 * fields.component_size)
+    coder.bit(models.masked[0][1], 1)
+    coder.bit(models.same, 1)
+    if kind == OTHER:
+        coder.raw(5, 8 * fields.component_size)
+    return fields.stream(root_section(coder))
+
+
+MASKED = {
+    "float": Fields((2,), "f4", LOSSLESS, representation=(F32, ORDERED, NONE), common_nan=0x7FC00001),
+    "half": Fields((2,), "f2", LOSSLESS, representation=(F32, INTEGER, ORDERED_HALF), common_nan=0x7E01),
+    "octaves": Fields((2,), "f8", POINTWISE, representation=(F64, UNIFORM, LOGARITHMIC), common_nan=0x7FF8000000000001),
+    "small integer": Fields((2,), "i2", LOSSLESS, representation=(F32, INTEGER, NONE), common_nan=0),
+    "integer": Fields((2,), "u4", LOSSLESS, representation=(F64, INTEGER, NONE), common_nan=0),
+    "wide integer": Fields((2,), "i8", LOSSLESS, representation=(I64, INTEGER, NONE), common_nan=0),
+}
+
+
+@pytest.mark.parametrize("fill", [None, 9])
+@pytest.mark.parametrize("name", MASKED)
+def test_kinds_that_a_stream_can_have(name, fill):
+    fields = MASKED[name]
+    fields.fill = fill
+    word = f"<u{fields.component_size}"
+    possible = {OTHER: [3, 5]}
+    if fill is not None:
+        possible[FILL] = [9, 9]
+    if fields.dtype[0] == "f":
+        infinity = np.array(np.inf, fields.dtype).view(word).item()
+        sign = 1 << 8 * fields.component_size - 1
+        possible |= {2: [fields.common_nan] * 2, PLUS_INFINITY: [infinity] * 2, MINUS_INFINITY: [infinity | sign] * 2}
+    if name == "octaves":
+        possible[PLUS_ZERO] = [0, 0]
+    for kind in range(1, 8):
+        array = decoded(of_two_kinds(fields, kind))
+        found = None if array is None else array.view(word).tolist()
+        assert found == possible.get(kind), kind
+
+
+# Weights and models of levels
+
+
+def zero_root(samples, rng):
+    """A root section of small codes for so many samples, without stored ones."""
+    coder, stored, models = BinaryEncoder(), BitModel(), [SignedModel() for _ in range(16)]
+    sizes = [0, 0]
+    for code in rng.integers(-3, 4, samples).tolist():
+        coder.bit(stored, 0)
+        coder.signed(models[min(15, (2 * sum(sizes) + 1).bit_length() - 1)], code)
+        sizes = [code if code >= 0 else -code - 1, sizes[0]]
+    return root_section(coder)
+
+
+class LevelWriter:
+    """The parameters of the only class of a level of an array of one axis, and an index of one empty stream."""
+
+    def __init__(self):
+        self.coder, self.models = BinaryEncoder(), ParameterModels()
+        self.coder.bit(BitModel(), 0)  # not merged
+
+    def bits(self, **named):
+        """Bits of the models with these names, in order."""
+        for name, bit in named.items():
+            self.coder.bit(getattr(self.models, name), bit)
+        return self
+
+    def precision(self, precision):
+        """A precision other than the state's."""
+        self.bits(PS=0).coder.number(self.models.PN, precision - 1)
+        return self
+
+    def numbers(self, name, *values):
+        """Signed numbers of one model."""
+        for value in values:
+            self.coder.signed(getattr(self.models, name), value)
+        return self
+
+    def section(self):
+        """The level's section."""
+        return level_section(self.coder, 1)
+
+
+TWO_LEVELS = Fields((600,), "f8", representation=(F64, UNIFORM, NONE))  # 600, 300 and, in the root, 150 samples
+
+
+def with_weights(first, precision, change, other_precision=None):
+    """A stream of which level 1 has a weight, and level 0 that weight and a change of it."""
+    upper = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", first).numbers("W1", 0, 0).bits(AC=0)
+    lower = LevelWriter().bits(P0=0, CW=0, AW=1, S0=0)
+    lower = lower.bits(PS=1) if other_precision is None else lower.precision(other_precision)
+    lower = lower.bits(RF=1).numbers("WC", change, 0, 0).bits(AC=0)
+    return TWO_LEVELS.stream(zero_root(150, np.random.default_rng(1)), upper.section(), lower.section())
+
+
+LARGEST = 2**28
+
+
+@pytest.mark.parametrize(
+    ("stream", "sound"),
+    [
+        (with_weights(LARGEST, 24, 0), True),
+        (with_weights(-LARGEST, 24, 0), True),
+        (with_weights(LARGEST + 1, 24, 0), False),
+        (with_weights(-LARGEST - 1, 24, 0), False),
+        (with_weights(LARGEST, 24, 1), False),
+        (with_weights(LARGEST, 24, LARGEST), False),
+        (with_weights(LARGEST, 24, 2**32 - LARGEST), False),  # zero in 32 bits
+        (with_weights(LARGEST, 24, -2 * LARGEST), True),
+        (with_weights(LARGEST, 24, -2 * LARGEST - 1), False),
+        (with_weights(LARGEST, 1, 5 - 2**51, other_precision=24), True),
+        (with_weights(LARGEST, 1, 0, other_precision=24), False),
+        (with_weights(LARGEST, 24, LARGEST - 32, other_precision=1), True),
+        (with_weights(5, 25, 0), False),
+        (with_weights(5, 8, 2**62), False),
+    ],
+)
+def test_weights(stream, sound):
+    assert (decoded(stream) is not None) == sound
+
+
+@pytest.mark.parametrize(
+    ("dtype", "samples", "scale", "sound"),
+    [("f4", F32, 131, True), ("f4", F32, 132, False), ("f4", F32, 279, False), ("f8", F64, 259, True), ("f8", F64, 260, False)],
+)
+def test_the_shift_of_a_model(dtype, samples, scale, sound):
+    fields = Fields((300,), dtype, representation=(samples, UNIFORM, NONE))
+    level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0)
+    level.bits(M0=0, M1=0).numbers("MS", scale - 12).bits(H0=0, H1=0)  # the first context is sparse by default
+    for _ in range(15):
+        level.bits(M0=1)
+    assert (decoded(fields.stream(zero_root(150, np.random.default_rng(1)), level.section())) is not None) == sound
+
+
+# Codes of the root
+
+
+@pytest.mark.parametrize(("dtype", "samples", "largest"), [("f4", F32, 2**31 - 1), ("f8", F64, 2**61 - 1), ("i8", I64, 2**61 - 1)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_codes_of_the_root(dtype, samples, largest, sign):
+    for code, sound in ((largest, True), (largest + 1, False), (2**62, False)):
+        coder = BinaryEncoder()
+        coder.bit(BitModel(), 0)
+        coder.signed(SignedModel(), sign * code)
+        quantiser = INTEGER if dtype == "i8" else UNIFORM
+        stream = Fields((), dtype, representation=(samples, quantiser, NONE)).stream(root_section(coder))
+        assert (decoded(stream) is not None) == sound
+
+
+def test_more_samples_than_a_root_section_can_hold():
+    for samples, sound in ((8192 * (4 + 8), True), (8192 * (4 + 8) + 1, False)):
+        coded = b"\xff\xff\xff\xfe"
+        root = coded + reference_decoder.short_crc(coded)
+        stream = Fields((samples,), offsets=(63,) * 4).stream(root)
+        if sound:  # as many as the limit allows, more than these four bytes have
+            with pytest.raises(h5stz.StzError, match="too early"):
+                h5stz.decompress(stream)
+        else:
+            assert decoded(stream) is None
+
+
+# Octaves as float16
+
+
+def octaves(number):
+    """The sample that decodes to a number from 1 up to 65/64, or to its neighbour."""
+    return (number - 1) * 64 * elements.CHORDS[1] / 2**40
+
+
+def stored_samples(fields, numbers):
+    """A stream of samples that are all stored. Exponents are added to the octaves of 1 to 65/64."""
+    coder, stored = BinaryEncoder(), BitModel()
+    for number in numbers:
+        coder.bit(stored, 1)
+        coder.raw(int(np.float64(number).view("u8")), 64)
+    return fields.stream(root_section(coder))
+
+
+def test_float16_is_rounded_once():
+    """Numbers a little beside the middle of two float16 on the other side of which a float32 in between would push them."""
+    middles = [1 + (2 * k + 1) * 2.0**-11 for k in range(14)]
+    exponents = (-20, -15, -14, -1, 0, 7, 15)
+    samples = [octaves(middle + side * 2.0**-28) + e for middle in middles for side in (-1, 0, 1) for e in exponents]
+    samples += [octaves(1) - 25, octaves(1 + 2.0**-28) - 25, octaves(1) - 24, 15.999999, 16.5, -30.0]
+    for negative in (False, True):
+        fields = Fields((len(samples),), "f2", POINTWISE, 0.5, representation=(F64, UNIFORM, LOGARITHMIC), offsets=(63,) * 4)
+        fields.flags = 64 * negative
+        array = decoded(stored_samples(fields, samples))
+        numbers = np.array([elements.number_of_octaves(sample) for sample in samples]).clip(0, 65504)
+        expected = (-numbers if negative else numbers).astype("f2")
+        assert exact.same_bits(array, expected)
+        by_way_of_float32 = numbers.astype("f4").astype("f2")
+        assert np.any(np.abs(expected) != by_way_of_float32)

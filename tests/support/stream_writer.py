@@ -1,0 +1,159 @@
+"""Streams written by hand, field by field, from docs/format.md: also those that the encoder never writes.
+
+A Fields object is a header of the form blocks; `header()` writes it with a check that fits. BinaryEncoder is the other side of the
+second decoder's BinaryDecoder, with its models.
+"""
+
+import struct
+from dataclasses import dataclass, field, replace
+
+from reference_decoder import crc, short_crc
+from reference_decoder.binary_coder import NumberModel
+
+F32, F64, I64 = range(3)
+UNIFORM, INTEGER, ORDERED = range(3)
+NONE, LATTICE, LOGARITHMIC, ORDERED_HALF = range(4)
+LOSSLESS, ABSOLUTE, POINTWISE = range(3)
+DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+
+
+def varint(number):
+    """LEB128."""
+    return bytes([number & 127 | 128 * (number > 127)]) + (varint(number >> 7) if number > 127 else b"")
+
+
+@dataclass
+class Fields:
+    """The fields of a header of the form blocks. None: the field and its flag are missing."""
+
+    shape: tuple
+    dtype: str = "f4"
+    mode: int = ABSOLUTE
+    bound: float = 1.0
+    fill: int | None = None
+    representation: tuple = (F32, UNIFORM, NONE)
+    flags: int = 0  # beside those that the fields below stand for
+    step: int = 1
+    base: float | None = None
+    origin: float = 0.0
+    delta: float = 1.0
+    zero_bits: int = 0
+    common_nan: int | None = None
+    padding: int = 0
+    cuts: tuple | None = None
+    offsets: tuple | None = None
+    level_bounds: tuple | None = None
+    level_blocks: tuple = ()
+    layers: tuple | None = None
+    section_sizes: tuple = field(default_factory=tuple)
+
+    @property
+    def component_size(self):
+        """Bytes of a component."""
+        return int(self.dtype[1:]) // (2 if self.dtype[0] == "c" else 1)
+
+    def bits(self, number):
+        """A component's bits."""
+        return number.to_bytes(self.component_size, "little")
+
+    def header(self):
+        """The header's bytes."""
+        samples, quantiser, transform = self.representation
+        kind = 2 | self.mode << 2 | (self.fill is not None) << 4
+        out = b"STZ\x01" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
+        if self.mode != LOSSLESS:
+            out += struct.pack("<d", self.bound)
+        if self.fill is not None:
+            out += self.bits(self.fill)
+        present = [self.base, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks or None, None, self.layers]
+        flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
+        out += bytes([samples | quantiser << 2 | transform << 4, flags])
+        if quantiser != UNIFORM:
+            out += varint(self.step)
+        if self.base is not None:
+            out += struct.pack("<d", self.base)
+        if transform == LATTICE:
+            out += struct.pack("<2d", self.origin, self.delta)
+        if quantiser == ORDERED:
+            out += bytes([self.zero_bits])
+        if self.common_nan is not None:
+            out += self.bits(self.common_nan)
+        if self.cuts is not None:
+            out += self.bits(self.padding) + b"".join(map(varint, self.cuts))
+        out += bytes(self.offsets or ())
+        out += struct.pack(f"<{len(self.level_bounds or ())}d", *(self.level_bounds or ()))
+        out += b"".join(map(bytes, self.level_blocks)) + bytes(self.layers or ())
+        out += b"".join(map(varint, self.section_sizes))
+        return out + crc(out).to_bytes(4, "little")
+
+    def stream(self, *sections):
+        """A stream of these sections, root first."""
+        return replace(self, section_sizes=tuple(map(len, sections))).header() + b"".join(sections)
+
+
+class BinaryEncoder:
+    """Writes what BinaryDecoder reads, with models of the same classes."""
+
+    def __init__(self):
+        self.low, self.range, self.shifts = 0, 2**32 - 1, 0
+
+    def _normalise(self):
+        while self.range < 1 << 24:
+            self.range <<= 8
+            self.low <<= 8
+            self.shifts += 1
+
+    def bit(self, model, bit):
+        """A bit with a model."""
+        bound = (self.range >> 16) * min(65472, max(64, model.p))
+        if bit:
+            self.range = bound
+        else:
+            self.low += bound
+            self.range -= bound
+        model.update(bit)
+        self._normalise()
+
+    def raw(self, value, count):
+        """`count` bits without a model."""
+        for place in reversed(range(count)):
+            self.range >>= 1
+            self.low += self.range * (value >> place & 1)
+            self._normalise()
+
+    def number(self, model, value):
+        """A number from 0 up."""
+        e = (value + 1).bit_length() - 1
+        for k in range(e):
+            self.bit(model.exponent[k], 1)
+        self.bit(model.exponent[e], 0)
+        if e:
+            rest = value + 1 - 2**e
+            self.bit(model.mantissa[e], rest >> e - 1)
+            self.raw(rest & (1 << e - 1) - 1, e - 1)
+
+    def signed(self, model, value):
+        """A number of either sign."""
+        self.number(model.magnitude, abs(value))
+        if value:
+            self.bit(model.sign, int(value < 0))
+
+    def finish(self):
+        """The bytes."""
+        return self.low.to_bytes(4 + self.shifts, "big")
+
+
+def root_section(coder):
+    """The section of what was written."""
+    coded = coder.finish()
+    return coded + short_crc(coded)
+
+
+def level_section(coder, block_count):
+    """The section of parameters that were written, of one class or merged streams without masks, all of them empty."""
+    sizes = NumberModel()
+    for _ in range(block_count):
+        coder.number(sizes, 0)
+    coded = coder.finish()
+    content = varint(len(coded)) + coded
+    return content + short_crc(content)
