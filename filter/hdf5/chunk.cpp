@@ -6,6 +6,7 @@
 
 #include "hdf5/environment.h"
 #include "hdf5/missing_value.h"
+#include "hdf5/stream_layout.h"
 #include "stz.h"
 #include "stz_cd_values.h"
 
@@ -47,14 +48,6 @@ u64 array_bytes(const stz_layout& layout) {
   return bytes;
 }
 
-// Signed and unsigned integers of one size share their bits: a stream written directly may call a bool either.
-bool same_bits(const stz_layout& a, const stz_layout& b) {
-  const auto is_integer = [](int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; };
-  const size_t size = stz_element_size(a.dtype);
-  const bool same_type = a.dtype == b.dtype || (is_integer(a.dtype) && is_integer(b.dtype) && size == stz_element_size(b.dtype));
-  return same_type && (size == 1 || a.byte_order == b.byte_order);
-}
-
 bool out_of_memory(size_t bytes, Message& message) {
   message.set("out of memory: a buffer of %zu bytes for one chunk; smaller chunks need less", bytes);
   return false;
@@ -76,9 +69,14 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
                 static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(expected));
     return false;
   }
-  if (!same_bits(info.layout, layout)) {
+  if (!same_samples(info.layout, layout)) {
     message.set("the chunk is of another dataset: its element type or byte order (%d, %d) is not the dataset's (%d, %d)", info.layout.dtype,
                 info.layout.byte_order, layout.dtype, layout.byte_order);
+    return false;
+  }
+  if (!same_raster(info.layout, layout)) {
+    message.set("the chunk is of another dataset: it is an array of shape (%s), a chunk here has the shape (%s)",
+                ListText(info.layout.shape, info.layout.rank).text, ListText(layout.shape, layout.rank).text);
     return false;
   }
   return true;

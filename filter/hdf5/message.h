@@ -7,7 +7,7 @@
 namespace stz::hdf5 {
 
 struct Message {
-  char text[640] = "";
+  char text[1024] = "";
 
   __attribute__((format(printf, 2, 3))) void set(const char* format, ...) {
     va_list arguments;
@@ -15,6 +15,16 @@ struct Message {
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
   }
+};
+
+// Numbers as "40, 48, 32", for a message; those that do not fit are left out.
+struct ListText {
+  template <class Number>
+  ListText(const Number* numbers, int count) {
+    for (int i = 0, used = 0; i < count && used < static_cast<int>(sizeof text) - 1; ++i)
+      used += std::snprintf(text + used, sizeof text - used, "%s%llu", i ? ", " : "", static_cast<unsigned long long>(numbers[i]));
+  }
+  char text[256] = "";
 };
 
 }  // namespace stz::hdf5

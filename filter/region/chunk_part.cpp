@@ -2,12 +2,13 @@
 // reads all others.
 #include "region/chunk_part.h"
 
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
 
+#include "base/floating_environment.h"
 #include "hdf5/environment.h"
+#include "hdf5/stream_layout.h"
 #include "stz_reader.h"
 
 namespace stz::region {
@@ -21,17 +22,9 @@ Bytes allocate(hsize_t size) {
   return Bytes(new unsigned char[static_cast<size_t>(size)]);
 }
 
-bool is_integer(int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; }
-
-// Integers with and without sign share their bits, and a byte has no order.
+// Parts are read directly from streams of exactly the chunk's shape. HDF5 reads the others, and the filter says what is wrong with them.
 bool same_layout(const stz_layout& stream, const stz_layout& chunk) {
-  const size_t size = stz_element_size(chunk.dtype);
-  const bool same_type =
-      stream.dtype == chunk.dtype || (is_integer(stream.dtype) && is_integer(chunk.dtype) && stz_element_size(stream.dtype) == size);
-  if (!same_type || stream.rank != chunk.rank || (size > 1 && stream.byte_order != chunk.byte_order)) return false;
-  for (int axis = 0; axis < chunk.rank; ++axis)
-    if (stream.shape[axis] != chunk.shape[axis]) return false;
-  return true;
+  return hdf5::same_samples(stream, chunk) && hdf5::same_shape(stream, chunk);
 }
 
 bool sticks_out(const Transfer& transfer, const hsize_t* offset) {
@@ -150,13 +143,12 @@ int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* 
 }
 
 void describe(const hsize_t* offset, int rank, int error, hdf5::Message& message) {
-  char place[256] = "";
-  for (int axis = 0, used = 0; axis < rank && used < static_cast<int>(sizeof place) - 1; ++axis)
-    used += std::snprintf(place + used, sizeof place - used, "%s%llu", axis ? ", " : "", offset[axis]);
+  const hdf5::ListText place(offset, rank);
   if (error == STZ_ERROR_MEMORY)
-    message.set("the chunk at (%s) cannot be decoded: out of memory; read less at once, or store smaller chunks", place);
+    message.set("the chunk at (%s) cannot be decoded: out of memory; read less at once, or store smaller chunks", place.text);
   else
-    message.set("the chunk at (%s) cannot be decoded: %s (error %d); restore the file from a copy", place, stz_error_text(error), error);
+    message.set("the chunk at (%s) cannot be decoded: %s (error %d); restore the file from a copy", place.text, stz_error_text(error),
+                error);
 }
 
 bool single_box(const Transfer& transfer, const ChunkAxis* const* axes) {
@@ -184,6 +176,7 @@ void count(const stz_reader_stats& decoded, u64 fetched, stz_h5_stats& stats) {
 // Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
 // for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved.
 bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t stored) {
+  const FloatingEnvironment environment;
   constexpr double cheap_bytes = 65536, bytes_per_lookup = 128;
   double chunks = 1, part = 1;
   for (int axis = 0; axis < transfer.selection.rank; ++axis) {

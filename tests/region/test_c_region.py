@@ -72,7 +72,7 @@ def path(tmp_path_factory):
 
         foreign = file.create_dataset("foreign", data=smooth((50, 70)), **{**small, "shape": None}, **settings())
         file.flush()
-        foreign.id.write_direct_chunk((16, 24), h5stz.compress(smooth((24, 16)), absolute=1e-2))
+        foreign.id.write_direct_chunk((16, 24), h5stz.compress(smooth((16, 1, 24)), absolute=1e-2))
 
         damaged = file.create_dataset("damaged", data=smooth((64, 64)), chunks=(64, 64), **settings())
         file.flush()
@@ -282,7 +282,7 @@ if host_tools.tools("h5cc", "pkg-config"):
     @pytest.mark.parametrize("dataset", ["masked", "foreign"])
     @pytest.mark.parametrize("words", [box((10, 20), (10, 10)), box((10, 20), (5, 5), (3, 3), (2, 2))], ids=["box", "gaps"])
     def test_chunks_that_only_hdf5_reads(host, path, dataset, words):
-        """A filter mask; a stream of another shape. The other chunks are read directly."""
+        """A filter mask; a stream with one more axis. The other chunks are read directly."""
         result = read_direct(host, path, dataset, *words, "spread")
         assert (result["direct"], result["chunks_through"]) == (3, 1)
 
