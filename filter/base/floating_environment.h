@@ -1,5 +1,6 @@
-// Sets the floating-point control register to what the codec's bits depend on (nearest rounding, subnormal numbers, no traps) for a scope:
-// hosts built with -ffast-math flush subnormal numbers, others round differently or trap.
+// The floating-point environment that the codec's bits depend on (nearest rounding, subnormal numbers, no traps) for a scope, and
+// afterwards the caller's, as it was: hosts built with -ffast-math flush subnormal numbers, others round differently, trap, or look at the
+// exception flags. Every entry into the libraries that computes with floating-point numbers has one, and every thread that they start.
 #pragma once
 #include "base/common.h"
 
@@ -12,20 +13,34 @@ namespace stz {
 class FloatingEnvironment {
  public:
 #if defined(__x86_64__)
-  FloatingEnvironment() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80); }
-  ~FloatingEnvironment() { __builtin_ia32_ldmxcsr(saved_); }
+  // MXCSR, and the x87 unit: long double, and the rounding mode that strtod and printf of glibc go by.
+  FloatingEnvironment() {
+    const u16 default_control = 0x37f;
+    __asm__ volatile("fnstenv %0\n\tfldcw %1" : "=m"(x87_) : "m"(default_control) : "memory");
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr_) : : "memory");
+    const u32 default_mxcsr = 0x1f80;
+    __asm__ volatile("ldmxcsr %0" : : "m"(default_mxcsr) : "memory");
+  }
+  ~FloatingEnvironment() {
+    __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr_) : "memory");
+    __asm__ volatile("fldenv %0" : : "m"(x87_) : "memory");
+  }
 
  private:
-  u32 saved_;
+  struct X87 {
+    u32 words[7];
+  };
+  X87 x87_;  // control, status, tags and the last instruction
+  u32 mxcsr_;
 #elif defined(__aarch64__)
   FloatingEnvironment() {
-    __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
-    __asm__ volatile("msr fpcr, %0" : : "r"(u64(0)));
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(control_), "=r"(status_) : : "memory");
+    __asm__ volatile("msr fpcr, %0" : : "r"(u64(0)) : "memory");
   }
-  ~FloatingEnvironment() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_)); }
+  ~FloatingEnvironment() { __asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1" : : "r"(control_), "r"(status_) : "memory"); }
 
  private:
-  u64 saved_;
+  u64 control_, status_;
 #else
   FloatingEnvironment() {
     fegetenv(&saved_);

@@ -2,6 +2,7 @@
 // Invariants: what pack() writes parse() accepts and gives back unchanged; parse() reads no word beyond `count`; every
 // rejection names the word. Words come from files and from users, so nothing about them is assumed.
 #include "base/common.h"
+#include "base/floating_environment.h"
 #include "stz_cd_values.h"
 
 #include <bit>
@@ -217,6 +218,7 @@ extern "C" {
 
 int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* options, stz_layout* layout, char* message,
                         size_t message_size) {
+  const stz::FloatingEnvironment environment;  // strtod rounds as the mode says
   stz::hdf5::Message text;
   stz_layout own_layout;
   int error = STZ_ERROR_ARGUMENT;

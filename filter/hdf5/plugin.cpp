@@ -3,6 +3,7 @@
 // a number.
 #include <exception>
 
+#include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
 #include "hdf5/filter_id.h"
@@ -15,9 +16,11 @@ namespace {
 // A write in which HDF5 decodes a lossy chunk will code it again: filter/preload/write_preload.cpp watches this number.
 thread_local u64 lossy_chunks_decoded = 0;
 
-// Runs `body(library, message)`; what it reports, or throws, ends on the error stack, and `failed` is returned instead.
+// Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack,
+// and `failed` is returned instead.
 template <class Result, class Body>
 Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
+  const FloatingEnvironment environment;
   const Library* const library = calling_library(return_address);
   Message message;
   Result result = failed;

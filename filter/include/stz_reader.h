@@ -20,7 +20,8 @@ extern "C" {
 
 /* Where a stream comes from. `read` puts the bytes [offset, offset + size) of the stream into `out` and returns 0, or anything
  * else if it cannot (then the caller of the reader gets STZ_ERROR_READ). It is called by the thread that calls the reader, and
- * never beyond `size`. */
+ * never beyond `size`. It runs in the default floating-point environment (round to nearest, no traps), whatever the caller's is, and
+ * the exception flags that it raises are lost. */
 typedef struct stz_source {
   int (*read)(void* handle, uint64_t offset, size_t size, void* out);
   void* handle;
