@@ -1,4 +1,4 @@
-"""Hosts that trap, flush subnormal numbers or round otherwise: the filter writes the same bytes and leaves their modes and flags alone."""
+"""Hosts that trap, flush subnormal numbers or round otherwise: the bytes are the same, their modes and flags stay."""
 
 import shutil
 
