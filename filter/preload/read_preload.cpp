@@ -1,13 +1,20 @@
 // H5Dread for programs that know nothing of partial reads (intercept/program_reads.h): the function here takes the place of H5Dread in
 // every object of the process, and reads with the HDF5 that the caller would have called.
 #include "intercept/program_reads.h"
+#include "preload/original_function.h"
 #include "stz_h5.h"
 
 extern "C" __attribute__((visibility("default"))) herr_t H5Dread(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl,
                                                                  void* buf) {
   using namespace stz;
-  const hdf5::Calls* const calls = hdf5::calls_at(__builtin_return_address(0));
-  if (!calls || !calls->H5Dread) return -1;  // an object that refers to H5Dread and has no HDF5
+  using Read = decltype(hdf5::Calls::H5Dread);
+  const void* const caller = __builtin_return_address(0);
+  const hdf5::Calls* const calls = hdf5::calls_at(caller);
+  if (!calls || !calls->H5Dread) {  // of HDF5 1.8, say, whose ids have 32 bits
+    const auto original = reinterpret_cast<Read>(preload::original_function(caller, "H5Dread"));
+    intercept::count_read(true);
+    return original ? original(dset, mem_type, mem_space, file_space, dxpl, buf) : -1;
+  }
   const intercept::DatasetKey key = intercept::key_of(calls, static_cast<u64>(dset));
   const bool done =
       intercept::may_pay(key, file_space) && intercept::read_needed_blocks(*calls, key, {dset, mem_type, mem_space, file_space, dxpl, buf});
