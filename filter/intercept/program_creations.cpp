@@ -16,7 +16,7 @@ void tell(const std::string& path, const Rule& rule, Outcome outcome) {
   append_stats(line.data(), line.size());
 }
 
-Outcome create_compressed(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, const Create& create) {
+Outcome create_compressed(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Create create) {
   Properties properties;
   const Outcome outcome = compressed_properties(calls, arguments, rule, properties);
   if (outcome != Outcome::compressed) return outcome;
@@ -26,7 +26,7 @@ Outcome create_compressed(const CreateCalls& calls, const CreateArguments& argum
 
 }  // namespace
 
-bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments, const Create& create) noexcept {
+bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments, Create create) noexcept {
   try {
     CreateCalls calls;
     if (rules_are_empty() || !arguments.name || !find_create_calls(region, calls)) return false;

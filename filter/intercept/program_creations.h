@@ -5,17 +5,16 @@
 // everything where something fails. State: the rules, which never change. What became of each dataset that a rule names goes to the file of
 // H5STZ_RUN_STATS at once.
 #pragma once
-#include <functional>
-
+#include "base/function_ref.h"
 #include "intercept/create_calls.h"
 
 namespace stz::intercept {
 
 // Creates a dataset with these property lists. False if HDF5 does not.
-using Create = std::function<bool(hid_t creation, hid_t access)>;
+using Create = FunctionRef<bool(hid_t creation, hid_t access)>;
 
 // True if the dataset has been created by `create`, with other property lists than the program's; else nothing has happened. `region`: the
 // functions of the HDF5 that creates it; null: there is none.
-bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments, const Create& create) noexcept;
+bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments, Create create) noexcept;
 
 }  // namespace stz::intercept

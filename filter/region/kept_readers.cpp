@@ -70,7 +70,7 @@ void KeptReaders::shrink() {
   }
 }
 
-bool KeptReaders::with(int descriptor, u64 address, u64 size, const std::function<bool(stz_reader*)>& use) {
+bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(stz_reader*)> use) {
   struct stat now;
   if (fstat(descriptor, &now) != 0 || !is_settled(now)) return false;
   const Key key{now.st_dev,

@@ -6,12 +6,12 @@
 // locks on the file. What is kept is bounded, and the readers used longest ago go first.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
-#include "base/common.h"
 
+#include "base/common.h"
+#include "base/function_ref.h"
 #include "stz_reader.h"
 
 namespace stz::region {
@@ -25,7 +25,7 @@ class KeptReaders {
  public:
   // Calls use(reader) for the chunk of `size` bytes at `address` of the open file `descriptor` and returns what it returns. False, without
   // a call, if there is no reader for it or another thread is using them: then do without.
-  bool with(int descriptor, u64 address, u64 size, const std::function<bool(stz_reader*)>& use);
+  bool with(int descriptor, u64 address, u64 size, FunctionRef<bool(stz_reader*)> use);
 
  private:
   struct Key {
