@@ -44,15 +44,15 @@ STAGES = {
 class Layout(ctypes.Structure):
     """stz_layout of filter/include/stz.h."""
 
-    _fields_ = [("dtype", ctypes.c_int32), ("byte_order", ctypes.c_int32), ("rank", ctypes.c_int32)]
+    _fields_ = [(name, ctypes.c_int32) for name in ("dtype", "byte_order", "rank", "reserved")]
     _fields_ += [("shape", ctypes.c_uint64 * 32)]
 
 
 class Options(ctypes.Structure):
     """stz_options."""
 
-    _fields_ = [("mode", ctypes.c_int32), ("bound", ctypes.c_double), ("has_fill", ctypes.c_int32)]
-    _fields_ += [("fill", ctypes.c_uint64)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("mode", ctypes.c_int32), ("has_fill", ctypes.c_int32)]
+    _fields_ += [("bound", ctypes.c_double), ("fill", ctypes.c_uint64)]
     _fields_ += [(name, ctypes.c_int32) for name in ("block", "threads", "effort", "layers")]
 
 
@@ -84,8 +84,8 @@ class Codec:
 
     def run(self, array, bound, repeats):
         """Medians of compressing and of decompressing, {stage: seconds} each, and the compressed size."""
-        layout = Layout(2, 0, array.ndim, (ctypes.c_uint64 * 32)(*array.shape))
-        options = Options(mode=1, bound=bound, threads=1)
+        layout = Layout(2, 0, array.ndim, 0, (ctypes.c_uint64 * 32)(*array.shape))
+        options = Options(struct_size=ctypes.sizeof(Options), mode=1, bound=bound, threads=1)
         stream = np.empty(self.library.stz_max_compressed_size(ctypes.byref(layout)), "u1")
         decoded, size = np.zeros_like(array), ctypes.c_size_t()
         pointer = lambda a: ctypes.c_void_p(a.ctypes.data)  # noqa: E731

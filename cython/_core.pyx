@@ -40,7 +40,7 @@ cdef extern from *:
 
 
 FILTER_ID = STZ_FILTER_ID
-VERSION = STZ_VERSION_TEXT.decode()
+VERSION = stz_version_string().decode()
 FORMAT_VERSION = STZ_FORMAT_VERSION
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
@@ -66,13 +66,14 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
     layout.dtype = dtype
     layout.byte_order = byte_order
     layout.rank = <int32_t>len(shape)
+    layout.reserved = 0
     for axis, extent in enumerate(shape):
         layout.shape[<int>axis] = extent
 
 
 cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers):
     """`fill` is None or the bits of the fill value as an int."""
-    stz_default_options(options)
+    options.struct_size = sizeof(stz_options)
     options.mode = mode
     options.bound = bound
     options.has_fill = fill is not None
@@ -148,7 +149,7 @@ cdef info_fields(const stz_stream_info* found):
         "block": found.block,
         "format_version": found.format_version,
         "levels": found.levels,
-        "level_bytes": tuple([found.level_offset[index] for index in range(found.levels)]),
+        "level_bytes": tuple([found.level_bytes[index] for index in range(found.levels)]),
         "array_bytes": found.array_bytes,
         "form": found.form.decode(),
     }
@@ -158,7 +159,8 @@ def info(stream):
     """What the header of `stream` (or of a prefix of it) says, as a dict of numbers and `form`."""
     cdef Py_buffer source
     cdef stz_stream_info found
-    cdef int code, index
+    cdef int code
+    found.struct_size = sizeof(found)
     PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
     try:
         with nogil:
@@ -173,12 +175,12 @@ def pack(int mode, double bound, fill, int block, int threads, int effort, int l
     """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
     cdef stz_options options
     cdef unsigned int words[STZ_CD_MAX_WORDS]
-    cdef size_t index
+    cdef char message[1024]
+    cdef size_t index, count = 0
     fill_options(&options, mode, bound, fill, block, threads, effort, layers)
-    cdef size_t count = stz_cd_values_pack(&options, NULL, words, STZ_CD_MAX_WORDS)
-    if count == 0:
-        # Only this is left of what stz_cd_values_pack refuses: a few denormal bounds are everyday ones with swapped words.
-        raise StzError(f"the bound {bound!r} cannot be told from one with swapped words: use lossless=True", STZ_ERROR_BOUND)
+    cdef int code = stz_cd_values_pack(&options, NULL, words, STZ_CD_MAX_WORDS, &count, message, sizeof(message))
+    if code != STZ_OK:
+        raise StzError((<bytes>message).decode(), code)
     return tuple([words[index] for index in range(count)])
 
 
@@ -194,6 +196,7 @@ def parse(words):
         raise StzError(f"cd_values has {count} words, at most {STZ_CD_MAX_WORDS} are possible", STZ_ERROR_ARGUMENT)
     for index in range(count):
         values[index] = words[index]
+    options.struct_size = sizeof(options)
     cdef int code = stz_cd_values_parse(count, values, &options, &layout, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
@@ -277,6 +280,7 @@ cdef class Reader:
         cdef stz_source source
         cdef int code
         self.callback = read
+        source.struct_size = sizeof(source)
         source.read = read_by_callback
         source.handle = <void*>self
         source.size = size
@@ -295,6 +299,7 @@ cdef class Reader:
     cdef fill_request(self, uint64_t* request, tuple start, tuple count, tuple step):
         """Three times STZ_MAX_RANK numbers; returns the rank."""
         cdef stz_stream_info found
+        found.struct_size = sizeof(found)
         check(stz_reader_info(self.reader, &found))
         cdef int rank = found.layout.rank, axis
         if not len(start) == len(count) == len(step) == rank:
@@ -344,12 +349,14 @@ cdef class Reader:
     def info(self):
         """What the header says, as info()."""
         cdef stz_stream_info found
+        found.struct_size = sizeof(found)
         check(stz_reader_info(self.reader, &found))
         return info_fields(&found)
 
     def stats(self):
         """bytes_read, blocks_decoded, blocks_present and cached_bytes of stz_reader_stats, as a dict."""
         cdef stz_reader_stats found
+        found.struct_size = sizeof(found)
         check(stz_reader_get_stats(self.reader, &found))
         return {
             "bytes_read": found.bytes_read,

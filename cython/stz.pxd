@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, uint64_t
 
 
 cdef extern from "stz.h" nogil:
-    const char* STZ_VERSION_TEXT
     int STZ_FORMAT_VERSION
     int STZ_MAX_RANK
 
@@ -33,12 +32,14 @@ cdef extern from "stz.h" nogil:
         int32_t dtype
         int32_t byte_order
         int32_t rank
+        int32_t reserved
         uint64_t* shape
 
     ctypedef struct stz_options:
+        size_t struct_size
         int32_t mode
-        double bound
         int32_t has_fill
+        double bound
         uint64_t fill
         int32_t block
         int32_t threads
@@ -46,19 +47,20 @@ cdef extern from "stz.h" nogil:
         int32_t layers
 
     ctypedef struct stz_stream_info:
+        size_t struct_size
         stz_layout layout
         int32_t mode
-        double bound
         int32_t has_fill
+        double bound
         uint64_t fill
+        uint64_t array_bytes
+        const char* form
         int32_t block
         int32_t format_version
         int32_t levels
-        uint64_t* level_offset
-        uint64_t array_bytes
-        const char* form
+        uint64_t* level_bytes
 
-    void stz_default_options(stz_options* options)
+    const char* stz_version_string()
     size_t stz_element_size(int32_t dtype)
     size_t stz_max_compressed_size(const stz_layout* layout)
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
@@ -70,6 +72,7 @@ cdef extern from "stz.h" nogil:
 
 cdef extern from "stz_reader.h" nogil:
     ctypedef struct stz_source:
+        size_t struct_size
         int (*read)(void* handle, uint64_t offset, size_t size, void* out) noexcept
         void* handle
         uint64_t size
@@ -78,6 +81,7 @@ cdef extern from "stz_reader.h" nogil:
         pass
 
     ctypedef struct stz_reader_stats:
+        size_t struct_size
         uint64_t bytes_read
         uint64_t blocks_decoded
         uint64_t blocks_present
@@ -91,7 +95,7 @@ cdef extern from "stz_reader.h" nogil:
     int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         void* out, size_t out_size, int threads)
     int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
-                        uint64_t* ranges, size_t capacity, size_t* found)
+                        uint64_t* ranges, size_t capacity, size_t* range_count)
     int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)
     int stz_reader_limit(stz_reader* reader, uint64_t cache_bytes)
 
@@ -102,7 +106,8 @@ cdef extern from "stz_cd_values.h" nogil:
 
     int stz_cd_values_parse(size_t count, const unsigned int* values, stz_options* options, stz_layout* layout,
                             char* message, size_t message_size)
-    size_t stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity)
+    int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity,
+                           size_t* count, char* message, size_t message_size)
 
 
 cdef extern from "environment.h" namespace "stz::hdf5" nogil:

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, plane, NULL), "the plane cannot be selected");
   const hid_t memory = H5Screate_simple(3, plane, NULL);
   float *samples = samples_for(plane);
-  stz_h5_stats stats = {0};
+  stz_h5_stats stats = STZ_H5_STATS_INIT;
   check(stz_h5_read_stats(dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, samples, &stats), "the plane cannot be read");
   report("plane", plane, &stats);
   write_and_free(samples, plane, output);
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
   hsize_t grid[3];
   for (int axis = 0; axis < 3; axis++) grid[axis] = (extents[axis] + ((hsize_t)1 << level) - 1) >> level;
   samples = samples_for(grid);
-  stats = (stz_h5_stats){0};
+  stats = (stz_h5_stats)STZ_H5_STATS_INIT;
   check(stz_h5_read_level_stats(dataset, level, origin, grid, H5T_NATIVE_FLOAT, samples, &stats), "the level cannot be read");
   report("level", grid, &stats);
   write_and_free(samples, grid, output);

@@ -15,11 +15,12 @@ module stz_h5
   use iso_c_binding
   implicit none
 
-  type, bind(c) :: stz_h5_stats  ! as in stz_h5.h; set to stz_h5_stats() before the first read
+  type, bind(c) :: stz_h5_stats  ! as in stz_h5.h; set struct_size to c_sizeof of it before the first read
+    integer(c_size_t) :: struct_size = 0
     integer(c_int64_t) :: reads = 0, reads_through_hdf5 = 0
     integer(c_int64_t) :: chunks_direct = 0, chunks_by_ranges = 0, chunks_missing = 0, chunks_through_hdf5 = 0
     integer(c_int64_t) :: bytes_read = 0, bytes_used = 0, blocks_decoded = 0, blocks_present = 0
-    integer(c_int32_t) :: reason = 0
+    integer(c_int32_t) :: reason = 0, reserved = 0
   end type stz_h5_stats
 
   interface  ! hid_t and hsize_t have 64 bits
@@ -80,6 +81,7 @@ program read_slab
   call h5screate_simple_f(3, plane, memory, status); call check(status)
   allocate (samples(plane(1), plane(2), plane(3)))
   stats = stz_h5_stats()
+  stats%struct_size = c_sizeof(stats)
   call check(stz_h5_read_stats(dataset, H5T_NATIVE_REAL, memory, space, H5P_DEFAULT_F, c_loc(samples), stats))
   call report('plane', plane)
   write (unit) samples
@@ -90,6 +92,7 @@ program read_slab
   allocate (samples(grid(1), grid(2), grid(3)))
   first = 0
   stats = stz_h5_stats()
+  stats%struct_size = c_sizeof(stats)
   call check(stz_h5_read_level_stats(dataset, int(level, c_int), first, grid(3:1:-1), H5T_NATIVE_REAL, c_loc(samples), stats))
   call report('level', grid)
   write (unit) samples

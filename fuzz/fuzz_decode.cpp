@@ -25,8 +25,7 @@ long peak_memory() {
 Bytes make_stream(uint64_t number) {
   Random random(number);
   stz_layout layout{};
-  stz_options options;
-  stz_default_options(&options);
+  stz_options options = STZ_OPTIONS_INIT;
   layout.dtype = STZ_F16 + int(random.below(13));
   layout.byte_order = int(random.below(5) == 0);
   layout.rank = int(random.below(6));
@@ -162,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fuzz;
   static const uint8_t nothing = 0;
   if (!data) data = &nothing;
-  stz_stream_info info;
+  stz_stream_info info = STZ_STREAM_INFO_INIT;
   const int told = stz_info(data, size, &info);
   if (told) {
     Bytes out(64);

@@ -17,7 +17,7 @@ using Wide = __int128;
 
 struct Case {
   stz_layout layout{};
-  stz_options options{};
+  stz_options options = STZ_OPTIONS_INIT;
   Bytes array;
   int pattern = 0, mask = 0;
 };
@@ -362,7 +362,6 @@ void choose_bound(Choices& choose, Case& c, const std::vector<uint64_t>& numbers
 Case make_case(const uint8_t* data, size_t size) {
   Choices choose(data, size);
   Case c;
-  stz_default_options(&c.options);
   c.layout.dtype = STZ_F16 + int(choose.below(13));
   c.layout.byte_order = int(choose.below(8) == 7);
   c.options.block = int(choose.below(2));
@@ -427,10 +426,10 @@ Bytes compress(const Case& c) {
 
 void check_round_trip(const Case& c) {
   Bytes stream = compress(c);
-  stz_stream_info info;
+  stz_stream_info info = STZ_STREAM_INFO_INIT;
   if (int error = stz_info(stream.data(), stream.size(), &info)) broken("stz_info: " + std::string(stz_error_text(error)) + describe(c));
   bool same = info.layout.dtype == c.layout.dtype && info.layout.byte_order == c.layout.byte_order && info.layout.rank == c.layout.rank &&
-              info.array_bytes == c.array.size() && info.levels >= 1 && info.level_offset[0] == stream.size();
+              info.array_bytes == c.array.size() && info.levels >= 1 && info.level_bytes[0] == stream.size();
   for (int axis = 0; axis < c.layout.rank; axis++) same &= info.layout.shape[axis] == c.layout.shape[axis];
   if (!same) broken("stz_info tells something else" + describe(c));
 

@@ -1,7 +1,8 @@
-// The C API of stz.h: checks pointers, sets the floating-point environment, turns failures into codes.
+// The C API of stz.h: checks pointers and structure sizes, sets the floating-point environment, turns failures into codes.
 #include "api/stream_info.h"
 #include "base/guard.h"
 #include "base/stages.h"
+#include "base/struct_size.h"
 #include "base/threads.h"
 #include "decoder/decode.h"
 #include "encoder/encode.h"
@@ -12,14 +13,14 @@ using namespace stz;
 
 extern "C" {
 
-void stz_default_options(stz_options* options) {
-  if (options) *options = stz_options{STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 1, 0, 1};
-}
+int stz_version_number(void) { return STZ_VERSION_NUMBER; }
+
+const char* stz_version_string(void) { return STZ_VERSION_STRING; }
 
 size_t stz_element_size(int32_t dtype) { return element_size(dtype); }
 
 size_t stz_max_compressed_size(const stz_layout* layout) {
-  if (!layout) return 0;
+  if (!layout || layout->reserved != 0) return 0;
   try {
     return array_bytes(*layout) + 64;
   } catch (...) {
@@ -28,11 +29,15 @@ size_t stz_max_compressed_size(const stz_layout* layout) {
 }
 
 int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
-  if (!layout || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
+  if (out_size) *out_size = 0;
+  if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
     require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    Bytes stream = encode(*layout, static_cast<const u8*>(data), *options);
+    const Bytes stream = encode(*layout, static_cast<const u8*>(data), given);
     require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
     memcpy(out, stream.data(), stream.size());
     *out_size = stream.size();
@@ -49,13 +54,13 @@ int stz_decompress_threads(const void* stream, size_t size, void* out, size_t ou
 }
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {
-  if (!stream || !info) return STZ_ERROR_ARGUMENT;
+  if (!stream || !info || !valid_struct_size(info)) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
     const u8* bytes = static_cast<const u8*>(stream);
     const Header header = read_header(bytes, size);
     if (header.form == Form::raw) require_plain_size(header, size);
     if (header.form == Form::constant) checked_payload(header, bytes, size);
-    *info = stream_info(header);
+    give_output(stream_info(header), info);
   });
 }
 

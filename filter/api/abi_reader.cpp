@@ -6,6 +6,7 @@
 
 #include "api/stream_info.h"
 #include "base/guard.h"
+#include "base/struct_size.h"
 #include "base/threads.h"
 #include "format/convert.h"
 #include "reader/part_reader.h"
@@ -138,11 +139,17 @@ struct stz_reader {
   u64 cached() const { return blocks ? blocks->cached_bytes() : payload.size(); }
 };
 
+template <>
+inline constexpr size_t stz::first_struct_size<stz_source> = STZ_SIZE_UP_TO(stz_source, size);
+template <>
+inline constexpr size_t stz::first_struct_size<stz_reader_stats> = STZ_SIZE_UP_TO(stz_reader_stats, cached_bytes);
+
 namespace {
 
 template <class MakeSource>
-int open(stz_reader** reader, u64 cache_bytes, MakeSource make) {
-  *reader = nullptr;
+int open(stz_reader** reader, u64 cache_bytes, bool valid_arguments, MakeSource make) {
+  if (reader) *reader = nullptr;
+  if (!reader || !valid_arguments) return STZ_ERROR_ARGUMENT;
   return guarded([&] { *reader = new stz_reader(make(), cache_bytes); });
 }
 
@@ -151,25 +158,30 @@ int open(stz_reader** reader, u64 cache_bytes, MakeSource make) {
 extern "C" {
 
 int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader) {
-  if (!source || !source->read || !reader) return STZ_ERROR_ARGUMENT;
-  return open(reader, cache_bytes, [&] { return std::make_unique<CallbackSource>(*source); });
+  return open(reader, cache_bytes, source != nullptr, [&] {
+    stz_source given;
+    const int code = take_input(source, given);
+    require(code == STZ_OK, code);
+    require(given.read != nullptr, STZ_ERROR_ARGUMENT);
+    return std::make_unique<CallbackSource>(given);
+  });
 }
 
 int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader) {
-  if (!stream || !reader) return STZ_ERROR_ARGUMENT;
-  return open(reader, cache_bytes, [&] { return std::make_unique<MemorySource>(static_cast<const u8*>(stream), size); });
+  return open(reader, cache_bytes, stream != nullptr,
+              [&] { return std::make_unique<MemorySource>(static_cast<const u8*>(stream), size); });
 }
 
 int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader) {
-  if (fd < 0 || !reader || offset > INT64_MAX || size > INT64_MAX - offset) return STZ_ERROR_ARGUMENT;
-  return open(reader, cache_bytes, [&] { return std::make_unique<FileSource>(fd, offset, size); });
+  const bool valid_range = fd >= 0 && offset <= INT64_MAX && size <= INT64_MAX - offset;
+  return open(reader, cache_bytes, valid_range, [&] { return std::make_unique<FileSource>(fd, offset, size); });
 }
 
 void stz_reader_close(stz_reader* reader) { delete reader; }
 
 int stz_reader_info(const stz_reader* reader, stz_stream_info* info) {
-  if (!reader || !info) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { *info = stream_info(reader->header); });
+  if (!reader || !info || !valid_struct_size(info)) return STZ_ERROR_ARGUMENT;
+  return guarded([&] { give_output(stream_info(reader->header), info); });
 }
 
 int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out, size_t out_size,
@@ -179,8 +191,9 @@ int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* c
 }
 
 int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
-                    size_t capacity, size_t* found) {
-  if (!reader || (reader->header.layout.rank && (!start || !count)) || (!ranges && capacity) || !found) return STZ_ERROR_ARGUMENT;
+                    size_t capacity, size_t* range_count) {
+  if (range_count) *range_count = 0;
+  if (!reader || (reader->header.layout.rank && (!start || !count)) || (!ranges && capacity) || !range_count) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
     const Selection selection = select(reader->header, {start, count, step});
     std::vector<ByteRange> plan;
@@ -188,7 +201,7 @@ int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* c
       if (!selection.empty && !selection.none_valid) plan = reader->blocks->plan(selection);
     } else if (!selection.empty && reader->payload.empty())
       plan = reader->source->unknown({{0, reader->source->size()}});
-    *found = plan.size();
+    *range_count = plan.size();
     for (size_t i = 0; i < std::min(capacity, plan.size()); i++) {
       ranges[2 * i] = plan[i].offset;
       ranges[2 * i + 1] = plan[i].size;
@@ -197,9 +210,15 @@ int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* c
 }
 
 int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats) {
-  if (!reader || !stats) return STZ_ERROR_ARGUMENT;
-  const PartReader* blocks = reader->blocks.get();
-  *stats = {reader->source->bytes_read(), blocks ? blocks->blocks_decoded() : 0, blocks ? blocks->blocks_present() : 0, reader->cached()};
+  if (!reader || !stats || !valid_struct_size(stats)) return STZ_ERROR_ARGUMENT;
+  stz_reader_stats full{};
+  full.bytes_read = reader->source->bytes_read();
+  if (const PartReader* blocks = reader->blocks.get()) {
+    full.blocks_decoded = blocks->blocks_decoded();
+    full.blocks_present = blocks->blocks_present();
+  }
+  full.cached_bytes = reader->cached();
+  give_output(full, stats);
   return STZ_OK;
 }
 

@@ -30,10 +30,11 @@ stz_stream_info stream_info(const Header& h) {
   info.array_bytes = array_bytes(h.layout);
   info.form = form_name(h);
   info.levels = 1;
-  info.level_offset[0] = stream_bytes(h);
+  info.level_bytes[0] = stream_bytes(h);
   if (h.form == Form::blocks) {
+    require(h.section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);
     info.levels = i32(h.section.size());
-    for (size_t l = 1; l < h.section.size(); l++) info.level_offset[l] = info.level_offset[l - 1] - h.section[h.section.size() - l];
+    for (size_t l = 1; l < h.section.size(); l++) info.level_bytes[l] = info.level_bytes[l - 1] - h.section[h.section.size() - l];
   }
   return info;
 }

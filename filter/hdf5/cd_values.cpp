@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/struct_size.h"
 #include "hdf5/filter_id.h"
 #include "hdf5/message.h"
 
@@ -137,8 +138,7 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
 }
 
 int parse(size_t count, const unsigned* values, stz_options& options, stz_layout& layout, Message& message) {
-  stz_default_options(&options);
-  parse_packed(0, options, message);  // 0 is "the default" in the client data too: words not given and words of 0 are the same
+  options = stz_options{};  // words that are not given are the same as words of 0: the defaults
   std::memset(&layout, 0, sizeof layout);
   layout.rank = -1;
   if (count == 0) return STZ_OK;
@@ -177,12 +177,42 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   return error;
 }
 
-size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
+// The fields that are narrower in the words than in the structures. What fits may still be refused by parse().
+int check_widths(const stz_options& options, const stz_layout* layout, Message& message) {
   const auto in_byte = [](i32 value) { return value >= 0 && value <= 0xff; };
-  if (!in_byte(options.mode) || !in_byte(options.block) || !in_byte(options.threads) || !in_byte(options.effort) ||
-      !in_byte(options.layers)) {
-    return 0;
+  if (!in_byte(options.mode)) {
+    message.set("mode is %d: use 0 lossless, 1 absolute or 2 point-wise relative", options.mode);
+    return STZ_ERROR_MODE;
   }
+  if (!in_byte(options.block) || !in_byte(options.threads) || !in_byte(options.effort) || !in_byte(options.layers)) {
+    message.set("block, threads, effort or layers is not between 0 and 255: %d, %d, %d, %d", options.block, options.threads, options.effort,
+                options.layers);
+    return STZ_ERROR_OPTION;
+  }
+  if (!layout) return STZ_OK;
+  if (layout->reserved != 0) {
+    message.set("the reserved field of the layout is %d: set it to 0", layout->reserved);
+    return STZ_ERROR_ARGUMENT;
+  }
+  if (!in_byte(layout->dtype) || !in_byte(layout->byte_order)) {
+    message.set("type %d with byte order %d is not known to this version", layout->dtype, layout->byte_order);
+    return STZ_ERROR_DTYPE;
+  }
+  if (layout->rank < 1 || layout->rank > STZ_MAX_RANK) {
+    message.set("the chunk has %d axes: 1 to %d are possible", layout->rank, STZ_MAX_RANK);
+    return STZ_ERROR_SHAPE;
+  }
+  for (int axis = 0; axis < layout->rank; ++axis) {
+    if (layout->shape[axis] <= STZ_MAX_CHUNK_BYTES) continue;
+    message.set("axis %d of the chunk has %llu elements: a chunk must stay below 4 GiB", axis,
+                static_cast<unsigned long long>(layout->shape[axis]));
+    return STZ_ERROR_SHAPE;
+  }
+  return STZ_OK;
+}
+
+// The number of words; check_widths() has accepted the arguments.
+size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
   const u64 bound_bits = std::bit_cast<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
@@ -200,15 +230,28 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
     if (out[word_packed]) return word_packed + 1;
     return options.mode == STZ_LOSSLESS ? word_mode + 1 : word_bound_high + 1;
   }
-
-  if (!in_byte(layout->dtype) || !in_byte(layout->byte_order) || layout->rank < 1 || layout->rank > STZ_MAX_RANK) return 0;
   out[word_type] =
       static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 | static_cast<unsigned>(layout->rank) << 16;
-  for (int axis = 0; axis < layout->rank; ++axis) {
-    if (layout->shape[axis] > STZ_MAX_CHUNK_BYTES) return 0;
+  for (int axis = 0; axis < layout->rank; ++axis)
     out[word_dims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
-  }
   return word_dims + static_cast<size_t>(layout->rank);
+}
+
+// Packs, and makes sure that the words can be read back.
+int pack_checked(const stz_options& options, const stz_layout* layout, unsigned* out, size_t& count, Message& message) {
+  const int error = check_widths(options, layout, message);
+  if (error) return error;
+  count = pack(options, layout, out);
+  stz_options options_read;
+  stz_layout layout_read;
+  const int refused = parse(count, out, options_read, layout_read, message);
+  if (refused == STZ_ERROR_BOUND && std::isfinite(options.bound) && options.bound >= 0)
+    message.set("the bound %g cannot be told from one with swapped words: use the lossless mode", options.bound);
+  return refused;
+}
+
+void copy_message(const Message& from, char* message, size_t message_size) {
+  if (message && message_size) std::snprintf(message, message_size, "%s", from.text);
 }
 
 }  // namespace
@@ -220,25 +263,46 @@ int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* optio
                         size_t message_size) {
   const stz::FloatingEnvironment environment;  // strtod rounds as the mode says
   stz::hdf5::Message text;
-  stz_layout own_layout;
+  stz_options parsed{};
+  stz_layout unused;
   int error = STZ_ERROR_ARGUMENT;
   if (!options || (!values && count))
     text.set("options or values is a null pointer");
+  else if (!stz::valid_struct_size(options))
+    text.set("struct_size of the options is %zu: set it to sizeof(stz_options), %zu", options->struct_size, sizeof *options);
   else
-    error = stz::hdf5::parse(count, values, *options, layout ? *layout : own_layout, text);
-  if (message && message_size) std::snprintf(message, message_size, "%s", text.text);
+    error = stz::hdf5::parse(count, values, parsed, layout ? *layout : unused, text);
+  if (!error) stz::give_output(parsed, options);
+  stz::hdf5::copy_message(text, message, message_size);
   return error;
 }
 
-size_t stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity) {
-  if (!options || !out) return 0;
+int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count, char* message,
+                       size_t message_size) {
+  stz::hdf5::Message text;
+  stz_options given;
   unsigned words[STZ_CD_MAX_WORDS];
-  const size_t count = stz::hdf5::pack(*options, layout, words);
-  if (count == 0 || count > capacity) return 0;
-  stz_options read_back;
-  if (stz_cd_values_parse(count, words, &read_back, nullptr, nullptr, 0) != STZ_OK) return 0;
-  std::memcpy(out, words, count * sizeof *out);
-  return count;
+  size_t word_count = 0;
+  int error = STZ_ERROR_ARGUMENT;
+  if (count) *count = 0;
+  if (!options || !count || (!out && capacity))
+    text.set("options, out or count is a null pointer");
+  else if ((error = stz::take_input(options, given)) != STZ_OK)
+    text.set("the options are of a structure that this version does not know (struct_size %zu, here %zu)", options->struct_size,
+             sizeof *options);
+  else
+    error = stz::hdf5::pack_checked(given, layout, words, word_count, text);
+  if (!error) {
+    *count = word_count;
+    if (word_count > capacity) {
+      text.set("the output holds %zu words, %zu are needed", capacity, word_count);
+      error = STZ_ERROR_CAPACITY;
+    } else {
+      std::memcpy(out, words, word_count * sizeof *out);
+    }
+  }
+  stz::hdf5::copy_message(text, message, message_size);
+  return error;
 }
 
 }  // extern "C"

@@ -60,7 +60,7 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
                 static_cast<unsigned long long>(info.array_bytes));
     return false;
   }
-  stz_options options;
+  stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
   if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, nullptr, 0) != STZ_OK || layout.rank < 0) return true;
   const u64 expected = array_bytes(layout);
@@ -86,7 +86,7 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
 
 size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
                     Message& message) {
-  stz_options options;
+  stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
   if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
   if (layout.rank < 0) {
@@ -119,7 +119,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
 
 size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
                     Message& message) {
-  stz_stream_info info;
+  stz_stream_info info = STZ_STREAM_INFO_INIT;
   int error = stz_info(*buffer, bytes, &info);
   if (error) {
     message.set("a chunk of %zu bytes cannot be read: %s (error %d)", bytes, stz_error_text(error), error);

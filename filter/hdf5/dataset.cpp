@@ -107,7 +107,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
     message.set("cd_values has %zu words: no form has more than %d", own.count, STZ_CD_MAX_WORDS);
     return false;
   }
-  stz_options options;
+  stz_options options = STZ_OPTIONS_INIT;
   stz_layout given;
   if (stz_cd_values_parse(own.count, own.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
 
@@ -130,8 +130,9 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
 
   unsigned words[STZ_CD_MAX_WORDS];
-  const size_t count = stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS);
-  if (count == 0 || library.H5Pmodify_filter(properties, STZ_FILTER_ID, own.flags, count, words) < 0) {
+  size_t count = 0;
+  if (stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS, &count, message.text, sizeof message.text) != STZ_OK) return false;
+  if (library.H5Pmodify_filter(properties, STZ_FILTER_ID, own.flags, count, words) < 0) {
     message.set("internal error: the client data cannot be written back");
     return false;
   }

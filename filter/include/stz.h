@@ -1,8 +1,21 @@
-/* h5stz: error-bounded lossy and lossless compression of scientific arrays. The whole public C API.
+/* h5stz: error-bounded lossy and lossless compression of scientific arrays, in memory.
  *
- * Every function is thread-safe, keeps no state between calls, never throws, prints or exits, and returns
- * STZ_OK (0) or a negative code of stz_errors.h. Arrays are contiguous in C order (the last axis varies fastest).
- * What is not promised before version 1.0: that a stream can be read by a later version. */
+ * This header is the core of the C API; docs/c_api.md shows how to use and link it. stz_reader.h reads parts of a stream,
+ * stz_cd_values.h packs the client data of the HDF5 filter, stz_h5.h reads parts of HDF5 datasets.
+ *
+ * For every function of these headers:
+ * - Returns: functions of type int return STZ_OK (0) or a negative code of stz_errors.h. Others say what they return.
+ * - Failure: an output parameter that is a pointer or a size is set to NULL or 0 if the function fails and the parameter itself
+ *   is not NULL. The contents of output buffers and output structures are then unspecified, unless the function says otherwise.
+ * - Ownership: the caller owns every buffer and structure that it passes. None is kept after the call unless the function says so.
+ * - Threads: functions may be called from several threads at once. Nothing is kept between calls but immutable tables.
+ * - Trust: streams may be damaged or hostile; a decoder then returns an error and reads or writes nothing outside its buffers.
+ *   Pointers, capacities and struct_size are the caller's responsibility.
+ * - Host: nothing is printed; no function exits, throws or changes signal handlers. The calling thread's floating-point environment
+ *   (rounding, traps, flush-to-zero, exception flags) does not change results and is as before when the function returns.
+ *
+ * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts; and,
+ * before version 1.0, that a later version reads the streams of this one. */
 #ifndef STZ_H
 #define STZ_H
 
@@ -21,13 +34,53 @@ extern "C" {
 #define STZ_API
 #endif
 
-/* The version of this header. The build reads it here: it is written nowhere else. */
+/* ---- Versions ---- */
+
+/* The version of this header. These three lines are the only place where it is written; builds read them. */
 #define STZ_VERSION_MAJOR 0
 #define STZ_VERSION_MINOR 1
 #define STZ_VERSION_PATCH 0
-#define STZ_VERSION_TEXT "0.1.0"
+
+/* The version as one number that can be compared: 10203 is 1.2.3. */
+#define STZ_VERSION_NUMBER (STZ_VERSION_MAJOR * 10000 + STZ_VERSION_MINOR * 100 + STZ_VERSION_PATCH)
+
+/* The version as text: "1.2.3". */
+#define STZ_VERSION_STRING \
+  STZ_VERSION_TEXT_OF(STZ_VERSION_MAJOR) "." STZ_VERSION_TEXT_OF(STZ_VERSION_MINOR) "." STZ_VERSION_TEXT_OF(STZ_VERSION_PATCH)
+#define STZ_VERSION_TEXT_OF(number) STZ_VERSION_TEXT_OF_TOKEN(number)
+#define STZ_VERSION_TEXT_OF_TOKEN(number) #number
+
+/* STZ_VERSION_NUMBER of the library that runs, which may be newer than the header.
+ * Libraries with the same soname are compatible: what was compiled for one runs with every later one. */
+STZ_API int stz_version_number(void);
+
+/* STZ_VERSION_STRING of the library that runs: static text. */
+STZ_API const char* stz_version_string(void);
+
+/* The version of the stream format (docs/format.md) that this library writes. */
 #define STZ_FORMAT_VERSION 1
+
+/* ---- Structures ----
+ *
+ * Structures that begin with `struct_size` may get more fields at their end in later versions. Fields are never moved, removed or
+ * given another meaning. Before use, set every field to 0 and struct_size to sizeof(the structure): initialise it with its macro
+ * (STZ_OPTIONS_INIT, ...) or, in other languages, do the same by hand. 0 in a field means its default, in later versions too.
+ *
+ * - An input: fields that the caller's structure does not have take their defaults. If it has fields that the library does not
+ *   know, they must be 0; otherwise the function returns STZ_ERROR_OPTION.
+ * - An output: the library writes no more than struct_size bytes, does not change struct_size, and sets fields that it does not know
+ *   to 0. Only struct_size need be set before the call.
+ * - A struct_size that is smaller than the structure was in the first version that had it, or above STZ_MAX_STRUCT_SIZE, is
+ *   STZ_ERROR_ARGUMENT; nothing is written then.
+ *
+ * stz_layout has no struct_size and never grows. */
+#define STZ_MAX_STRUCT_SIZE 4096
+
+/* Largest number of axes of an array. */
 #define STZ_MAX_RANK 32
+
+/* Largest number of resolution levels of a stream. */
+#define STZ_MAX_LEVELS 64
 
 /* Element types. bool is STZ_U8 (or the integer type that stores it), an enumeration is its base integer type. */
 typedef enum stz_dtype {
@@ -48,81 +101,96 @@ typedef enum stz_dtype {
 
 typedef enum stz_byte_order { STZ_LITTLE = 0, STZ_BIG = 1 } stz_byte_order;
 
-/* What "within the bound" means; x is a sample, x' what the decoder returns.
+/* What is promised of a decoded sample x' of an original sample x.
  * STZ_LOSSLESS: x' has the bits of x.
  * STZ_ABSOLUTE: |x - x'| <= bound in exact arithmetic, in the units of the data. For integers a bound below 1 is lossless.
- * STZ_POINTWISE_RELATIVE: |x - x'| <= bound * |x| in exact arithmetic, zeros and signs exact. Floating-point types only; for
- *   integer types it is an error (STZ_ERROR_MODE).
+ * STZ_POINTWISE_RELATIVE: |x - x'| <= bound * |x| in exact arithmetic; zeros and signs are exact. For floating-point types only;
+ *   integer types give STZ_ERROR_MODE.
  * NaN (with its payload), infinities and the fill value come back bit for bit in every mode. */
 typedef enum stz_mode { STZ_LOSSLESS = 0, STZ_ABSOLUTE = 1, STZ_POINTWISE_RELATIVE = 2 } stz_mode;
 
 typedef enum stz_block {
   STZ_BLOCK_DEFAULT = 0, /* best ratio and speed */
-  STZ_BLOCK_REGION = 1   /* smaller blocks: a region read touches fewer bytes */
+  STZ_BLOCK_REGION = 1   /* smaller blocks: partial reads fetch and decode less */
 } stz_block;
 
+/* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
+ *
+ * This structure never grows, so that it can be part of others: it holds what describes any dense array and nothing of how it is
+ * compressed, which is the business of stz_options. */
 typedef struct stz_layout {
-  int32_t dtype;      /* stz_dtype */
-  int32_t byte_order; /* stz_byte_order of the array in memory */
-  int32_t rank;       /* 0..STZ_MAX_RANK; 0 is a scalar */
-  uint64_t shape[STZ_MAX_RANK];
+  int32_t dtype;                /* stz_dtype */
+  int32_t byte_order;           /* stz_byte_order of the array in memory */
+  int32_t rank;                 /* 0 (a scalar) to STZ_MAX_RANK */
+  int32_t reserved;             /* must be 0, else STZ_ERROR_ARGUMENT */
+  uint64_t shape[STZ_MAX_RANK]; /* extents of the first `rank` axes; the others are ignored */
 } stz_layout;
 
+/* How to compress. */
 typedef struct stz_options {
-  int32_t mode;     /* stz_mode */
-  double bound;     /* >= 0 and finite; 0 means lossless; ignored by STZ_LOSSLESS */
-  int32_t has_fill; /* 1: samples with exactly the bits of `fill` are no data: outside fits, returned bit for bit */
-  uint64_t fill;    /* the bits of the fill value as a host-endian integer of the element's size (of the real dtypes) */
-  int32_t block;    /* stz_block */
-  int32_t threads;  /* at most so many, 256 at most; 0 and 1: the calling thread alone. The bytes never depend on it. */
-  int32_t effort;   /* 0: default (5). 1..9; reserved, has no effect yet */
-  int32_t layers;   /* 0 and 1: one precision layer; nothing else is written yet */
+  size_t struct_size; /* sizeof(stz_options) */
+  int32_t mode;       /* stz_mode */
+  int32_t has_fill;   /* 1: samples with exactly the bits of `fill` are missing data; they do not influence the others */
+  double bound;       /* finite, not negative; 0 means lossless. Ignored by STZ_LOSSLESS */
+  uint64_t fill;      /* the bits of the fill value as an integer of the host, for real types of up to 8 bytes */
+  int32_t block;      /* stz_block */
+  int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
+  int32_t effort;     /* 0 (default: 5) to 9. Reserved: has no effect yet */
+  int32_t layers;     /* 0 (default: 1) or 1. Reserved: number of precision layers */
 } stz_options;
+#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0}
 
-/* What a stream says of itself, from its header alone. */
+/* What the header of a stream says. */
 typedef struct stz_stream_info {
-  stz_layout layout; /* as given to stz_compress */
-  int32_t mode;      /* stz_mode */
-  double bound;
-  int32_t has_fill;
-  uint64_t fill;
-  int32_t block;
-  int32_t format_version;
-  int32_t levels;                          /* resolution levels that can be read on their own, 1 for full resolution only */
-  uint64_t level_offset[STZ_MAX_RANK * 2]; /* bytes of the stream that level l needs (a prefix), l = 0 full resolution */
-  uint64_t array_bytes;                    /* size of the decoded array */
-  const char* form;                        /* "constant", "raw", "blocks", ...: static text */
+  size_t struct_size;                   /* sizeof(stz_stream_info) */
+  stz_layout layout;                    /* of the decoded array, as given to stz_compress */
+  int32_t mode;                         /* stz_mode */
+  int32_t has_fill;                     /* as in stz_options */
+  double bound;                         /* as in stz_options; 0 if lossless */
+  uint64_t fill;                        /* as in stz_options; 0 without a fill value */
+  uint64_t array_bytes;                 /* size of the decoded array */
+  const char* form;                     /* how the array is stored: static text for people, "raw", "constant", "blocks of ..." */
+  int32_t block;                        /* stz_block */
+  int32_t format_version;               /* of the stream */
+  int32_t levels;                       /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
+  int32_t reserved;                     /* 0 */
+  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
 } stz_stream_info;
+#define STZ_STREAM_INFO_INIT {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}}
 
-/* Fills `options` with the defaults: lossless, no fill value, one thread. */
-STZ_API void stz_default_options(stz_options* options);
+/* ---- Functions ---- */
 
-/* Bytes of one element of `dtype`, 0 if it is unknown. */
+/* Returns the bytes of one element of type `dtype`, or 0 if there is no such type. */
 STZ_API size_t stz_element_size(int32_t dtype);
 
-/* An output capacity that is always enough: bytes of the array + 64. 0 if the layout is invalid. */
+/* Returns an output capacity that suffices for every array of this layout: its bytes + 64.
+ * Returns 0, which is never a capacity, if the layout is NULL or invalid; stz_compress then returns the reason. */
 STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
 
-/* Compresses the array at `data` into `out`; *out_size is the number of bytes written.
- * Fails with STZ_ERROR_CAPACITY only if `capacity` < stz_max_compressed_size. */
+/* Compresses the array at `data` into `out` and sets *out_size to the length of the stream.
+ * Capacity: less than stz_max_compressed_size(layout) is STZ_ERROR_CAPACITY, however short the stream would be. More never is.
+ * Trust: any bits are valid samples. `data` may be NULL if the array has no elements. `data` and `out` must not overlap. */
 STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity,
                          size_t* out_size);
 
-/* Decompresses into `out`, which must hold exactly `out_size` = stz_info's array_bytes (else STZ_ERROR_CAPACITY). The array has
- * the byte order that it was compressed in. On error the contents of `out` are unspecified. */
+/* Decompresses the stream of `size` bytes into `out`, in the byte order in which the array was compressed.
+ * out_size must be array_bytes of stz_info, else STZ_ERROR_CAPACITY. `stream` and `out` must not overlap.
+ * Uses the calling thread alone. */
 STZ_API int stz_decompress(const void* stream, size_t size, void* out, size_t out_size);
 
-/* stz_decompress with at most `threads` threads, 256 at most; 0 and 1: the calling thread alone. The array never depends on it.
- * STZ_ERROR_OPTION if `threads` is negative. */
+/* Decompresses as stz_decompress does, with up to `threads` threads, capped at 256; 0 and 1 use the calling thread alone.
+ * The array does not depend on the number. A negative number is STZ_ERROR_OPTION. */
 STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads);
 
-/* What the stream's header says. Of a stream of form "raw" or "constant" all bytes must be there, and no more; of others a prefix of a
- * few hundred bytes is enough. What is guaranteed where it returns STZ_OK: the header of blocks, and all of a constant stream, have
- * passed their check; a raw stream has the size that its shape and type call for, so array_bytes is no more than `size`, but its check
- * covers all of its bytes and is left to stz_decompress. */
+/* Reads what the header says into *info.
+ * Of a stream of form "blocks", `stream` may be a prefix: 512 bytes hold almost every header; STZ_ERROR_TRUNCATED asks for more. Of the
+ * forms "raw" and "constant" it must be the whole stream.
+ * Trust: the checksums of headers and of whole constant streams are verified. A raw stream has the size that its shape and type call
+ * for, so array_bytes is less than `size`; its checksum covers all of its bytes and is left to stz_decompress. Limit array_bytes before
+ * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
-/* English text of an error code; never NULL. */
+/* Returns the English text of an error code: static text, never NULL. */
 STZ_API const char* stz_error_text(int code);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-/* h5stz: packing and parsing of the filter's client data (`cd_values`), which docs/cd_values.md defines.
- * Needs no HDF5. Like the rest of the C ABI both functions are thread-safe, keep no state and never throw. */
+/* h5stz: options of the HDF5 filter as client data (`cd_values`) and back; docs/cd_values.md defines the words.
+ *
+ * Needs no HDF5. What stz.h says of every function holds here too. */
 #ifndef STZ_CD_VALUES_H
 #define STZ_CD_VALUES_H
 
@@ -13,22 +14,29 @@ extern "C" {
 #define STZ_CD_FORM_INTEGER 102u
 #define STZ_CD_FORM_FULL 103u
 
-#define STZ_CD_FIXED_WORDS 9                                 /* words of the full form in front of the dims */
+#define STZ_CD_FIXED_WORDS 9                                 /* words of the full form before the extents */
 #define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + STZ_MAX_RANK) /* no form is longer */
-#define STZ_CD_MAX_DECIMALS 400u                             /* greatest e of the integer form */
-#define STZ_MAX_CHUNK_BYTES 0xffffffffull                    /* HDF5 stores a chunk's size in 32 bits */
+#define STZ_CD_MAX_DECIMALS 400u                             /* largest e of the integer form */
+#define STZ_MAX_CHUNK_BYTES 0xffffffffull                    /* HDF5 stores the size of a chunk in 32 bits */
 
-/* Reads the `count` words at `values` (form 101, 102, 103 or none at all).
- * Fills `options`; `layout` gets the chunk's type and shape from the full form, and rank -1 from the others. `layout` may be
- * NULL. Returns STZ_OK; or STZ_ERROR_ARGUMENT (form, length or a reserved bit), STZ_ERROR_MODE, STZ_ERROR_BOUND,
- * STZ_ERROR_OPTION, STZ_ERROR_DTYPE or STZ_ERROR_SHAPE. On an error `message` (if not NULL, at most `message_size` bytes with the
- * final 0) says which word is wrong and what to do, and `options` and `layout` are unspecified. */
+/* Reads options from the `count` words at `values`: one of the forms 101, 102 and 103, or no words (the defaults).
+ * options: an output; set its struct_size first.
+ * layout: gets the chunk's type and shape from form 103, and rank -1 from the others. May be NULL.
+ * message: gets a text of up to message_size bytes, the final 0 included: empty if all is well, else which word is wrong and what to
+ *   do. May be NULL.
+ * Errors: STZ_ERROR_ARGUMENT (form, number of words or a reserved bit), _MODE, _BOUND, _OPTION, _DTYPE or _SHAPE.
+ * Trust: the words may come from a damaged or hostile file. */
 STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* options, stz_layout* layout, char* message,
                                 size_t message_size);
 
-/* Writes the full form, or with a NULL `layout` the short one, in its shortest spelling. Returns the number of words written; 0 if
- * `capacity` is too small (STZ_CD_MAX_WORDS always suffices) or if an argument is one that stz_cd_values_parse would not accept. */
-STZ_API size_t stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity);
+/* Writes options as words to `out` and sets *count to their number: form 103, or 101 in its shortest spelling if `layout` is NULL.
+ * capacity: words that `out` holds; STZ_CD_MAX_WORDS always suffices.
+ * message: as for stz_cd_values_parse.
+ * Errors: STZ_ERROR_CAPACITY, with *count the number of words that are needed; or the code with which stz_cd_values_parse would
+ *   refuse the words, as everything that is written can be read back. A bound that reads like one with its two words exchanged
+ *   (below 2.3e-308 in form 101) is STZ_ERROR_BOUND. */
+STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count,
+                               char* message, size_t message_size);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,15 @@
-/* h5stz: reading a part of a stream. Any box, with any step, decodes only the blocks that it needs, from as few bytes.
+/* h5stz: reading parts of a stream. Any box with any step is decoded from the blocks that it needs and no others.
  *
- * A reader belongs to one stream, which it gets from a source: memory, a file, or a function of the caller. It keeps what it has
- * decoded up to a limit, so that refining a region or moving a slice reads and decodes only what is new. Results have the same
- * bits as the same cut out of the whole array.
+ * A reader belongs to one stream, which it takes from memory, from an open file or from a function of the caller. It keeps decoded
+ * blocks up to a limit, so that refining a region or moving a slice fetches and decodes only what is new. The samples have the same
+ * bits as those of the whole decoded array.
  *
- * A step of 2^l on all axes is resolution level l: it needs the first bytes of the stream alone. Any step works; what is
- * decoded follows from the samples asked for, axis by axis.
+ * A step of 2^l along every axis reads resolution level l, which needs a prefix of the stream (stz_stream_info.level_bytes). Every
+ * other step works too; what is decoded follows from the samples that are asked for, axis by axis.
  *
- * One thread at a time may use a reader; different readers are independent. No function throws, prints or exits; all return
- * STZ_OK (0) or a code of stz_errors.h. After an error a reader can be used further. */
+ * What stz.h says of every function holds here too. In addition:
+ * - Threads: a reader must not be used by two threads at once. Different readers are independent, also of one stream.
+ * - Failure: after an error the reader can be used further, and the same call may be tried again. */
 #ifndef STZ_READER_H
 #define STZ_READER_H
 
@@ -18,54 +19,75 @@
 extern "C" {
 #endif
 
-/* Where a stream comes from. `read` puts the bytes [offset, offset + size) of the stream into `out` and returns 0, or anything
- * else if it cannot (then the caller of the reader gets STZ_ERROR_READ). It is called by the thread that calls the reader, and
- * never beyond `size`. It runs in the default floating-point environment (round to nearest, no traps), whatever the caller's is, and
- * the exception flags that it raises are lost. */
+/* A function of the caller from which a stream is read.
+ *
+ * `read` copies bytes [offset, offset + size) of the stream to `out` and returns 0, or another number if it cannot; the function that
+ * needed the bytes then returns STZ_ERROR_READ. It is never asked for bytes beyond the end of the stream.
+ * - Threads: it is called by the thread that called the reader's function, before that function returns.
+ * - Floating-point environment: that of the library, not the caller's: round to nearest, no traps, subnormal numbers are kept.
+ *   A function that needs another one has to set it, and to restore this one before it returns. Exception flags that it raises
+ *   are lost.
+ * - It must not throw, leave by longjmp, or use the reader for which it is called. */
 typedef struct stz_source {
+  size_t struct_size; /* sizeof(stz_source) */
   int (*read)(void* handle, uint64_t offset, size_t size, void* out);
-  void* handle;
+  void* handle;  /* passed to `read`; may be NULL */
   uint64_t size; /* bytes of the stream */
 } stz_source;
+#define STZ_SOURCE_INIT {sizeof(stz_source), NULL, NULL, 0}
 
+/* An open stream. */
 typedef struct stz_reader stz_reader;
 
-/* Opens the stream of a source; `handle` must live as long as the reader. Reads and checks the header: as stz_info does, that of a raw
- * stream by its size alone until its samples are read for the first time.
- * cache_bytes: the most that the reader keeps between calls, in bytes of decoded samples; 0 keeps nothing but the coarsest
- * level and the directories of the others. */
+/* Opens the stream of a source, reads its header and checks it as stz_info does. The caller closes *reader with stz_reader_close.
+ * cache_bytes: the limit of the samples, in bytes, that the reader keeps between calls. 0 keeps the coarsest level and the
+ *   directories of the others only.
+ * Ownership: *source is copied; what `handle` points to must live until the reader is closed.
+ * Failure: *reader is NULL, and nothing has to be closed. */
 STZ_API int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader);
-/* The same for a stream in memory, which must live as long as the reader and is not copied. */
-STZ_API int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader);
-/* The same for bytes [offset, offset + size) of an open file (read with pread; `fd` stays the caller's and must stay open). */
-STZ_API int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader);
-STZ_API void stz_reader_close(stz_reader* reader); /* null is allowed */
 
-/* What the header says, like stz_info. */
+/* Opens a stream in memory. It is not copied: it must stay, unchanged, until the reader is closed. Otherwise as stz_reader_open. */
+STZ_API int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader);
+
+/* Opens the stream in bytes [offset, offset + size) of a file. It is read with pread: the file position is neither used nor changed.
+ * `fd` stays the caller's; it must stay open until the reader is closed. Otherwise as stz_reader_open. */
+STZ_API int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader);
+
+/* Closes a reader and frees what it holds. NULL is allowed. */
+STZ_API void stz_reader_close(stz_reader* reader);
+
+/* Gives what the stream's header says, as stz_info does. Fetches nothing. */
 STZ_API int stz_reader_info(const stz_reader* reader, stz_stream_info* info);
 
-/* Reads the elements start[a] + i * step[a], 0 <= i < count[a], of every axis a < rank of the array, into `out`: an array of
- * shape `count` in C order and the byte order of the stream, out_size = product of count * element size (else
- * STZ_ERROR_CAPACITY). step[a] >= 1; a null `step` means 1 everywhere. The last element must be inside of the array
- * (STZ_ERROR_ARGUMENT); a count of 0 on any axis reads nothing. At most `threads` threads decode, 256 at most. On error the
- * contents of `out` are unspecified. */
+/* Reads the elements start[a] + i * step[a], 0 <= i < count[a], of every axis a into `out`: an array of shape `count` in C order, in the
+ * byte order of the stream.
+ * start, count, step: `rank` numbers each. A NULL `step` means 1 everywhere; for a scalar all three may be NULL.
+ * out_size: the product of `count` times the element size, else STZ_ERROR_CAPACITY. If a count is 0, nothing is read.
+ * threads: as for stz_decompress_threads.
+ * STZ_ERROR_ARGUMENT: a step is 0, or the last element lies outside the array. */
 STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out,
                             size_t out_size, int threads);
 
-/* The bytes of the stream that such a read would fetch now, over what the reader holds already, as ranges (offset, size) by
- * rising offset: *found of them, of which at most `capacity` are stored (2 numbers each). May read directories of levels. */
+/* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
+ * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).
+ * May itself fetch the directories of levels. A plan is exact until the next call that reads. */
 STZ_API int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
-                            size_t capacity, size_t* found);
+                            size_t capacity, size_t* range_count);
 
+/* What a reader has done since it was opened, and what it holds. */
 typedef struct stz_reader_stats {
-  uint64_t bytes_read;     /* of the source, since the reader was opened */
-  uint64_t blocks_decoded; /* since then; a block that was decoded twice counts twice */
-  uint64_t blocks_present; /* in the stream, on all levels; 0 if it has no blocks */
-  uint64_t cached_bytes;   /* kept now */
+  size_t struct_size;      /* sizeof(stz_reader_stats) */
+  uint64_t bytes_read;     /* bytes fetched from the source */
+  uint64_t blocks_decoded; /* a block that was decoded twice counts twice */
+  uint64_t blocks_present; /* blocks of the stream, on all levels; 0 if it is not stored in blocks */
+  uint64_t cached_bytes;   /* bytes of samples that are kept now */
 } stz_reader_stats;
+#define STZ_READER_STATS_INIT {sizeof(stz_reader_stats), 0, 0, 0, 0}
+
+/* Gives the statistics of a reader. */
 STZ_API int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats);
 
-/* Changes the limit of what is kept, and drops what is beyond it. */
+/* Changes the limit of what is kept (cache_bytes of stz_reader_open) and frees what exceeds it. */
 STZ_API int stz_reader_limit(stz_reader* reader, uint64_t cache_bytes);
 
 #ifdef __cplusplus

@@ -33,7 +33,7 @@ bool parse_client_data(std::string_view text, ClientData& data, bool& lossless) 
     if (data.count == STZ_CD_MAX_WORDS || !parse_number(next_part(text, ','), data.words[data.count])) return false;
     ++data.count;
   }
-  stz_options options;
+  stz_options options = STZ_OPTIONS_INIT;
   if (data.count == 0 || data.words[0] != STZ_CD_FORM_SHORT) return false;
   if (stz_cd_values_parse(data.count, data.words, &options, nullptr, nullptr, 0) != STZ_OK) return false;
   lossless = options.mode == STZ_LOSSLESS;

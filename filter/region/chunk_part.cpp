@@ -200,8 +200,8 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
     return false;
   }
   const auto decode_with = [&](stz_reader* reader) {
-    stz_stream_info info;
-    stz_reader_stats before{}, decoded{};
+    stz_stream_info info = STZ_STREAM_INFO_INIT;
+    stz_reader_stats before = STZ_READER_STATS_INIT, decoded = STZ_READER_STATS_INIT;
     if (stz_reader_info(reader, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return false;
     if (stz_reader_get_stats(reader, &before) != STZ_OK || decode_chunk(transfer, axes, reader, decoded) != STZ_OK) return false;
     decoded.bytes_read -= before.bytes_read;
@@ -218,10 +218,10 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
 }
 
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
-  stz_stream_info info;
+  stz_stream_info info = STZ_STREAM_INFO_INIT;
   if (stz_info(stored, size, &info) != STZ_OK || !same_layout(info.layout, transfer.facts.chunk)) return Route::by_hdf5;
   stz_reader* opened = nullptr;
-  stz_reader_stats decoded{};
+  stz_reader_stats decoded = STZ_READER_STATS_INIT;
   error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
   if (!error) error = decode_chunk(transfer, axes, opened, decoded);

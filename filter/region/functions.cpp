@@ -2,7 +2,11 @@
 // last call of a read that it takes over, so that its own errors stay on the stack.
 #include <exception>
 
+#include "base/struct_size.h"
 #include "region/read.h"
+
+template <>
+inline constexpr size_t stz::first_struct_size<stz_h5_stats> = STZ_SIZE_UP_TO(stz_h5_stats, reserved);
 
 namespace stz::region {
 namespace {
@@ -116,24 +120,50 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
   return status;
 }
 
-// Counts in `given`, or nowhere.
-stz_h5_stats& counter(stz_h5_stats* given, stz_h5_stats& unused) { return given ? *given : unused; }
+// Statistics of a call in this version's form; counted for the caller at the end, unless it wants none or its struct_size is invalid.
+class CallStats {
+ public:
+  explicit CallStats(stz_h5_stats* given) : given_(given && valid_struct_size(given) ? given : nullptr), valid_(!given || given_) {
+    if (given_) memcpy(&full_, given_, std::min(sizeof full_, given_->struct_size));
+  }
+  ~CallStats() {
+    if (!given_) return;
+    full_.struct_size = given_->struct_size;
+    memcpy(given_, &full_, std::min(sizeof full_, given_->struct_size));
+  }
+  CallStats(const CallStats&) = delete;
+
+  stz_h5_stats& full() { return full_; }
+
+  // Otherwise leaves a message on the error stack.
+  bool valid(const Calls& calls, const char* function) const {
+    hdf5::Message message;
+    message.set("struct_size of the statistics is not set: initialise them with STZ_H5_STATS_INIT");
+    if (!valid_ && calls.library) push_error(*calls.library, function, message);
+    return valid_;
+  }
+
+ private:
+  stz_h5_stats full_{};
+  stz_h5_stats* const given_;
+  const bool valid_;
+};
 
 }  // namespace
 
 herr_t read_for(const void* caller, const Request& request, stz_h5_stats* stats) noexcept {
   const Calls* const calls = calls_at(caller);
   if (!calls || !calls->H5Dread) return -1;
-  stz_h5_stats unused{};
-  return read(*calls, "stz_h5_read", request, counter(stats, unused));
+  CallStats counted(stats);
+  return counted.valid(*calls, "stz_h5_read_stats") ? read(*calls, "stz_h5_read", request, counted.full()) : -1;
 }
 
 herr_t read_level_for(const void* caller, int level, const hsize_t* start, const hsize_t* count, const Request& request,
                       stz_h5_stats* stats) noexcept {
   const Calls* const calls = calls_at(caller);
   if (!calls || !calls->complete) return -1;
-  stz_h5_stats unused{};
-  return read_level(*calls, level, start, count, request, counter(stats, unused));
+  CallStats counted(stats);
+  return counted.valid(*calls, "stz_h5_read_level_stats") ? read_level(*calls, level, start, count, request, counted.full()) : -1;
 }
 
 }  // namespace stz::region

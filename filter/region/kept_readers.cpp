@@ -14,7 +14,7 @@ constexpr u64 most_bytes = u64{256} << 20;  // of decoded samples, all readers t
 constexpr size_t most_readers = 32;
 
 u64 cached_bytes(const stz_reader* reader) {
-  stz_reader_stats stats{};
+  stz_reader_stats stats = STZ_READER_STATS_INIT;
   return stz_reader_get_stats(reader, &stats) == STZ_OK ? stats.cached_bytes : 0;
 }
 
@@ -48,7 +48,7 @@ int KeptReaders::read(void* kept, u64 offset, size_t size, void* out) {
 bool KeptReaders::open(const Key& key, int descriptor) {
   if (key.address > INT64_MAX || key.size > INT64_MAX - key.address) return false;
   kept_.emplace_front(key, descriptor);
-  const stz_source source{read, &kept_.front(), key.size};
+  const stz_source source{sizeof(stz_source), read, &kept_.front(), key.size};
   stz_reader* opened = nullptr;
   if (stz_reader_open(&source, most_bytes, &opened) != STZ_OK) {
     kept_.pop_front();

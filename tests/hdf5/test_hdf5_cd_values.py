@@ -1,6 +1,7 @@
 """The filter's client data (filter/hdf5/cd_values.cpp): every form and every rejection, through the C functions."""
 
 import ctypes
+import struct
 from fractions import Fraction
 
 import pytest
@@ -11,11 +12,10 @@ from support import host_tools
 from support.host_tools import ABSOLUTE, LOSSLESS, MAX_RANK, POINTWISE, Layout, Options, double_words, full_form, short_form
 
 MAX_WORDS = 9 + MAX_RANK
-ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION = -1, -2, -3, -4, -5, -6
+ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION, ERROR_CAPACITY = -1, -2, -3, -4, -5, -6, -7
 
 
 library = ctypes.CDLL(host_tools.plugin_file())
-library.stz_cd_values_pack.restype = ctypes.c_size_t
 
 
 def parse(words):
@@ -29,10 +29,18 @@ def parse(words):
     return error, message.value.decode(), options, layout
 
 
-def pack(options, layout=None, capacity=MAX_WORDS):
-    out = (ctypes.c_uint * MAX_WORDS)()
-    count = library.stz_cd_values_pack(ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity))
-    return tuple(out[:count])
+def try_pack(options, layout=None, capacity=MAX_WORDS):
+    """(error, number of words, message, words)"""
+    out, count, message = (ctypes.c_uint * MAX_WORDS)(), ctypes.c_size_t(99), ctypes.create_string_buffer(640)
+    arguments = ctypes.byref(options), layout and ctypes.byref(layout), out, ctypes.c_size_t(capacity), ctypes.byref(count)
+    error = library.stz_cd_values_pack(*arguments, message, ctypes.c_size_t(640))
+    return error, count.value, message.value.decode(), tuple(out)
+
+
+def pack(options, layout=None):
+    error, count, message, words = try_pack(options, layout)
+    assert (error, message) == (0, "")
+    return words[:count]
 
 
 def fields(structure):
@@ -169,20 +177,52 @@ def test_short_form_is_packed_in_its_shortest_spelling():
 def test_pack_refuses_what_parse_would_refuse():
     layout = Layout(dtype=2, rank=1)
     layout.shape[0] = 2**30
-    for options in [
-        Options(mode=3),
-        Options(mode=-1),
-        Options(mode=1, bound=-1.0),
-        Options(block=2),
-        Options(threads=256),
-        Options(effort=10),
-        Options(layers=-1),
+    for options, error in [
+        (Options(mode=3), ERROR_MODE),
+        (Options(mode=-1), ERROR_MODE),
+        (Options(mode=1, bound=-1.0), ERROR_BOUND),
+        (Options(mode=1, bound=float("nan")), ERROR_BOUND),
+        (Options(block=2), ERROR_OPTION),
+        (Options(threads=256), ERROR_OPTION),
+        (Options(effort=10), ERROR_OPTION),
+        (Options(layers=-1), ERROR_OPTION),
     ]:
-        assert pack(options) == ()
-    assert pack(Options(), layout) == ()
+        assert try_pack(options)[:2] == (error, 0)
+    assert try_pack(Options(), layout)[:2] == (ERROR_SHAPE, 0)
     layout.shape[0] = 2**30 - 1
     assert len(pack(Options(), layout)) == 10
-    assert pack(Options(), layout, capacity=9) == ()
+    for field, value, error in [
+        ("dtype", 14, ERROR_DTYPE),
+        ("dtype", -1, ERROR_DTYPE),
+        ("byte_order", 2, ERROR_DTYPE),
+        ("rank", 0, ERROR_SHAPE),
+        ("rank", 33, ERROR_SHAPE),
+        ("reserved", 1, ERROR_ARGUMENT),
+    ]:
+        wrong = Layout.from_buffer_copy(layout)
+        setattr(wrong, field, value)
+        error_found, count, message, _ = try_pack(Options(), wrong)
+        assert (error_found, count) == (error, 0) and message, field
+    layout.shape[0] = 2**32
+    assert try_pack(Options(), layout)[:2] == (ERROR_SHAPE, 0)
+
+
+def test_pack_says_how_many_words_it_needs():
+    error, count, message, words = try_pack(Options(mode=ABSOLUTE, bound=0.25), capacity=3)
+    assert (error, count, set(words)) == (ERROR_CAPACITY, 4, {0}) and "4 are needed" in message
+    count = ctypes.c_size_t()
+    options = Options()
+    arguments = ctypes.byref(options), None, None, ctypes.c_size_t(0), ctypes.byref(count), None, ctypes.c_size_t(0)
+    assert library.stz_cd_values_pack(*arguments) == ERROR_CAPACITY and count.value == 2
+
+
+def test_pack_refuses_a_bound_that_reads_like_swapped_words():
+    bound = struct.unpack("<d", struct.pack("<II", *reversed(double_words(0.5))))[0]
+    error, _, message, _ = try_pack(Options(mode=ABSOLUTE, bound=bound))
+    assert error == ERROR_BOUND and "cannot be told from one with swapped words" in message
+    layout = Layout(dtype=2, rank=1)
+    layout.shape[0] = 8
+    assert pack(Options(mode=ABSOLUTE, bound=bound), layout)[0] == 103, "the full form is written by programs alone"
 
 
 def test_message_is_cut_at_the_callers_size():
@@ -198,4 +238,16 @@ def test_null_pointers_are_errors():
         == ERROR_ARGUMENT
     )
     assert library.stz_cd_values_parse(ctypes.c_size_t(0), None, None, None, None, ctypes.c_size_t(0)) == ERROR_ARGUMENT
-    assert library.stz_cd_values_pack(None, None, None, ctypes.c_size_t(9)) == 0
+    count = ctypes.c_size_t(99)
+    arguments = None, None, None, ctypes.c_size_t(9), ctypes.byref(count), None, ctypes.c_size_t(0)
+    assert (library.stz_cd_values_pack(*arguments), count.value) == (ERROR_ARGUMENT, 0)
+
+
+def test_options_without_their_size_are_refused():
+    options = Options()
+    for size in (0, ctypes.sizeof(options) - 1, 4097):
+        options.struct_size = size
+        assert try_pack(options)[:2] == (ERROR_ARGUMENT, 0)
+        message = ctypes.create_string_buffer(640)
+        arguments = ctypes.c_size_t(0), None, ctypes.byref(options), None, message, ctypes.c_size_t(640)
+        assert library.stz_cd_values_parse(*arguments) == ERROR_ARGUMENT and b"struct_size" in message.value

@@ -137,7 +137,7 @@ static hid_t slab(int number) {
 }
 
 static void read_both_ways(hid_t dataset, hid_t transfer) {
-  stz_h5_stats stats = {0};
+  stz_h5_stats stats = STZ_H5_STATS_INIT;
   for (int number = 0; number < 2; number++) {
     const hid_t space = slab(number);
     memset(buffer, 0x5a, sizeof buffer);

@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
   unsigned char *expected = malloc(bytes), *found = malloc(bytes);
   memset(expected, 0x5a, bytes);
   memset(found, 0x5a, bytes);
-  stz_h5_stats stats = {0};
+  stz_h5_stats stats = STZ_H5_STATS_INIT;
   const hid_t file_space = selected ? space : H5S_ALL;
   H5E_auto2_t printer;
   void *printer_data;

@@ -27,7 +27,7 @@ static void read_box(hid_t dataset, const hsize_t *start, const hsize_t *count, 
   const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(RANK, count, NULL);
   CHECK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
   if (!plain) {
-    stz_h5_stats stats = {0};
+    stz_h5_stats stats = STZ_H5_STATS_INIT;
     CHECK(stz_h5_read_stats(dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, found, &stats));
     printf("through %d direct %d ranges %d ", (int)stats.reads_through_hdf5, (int)stats.chunks_direct, (int)stats.chunks_by_ranges);
   }

@@ -22,7 +22,7 @@ from support.paths import PROGRAMS
 
 FILTER_ID = 34765
 LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
-MAX_RANK = 32
+MAX_RANK, MAX_LEVELS = 32, 64
 
 #: Reasons why tests have not been collected, in the order found.
 missing: list[str] = []
@@ -140,6 +140,7 @@ class Layout(ctypes.Structure):
         ("dtype", ctypes.c_int32),
         ("byte_order", ctypes.c_int32),
         ("rank", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
         ("shape", ctypes.c_uint64 * MAX_RANK),
     ]
 
@@ -148,9 +149,10 @@ class Options(ctypes.Structure):
     """stz_options of stz.h."""
 
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("mode", ctypes.c_int32),
-        ("bound", ctypes.c_double),
         ("has_fill", ctypes.c_int32),
+        ("bound", ctypes.c_double),
         ("fill", ctypes.c_uint64),
         ("block", ctypes.c_int32),
         ("threads", ctypes.c_int32),
@@ -158,23 +160,31 @@ class Options(ctypes.Structure):
         ("layers", ctypes.c_int32),
     ]
 
+    def __init__(self, **values):
+        super().__init__(struct_size=ctypes.sizeof(self), **values)
+
 
 class StreamInfo(ctypes.Structure):
     """stz_stream_info of stz.h."""
 
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("layout", Layout),
         ("mode", ctypes.c_int32),
-        ("bound", ctypes.c_double),
         ("has_fill", ctypes.c_int32),
+        ("bound", ctypes.c_double),
         ("fill", ctypes.c_uint64),
+        ("array_bytes", ctypes.c_uint64),
+        ("form", ctypes.c_char_p),
         ("block", ctypes.c_int32),
         ("format_version", ctypes.c_int32),
         ("levels", ctypes.c_int32),
-        ("level_offset", ctypes.c_uint64 * (2 * MAX_RANK)),
-        ("array_bytes", ctypes.c_uint64),
-        ("form", ctypes.c_char_p),
+        ("reserved", ctypes.c_int32),
+        ("level_bytes", ctypes.c_uint64 * MAX_LEVELS),
     ]
+
+    def __init__(self):
+        super().__init__(struct_size=ctypes.sizeof(self))
 
 
 def stream_info(stream: bytes) -> StreamInfo:
