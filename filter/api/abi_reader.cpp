@@ -168,8 +168,7 @@ int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader**
 }
 
 int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader) {
-  return open(reader, cache_bytes, stream != nullptr,
-              [&] { return std::make_unique<MemorySource>(static_cast<const u8*>(stream), size); });
+  return open(reader, cache_bytes, stream != nullptr, [&] { return std::make_unique<MemorySource>(static_cast<const u8*>(stream), size); });
 }
 
 int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader) {

@@ -232,8 +232,7 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   }
   out[word_type] =
       static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 | static_cast<unsigned>(layout->rank) << 16;
-  for (int axis = 0; axis < layout->rank; ++axis)
-    out[word_dims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
+  for (int axis = 0; axis < layout->rank; ++axis) out[word_dims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
   return word_dims + static_cast<size_t>(layout->rank);
 }
 

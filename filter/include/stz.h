@@ -156,7 +156,9 @@ typedef struct stz_stream_info {
   int32_t reserved;                     /* 0 */
   uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
 } stz_stream_info;
+/* clang-format off */
 #define STZ_STREAM_INFO_INIT {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}}
+/* clang-format on */
 
 /* ---- Functions ---- */
 

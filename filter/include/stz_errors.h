@@ -7,7 +7,7 @@
 
 #define STZ_ERRORS(X)                                                                                                       \
   X(STZ_OK, 0, "no error")                                                                                                  \
-  X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range, or a struct_size is not set")                                                \
+  X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range, or a struct_size is not set")                   \
   X(STZ_ERROR_DTYPE, -2, "unknown element type")                                                                            \
   X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes or more bytes than can be addressed")                             \
   X(STZ_ERROR_MODE, -4, "unknown bound mode")                                                                               \

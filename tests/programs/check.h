@@ -13,4 +13,13 @@
     }                                                  \
   } while (0)
 
+/* Ends the program with an error where something else is true than expected. */
+#define EXPECT(condition)                                     \
+  do {                                                        \
+    if (!(condition)) {                                       \
+      printf("not so, line %d: %s\n", __LINE__, #condition); \
+      exit(1);                                                \
+    }                                                         \
+  } while (0)
+
 #endif

@@ -1,0 +1,97 @@
+"""What programs that were compiled earlier rely on does not change by accident: symbols, prototypes, structures, constants.
+
+`python tests/api/test_abi.py` makes abi.txt anew after an intended change. Additions are compatible; everything else needs
+another soname.
+"""
+
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import pytest
+
+import h5stz
+from support import abi
+from support.host_tools import plugin_file
+from support.paths import TESTS
+from support.requirements import needs, needs_programs
+
+EXPECTED = TESTS / "api" / "abi.txt"
+PACKAGE = Path(h5stz.__file__).parent
+LIBRARIES = {
+    "libh5stz.so": Path(plugin_file()),
+    "libh5stz_read.so": PACKAGE / "lib" / "libh5stz_read.so",
+    "libh5stz_preload.so": PACKAGE / "lib" / "libh5stz_preload.so",
+    "libh5stz_connector.so": PACKAGE / "connector" / "libh5stz_connector.so",
+}
+is_lp64 = sys.maxsize == 2**63 - 1 and platform.machine() in ("x86_64", "aarch64")
+
+
+def symbols_of(library):
+    return [f"  {name}" for name in abi.exported_symbols(LIBRARIES[library])]
+
+
+def sections():
+    """{title: lines} of abi.txt."""
+    result = {}
+    for line in EXPECTED.read_text().splitlines():
+        if line.startswith("# "):
+            lines = result[line[2:]] = []
+        elif line:
+            lines.append(line)
+    return result
+
+
+@needs_programs("nm")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_exported_symbols(library):
+    assert symbols_of(library) == sections()[f"exported by {library}"]
+
+
+def test_prototypes():
+    assert abi.prototypes() == sections()["prototypes"]
+
+
+@needs_programs("nm")
+def test_every_prototype_is_exported():
+    declared = {line.split("(")[0].split()[-1].lstrip("*") for line in abi.prototypes()}
+    exported = [abi.exported_symbols(LIBRARIES[library]) for library in ("libh5stz.so", "libh5stz_read.so")]
+    assert declared <= set().union(*exported)
+
+
+@needs_programs("cc")
+@needs("a machine with 64-bit pointers", is_lp64)
+def test_structures_and_constants(tmp_path):
+    assert abi.sizes_and_values(tmp_path) == sections()["structures and constants"]
+
+
+@needs("a machine with 64-bit pointers", is_lp64)
+def test_structures_have_no_padding():
+    """A field that is added later must not fall into what an earlier caller left undefined."""
+    end = size = 0
+    for line in sections()["structures and constants"]:
+        if line.startswith("stz_"):
+            assert end == size, f"padding before {line}"
+            end, size = 0, int(line.split()[1])
+        elif line.startswith("  "):
+            _, _, offset, length, _ = line.split()
+            assert int(offset.rstrip(",")) == end, f"padding before {line}"
+            end += int(length)
+    assert end == size
+
+
+def write():
+    """Makes abi.txt anew."""
+    parts = {f"exported by {library}": symbols_of(library) for library in LIBRARIES}
+    parts["prototypes"] = abi.prototypes()
+    with tempfile.TemporaryDirectory() as directory:
+        parts["structures and constants"] = abi.sizes_and_values(Path(directory))
+    EXPECTED.write_text("\n".join("\n".join([f"# {title}", *lines, ""]) for title, lines in parts.items()))
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,160 @@
+/* Structures of another size than the library's: callers that were compiled for a later version, and callers that forgot the size.
+ * What the library does with callers of an earlier version is checked in tests/native/struct_size.cpp. */
+#include <string.h>
+
+#include "check.h"
+#include "stz_reader.h"
+
+#define LATER(type)         \
+  struct later_##type {     \
+    type known;             \
+    uint64_t added[2];      \
+    unsigned char guard[8]; \
+  }
+#define SIZE_LATER(type) offsetof(struct later_##type, guard)
+
+LATER(stz_options);
+LATER(stz_stream_info);
+LATER(stz_reader_stats);
+LATER(stz_source);
+
+enum { SAMPLES = 64 * 64, GUARD = 0x5a };
+
+static float samples[SAMPLES];
+static unsigned char stream[sizeof samples + 64];
+static size_t stream_size;
+
+static int guard_is_whole(const unsigned char *guard) {
+  int whole = 1, i;
+  for (i = 0; i < 8; i++) whole = whole && guard[i] == GUARD;
+  return whole;
+}
+
+static stz_layout layout(void) {
+  stz_layout plane = {STZ_F32, STZ_LITTLE, 2, 0, {64, 64}};
+  return plane;
+}
+
+static int compress_with(const stz_options *options) {
+  const stz_layout plane = layout();
+  stream_size = 99;
+  return stz_compress(&plane, samples, options, stream, sizeof stream, &stream_size);
+}
+
+static void check_options(void) {
+  struct later_stz_options later;
+  stz_layout plane = layout();
+  memset(&later, 0, sizeof later);
+  later.known.mode = STZ_ABSOLUTE;
+  later.known.bound = 0.5;
+
+  EXPECT(stz_max_compressed_size(&plane) == sizeof stream);
+  plane.reserved = 1;
+  EXPECT(stz_max_compressed_size(&plane) == 0);
+  later.known.struct_size = sizeof(stz_options);
+  EXPECT(stz_compress(&plane, samples, &later.known, stream, sizeof stream, &stream_size) == STZ_ERROR_ARGUMENT);
+
+  later.known.struct_size = 0;
+  EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT && stream_size == 0);
+  later.known.struct_size = sizeof(stz_options) - 1;
+  EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT);
+  later.known.struct_size = STZ_MAX_STRUCT_SIZE + 1;
+  EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT);
+
+  later.known.struct_size = SIZE_LATER(stz_options);
+  later.added[1] = 1;
+  EXPECT(compress_with(&later.known) == STZ_ERROR_OPTION && stream_size == 0);
+  later.added[1] = 0;
+  memset(later.guard, GUARD, sizeof later.guard);
+  EXPECT(compress_with(&later.known) == STZ_OK && stream_size > 0 && stream_size < sizeof samples / 2);
+}
+
+static void check_info(void) {
+  struct later_stz_stream_info later;
+  memset(&later, GUARD, sizeof later);
+  later.known.struct_size = 0;
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT);
+  later.known.struct_size = sizeof later.known - 1;
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT);
+  later.known.struct_size = STZ_MAX_STRUCT_SIZE + 1;
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT && guard_is_whole((unsigned char *)&later.known.layout));
+
+  later.known.struct_size = SIZE_LATER(stz_stream_info);
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK);
+  EXPECT(later.known.struct_size == SIZE_LATER(stz_stream_info));
+  EXPECT(later.known.array_bytes == sizeof samples && later.known.bound == 0.5);
+  EXPECT(later.known.levels > 1 && later.known.level_bytes[0] == stream_size && later.known.level_bytes[1] < stream_size);
+  EXPECT(later.added[0] == 0 && later.added[1] == 0 && guard_is_whole(later.guard));
+
+  memset(&later, GUARD, sizeof later);
+  later.known.struct_size = sizeof later.known;
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK);
+  EXPECT(guard_is_whole((unsigned char *)&later.added[0]) && guard_is_whole((unsigned char *)&later.added[1]));
+}
+
+static int read_memory(void *handle, uint64_t offset, size_t size, void *out) {
+  memcpy(out, (unsigned char *)handle + offset, size);
+  return 0;
+}
+
+static void check_reader(void) {
+  struct later_stz_source source;
+  struct later_stz_reader_stats stats;
+  struct later_stz_stream_info info;
+  stz_reader *reader = (stz_reader *)&source;
+  memset(&source, 0, sizeof source);
+  source.known.read = read_memory;
+  source.known.handle = stream;
+  source.known.size = stream_size;
+  EXPECT(stz_reader_open(&source.known, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
+  source.known.struct_size = SIZE_LATER(stz_source);
+  source.added[0] = 1;
+  EXPECT(stz_reader_open(&source.known, 0, &reader) == STZ_ERROR_OPTION && reader == NULL);
+  source.added[0] = 0;
+  EXPECT(stz_reader_open(&source.known, 0, &reader) == STZ_OK && reader != NULL);
+
+  memset(&stats, GUARD, sizeof stats);
+  stats.known.struct_size = 8;
+  EXPECT(stz_reader_get_stats(reader, &stats.known) == STZ_ERROR_ARGUMENT);
+  stats.known.struct_size = SIZE_LATER(stz_reader_stats);
+  EXPECT(stz_reader_get_stats(reader, &stats.known) == STZ_OK);
+  EXPECT(stats.known.bytes_read > 0 && stats.known.blocks_present > 0 && stats.added[1] == 0 && guard_is_whole(stats.guard));
+
+  memset(&info, GUARD, sizeof info);
+  info.known.struct_size = 8;
+  EXPECT(stz_reader_info(reader, &info.known) == STZ_ERROR_ARGUMENT);
+  info.known.struct_size = SIZE_LATER(stz_stream_info);
+  EXPECT(stz_reader_info(reader, &info.known) == STZ_OK && info.added[1] == 0 && guard_is_whole(info.guard));
+  stz_reader_close(reader);
+}
+
+/* What output parameters hold after a failure. */
+static void check_failures(void) {
+  stz_reader *reader = (stz_reader *)stream;
+  const uint64_t outside[2] = {64, 0}, one[2] = {1, 1};
+  size_t count = 99;
+  EXPECT(stz_reader_open_memory(NULL, 0, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
+  reader = (stz_reader *)stream;
+  EXPECT(stz_reader_open_file(-1, 0, 1, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
+  reader = (stz_reader *)stream;
+  EXPECT(stz_reader_open(NULL, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
+  reader = (stz_reader *)stream;
+  EXPECT(stz_reader_open_memory(stream, 8, 0, &reader) == STZ_ERROR_TRUNCATED && reader == NULL);
+  EXPECT(stz_reader_open_memory(stream, stream_size, 0, NULL) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_reader_plan(NULL, NULL, NULL, NULL, NULL, 0, &count) == STZ_ERROR_ARGUMENT && count == 0);
+  EXPECT(stz_reader_open_memory(stream, stream_size, 0, &reader) == STZ_OK);
+  count = 99;
+  EXPECT(stz_reader_plan(reader, outside, one, NULL, NULL, 0, &count) == STZ_ERROR_ARGUMENT && count == 0);
+  stz_reader_close(reader);
+}
+
+int main(void) {
+  int i;
+  for (i = 0; i < SAMPLES; i++) samples[i] = (float)(i % 64) * (float)(i / 64);
+  EXPECT(stz_version_number() == STZ_VERSION_NUMBER && strcmp(stz_version_string(), STZ_VERSION_STRING) == 0);
+  check_options();
+  check_info();
+  check_reader();
+  check_failures();
+  return 0;
+}
