@@ -44,7 +44,7 @@ u16 half_from_double(double v) {
   kept += rest > tie || (rest == tie && kept & 1);
   // a carry out of the mantissa makes the next exponent, after the largest one infinity
   const int above_smallest = std::max(0, exponent - smallest_normal);
-  return u16(sign | (u64(above_smallest) << half_mantissa) + kept);
+  return u16(sign | ((u64(above_smallest) << half_mantissa) + kept));
 }
 
 double number_of(i32 dtype, u64 bits) {

@@ -7,7 +7,6 @@ import ctypes
 import hashlib
 import json
 import os
-import platform
 import subprocess
 import sys
 
@@ -17,8 +16,8 @@ import pytest
 import h5stz
 from h5stz import _core
 from support import cases
-from support.host_tools import instruction_sets, missing
 from support.paths import TESTS
+from support.requirements import HAS_CONTROL_REGISTER, each_instruction_set, needs
 
 SHAPES = [(5000,), (63, 70), (23, 18, 27), (7, 9, 11, 10)]
 
@@ -60,10 +59,6 @@ TRAPS = 0x0680  # invalid, divide by zero, overflow: a cleared bit traps
 CONTROL = 0xFFC0
 PLACE = 28  # of MXCSR in glibc's fenv_t on x86-64
 
-HAS_CONTROL_REGISTER = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
-if not HAS_CONTROL_REGISTER:
-    missing.append("an x86-64 with glibc (floating-point environments were not changed)")
-
 
 class ControlRegister:
     """Sets MXCSR through fesetenv and reads it through fegetenv."""
@@ -92,13 +87,17 @@ def environments():
     return [*values, masked & ~TRAPS, masked & ~TRAPS | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO | ROUNDING["up"]]
 
 
+#: Parts of the names of the arrays that are coded in every environment.
+IN_ENVIRONMENTS = ("tiny", "smooth", "spike", "several blocks, region")
+
+
 def digests_in_environments():
     """{name: [[digests, environment kept] per environment]}; the codec is called directly: nothing else runs in between."""
     register = ControlRegister()
     normal = register.read()
     found = {}
     for name, array, options in arrays():
-        if not any(word in name for word in ("tiny", "smooth", "spike", "several blocks, region")):
+        if not any(part in name for part in IN_ENVIRONMENTS):
             continue
         kind, number = next((key, value) for key, value in options.items() if key != "block")
         layout = (array.tobytes(), _core.DTYPES[array.dtype.str[1:]], _core.LITTLE, array.shape)
@@ -136,7 +135,7 @@ def reference():
     return run("digests", "baseline")
 
 
-@pytest.mark.parametrize("isa", [*instruction_sets("bytes not compared with those of the others")[1:], None], ids=str)
+@pytest.mark.parametrize("isa", [*each_instruction_set()[1:], None], ids=str)
 def test_bytes_and_bits_do_not_depend_on_the_instruction_set(isa, reference):
     found = run("digests", isa)
     assert found.keys() == reference.keys() and len(found) > 200
@@ -148,14 +147,19 @@ def test_an_unknown_instruction_set_changes_nothing(reference):
     assert run("digests", "no such thing") == reference
 
 
-if HAS_CONTROL_REGISTER:
+SLOW = [pytest.param(*isa.values, marks=[*isa.marks, pytest.mark.slow]) for isa in each_instruction_set()]
 
-    @pytest.mark.parametrize("isa", [None, *(pytest.param(isa, marks=pytest.mark.slow) for isa in instruction_sets())], ids=str)
-    def test_bytes_and_bits_do_not_depend_on_the_floating_point_environment(isa, reference):
-        for name, results in run("environments", isa).items():
-            for number, (stream, decoded, kept) in enumerate(results):
-                assert [stream, decoded] == reference[name], f"{name}, environment {number}"
-                assert kept, f"{name}, environment {number}: the caller's environment was not restored"
+
+@needs("x86-64 with glibc", HAS_CONTROL_REGISTER)
+@pytest.mark.parametrize("isa", [None, *SLOW], ids=str)
+def test_bytes_and_bits_do_not_depend_on_the_floating_point_environment(isa, reference):
+    digests_of = run("environments", isa)
+    assert all(any(part in name for name in digests_of) for part in IN_ENVIRONMENTS) and len(digests_of) > 60
+    for name, results in digests_of.items():
+        assert len(results) == 1 + len(environments())
+        for number, (stream, decoded, kept) in enumerate(results):
+            assert [stream, decoded] == reference[name], f"{name}, environment {number}"
+            assert kept, f"{name}, environment {number}: the caller's environment was not restored"
 
 
 if __name__ == "__main__":

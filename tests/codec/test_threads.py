@@ -7,8 +7,11 @@ import subprocess
 
 import pytest
 
-from support.host_tools import tools
 from support.native import native_program
+from support.requirements import needs_programs
+
+pytestmark = needs_programs("g++")
+
 
 def sanitizer_works(directory):
     """Whether a program with it runs here: it wants certain places in memory for itself."""
@@ -18,12 +21,10 @@ def sanitizer_works(directory):
     return built.returncode == 0 and subprocess.run([directory / "empty"], capture_output=True).returncode == 0
 
 
-if tools("g++"):
-
-    @pytest.mark.slow
-    def test_no_two_threads_use_memory_unordered(tmp_path):
-        if not sanitizer_works(tmp_path):
-            pytest.fail("g++ has no ThreadSanitizer that works here: install libtsan, or run with `setarch -R`")
-        program = native_program("threads", "tsan")
-        done = subprocess.run([program], capture_output=True, text=True)
-        assert done.returncode == 0 and done.stdout.endswith(" checks\n"), done.stdout + done.stderr
+@pytest.mark.slow
+def test_no_two_threads_use_memory_unordered(tmp_path):
+    if not sanitizer_works(tmp_path):
+        pytest.fail("g++ has no ThreadSanitizer that works here: install libtsan, or run with `setarch -R`")
+    program = native_program("threads", "tsan")
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith(" checks\n"), done.stdout + done.stderr

@@ -5,18 +5,19 @@ import pytest
 
 from support import host_tools
 from support.host_tools import FILTER_ID, field, run_python
+from support.requirements import each_package, needs_packages
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 
-if host_tools.packages("h5py", "netCDF4", "tables"):
 
-    def test_three_copies_of_hdf5_in_one_process(tmp_path):
-        printed = run_python("three_libraries.py", tmp_path).splitlines()
-        assert len(set(printed[0].split()[1:])) >= 2, "the wheels should bring different versions"
-        assert printed[-1] == "ok"
+@needs_packages("h5py", "netCDF4", "tables")
+def test_three_copies_of_hdf5_in_one_process(tmp_path):
+    printed = run_python("three_libraries.py", tmp_path).splitlines()
+    assert len(set(printed[0].split()[1:])) >= 2, "the wheels should bring different versions"
+    assert printed[-1] == "ok"
 
 
-@pytest.mark.parametrize("package", [name for name in ("h5py", "netCDF4", "tables") if host_tools.packages(name)])
+@pytest.mark.parametrize("package", each_package(["h5py", "netCDF4", "tables"]))
 def test_error_text_of_a_damaged_chunk_is_on_the_error_stack(tmp_path, package):
     with h5py.File(tmp_path / "f.h5", "w") as file:
         dataset = file.create_dataset(

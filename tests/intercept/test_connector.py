@@ -19,8 +19,8 @@ from h5stz import compress_rules, run
 from h5stz.errors import StzError
 from support import region_files
 from support.created_files import is_compressed
-from support.host_tools import packages, tools
 from support.paths import PROGRAMS, ROOT
+from support.requirements import each_package, needs_programs
 
 SHAPE = (128, 130, 132)  # 17 MB of float64: more than HDF5's chunk cache
 CONNECTOR_FILE = os.path.join(h5stz.plugin_path(connector=True).split(os.pathsep)[1], "libh5stz_connector.so")
@@ -52,7 +52,18 @@ def python(code, directory, **variables):
 def failures(directory, variables):
     """The tests of h5py that fail."""
     report = directory / "report.xml"
-    words = [sys.executable, "-m", "pytest", "--pyargs", "h5py", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "--tb=no"]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "h5py",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+        "--tb=no",
+    ]
     directory.mkdir()
     subprocess.run(words, env=dict(os.environ) | variables, cwd=directory, capture_output=True)
     cases = ElementTree.parse(report).getroot().findall(".//testcase")
@@ -138,11 +149,6 @@ with h5py.File({str(file)!r}) as file:
     assert sums["reads"] == 80 and sums["chunks_direct"] == sums["reads_through_hdf5"] == 40
 
 
-LIBRARIES = {"h5py": "h5py", "netCDF4": "netCDF4", "tables": "tables"}
-for package in list(LIBRARIES):
-    if not packages(package):
-        del LIBRARIES[package]
-
 BY_FILE = """
 import ctypes, glob, importlib, sys
 importlib.import_module(package)
@@ -192,7 +198,7 @@ print(expected[0][:3])
 """
 
 
-@pytest.mark.parametrize("package", LIBRARIES)
+@pytest.mark.parametrize("package", each_package(["h5py", "netCDF4", "tables"]))
 def test_a_connector_for_one_file(package, file, tmp_path):
     """What a C program says with H5Pset_vol, said to each copy of HDF5; also calls that the preload library does not see."""
     code = f"package, path = {package!r}, {str(file)!r}\n{BY_FILE}"
@@ -239,39 +245,41 @@ def test_another_connector_is_in_force():
         run.environment({"HDF5_VOL_CONNECTOR": "async under_vol=0;"}, "connector")
 
 
-if tools("g++"):
+def other_hdf5(directory, *flags):
+    """What loading the connector gives a library that is compiled with these flags: an address, or None."""
+    library = directory / "libother.so"
+    words = [
+        "g++",
+        "-std=c++20",
+        "-shared",
+        "-fPIC",
+        "-O1",
+        f"-I{ROOT / 'filter'}",
+        *flags,
+        PROGRAMS / "other_hdf5.cpp",
+        "-o",
+        library,
+    ]
+    subprocess.run(list(map(str, words)), check=True)
+    other, connector = ctypes.CDLL(str(library)), ctypes.CDLL(CONNECTOR_FILE)
+    other.load.restype = ctypes.c_void_p
+    other.load.argtypes = [ctypes.c_void_p]
+    ask = ctypes.cast(connector.H5PLget_plugin_info, ctypes.c_void_p)
+    first = other.load(ask)
+    assert other.load(ask) == first
+    return first
 
-    def other_hdf5(directory, *flags):
-        """What loading the connector gives a library that is compiled with these flags: an address, or None."""
-        library = directory / "libother.so"
-        words = [
-            "g++",
-            "-std=c++20",
-            "-shared",
-            "-fPIC",
-            "-O1",
-            f"-I{ROOT / 'filter'}",
-            *flags,
-            PROGRAMS / "other_hdf5.cpp",
-            "-o",
-            library,
-        ]
-        subprocess.run(list(map(str, words)), check=True)
-        other, connector = ctypes.CDLL(str(library)), ctypes.CDLL(CONNECTOR_FILE)
-        other.load.restype = ctypes.c_void_p
-        other.load.argtypes = [ctypes.c_void_p]
-        ask = ctypes.cast(connector.H5PLget_plugin_info, ctypes.c_void_p)
-        first = other.load(ask)
-        assert other.load(ask) == first
-        return first
 
-    @pytest.mark.parametrize(("version", "size"), [(99, 4000), (99, 40), (3, 1000)])
-    def test_a_library_with_another_record_gets_its_own_under_our_name(version, size, tmp_path):
-        record = other_hdf5(tmp_path, f"-DRECORD_VERSION={version}", f"-DRECORD_SIZE={size}")
-        found = ctypes.string_at(record, size)
-        assert np.frombuffer(found[:8], "i4").tolist() == [version, 485]
-        assert ctypes.string_at(int.from_bytes(found[8:16], sys.byteorder)) == b"h5stz"
-        assert found[16:] == bytes(range(1, 9)) + bytes(size - 24)
+@needs_programs("g++")
+@pytest.mark.parametrize(("version", "size"), [(99, 4000), (99, 40), (3, 1000)])
+def test_a_library_with_another_record_gets_its_own_under_our_name(version, size, tmp_path):
+    record = other_hdf5(tmp_path, f"-DRECORD_VERSION={version}", f"-DRECORD_SIZE={size}")
+    found = ctypes.string_at(record, size)
+    assert np.frombuffer(found[:8], "i4").tolist() == [version, 485]
+    assert ctypes.string_at(int.from_bytes(found[8:16], sys.byteorder)) == b"h5stz"
+    assert found[16:] == bytes(range(1, 9)) + bytes(size - 24)
 
-    def test_a_library_without_a_record_gets_nothing(tmp_path):
-        assert other_hdf5(tmp_path, "-DRECORD=0") is None
+
+@needs_programs("g++")
+def test_a_library_without_a_record_gets_nothing(tmp_path):
+    assert other_hdf5(tmp_path, "-DRECORD=0") is None

@@ -13,7 +13,7 @@ import pytest
 import h5stz
 from h5stz import cli, run
 from support import region_files
-from support.host_tools import packages, tools
+from support.requirements import each_package, needs_packages, needs_programs
 
 SHAPE = (200, 208, 212)  # 70 MB of float64: netCDF has a chunk cache of up to 64 MiB
 
@@ -57,34 +57,41 @@ def check(words, tmp_path, most=0.2, through="preload"):
     return sums
 
 
-if tools("h5dump"):
+@needs_programs("h5dump")
+def test_h5dump(file, tmp_path):
+    check(["h5dump", "-d", "x", "-s", "70,50,60", "-c", "4,3,5", file], tmp_path)
 
-    def test_h5dump(file, tmp_path):
-        check(["h5dump", "-d", "x", "-s", "70,50,60", "-c", "4,3,5", file], tmp_path)
 
-    def test_h5dump_with_a_stride(file, tmp_path):
-        check(["h5dump", "-d", "x", "-s", "0,4,8", "-S", "8,4,16", "-c", "4,5,6", file], tmp_path, 0.3)
+@needs_programs("h5dump")
+def test_h5dump_with_a_stride(file, tmp_path):
+    check(["h5dump", "-d", "x", "-s", "0,4,8", "-S", "8,4,16", "-c", "4,5,6", file], tmp_path, 0.3)
 
-    def test_blocks_are_decoded_once_for_a_program_that_reads_row_by_row(file, tmp_path):
-        target = tmp_path / "box"
-        words = ["h5dump", "-d", "x", "-s", "70,50,60", "-c", "4,5,16", "-b", "LE", "-o", str(target), str(file)]
-        _, _, sums = outputs(words, tmp_path)
-        with h5py.File(file) as source:
-            view = h5stz.view(source["x"], cache_bytes=0)
-            assert target.read_bytes() == view[70:74, 50:55, 60:76].tobytes()
-        assert sums["chunks_direct"] == 4 * 5
-        assert sums["blocks_decoded"] < 7 * view.stats.blocks_decoded
 
-    def test_chunks_that_fit_the_chunk_cache_are_left_to_hdf5(file, tmp_path):
-        words = ["h5dump", "-d", "small", "-s", "3,4,5", "-c", "4,3,5", str(file)]
-        plain, fast, sums = outputs(words, tmp_path)
-        assert fast == plain
-        assert sums["reads"] == sums["reads_through_hdf5"] > 0
+@needs_programs("h5dump")
+def test_blocks_are_decoded_once_for_a_program_that_reads_row_by_row(file, tmp_path):
+    target = tmp_path / "box"
+    words = ["h5dump", "-d", "x", "-s", "70,50,60", "-c", "4,5,16", "-b", "LE", "-o", str(target), str(file)]
+    _, _, sums = outputs(words, tmp_path)
+    with h5py.File(file) as source:
+        view = h5stz.view(source["x"], cache_bytes=0)
+        assert target.read_bytes() == view[70:74, 50:55, 60:76].tobytes()
+    assert sums["chunks_direct"] == 4 * 5
+    assert sums["blocks_decoded"] < 7 * view.stats.blocks_decoded
 
-    def test_other_datasets_are_left_to_hdf5(file, tmp_path):
-        plain, fast, sums = outputs(["h5dump", "-d", "plain", "-s", "1,4,5", "-c", "2,3,5", str(file)], tmp_path)
-        assert fast == plain
-        assert sums["chunks_direct"] == 0
+
+@needs_programs("h5dump")
+def test_chunks_that_fit_the_chunk_cache_are_left_to_hdf5(file, tmp_path):
+    words = ["h5dump", "-d", "small", "-s", "3,4,5", "-c", "4,3,5", str(file)]
+    plain, fast, sums = outputs(words, tmp_path)
+    assert fast == plain
+    assert sums["reads"] == sums["reads_through_hdf5"] > 0
+
+
+@needs_programs("h5dump")
+def test_other_datasets_are_left_to_hdf5(file, tmp_path):
+    plain, fast, sums = outputs(["h5dump", "-d", "plain", "-s", "1,4,5", "-c", "2,3,5", str(file)], tmp_path)
+    assert fast == plain
+    assert sums["chunks_direct"] == 0
 
 
 @pytest.mark.parametrize("through", run.ROUTES)
@@ -104,16 +111,15 @@ def test_a_damaged_chunk_is_an_error(through, file, tmp_path):
     assert "OSError" in done.stderr and "a checksum does not match" in done.stderr
 
 
-if tools("h5repack", "h5dump"):
-
-    def test_programs_that_write(file, tmp_path):
-        copies = [tmp_path / "plain.h5", tmp_path / "fast.h5"]
-        base = run.environment(os.environ)
-        for copy, variables in zip(copies, [base | {"LD_PRELOAD": ""}, base], strict=True):
-            subprocess.run(["h5repack", "-f", "NONE", str(file), str(copy)], env=variables, check=True)
-        with h5py.File(copies[0]) as a, h5py.File(copies[1]) as b:
-            for name in ("x", "small", "plain"):
-                assert region_files.same(a[name][...], b[name][...])
+@needs_programs("h5repack", "h5dump")
+def test_programs_that_write(file, tmp_path):
+    copies = [tmp_path / "plain.h5", tmp_path / "fast.h5"]
+    base = run.environment(os.environ)
+    for copy, variables in zip(copies, [base | {"LD_PRELOAD": ""}, base], strict=True):
+        subprocess.run(["h5repack", "-f", "NONE", str(file), str(copy)], env=variables, check=True)
+    with h5py.File(copies[0]) as a, h5py.File(copies[1]) as b:
+        for name in ("x", "small", "plain"):
+            assert region_files.same(a[name][...], b[name][...])
 
 
 READ = {
@@ -122,17 +128,14 @@ READ = {
     "tables": "import tables; print(tables.open_file(path).root.x[70:73, 50, 60:64].tolist())",
 }
 
-for name in list(READ):
-    if not packages(name):
-        del READ[name]
-
 
 @pytest.mark.parametrize("through", run.ROUTES)
-@pytest.mark.parametrize("package", READ)
+@pytest.mark.parametrize("package", each_package(READ))
 def test_python_packages_with_an_hdf5_of_their_own(package, through, file, tmp_path):
     check([sys.executable, "-c", f"path = {str(file)!r}\n{READ[package]}"], tmp_path, through=through)
 
 
+@needs_packages(*READ)
 @pytest.mark.parametrize("through", run.ROUTES)
 def test_several_copies_of_hdf5_in_one_process(through, file, tmp_path):
     code = f"path = {str(file)!r}\n" + "\n".join(READ.values())

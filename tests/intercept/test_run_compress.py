@@ -10,71 +10,76 @@ import pytest
 from h5stz import _core, cli, compress_rules, run
 from support import host_tools
 from support.created_files import BOUND, FIELD, SIMPLE, check, is_compressed, pair, python, within
-from support.host_tools import packages, tools
 from support.paths import PROGRAMS
-
-if tools("h5cc"):
-
-    @pytest.fixture(scope="module")
-    def c_program(tmp_path_factory):
-        target = tmp_path_factory.mktemp("c") / "create"
-        host_tools.run("h5cc", "-shlib", "-o", target, PROGRAMS / "create.c", "-lm", directory=target.parent)
-        target.with_suffix(".sh").write_text(f'#!/bin/sh\nfor file; do :; done\nexec {target} "$file" $WORDS\n')
-        target.with_suffix(".sh").chmod(0o755)
-        return target.with_suffix(".sh")
-
-    ALL = ["whole", "old", "run/tiles", "steps", "growing"]
-
-    def test_c_program(c_program, tmp_path):
-        plain, made, outcomes = pair([c_program], tmp_path, [f"/*=absolute:{BOUND}"])
-        check(plain, made, ALL)
-        assert outcomes["/steps"] == outcomes["/run/tiles"] == ["compressed"]
-        assert outcomes["/whole"] == outcomes["/old"] == ["compressed", "refused"]  # it is created twice
-        assert outcomes["/growing_inside"] == ["growing"]
-        with h5py.File(made) as file:
-            assert file["run/tiles"][-1, -1, -1] == -999
-
-    def test_lossless_rules_take_datasets_that_grow_inside_their_chunks(c_program, tmp_path):
-        plain, made, _ = pair([c_program], tmp_path, ["/g*=lossless", "/growing=absolute:9"])
-        check(plain, made, ["growing", "growing_inside"], bound=0)
-
-    def test_the_first_rule_that_matches_counts(c_program, tmp_path):
-        rules = [
-            "/run/*=lossless,fill=-999",
-            f"/[sr]*s=absolute:{BOUND},block=region",
-            "/steps=absolute:0.5",
-            "/nothing=lossless",
-        ]
-        plain, made, _ = pair([c_program], tmp_path, rules)
-        check(plain, made, ["run/tiles", "steps"])
-        with h5py.File(plain) as a, h5py.File(made) as b:
-            assert a["run/tiles"][...].tobytes() == b["run/tiles"][...].tobytes()
-            words = b["steps"].id.get_create_plist().get_filter(0)[2]
-            assert _core.parse(words)["block"] == _core.BLOCKS["region"]
-
-    def test_chunks_that_are_compressed_twice_are_told(c_program, tmp_path, capfd, monkeypatch):
-        """A program that closes its dataset after every step and opens it again: no bound survives that, lossless does."""
-        monkeypatch.setenv("WORDS", "close")
-        words = ["--", str(c_program), str(tmp_path / "made.h5")]
-        assert cli.main(["run", "--compress", f"/*=absolute:{BOUND}", *words]) == 0
-        assert "WARNING: 11 writes into parts of chunks that were compressed before (/steps)" in capfd.readouterr().err
-        assert cli.main(["run", "--compress", "/*=lossless", *words]) == 0
-        assert "WARNING" not in capfd.readouterr().err
-
-    def test_parallel_files_are_left_alone(c_program, tmp_path, monkeypatch):
-        monkeypatch.setenv("WORDS", "mpi")
-        plain, made, outcomes = pair([c_program], tmp_path, [f"/*=absolute:{BOUND}"])
-        check(plain, made, [])
-        assert {outcome for each in outcomes.values() for outcome in each} == {"parallel", "growing"}
+from support.requirements import each_package, needs_packages, needs_programs, require
 
 
-if tools("h5fc", "gfortran"):
+@pytest.fixture(scope="module")
+def c_program(tmp_path_factory):
+    require(needs_programs("h5cc"))
+    target = tmp_path_factory.mktemp("c") / "create"
+    host_tools.run("h5cc", "-shlib", "-o", target, PROGRAMS / "create.c", "-lm", directory=target.parent)
+    target.with_suffix(".sh").write_text(f'#!/bin/sh\nfor file; do :; done\nexec {target} "$file" $WORDS\n')
+    target.with_suffix(".sh").chmod(0o755)
+    return target.with_suffix(".sh")
 
-    def test_fortran_program(tmp_path):
-        host_tools.run("h5fc", "-shlib", "-o", tmp_path / "program", PROGRAMS / "create.f90", directory=tmp_path)
-        plain, made, outcomes = pair([tmp_path / "program"], tmp_path, [f"/*=absolute:{BOUND}"])
-        check(plain, made, ["field"])
-        assert outcomes == {"/field": ["compressed"], "/counts": ["type"]}
+
+ALL = ["whole", "old", "run/tiles", "steps", "growing"]
+
+
+def test_c_program(c_program, tmp_path):
+    plain, made, outcomes = pair([c_program], tmp_path, [f"/*=absolute:{BOUND}"])
+    check(plain, made, ALL)
+    assert outcomes["/steps"] == outcomes["/run/tiles"] == ["compressed"]
+    assert outcomes["/whole"] == outcomes["/old"] == ["compressed", "refused"]  # it is created twice
+    assert outcomes["/growing_inside"] == ["growing"]
+    with h5py.File(made) as file:
+        assert file["run/tiles"][-1, -1, -1] == -999
+
+
+def test_lossless_rules_take_datasets_that_grow_inside_their_chunks(c_program, tmp_path):
+    plain, made, _ = pair([c_program], tmp_path, ["/g*=lossless", "/growing=absolute:9"])
+    check(plain, made, ["growing", "growing_inside"], bound=0)
+
+
+def test_the_first_rule_that_matches_counts(c_program, tmp_path):
+    rules = [
+        "/run/*=lossless,fill=-999",
+        f"/[sr]*s=absolute:{BOUND},block=region",
+        "/steps=absolute:0.5",
+        "/nothing=lossless",
+    ]
+    plain, made, _ = pair([c_program], tmp_path, rules)
+    check(plain, made, ["run/tiles", "steps"])
+    with h5py.File(plain) as a, h5py.File(made) as b:
+        assert a["run/tiles"][...].tobytes() == b["run/tiles"][...].tobytes()
+        words = b["steps"].id.get_create_plist().get_filter(0)[2]
+        assert _core.parse(words)["block"] == _core.BLOCKS["region"]
+
+
+def test_chunks_that_are_compressed_twice_are_told(c_program, tmp_path, capfd, monkeypatch):
+    """A program that closes its dataset after every step and opens it again: no bound survives that, lossless does."""
+    monkeypatch.setenv("WORDS", "close")
+    words = ["--", str(c_program), str(tmp_path / "made.h5")]
+    assert cli.main(["run", "--compress", f"/*=absolute:{BOUND}", *words]) == 0
+    assert "WARNING: 11 writes into parts of chunks that were compressed before (/steps)" in capfd.readouterr().err
+    assert cli.main(["run", "--compress", "/*=lossless", *words]) == 0
+    assert "WARNING" not in capfd.readouterr().err
+
+
+def test_parallel_files_are_left_alone(c_program, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORDS", "mpi")
+    plain, made, outcomes = pair([c_program], tmp_path, [f"/*=absolute:{BOUND}"])
+    check(plain, made, [])
+    assert {outcome for each in outcomes.values() for outcome in each} == {"parallel", "growing"}
+
+
+@needs_programs("h5fc", "gfortran")
+def test_fortran_program(tmp_path):
+    host_tools.run("h5fc", "-shlib", "-o", tmp_path / "program", PROGRAMS / "create.f90", directory=tmp_path)
+    plain, made, outcomes = pair([tmp_path / "program"], tmp_path, [f"/*=absolute:{BOUND}"])
+    check(plain, made, ["field"])
+    assert outcomes == {"/field": ["compressed"], "/counts": ["type"]}
 
 
 MEEP = """
@@ -85,21 +90,21 @@ MEEP = """
 (run-until 4 (at-end output-efield-z) (to-appended "ez" (at-every 1 output-efield-z)))
 """
 
-if tools("meep"):
 
-    def test_meep(tmp_path):
-        """A simulation code as Debian ships it: a snapshot, and a series that grows by a step at a time."""
-        (tmp_path / "wave.ctl").write_text(MEEP)
-        rules = [compress_rules.parse(f"/e*=absolute:{BOUND}")]
-        for name in ("plain", "made"):
-            directory = tmp_path / name
-            directory.mkdir()
-            words = ["sh", "-c", f"cd {directory} && meep ../wave.ctl > log"]
-            status, sums = run.run(words, compress=rules if name == "made" else ())
-            assert status == 0
-        assert sums["datasets_compressed"] == 2
-        for file in (tmp_path / "plain").glob("*.h5"):
-            check(file, tmp_path / "made" / file.name, ["ez"])
+@needs_programs("meep")
+def test_meep(tmp_path):
+    """A simulation code as Debian ships it: a snapshot, and a series that grows by a step at a time."""
+    (tmp_path / "wave.ctl").write_text(MEEP)
+    rules = [compress_rules.parse(f"/e*=absolute:{BOUND}")]
+    for name in ("plain", "made"):
+        directory = tmp_path / name
+        directory.mkdir()
+        words = ["sh", "-c", f"cd {directory} && meep ../wave.ctl > log"]
+        status, sums = run.run(words, compress=rules if name == "made" else ())
+        assert status == 0
+    assert sums["datasets_compressed"] == 2
+    for file in (tmp_path / "plain").glob("*.h5"):
+        check(file, tmp_path / "made" / file.name, ["ez"])
 
 
 H5PY = """
@@ -177,13 +182,9 @@ with tables.open_file(path, "w") as file:
 }
 COMPRESSED = {"netCDF4": ["fixed", "growing"], "tables": ["fixed", "group/growing"]}
 
-for package in list(OTHERS):
-    if not packages(package):
-        del OTHERS[package]
-
 
 @pytest.mark.parametrize("through", run.ROUTES)
-@pytest.mark.parametrize("package", OTHERS)
+@pytest.mark.parametrize("package", each_package(OTHERS))
 def test_python_packages_with_an_hdf5_of_their_own(package, through, tmp_path):
     plain, made, outcomes = pair(python(FIELD + OTHERS[package]), tmp_path, [f"/*=absolute:{BOUND}"], through=through)
     check(plain, made, COMPRESSED[package])
@@ -191,6 +192,7 @@ def test_python_packages_with_an_hdf5_of_their_own(package, through, tmp_path):
         assert outcomes["/x"] == ["one axis"] and outcomes["/zipped"] == ["filters"]
 
 
+@needs_packages(*OTHERS)
 @pytest.mark.parametrize("through", run.ROUTES)
 def test_several_copies_of_hdf5_in_one_process(through, tmp_path):
     """Each dataset is created, written and watched by the copy of the package that asks for it."""
@@ -198,19 +200,17 @@ def test_several_copies_of_hdf5_in_one_process(through, tmp_path):
     code += "".join(text.replace("(path", f'(path + ".{package}"') for package, text in OTHERS.items())
     plain, made, _ = pair(python(code + "open(path, 'w').close()"), tmp_path, [f"/*=absolute:{BOUND}"], through=through)
     for package, names in {"h5py": ["x"], **COMPRESSED}.items():
-        if package == "h5py" or package in OTHERS:
-            check(f"{plain}.{package}", f"{made}.{package}", names)
+        check(f"{plain}.{package}", f"{made}.{package}", names)
 
 
-if tools("nccopy"):
-
-    def test_nccopy(tmp_path):
-        source = tmp_path / "source.h5"
-        with h5py.File(source, "w") as file:
-            file["x"] = host_tools.field((100, 200))
-            file.create_dataset("chunked", data=host_tools.field((100, 200)), chunks=(50, 100))
-        plain, made, _ = pair(["nccopy", "-k", "nc4", source], tmp_path, [f"/*=absolute:{BOUND}"])
-        check(plain, made, ["x", "chunked"])
+@needs_programs("nccopy")
+def test_nccopy(tmp_path):
+    source = tmp_path / "source.h5"
+    with h5py.File(source, "w") as file:
+        file["x"] = host_tools.field((100, 200))
+        file.create_dataset("chunked", data=host_tools.field((100, 200)), chunks=(50, 100))
+    plain, made, _ = pair(["nccopy", "-k", "nc4", source], tmp_path, [f"/*=absolute:{BOUND}"])
+    check(plain, made, ["x", "chunked"])
 
 
 NEVER = """

@@ -13,8 +13,9 @@ import pytest
 import h5stz
 from h5stz import run
 from support import host_tools
-from support.host_tools import pkg_config, tools
+from support.host_tools import pkg_config
 from support.paths import PROGRAMS
+from support.requirements import needs_programs, require
 
 BOUND = 1e-2
 CHUNK = (64, 64, 80)  # 1.3 MB, more than HDF5's chunk cache, so that programs under `h5stz run` read parts of it
@@ -68,60 +69,63 @@ def near(found, original):
 
 INSIDE, ACROSS = ((3, 2), (4, 3), (5, 4)), ((62, 4), (4, 3), (5, 4))
 
-if tools("h5cc", "pkg-config"):
 
-    @pytest.fixture(scope="module")
-    def host(tmp_path_factory):
-        directory = tmp_path_factory.mktemp("swmr")
-        flags = [*pkg_config("--cflags", "--libs"), "-o", directory / "host"]
-        host_tools.run("h5cc", "-shlib", "-Wall", "-Wextra", "-Werror", PROGRAMS / "swmr.c", *flags, directory=directory)
-        return directory / "host"
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    require(needs_programs("h5cc", "pkg-config"))
+    directory = tmp_path_factory.mktemp("swmr")
+    flags = [*pkg_config("--cflags", "--libs"), "-o", directory / "program"]
+    host_tools.run("h5cc", "-shlib", "-Wall", "-Wextra", "-Werror", PROGRAMS / "swmr.c", *flags, directory=directory)
+    return directory / "program"
 
-    def write_beside(path, words, variables):
-        """Writes a file that another process reads; returns what its reads did."""
-        done = []
 
-        def look(slices, *originals):
-            counts, found = reader.read(slices)
-            done.append(counts)
-            assert any(near(found, cut(original, slices)) for original in originals)
+def write_beside(path, words, variables):
+    """Writes a file that another process reads; returns what its reads did."""
+    done = []
 
-        first, second, third = samples(1), samples(2), samples(3)
-        settings = h5stz.STZ(absolute=BOUND, block="region")
-        with h5py.File(path, "w", libver=("v110", "v110")) as file:
-            stored = file.create_dataset("x", CHUNK, "f4", maxshape=(None, *CHUNK[1:]), chunks=CHUNK, **settings)
-            stored[...] = first
-            file.swmr_mode = True
-            reader = Reader(words, variables)
-            look(INSIDE, first)
-            look(INSIDE, first)
+    def look(slices, *originals):
+        counts, found = reader.read(slices)
+        done.append(counts)
+        assert any(near(found, cut(original, slices)) for original in originals)
 
-            stored[...] = second  # the chunk moves to another place, or is overwritten where it is
-            stored.flush()
-            look(INSIDE, first, second)
-            reader.refresh()
-            look(INSIDE, second)
+    first, second, third = samples(1), samples(2), samples(3)
+    settings = h5stz.STZ(absolute=BOUND, block="region")
+    with h5py.File(path, "w", libver=("v110", "v110")) as file:
+        stored = file.create_dataset("x", CHUNK, "f4", maxshape=(None, *CHUNK[1:]), chunks=CHUNK, **settings)
+        stored[...] = first
+        file.swmr_mode = True
+        reader = Reader(words, variables)
+        look(INSIDE, first)
+        look(INSIDE, first)
 
-            stored.resize(2 * CHUNK[0], axis=0)
-            stored[CHUNK[0] :] = third
-            stored.flush()
-            reader.refresh()
-            look(ACROSS, np.concatenate([second, third]))
-            reader.end()
-        return done
+        stored[...] = second  # the chunk moves to another place, or is overwritten where it is
+        stored.flush()
+        look(INSIDE, first, second)
+        reader.refresh()
+        look(INSIDE, second)
 
-    def test_the_library_for_c(host, tmp_path):
-        done = write_beside(tmp_path / "x.h5", [host, tmp_path / "x.h5"], host_tools.environment())
-        assert done == [{"through": 0, "direct": direct, "ranges": 0} for direct in (1, 1, 1, 1, 2)]
-        # Of the same chunks ranges are read as soon as there is no writer.
-        reader = Reader([host, tmp_path / "x.h5", "alone"], host_tools.environment())
-        counts, found = reader.read(ACROSS)
+        stored.resize(2 * CHUNK[0], axis=0)
+        stored[CHUNK[0] :] = third
+        stored.flush()
+        reader.refresh()
+        look(ACROSS, np.concatenate([second, third]))
         reader.end()
-        assert counts == {"through": 0, "direct": 2, "ranges": 2}
-        assert near(found, cut(np.concatenate([samples(2), samples(3)]), ACROSS))
+    return done
 
-    def test_a_program_under_h5stz_run(host, tmp_path):
-        record = tmp_path / "stats"
-        variables = run.environment(os.environ) | {"H5STZ_RUN_STATS": str(record)}
-        assert write_beside(tmp_path / "x.h5", [host, tmp_path / "x.h5", "plain"], variables) == [None] * 5
-        assert '"reads": 5, "reads_through_hdf5": 0, "chunks_direct": 6' in record.read_text()
+
+def test_the_library_for_c(program, tmp_path):
+    done = write_beside(tmp_path / "x.h5", [program, tmp_path / "x.h5"], host_tools.environment())
+    assert done == [{"through": 0, "direct": direct, "ranges": 0} for direct in (1, 1, 1, 1, 2)]
+    # Of the same chunks ranges are read as soon as there is no writer.
+    reader = Reader([program, tmp_path / "x.h5", "alone"], host_tools.environment())
+    counts, found = reader.read(ACROSS)
+    reader.end()
+    assert counts == {"through": 0, "direct": 2, "ranges": 2}
+    assert near(found, cut(np.concatenate([samples(2), samples(3)]), ACROSS))
+
+
+def test_a_program_under_h5stz_run(program, tmp_path):
+    record = tmp_path / "stats"
+    variables = run.environment(os.environ) | {"H5STZ_RUN_STATS": str(record)}
+    assert write_beside(tmp_path / "x.h5", [program, tmp_path / "x.h5", "plain"], variables) == [None] * 5
+    assert '"reads": 5, "reads_through_hdf5": 0, "chunks_direct": 6' in record.read_text()

@@ -15,8 +15,8 @@ from test_view_routes import CHUNKS, SHAPE, USERBLOCK, overwrite, route
 
 import h5stz
 from h5stz import file_objects
-from support.host_tools import packages
 from support.region_files import agrees, opened, same, smooth, write
+from support.requirements import needs_packages
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,21 @@ def copied(path):
     return file
 
 
+def in_fsspec_memory(path):
+    """A file in fsspec's file system in memory."""
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/regions/x.h5", path.read_bytes())
+    return fsspec.filesystem("memory").open("/regions/x.h5")
+
+
+def local_in_fsspec(path):
+    """A file of this machine, opened by fsspec."""
+    import fsspec
+
+    return fsspec.filesystem("file").open(str(path))
+
+
 OBJECTS = {
     "in memory": lambda path: io.BytesIO(path.read_bytes()),
     "buffered": lambda path: open(path, "rb"),
@@ -76,21 +91,17 @@ OBJECTS = {
     "a temporary file": copied,
     "gzip": zipped,
     "few bytes at a time": lambda path: Slow(path.read_bytes()),
+    "fsspec, in memory": in_fsspec_memory,
+    "fsspec, local": local_in_fsspec,
 }
 
-if packages("fsspec"):
-    import fsspec
 
-    def in_fsspec_memory(path):
-        """A file in fsspec's file system in memory."""
-        fsspec.filesystem("memory").pipe("/regions/x.h5", path.read_bytes())
-        return fsspec.filesystem("memory").open("/regions/x.h5")
-
-    OBJECTS["fsspec, in memory"] = in_fsspec_memory
-    OBJECTS["fsspec, local"] = lambda path: fsspec.filesystem("file").open(str(path))
+def each_object(names):
+    """Parameters for a test of each of these objects."""
+    return [pytest.param(name, marks=needs_packages("fsspec")) if name.startswith("fsspec") else name for name in names]
 
 
-@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("name", each_object(OBJECTS))
 def test_ranges_of_any_object(path, name):
     source = OBJECTS[name](path)
     with opened(source) as dataset, opened(path) as as_file:
@@ -260,7 +271,7 @@ def test_a_closed_object_is_an_error(path):
     assert kept.dtype == "f4"
 
 
-@pytest.mark.parametrize("name", [name for name in ("buffered", "raw", "gzip", "fsspec, local") if name in OBJECTS])
+@pytest.mark.parametrize("name", each_object(["buffered", "raw", "gzip", "fsspec, local"]))
 def test_a_file_changed_in_place_is_an_error(path, tmp_path, original, name):
     other = write(tmp_path / "other.h5", original + 1, CHUNKS, {"absolute": 2e-3}).read_bytes()
     with OBJECTS[name](path) as source, opened(source) as dataset:

@@ -3,9 +3,6 @@
 One small stream of every form. Flipped bits, every truncation, appended bytes, pieces of one stream in another.
 """
 
-import resource
-import struct
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,10 +11,12 @@ from hypothesis import strategies as st
 import h5stz
 from h5stz import _core
 from support import exact
+from support.memory import grows_less_than
 from support.small_streams import STREAMS
+from support.stream_bytes import varint, with_crc
 
 # What decoding a small stream may need at most, whatever the stream says.
-MEMORY = 256 << 20
+MEMORY = 32 << 20
 
 
 NAMES = list(STREAMS)
@@ -37,10 +36,9 @@ def outcome(damaged, original):
 
 @pytest.fixture(autouse=True)
 def memory_is_bounded():
-    """Fails if the process needs much more memory after a test than before it."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    yield
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY // 1024
+    """Fails a test if the process needs much more memory in it than before it."""
+    with grows_less_than(MEMORY):
+        yield
 
 
 def test_the_streams_are_of_every_form():
@@ -133,15 +131,6 @@ def test_two_errors_that_a_plain_sum_would_miss(name):
             assert outcome(damaged, original) is not None
 
 
-def varint(number):
-    """LEB128."""
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes(out + bytes([number]))
-
-
 def header(form, dtype, shape, tail=b""):
     """A lossless header as docs/format.md has it, of any shape."""
     return b"STZ" + bytes([h5stz.FORMAT_VERSION, form, dtype, len(shape)]) + b"".join(map(varint, shape)) + tail
@@ -164,21 +153,10 @@ def test_a_constant_stream_of_a_gigantic_array_is_not_allocated():
     small = h5stz.compress(np.full((8,), 2.5), lossless=True)
     shape_at = 7
     assert small[shape_at] == 8
-    large = small[:shape_at] + varint(2**45) + small[shape_at + 1 : -4]
-    large += struct.pack("<I", crc32c(large))
+    large = with_crc(small[:shape_at] + varint(2**45) + small[shape_at + 1 : -4])
     assert h5stz.info(large).array_bytes == 2**48
     with pytest.raises(h5stz.StzError, match="max_bytes"):
         h5stz.decompress(large)
-
-
-def crc32c(data):
-    """CRC-32C bit by bit."""
-    check = 0xFFFFFFFF
-    for byte in data:
-        check ^= byte
-        for _ in range(8):
-            check = check >> 1 ^ (0x82F63B78 if check & 1 else 0)
-    return check ^ 0xFFFFFFFF
 
 
 @given(

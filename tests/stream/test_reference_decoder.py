@@ -10,6 +10,7 @@ import reference_decoder
 from support import exact
 from support.fields import random_field
 from support.paths import GOLDEN
+from support.stream_bytes import varint, with_crc
 
 VERSION = GOLDEN / "version_1"
 GOLDEN = sorted(json.loads((VERSION / "arrays.json").read_text()))
@@ -127,10 +128,6 @@ def test_fresh_streams(name):
     assert agree(h5stz.compress(make(), **options)).form.startswith("blocks")
 
 
-def varint(value):
-    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
-
-
 def with_every_level_field(stream, rank):
     """A stream (extents below 128, a bound, no fill value) that names level bounds (wider than its own), blocks and layers."""
     header = reference_decoder.read_header(stream)
@@ -143,7 +140,7 @@ def with_every_level_field(stream, rank):
     front = bytearray(stream[: header.size - 4 - len(sizes)])
     front[4 + 3 + rank + 8 + 1] |= 16 | 32 | 128
     front += fields + sizes
-    return bytes(front) + reference_decoder.crc(front).to_bytes(4, "little") + stream[header.size :]
+    return with_crc(front) + stream[header.size :]
 
 
 @pytest.mark.parametrize("shape", [(120, 100), (20, 24, 22)])

@@ -4,20 +4,11 @@ import numpy as np
 import pytest
 
 import h5stz
+from support.stream_bytes import header_size, with_crc
 
 HOW = 4 + 3 + 2 + 8  # magic and version; kind, type, rank; two extents below 128; bound
 FLAGS = HOW + 1
 LAYERS = 128
-
-
-def crc32c(data):
-    """CRC-32C, bit by bit."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def small_stream():
@@ -29,18 +20,12 @@ def small_stream():
     return array, stream, 4  # 6 x 10, 3 x 5, 2 x 3, 1 x 2
 
 
-def with_header(stream, header_end, change):
+def with_header(stream, change):
     """The stream with its header changed and the header's check made to fit."""
-    header = bytearray(stream[:header_end])
+    size = header_size(stream, FLAGS + 2)
+    header = bytearray(stream[:size])
     change(header)
-    return bytes(header) + crc32c(header).to_bytes(4, "little") + stream[header_end + 4 :]
-
-
-def header_end(stream):
-    """Where the header's check is."""
-    return next(
-        end for end in range(FLAGS + 2, len(stream)) if crc32c(stream[:end]) == int.from_bytes(stream[end : end + 4], "little")
-    )
+    return with_crc(header) + stream[size + 4 :]
 
 
 def with_layers(stream, counts):
@@ -50,7 +35,7 @@ def with_layers(stream, counts):
         header[FLAGS] |= LAYERS
         header[FLAGS + 1 : FLAGS + 1] = bytes(counts)
 
-    return with_header(stream, header_end(stream), change)
+    return with_header(stream, change)
 
 
 def test_one_layer_for_each_level_is_what_there_is_today():
@@ -75,4 +60,4 @@ def test_unknown_samples_quantisers_and_transforms_are_for_a_later_version(bits)
         header[HOW] |= bits
 
     with pytest.raises(h5stz.StzError, match="newer version"):
-        h5stz.decompress(with_header(stream, header_end(stream), change))
+        h5stz.decompress(with_header(stream, change))

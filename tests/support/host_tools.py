@@ -1,16 +1,9 @@
-"""What the tests of the HDF5 plug-in share: the plug-in's place, its client data, other programs to run it in.
-
-A tool or package that this host lacks is written to `missing`; test modules define the tests that need it only
-``if tools(...)``, and conftest prints the list at the end of the run. Nothing is skipped silently, nothing is marked.
-"""
+"""What the tests of the HDF5 plug-in share: the plug-in's place, its client data, other programs to run it in."""
 
 import ctypes
-import importlib
-import importlib.util
 import os
 import re
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
@@ -23,48 +16,6 @@ from support.paths import PROGRAMS
 FILTER_ID = 34765
 LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
 MAX_RANK, MAX_LEVELS = 32, 64
-
-#: Reasons why tests have not been collected, in the order found.
-missing: list[str] = []
-
-
-def tools(*programs: str) -> bool:
-    """Whether all `programs` are on the PATH; those that are not are noted in `missing`."""
-    return _all_there(programs, shutil.which, "program")
-
-
-def packages(*modules: str) -> bool:
-    """Whether all Python `modules` can be imported; those that cannot are noted in `missing`."""
-    return _all_there(modules, importlib.util.find_spec, "Python package")
-
-
-def parallel_h5py() -> bool:
-    """Whether h5py was built for MPI; if not that is noted in `missing`."""
-    return _all_there(["h5py with MPI"], lambda _: importlib.import_module("h5py").get_config().mpi, "Python package")
-
-
-def _all_there(names, find, kind):
-    absent = [f"{kind} {name} (tests that need it were not collected)" for name in names if not find(name)]
-    missing.extend(reason for reason in absent if reason not in missing)
-    return not absent
-
-
-# What of /proc/cpuinfo each instruction set of the kernels needs.
-CPU_FLAGS = {
-    "baseline": set(),
-    "avx2": {"avx2", "bmi1", "bmi2", "popcnt", "abm"},
-    "avx512": {"avx2", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"},
-}
-
-
-def instruction_sets(without: str = "") -> list[str]:
-    """The instruction sets of this machine; with what the tests do `without` them, the others are noted in `missing`."""
-    about = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    flags = {flag for line in about.splitlines() if line.startswith("flags") for flag in line.split()}
-    found = [name for name, needed in CPU_FLAGS.items() if flags >= needed]
-    if without:
-        missing.extend(f"instruction set {name} ({without})" for name in CPU_FLAGS if name not in found)
-    return found
 
 
 def plugin_directory() -> str:

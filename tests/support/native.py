@@ -5,7 +5,7 @@ import sys
 from support.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "filter/tools"))
-import build_filter  # noqa: E402
+import build_filter
 
 
 def native_build(targets, preset="tests"):

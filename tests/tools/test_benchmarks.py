@@ -10,8 +10,10 @@ import sys
 
 import pytest
 
-from support.host_tools import missing, packages
 from support.paths import BENCHMARKS
+from support.requirements import needs_data, needs_packages
+
+pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib")
 
 DATA = os.environ.get("H5STZ_DATA")
 
@@ -69,127 +71,137 @@ assert peak_above(lambda: np.empty(size, "u1")) < 0.1 * size
 """
 PNG = b"\x89PNG"
 
-if packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib"):
 
-    @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
-    def test_generated_fields(command, tmp_path):
-        document = run(command, tmp_path / "figures.json")
-        assert document["records"]
-        assert document["versions"]["h5stz"]
+@pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
+def test_generated_fields(command, tmp_path):
+    document = run(command, tmp_path / "figures.json")
+    assert document["records"]
+    assert document["versions"]["h5stz"]
 
-    def test_bound_on_generated_fields(tmp_path):
-        document = run("bound", tmp_path / "figures.json", "--edge", "12")
-        assert sum(record["violations"] for record in document["records"]) == 0
 
-    def test_speed_measures_every_codec(tmp_path):
-        picture = tmp_path / "speed.png"
-        options = ["--edge", "24", "--repeats", "1", "--peers", "all", "--plot", picture]
-        document = run("speed", tmp_path / "figures.json", *options)
-        records = document["records"]
-        assert picture.read_bytes().startswith(PNG)
-        codecs = {(record["codec"], record["threads"]) for record in records}
-        assert {codec for codec, threads in codecs if threads == 2} == {"h5stz", "h5stz in HDF5"}
-        assert len(codecs) == 2 * 2 + 5
-        assert len(records) == len(codecs) * 3 * 3, "three fields at three bounds"
-        for record in records:
-            speeds = [
-                record["compress"],
-                record["fresh"],
-                record["compress over pysz"],
-                record["fresh over pysz"],
-                record["ratio"],
-            ]
-            assert all(value > 0 for value in speeds)
-            assert (record["into"] is None) == (record["into over pysz"] is None) == (record["codec"] == "SZ3 3.4")
-        assert not [check for check in document["checks"] if "speed" in check["what"]], "no targets for small fields"
+def test_bound_on_generated_fields(tmp_path):
+    document = run("bound", tmp_path / "figures.json", "--edge", "12")
+    assert sum(record["violations"] for record in document["records"]) == 0
 
-    @pytest.mark.slow  # compiles the codec
-    def test_stages_add_up(tmp_path):
-        options = ["--edge", "64", "--repeats", "1", "--field", "grf", "logn"]
-        records = run("stages", tmp_path / "figures.json", *options)["records"]
-        assert len(records) == 2 * 3, "two fields at three bounds"
-        # blocks as small as these are coded while they are learned
-        worked = {
-            "compress": ("scan", "coarsen", "fit", "rans", "assemble"),
-            "decompress": ("load", "predict", "halo", "magnitude", "context", "partition", "rans", "store"),
-        }
-        for record in records:
-            for way, names in worked.items():
-                stages = record[way]
-                assert all(stages[name] > 0 for name in names)
-                assert stages["other"] < 0.5 * sum(stages.values()), "most of the work belongs to a stage"
 
-    def test_parts_of_the_speed_figure(tmp_path):
-        options = ["--edge", "24", "--repeats", "1", "--all", "--chunks", "16", "8", "--hdf5", "0.2", "--isa", "baseline"]
-        records = run("speed", tmp_path / "figures.json", *options)["records"]
-        parts = {
-            part: [record for record in records if record["part"] == part] for part in {record["part"] for record in records}
-        }
-        assert set(parts) == {"fields", "chunks", "blocks", "kinds", "isa", "hdf5", "memory"}
-        assert [record["case"] for record in parts["chunks"]] == ["whole", "chunks of 16", "chunks of 8"] * 3
-        assert [record["case"] for record in parts["blocks"]] == ["default", "region"] * 3
-        kinds = {record["case"]: record["samples"] for record in parts["kinds"]}
-        assert set(kinds) == {"float32 3-D", "float64", "1-D", "2-D", "4-D", "masked", "int16", "lossless", "noise"}
-        assert all(0.5 < samples / 24**3 < 2 for samples in kinds.values())
-        assert {record["isa"] for record in parts["isa"]} == {"baseline"}
-        ways = [
-            ("h5stz in HDF5", 1),
-            ("h5stz in HDF5", 2),
-            ("SZ3 of hdf5plugin", 1),
-            ("h5stz in memory", 1),
-            ("h5stz in memory", 2),
+def test_speed_measures_every_codec(tmp_path):
+    picture = tmp_path / "speed.png"
+    options = ["--edge", "24", "--repeats", "1", "--peers", "all", "--plot", picture]
+    document = run("speed", tmp_path / "figures.json", *options)
+    records = document["records"]
+    assert picture.read_bytes().startswith(PNG)
+    codecs = {(record["codec"], record["threads"]) for record in records}
+    assert {codec for codec, threads in codecs if threads == 2} == {"h5stz", "h5stz in HDF5"}
+    assert len(codecs) == 2 * 2 + 5
+    assert len(records) == len(codecs) * 3 * 3, "three fields at three bounds"
+    for record in records:
+        speeds = [
+            record["compress"],
+            record["fresh"],
+            record["compress over pysz"],
+            record["fresh over pysz"],
+            record["ratio"],
         ]
-        assert [(record["codec"], record["threads"]) for record in parts["hdf5"]] == ways
-        assert [(record["field"], record["threads"]) for record in parts["memory"]] == [
-            (name, threads) for name in ("grf", "logn", "grfs") for threads in (1, 2)
-        ]
-        for record in parts["memory"]:
-            assert record["compress"] >= 0 and record["decompress"] >= 0
+        assert all(value > 0 for value in speeds)
+        assert (record["into"] is None) == (record["into over pysz"] is None) == (record["codec"] == "SZ3 3.4")
+    assert not [check for check in document["checks"] if "speed" in check["what"]], "no targets for small fields"
 
-    def test_region_reads(tmp_path):
-        picture = tmp_path / "region.png"
-        options = ["--edge", "80", "--positions", "4", "--repeats", "1", "--field", "grf", "--peers", "--plot", picture]
-        records = run("region", tmp_path / "figures.json", *options)["records"]
-        assert picture.read_bytes().startswith(PNG)
-        cases = [record for record in records if record["part"] == "parts"]
-        assert len(cases) == 2 * (2 + 3 * 2 + 2), "boxes, slices and levels, with both kinds of blocks"
-        assert all(0 < record["bytes"] <= record["worst_bytes"] <= 1 for record in cases)
-        assert all(0 < record["time"] <= record["worst_time"] for record in cases)
-        small = {record["block"]: record["bytes"] for record in cases if record["case"] == "16^3 box"}
-        assert small["region"] < small["default"] < 1
-        assert [record["axis"] for record in records if record["part"] == "sliding"] == [0, 1, 2] * 2
-        peers = {record["reader"]: record for record in records if record["part"] == "peers"}
-        assert len(peers) >= 5
-        assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
 
-    def test_memory_is_the_peak_above_input_and_output():
-        subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
+@pytest.mark.slow  # compiles the codec
+def test_stages_add_up(tmp_path):
+    options = ["--edge", "64", "--repeats", "1", "--field", "grf", "logn"]
+    records = run("stages", tmp_path / "figures.json", *options)["records"]
+    assert len(records) == 2 * 3, "two fields at three bounds"
+    # blocks as small as these are coded while they are learned
+    worked = {
+        "compress": ("scan", "coarsen", "fit", "rans", "assemble"),
+        "decompress": ("load", "predict", "halo", "magnitude", "context", "partition", "rans", "store"),
+    }
+    for record in records:
+        for way, names in worked.items():
+            stages = record[way]
+            assert all(stages[name] > 0 for name in names)
+            assert stages["other"] < 0.5 * sum(stages.values()), "most of the work belongs to a stage"
 
-    def test_rate_and_distortion(tmp_path):
-        options = ["--edge", "16", "--plots", tmp_path / "plots"]
-        records = run("rate_distortion", tmp_path / "figures.json", *options)["records"]
-        for name in ("grf", "logn", "grfs"):
-            assert (tmp_path / "plots" / f"{name}.png").read_bytes().startswith(PNG)
-            own = [record for record in records if record["field"] == name]
-            lossy = [record for record in own if record["codec"] == "h5stz"]
-            rates = [record["bits_per_sample"] for record in sorted(lossy, key=lambda record: -record["relative"])]
-            assert len(rates) == 11 and rates == sorted(rates)
-            assert all(record["error_over_range"] <= record["relative"] * (1 + 1e-12) for record in lossy)
-            assert {record["codec"] for record in own if "relative" not in record} > {"h5stz, lossless"}
 
-    def test_violations_are_found():
-        subprocess.run([sys.executable, "-c", MEASURE], cwd=BENCHMARKS, check=True, timeout=60)
+def test_parts_of_the_speed_figure(tmp_path):
+    options = ["--edge", "24", "--repeats", "1", "--all", "--chunks", "16", "8", "--hdf5", "0.2", "--isa", "baseline"]
+    records = run("speed", tmp_path / "figures.json", *options)["records"]
+    parts = {part: [record for record in records if record["part"] == part] for part in {record["part"] for record in records}}
+    assert set(parts) == {"fields", "chunks", "blocks", "kinds", "isa", "hdf5", "memory"}
+    assert [record["case"] for record in parts["chunks"]] == ["whole", "chunks of 16", "chunks of 8"] * 3
+    assert [record["case"] for record in parts["blocks"]] == ["default", "region"] * 3
+    kinds = {record["case"]: record["samples"] for record in parts["kinds"]}
+    assert set(kinds) == {"float32 3-D", "float64", "1-D", "2-D", "4-D", "masked", "int16", "lossless", "noise"}
+    assert all(0.5 < samples / 24**3 < 2 for samples in kinds.values())
+    assert {record["isa"] for record in parts["isa"]} == {"baseline"}
+    ways = [
+        ("h5stz in HDF5", 1),
+        ("h5stz in HDF5", 2),
+        ("SZ3 of hdf5plugin", 1),
+        ("h5stz in memory", 1),
+        ("h5stz in memory", 2),
+    ]
+    assert [(record["codec"], record["threads"]) for record in parts["hdf5"]] == ways
+    assert [(record["field"], record["threads"]) for record in parts["memory"]] == [
+        (name, threads) for name in ("grf", "logn", "grfs") for threads in (1, 2)
+    ]
 
-    if DATA:
 
-        @pytest.mark.slow
-        @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
-        def test_figures(command, tmp_path):
-            run(command, tmp_path / "figures.json", data=DATA, timeout=600)
+def test_peak_memory_is_measured(tmp_path):
+    """In multiples of the array: so small a one takes more than its size, and not very much more."""
+    options = ["--edge", "64", "--repeats", "1", "--memory", "--fields", "grf"]
+    records = [record for record in run("speed", tmp_path / "figures.json", *options)["records"] if record["part"] == "memory"]
+    assert [record["threads"] for record in records] == [1, 2]
+    assert all(0.5 < record[operation] < 10 for record in records for operation in ("compress", "decompress"))
 
-        @pytest.mark.slow
-        def test_bound_on_development_fields(tmp_path):
-            run("bound", tmp_path / "figures.json", "--edge", "40", data=DATA, timeout=900)
 
-    else:
-        missing.append("H5STZ_DATA, the development fields (their figures were not collected)")
+def test_region_reads(tmp_path):
+    picture = tmp_path / "region.png"
+    options = ["--edge", "80", "--positions", "4", "--repeats", "1", "--field", "grf", "--peers", "--plot", picture]
+    records = run("region", tmp_path / "figures.json", *options)["records"]
+    assert picture.read_bytes().startswith(PNG)
+    cases = [record for record in records if record["part"] == "parts"]
+    assert len(cases) == 2 * (2 + 3 * 2 + 2), "boxes, slices and levels, with both kinds of blocks"
+    assert all(0 < record["bytes"] <= record["worst_bytes"] <= 1 for record in cases)
+    assert all(0 < record["time"] <= record["worst_time"] for record in cases)
+    small = {record["block"]: record["bytes"] for record in cases if record["case"] == "16^3 box"}
+    assert small["region"] < small["default"] < 1
+    assert [record["axis"] for record in records if record["part"] == "sliding"] == [0, 1, 2] * 2
+    peers = {record["reader"]: record for record in records if record["part"] == "peers"}
+    assert len(peers) >= 5
+    assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
+
+
+def test_memory_is_the_peak_above_input_and_output():
+    subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
+
+
+def test_rate_and_distortion(tmp_path):
+    options = ["--edge", "16", "--plots", tmp_path / "plots"]
+    records = run("rate_distortion", tmp_path / "figures.json", *options)["records"]
+    for name in ("grf", "logn", "grfs"):
+        assert (tmp_path / "plots" / f"{name}.png").read_bytes().startswith(PNG)
+        own = [record for record in records if record["field"] == name]
+        lossy = [record for record in own if record["codec"] == "h5stz"]
+        rates = [record["bits_per_sample"] for record in sorted(lossy, key=lambda record: -record["relative"])]
+        assert len(rates) == 11 and rates == sorted(rates)
+        assert all(record["error_over_range"] <= record["relative"] * (1 + 1e-12) for record in lossy)
+        assert {record["codec"] for record in own if "relative" not in record} > {"h5stz, lossless"}
+
+
+def test_violations_are_found():
+    subprocess.run([sys.executable, "-c", MEASURE], cwd=BENCHMARKS, check=True, timeout=60)
+
+
+@needs_data()
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
+def test_figures(command, tmp_path):
+    run(command, tmp_path / "figures.json", data=DATA, timeout=600)
+
+
+@needs_data()
+@pytest.mark.slow
+def test_bound_on_development_fields(tmp_path):
+    run("bound", tmp_path / "figures.json", "--edge", "40", data=DATA, timeout=900)

@@ -11,6 +11,7 @@ import pytest
 import h5stz
 from h5stz import arguments, cli
 from support import exact, fields, host_tools
+from support.requirements import needs_programs
 
 
 def run(capsys, *words):
@@ -149,29 +150,27 @@ def pasted(line, replacements):
     host_tools.run("sh", "-e", "-c", line)
 
 
-if host_tools.tools("h5repack"):
+@needs_programs("h5repack")
+@pytest.mark.parametrize("bound", ["1e-3", "0.0012345678901234"])
+def test_the_h5repack_line_works_as_printed(capsys, tmp_path, file, bound):
+    line = printed_lines(capsys, "--absolute", bound, "--variable", "plain")["h5repack"]
+    pasted(line, {"IN.h5": file, "OUT.h5": tmp_path / "out.h5"})
+    _, out, _ = run(capsys, "info", tmp_path / "out.h5", "plain")
+    assert f"absolute {float(bound)!r}" in out
+    with h5py.File(file) as before, h5py.File(tmp_path / "out.h5") as after:
+        exact.largest_error(before["plain"][...], after["plain"][...], float(bound))
 
-    @pytest.mark.parametrize("bound", ["1e-3", "0.0012345678901234"])
-    def test_the_h5repack_line_works_as_printed(capsys, tmp_path, file, bound):
-        line = printed_lines(capsys, "--absolute", bound, "--variable", "plain")["h5repack"]
-        pasted(line, {"IN.h5": file, "OUT.h5": tmp_path / "out.h5"})
-        _, out, _ = run(capsys, "info", tmp_path / "out.h5", "plain")
-        assert f"absolute {float(bound)!r}" in out
-        with h5py.File(file) as before, h5py.File(tmp_path / "out.h5") as after:
-            exact.largest_error(before["plain"][...], after["plain"][...], float(bound))
 
-
-if host_tools.tools("nccopy", "ncgen"):
-
-    @pytest.mark.parametrize("variable", [[], ["--variable", "a"]], ids=["all", "one"])
-    def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
-        text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1;"
-        text += " data: a = 1, 2, 3, 4, 5, 6; }"
-        (tmp_path / "x.cdl").write_text(text)
-        host_tools.run("ncgen", "-4", "-o", tmp_path / "in.nc", tmp_path / "x.cdl")
-        line = printed_lines(capsys, "--absolute", "0.25", *variable)["nccopy"]
-        pasted(line, {"IN.nc": tmp_path / "in.nc", "OUT.nc": tmp_path / "out.nc", "plain.nc": tmp_path / "plain.nc"})
-        _, out, _ = run(capsys, "info", tmp_path / "out.nc", "a")
-        assert "absolute 0.25" in out
-        with h5py.File(tmp_path / "out.nc") as after:
-            exact.largest_error(np.arange(1, 7, dtype="f4"), after["a"][...], 0.25)
+@needs_programs("nccopy", "ncgen")
+@pytest.mark.parametrize("variable", [[], ["--variable", "a"]], ids=["all", "one"])
+def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
+    text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1;"
+    text += " data: a = 1, 2, 3, 4, 5, 6; }"
+    (tmp_path / "x.cdl").write_text(text)
+    host_tools.run("ncgen", "-4", "-o", tmp_path / "in.nc", tmp_path / "x.cdl")
+    line = printed_lines(capsys, "--absolute", "0.25", *variable)["nccopy"]
+    pasted(line, {"IN.nc": tmp_path / "in.nc", "OUT.nc": tmp_path / "out.nc", "plain.nc": tmp_path / "plain.nc"})
+    _, out, _ = run(capsys, "info", tmp_path / "out.nc", "a")
+    assert "absolute 0.25" in out
+    with h5py.File(tmp_path / "out.nc") as after:
+        exact.largest_error(np.arange(1, 7, dtype="f4"), after["a"][...], 0.25)

@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
-from support.host_tools import packages, tools
 from support.paths import EXAMPLES, ROOT
+from support.requirements import needs_packages, needs_programs
 
 
 def run(directory, *command):
@@ -59,16 +59,15 @@ def test_readme_shows_the_quickstart():
     assert code in (ROOT / "README.md").read_text()
 
 
-if packages("matplotlib"):
-
-    @pytest.mark.parametrize("relative", ["1e-3", "1e-5"])
-    def test_simulation(tmp_path, relative):
-        output = run_python(tmp_path, "simulation.py", "--samples", 64, "--frames", 20, "--relative", relative)
-        check_bound(output)
-        assert numbers(output, "PSNR")[0] > 20 * np.log10(1 / float(relative))
-        assert (tmp_path / "simulation.png").stat().st_size > 10_000
-        with h5py.File(tmp_path / "simulation.h5") as file:
-            assert file["vorticity"].shape == (20, 64, 64)
+@needs_packages("matplotlib")
+@pytest.mark.parametrize("relative", ["1e-3", "1e-5"])
+def test_simulation(tmp_path, relative):
+    output = run_python(tmp_path, "simulation.py", "--samples", 64, "--frames", 20, "--relative", relative)
+    check_bound(output)
+    assert numbers(output, "PSNR")[0] > 20 * np.log10(1 / float(relative))
+    assert (tmp_path / "simulation.png").stat().st_size > 10_000
+    with h5py.File(tmp_path / "simulation.h5") as file:
+        assert file["vorticity"].shape == (20, 64, 64)
 
 
 def test_masked_climate(tmp_path):
@@ -92,23 +91,21 @@ def test_region_reads(tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
-if packages("fsspec", "aiohttp"):
+@needs_packages("fsspec", "aiohttp")
+def test_remote_regions(tmp_path):
+    output = run_python(tmp_path, "remote_regions.py")
+    assert output.count("as h5py reads it: True") == 4
+    chunk = numbers(output, "bytes of the chunk")[0]
+    opening, box, level, everything = numbers(output, "bytes sent")
+    assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
 
-    def test_remote_regions(tmp_path):
-        output = run_python(tmp_path, "remote_regions.py")
-        assert output.count("as h5py reads it: True") == 4
-        chunk = numbers(output, "bytes of the chunk")[0]
-        opening, box, level, everything = numbers(output, "bytes sent")
-        assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
 
-
-if tools("bash", "h5repack", "h5dump", "h5ls", "nccopy"):
-
-    def test_command_line(tmp_path):
-        output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
-        check_bound(output, count=3)
-        assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
-        assert output.count("(0,0,0):") == 2
-        for name in ("compressed.h5", "compressed.nc"):
-            ratio = float(re.search(re.escape(name) + r": ratio ([0-9.]+)", output).group(1))
-            assert ratio > 10, f"{name} is hardly compressed"
+@needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
+def test_command_line(tmp_path):
+    output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
+    check_bound(output, count=3)
+    assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
+    assert output.count("(0,0,0):") == 2
+    for name in ("compressed.h5", "compressed.nc"):
+        ratio = float(re.search(re.escape(name) + r": ratio ([0-9.]+)", output).group(1))
+        assert ratio > 10, f"{name} is hardly compressed"

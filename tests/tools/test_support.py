@@ -1,0 +1,99 @@
+"""The helpers in tests/support that judge must be able to say no."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from support import exact
+from support.memory import grows_less_than
+from support.paths import ROOT, TESTS
+
+
+def take(megabytes):
+    return np.ones(megabytes << 20, "u1").sum()
+
+
+def test_memory_is_measured_after_a_higher_peak():
+    take(200)
+    with pytest.raises(AssertionError, match="bytes more at the peak"), grows_less_than(50 << 20):
+        take(100)
+    with grows_less_than(50 << 20):
+        take(20)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c8"])
+def test_the_bound_is_exact(dtype):
+    array = np.arange(1, 9).astype(dtype)
+    assert exact.largest_error(array, array + array.dtype.type(2), 2.0) == 1
+    with pytest.raises(AssertionError):
+        exact.largest_error(array, array + array.dtype.type(2), np.nextafter(2, 0))
+
+
+def test_special_values_are_compared_by_their_bits():
+    array = np.array([np.nan, np.inf, 1])
+    other = array.copy()
+    other.view("u8")[0] ^= 1
+    exact.largest_error(array, array, 0.1)
+    for changed in (other, np.array([np.nan, -np.inf, 1]), np.array([np.nan, np.inf, np.nan])):
+        with pytest.raises(AssertionError):
+            exact.largest_error(array, changed, 0.1)
+
+
+SKIPPED = """
+import pytest
+from support.requirements import needs, needs_programs, require
+
+@needs_programs("sh")
+def test_what_is_there():
+    pass
+
+@needs_programs("sh", "a-program-that-is-nowhere")
+def test_what_is_not_there():
+    pass
+
+@pytest.fixture
+def program():
+    require(needs_programs("a-program-that-is-nowhere"))
+
+def test_what_a_fixture_lacks(program):
+    pass
+
+@needs("program meep", False)
+def test_what_may_be_absent():
+    pass
+
+def test_another_reason():
+    pytest.skip("for some other reason")
+"""
+
+SKIPPED_AS_A_WHOLE = """
+import pytest
+pytest.importorskip("a_package_that_is_nowhere", reason="needs Python package a_package_that_is_nowhere")
+"""
+
+
+def outcomes(directory, *options):
+    """The last line of a run of pytest over the test files of a directory, with this project's options."""
+    words = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "conftest", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(TESTS)}
+    done = subprocess.run([*words, "--rootdir", directory, *options, directory], env=environment, text=True, capture_output=True)
+    return done.stdout
+
+
+def test_what_the_host_lacks_is_skipped_or_fails(tmp_path):
+    (tmp_path / "test_skipped.py").write_text(SKIPPED)
+    printed = outcomes(tmp_path)
+    assert "1 passed, 4 skipped" in printed
+    assert "2 tests: needs program a-program-that-is-nowhere\n1 test: needs program meep\n" in printed
+    printed = outcomes(tmp_path, "--require-all")
+    assert "1 failed, 1 passed, 1 skipped, 2 errors" in printed
+    assert printed.count("--require-all: Skipped: needs program a-program-that-is-nowhere") >= 2
+
+
+def test_modules_that_are_skipped_as_a_whole(tmp_path):
+    (tmp_path / "test_whole.py").write_text(SKIPPED_AS_A_WHOLE)
+    assert "1 skipped" in outcomes(tmp_path)
+    assert "1 error" in outcomes(tmp_path, "--require-all")
