@@ -78,8 +78,11 @@ pytest.importorskip("a_package_that_is_nowhere", reason="needs Python package a_
 def outcomes(directory, *options):
     """The last line of a run of pytest over the test files of a directory, with this project's options."""
     words = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "conftest", "-p", "no:cacheprovider"]
+    words += ["--rootdir", directory, *options, directory]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
-    done = subprocess.run([*words, "--rootdir", directory, *options, directory], env=environment, text=True, capture_output=True)
+    done = subprocess.run(
+        [*words, "--rootdir", directory, *options, directory], env=environment, text=True, capture_output=True
+    )
     return done.stdout
 
 
