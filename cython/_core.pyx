@@ -15,12 +15,15 @@ from math import prod
 
 from stz cimport *
 
-from h5stz.errors import StzError
+from h5stz.errors import StzError, StzMemoryError, StzReadError
 
 
 cdef extern from *:
     """
     #include "filter_id.h"
+
+    // The box of a read, one number of each for every axis.
+    struct stz_box { uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK]; };
 
     struct stz_error_row { const char* name; int code; const char* text; };
     static const struct stz_error_row stz_error_table[] = {
@@ -30,6 +33,11 @@ cdef extern from *:
     };
     enum { STZ_ERROR_ROWS = sizeof stz_error_table / sizeof stz_error_table[0] };
     """
+    struct stz_box:
+        uint64_t* start
+        uint64_t* count
+        uint64_t* step
+
     struct stz_error_row:
         const char* name
         int code
@@ -39,9 +47,19 @@ cdef extern from *:
     int STZ_FILTER_ID
 
 
+cdef extern from "stz_cd_values.h":
+    int STZ_CD_FORM_INTEGER
+    int STZ_CD_MAX_DECIMALS
+
+
+cdef extern from "missing_value.h" namespace "stz::hdf5" nogil:
+    void find_missing_value(const stz_layout& layout, const void* data, stz_options& options)
+
+
 FILTER_ID = STZ_FILTER_ID
 VERSION = stz_version_string().decode()
 FORMAT_VERSION = STZ_FORMAT_VERSION
+CD_FORM_INTEGER, CD_MAX_DECIMALS = STZ_CD_FORM_INTEGER, STZ_CD_MAX_DECIMALS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION}
@@ -53,11 +71,14 @@ DTYPES = {
 ERROR_CODES = {stz_error_table[row].name.decode(): stz_error_table[row].code for row in range(STZ_ERROR_ROWS)}
 ERROR_TEXTS = {stz_error_table[row].code: stz_error_table[row].text.decode() for row in range(STZ_ERROR_ROWS)}
 
+# The classes of errors that Python has a class for; those of all others are StzError.
+cdef dict ERROR_CLASSES = {ERROR_CODES["STZ_ERROR_MEMORY"]: StzMemoryError, ERROR_CODES["STZ_ERROR_READ"]: StzReadError}
+
 
 cdef check(int code):
     """Raises the StzError of a code that is not STZ_OK."""
     if code != STZ_OK:
-        raise StzError(stz_error_text(code).decode(), code)
+        raise ERROR_CLASSES.get(code, StzError)(stz_error_text(code).decode(), code)
 
 
 cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
@@ -100,7 +121,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     # Pages that the codec does not write are never backed by memory; the copy is of the compressed bytes alone.
     cdef char* out = <char*>malloc(capacity)
     if out == NULL:
-        raise MemoryError()
+        check(ERROR_CODES["STZ_ERROR_MEMORY"])
     try:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
@@ -131,6 +152,34 @@ def decompress(stream, out, int threads):
     finally:
         PyBuffer_Release(&source)
     check(code)
+
+
+def max_compressed_size(int dtype, int byte_order, tuple shape):
+    """The most bytes that the stream of such an array has; StzError if there is no such array."""
+    cdef stz_layout layout
+    fill_layout(&layout, dtype, byte_order, shape)
+    cdef size_t size = stz_max_compressed_size(&layout)
+    if size == 0:
+        check(STZ_ERROR_SHAPE)
+    return size
+
+
+def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bound):
+    """The bits of what the filter takes for the fill value of the array in the C-contiguous buffer `data`, or None."""
+    cdef stz_layout layout
+    cdef stz_options options
+    cdef Py_buffer view
+    fill_layout(&layout, dtype, byte_order, shape)
+    fill_options(&options, mode, bound, None, 0, 0, 0, 0)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
+            raise ValueError("the buffer has another size than dtype and shape say")
+        with nogil:
+            find_missing_value(layout, view.buf, options)
+    finally:
+        PyBuffer_Release(&view)
+    return options.fill if options.has_fill else None
 
 
 def threads_of_environment():
@@ -228,7 +277,7 @@ cdef int read_by_callback(void* handle, uint64_t offset, size_t size, void* out)
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             if <size_t>view.len != size:
-                raise StzError(f"the source gave {view.len} bytes where {size} were asked for", STZ_ERROR_READ)
+                raise StzReadError(f"the source gave {view.len} bytes where {size} were asked for", STZ_ERROR_READ)
             memcpy(out, view.buf, size)
         finally:
             PyBuffer_Release(&view)
@@ -296,8 +345,8 @@ cdef class Reader:
             raise failure
         check(code)
 
-    cdef fill_request(self, uint64_t* request, tuple start, tuple count, tuple step):
-        """Three times STZ_MAX_RANK numbers; returns the rank."""
+    cdef fill_box(self, stz_box* box, tuple start, tuple count, tuple step):
+        """Takes over the numbers of every axis."""
         cdef stz_stream_info found
         found.struct_size = sizeof(found)
         check(stz_reader_info(self.reader, &found))
@@ -305,40 +354,38 @@ cdef class Reader:
         if not len(start) == len(count) == len(step) == rank:
             raise StzError(f"start, count and step need one number for each of {rank} axes", STZ_ERROR_ARGUMENT)
         for axis in range(rank):
-            request[axis] = start[axis]
-            request[STZ_MAX_RANK + axis] = count[axis]
-            request[2 * STZ_MAX_RANK + axis] = step[axis]
+            box.start[axis] = start[axis]
+            box.count[axis] = count[axis]
+            box.step[axis] = step[axis]
 
     def read(self, tuple start, tuple count, tuple step, out, int threads):
         """Elements start + i * step, i < count, of each axis into the writable C-contiguous buffer `out` of exactly their size."""
-        cdef uint64_t request[3 * 32]
+        cdef stz_box box
         cdef Py_buffer target
         cdef int code
-        self.fill_request(request, start, count, step)
+        self.fill_box(&box, start, count, step)
         PyObject_GetBuffer(out, &target, PyBUF_WRITABLE)
         try:
             with nogil:
-                code = stz_reader_read(self.reader, request, request + STZ_MAX_RANK, request + 2 * STZ_MAX_RANK, target.buf,
-                                       target.len, threads)
+                code = stz_reader_read(self.reader, box.start, box.count, box.step, target.buf, target.len, threads)
         finally:
             PyBuffer_Release(&target)
         self.settle(code)
 
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
-        cdef uint64_t request[3 * 32]
+        cdef stz_box box
         cdef size_t found = 0, capacity = 64
         cdef uint64_t* ranges
         cdef int code
-        self.fill_request(request, start, count, step)
+        self.fill_box(&box, start, count, step)
         while True:
             ranges = <uint64_t*>malloc(2 * capacity * sizeof(uint64_t))
             if ranges == NULL:
-                raise MemoryError()
+                check(ERROR_CODES["STZ_ERROR_MEMORY"])
             try:
                 with nogil:
-                    code = stz_reader_plan(self.reader, request, request + STZ_MAX_RANK, request + 2 * STZ_MAX_RANK, ranges,
-                                           capacity, &found)
+                    code = stz_reader_plan(self.reader, box.start, box.count, box.step, ranges, capacity, &found)
                 self.settle(code)
                 if found <= capacity:
                     return [(ranges[2 * k], ranges[2 * k + 1]) for k in range(found)]
