@@ -3,28 +3,41 @@
 Importing registers the filter with h5py's HDF5: datasets written with it can then be read and written.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info
-from h5stz.errors import StzError, StzTypeError
-from h5stz.options import STZ
+from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
+from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
-from h5stz.registration import plugin_path, register
+from h5stz.registration import Config, get_config, plugin_path, register
+from h5stz.signatures import with_options_of
 from h5stz.view import View, view
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "FILTER_ID",
     "FORMAT_VERSION",
     "STZ",
+    "Config",
+    "Options",
     "StreamInfo",
     "StzError",
+    "StzMemoryError",
+    "StzReadError",
     "StzTypeError",
     "View",
     "__version__",
     "cd_values",
     "compress",
     "decompress",
+    "get_config",
     "info",
     "partial_reads",
     "plugin_path",
@@ -34,7 +47,8 @@ __all__ = [
 ]
 
 
-def cd_values(**options):
+@with_options_of(STZ)
+def cd_values(**options: Unpack[Options]) -> tuple[int, ...]:
     """The filter's client data (tuple of ints, docs/cd_values.md) of options as of `STZ`."""
     return STZ(**options).filter_options
 

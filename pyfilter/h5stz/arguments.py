@@ -4,16 +4,15 @@ h5repack cuts fractions off, so client data are written as integers only: form 1
 where it holds the bound exactly, else the two words of the double.
 """
 
+import shlex
 from decimal import Decimal
 
 from h5stz import _core
 
-_INTEGER_FORM = 102
 _LARGEST_WORD = 2**32 - 1
-_MOST_DECIMALS = 400
 
 
-def integer_words(words):
+def integer_words(words: tuple[int, ...]) -> tuple[int, ...]:
     """Client data in the form that is easiest to read among those that mean the same; `words` are of STZ.filter_options."""
     meaning = _core.parse(words)
     if meaning["fill"] is not None:
@@ -22,14 +21,15 @@ def integer_words(words):
         return words[:2] if len(words) == 4 else words
     # repr() has the fewest digits that name the double; the reader rounds them to the same double.
     _, digits, exponent = Decimal(repr(meaning["bound"])).normalize().as_tuple()
-    mantissa = int("".join(map(str, digits))) * 10 ** max(exponent, 0)
-    decimals = max(-exponent, 0)
-    if mantissa > _LARGEST_WORD or decimals > _MOST_DECIMALS:
+    mantissa = int("".join(map(str, digits))) * 10 ** max(int(exponent), 0)
+    decimals = max(-int(exponent), 0)
+    if mantissa > _LARGEST_WORD or decimals > _core.CD_MAX_DECIMALS:
         return words
-    return _INTEGER_FORM, words[1], mantissa, decimals, *words[4:]
+    _, mode, _, _, *packed = words
+    return _core.CD_FORM_INTEGER, mode, mantissa, decimals, *packed
 
 
-def lines(words, variable=None):
+def lines(words: tuple[int, ...], variable: str | None = None) -> dict[str, str]:
     """What to type for each program, as a dict from its name to a command line.
 
     Args:
@@ -42,12 +42,21 @@ def lines(words, variable=None):
     prefix = "" if variable is None else f"{variable}:"
     specification = f"{identifier},{values}"
     if variable is None:
-        cdo = f"cdo -f nc4 --filter '{specification}' copy IN.nc OUT.nc"
+        cdo = f"cdo -f nc4 --filter {_quoted(specification)} copy IN.nc OUT.nc"
     else:
-        cdo = f"""echo '{variable}="{specification}"' > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"""
+        setting = _quoted(f'{variable}="{specification}"')
+        cdo = f"printf '%s\\n' {setting} > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"
+    repack = f"{prefix}UD={identifier},0,{len(words)},{values}"
+    pack = f"{variable or '*'},{specification}"
     return {
-        "h5repack": f"h5repack -f '{prefix}UD={identifier},0,{len(words)},{values}' IN.h5 OUT.h5",
+        "h5repack": f"h5repack -f {_quoted(repack)} IN.h5 OUT.h5",
         # nccopy keeps the filter that a variable already has, and takes "none" for all that is said in one run.
-        "nccopy": f"nccopy -F none IN.nc plain.nc && nccopy -F '{variable or '*'},{specification}' plain.nc OUT.nc",
+        "nccopy": f"nccopy -F none IN.nc plain.nc && nccopy -F {_quoted(pack)} plain.nc OUT.nc",
         "cdo": cdo,
     }
+
+
+def _quoted(text: str) -> str:
+    """One word of a shell line, in quotes also where a shell needs none: lists with commas are read more easily so."""
+    quoted = shlex.quote(text)
+    return f"'{text}'" if quoted == text else quoted

@@ -1,12 +1,21 @@
 """Absolute bounds from what users ask for: a share of the range, or a PSNR, over the whole dataset."""
 
+from __future__ import annotations
+
 import math
+import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
 from h5stz import _core, elements, slabs, validity
+from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.settings import Settings
+from h5stz.slabs import ArraySource, Box
+from h5stz.validity import Extremes
 
 _BOUND_ERROR = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
@@ -26,30 +35,40 @@ _CHUNK_SAMPLES = 1 << 15
 _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
 
+SettingsFor: TypeAlias = Callable[[float], Settings]
+_Tried: TypeAlias = tuple[float, float, float]  # a bound, its PSNR, and how far that is above the aim
 
-def range_of(found):
-    """high - low of validity.Extremes as a float; StzError if float64 cannot hold it. 0.0 where nothing is valid."""
-    if found is None:
+
+def range_of(extremes: Extremes | None) -> float:
+    """high - low as a float; StzError if float64 cannot hold it. 0.0 where nothing is valid."""
+    if extremes is None:
         return 0.0
     try:
-        return float(found.width)
+        return float(extremes.width)
     except OverflowError:
         raise StzError(
-            f"the range of the data ({found.low!r} to {found.high!r}) exceeds float64: give the bound with absolute=",
+            f"the range of the data ({extremes.low!r} to {extremes.high!r}) exceeds float64: give the bound with absolute=",
             _BOUND_ERROR,
         ) from None
 
 
-def relative_bound(relative, found):
+def relative_bound(relative: float, extremes: Extremes | None) -> float:
     """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
-    bound = relative * range_of(found)
-    exact = Fraction(relative) * found.width if found else Fraction(0)
+    bound = relative * range_of(extremes)
+    if math.isinf(bound):
+        raise StzError(
+            f"relative={relative!r} times the range of the data, {range_of(extremes)!r}, exceeds float64: give a smaller share",
+            _BOUND_ERROR,
+        )
+    exact = Fraction(relative) * extremes.width if extremes else Fraction(0)
     while Fraction(bound) > exact:  # twice, if the range and the product are both rounded up
         bound = math.nextafter(bound, 0.0)
     return bound
 
 
-def psnr_bound(psnr, data, found, settings_for, chunks=None):
+def psnr_bound(
+    psnr: float, data: ArraySource, extremes: Extremes | None, settings_for: SettingsFor, chunks: tuple[int, ...] | None = None
+) -> float:
     """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
 
     PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
@@ -59,13 +78,14 @@ def psnr_bound(psnr, data, found, settings_for, chunks=None):
     Args:
         psnr: target in dB.
         data: array-like, the whole dataset.
-        found: its validity.Extremes.
+        extremes: of its valid numbers.
         settings_for: function from a bound to the Settings to compress with.
         chunks: shape of the chunks that the dataset will be stored in, None if not known.
     """
-    width = range_of(found)
+    width = range_of(extremes)
     if width == 0:
-        raise StzError("psnr= has no meaning for constant data: use lossless=True, which is as small", _BOUND_ERROR)
+        kind = "data without a valid number" if extremes is None else "constant data"
+        raise StzError(f"psnr= has no meaning for {kind}: use lossless=True, which is as small", _BOUND_ERROR)
     search = _Search(psnr, width, data, settings_for, chunks)
     bound = search.run()
     if bound is None:
@@ -76,16 +96,20 @@ def psnr_bound(psnr, data, found, settings_for, chunks=None):
 class _Search:
     """Brackets the target in log(bound) and narrows the bracket by the secant rule; then tries what is around it."""
 
-    def __init__(self, psnr, width, data, settings_for, chunks):
+    def __init__(
+        self, psnr: float, width: float, data: ArraySource, settings_for: SettingsFor, chunks: tuple[int, ...] | None
+    ) -> None:
         self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
-        extents = [chunks] if chunks else [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
+        extents: list[Sequence[int]] = [chunks] if chunks else []
+        extents = extents or [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
         self.partitions = [slabs.boxes(data.shape, each) for each in extents]
-        self.better = self.worse = None  # (bound, PSNR, PSNR above the aim) on either side of the aim
+        self.better: _Tried | None = None  # the nearest on either side of the aim
+        self.worse: _Tried | None = None
 
-    def run(self):
+    def run(self) -> float | None:
         """The bound, or None if none complies."""
         # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
-        guess = self.width * 10 ** (-self.psnr / 20) * math.sqrt(3)
+        guess = min(self.width * 10 ** (-self.psnr / 20) * math.sqrt(3), sys.float_info.max)
         size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
         if size > _SEARCH_BYTES and len(self.partitions[-1]) > 1:
             # First on evenly spread chunks, then on everything, starting from what they gave.
@@ -94,15 +118,15 @@ class _Search:
             self.better = self.worse = None
         return self._narrow(guess, self.partitions) or self._probe()
 
-    def _levels(self, bound, partitions):
+    def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
         levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
 
-    def _complies(self, lowest, spread):
+    def _complies(self, lowest: float, spread: float) -> bool:
         return lowest >= self.psnr and lowest + spread <= self.psnr + WINDOW
 
-    def _narrow(self, bound, partitions):
+    def _narrow(self, bound: float, partitions: list[list[Box]]) -> float | None:
         allowed = None
         for _ in range(_ROUNDS):
             lowest, spread = self._levels(bound, partitions)
@@ -116,12 +140,13 @@ class _Search:
                 self.better = bound, lowest, excess
             else:
                 self.worse = bound, lowest, excess
-            bound = self._next(bound)
-            if bound is None:
+            following = self._next(bound)
+            if following is None:
                 break
+            bound = following
         return allowed
 
-    def _probe(self):
+    def _probe(self) -> float | None:
         """The nearest bound around a closed bracket that complies, or None."""
         if self.better is None or self.worse is None:
             return None
@@ -130,15 +155,17 @@ class _Search:
         probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
         for number in range(1, probes + 1):
             for share in ((number / probes) ** 2, -((number / probes) ** 2)):
-                bound = jump * _AROUND**share
+                bound = float(jump * _AROUND**share)
                 if self._complies(*self._levels(bound, self.partitions)):
                     return bound
         return None
 
-    def _next(self, bound):
-        """The bound to try, or None when the bracket is closed."""
+    def _next(self, bound: float) -> float | None:
+        """The bound to try after `bound`, or None when the bracket is closed."""
         if self.better is None or self.worse is None:
-            _, _, excess = self.better or self.worse
+            tried = self.better or self.worse
+            assert tried is not None
+            _, _, excess = tried
             # 20 dB per decade; lossless results and plateaus say only in which direction to go.
             step = 10 ** (max(-40.0, min(40.0, excess)) / 20)
             following = bound * max(step, 1.05) if self.better else bound * min(step, 1 / 1.05)
@@ -151,7 +178,7 @@ class _Search:
         share = above / (above - below) if math.isfinite(above) else 0.5
         return math.exp(low + (high - low) * min(max(share, 0.1), 0.9))
 
-    def failure(self):
+    def failure(self) -> str:
         """Why run() found no bound, with the nearest ones."""
         near = [f"absolute={bound:.6g} gives {level:.2f} dB" for bound, level, _ in filter(None, (self.better, self.worse))]
         return (
@@ -161,7 +188,7 @@ class _Search:
         )
 
 
-def _chunk_extents(shape):
+def _chunk_extents(shape: Sequence[int]) -> list[int]:
     """A small chunk of these data: equal extents on all axes that are long enough."""
     extents, left = [1] * len(shape), _CHUNK_SAMPLES
     for rank, axis in zip(range(len(shape), 0, -1), sorted(range(len(shape)), key=shape.__getitem__), strict=True):
@@ -170,7 +197,7 @@ def _chunk_extents(shape):
     return extents
 
 
-def _psnr(data, boxes, settings, width):
+def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> float:
     """The PSNR in dB over the valid samples of these boxes; inf where nothing differs."""
     squares, count = 0.0, 0
     excluded = () if settings.fill is None else (settings.fill,)
@@ -188,9 +215,10 @@ def _psnr(data, boxes, settings, width):
     return math.inf if squares == 0 else 10 * math.log10(count / squares)
 
 
-def _difference(values, others):
+def _difference(values: Array, others: Array) -> Array:
     """|values - others| as float64; in integers where float64 cannot hold them."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         high, low = np.maximum(values, others), np.minimum(values, others)
-        return (high.astype("u8") - low.astype("u8")).astype("f8")
-    return np.abs(values.astype("f8") - others.astype("f8"))
+        exact: Array = high.astype("u8") - low.astype("u8")
+        return exact.astype("f8")
+    return np.asarray(np.abs(values.astype("f8") - others.astype("f8")))

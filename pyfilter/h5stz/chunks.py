@@ -1,18 +1,22 @@
 """Chunk shapes that suit the blocks of the codec and region reads."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
+from h5stz.signatures import checked
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 BLOCK = 32  # samples: blocks begin at multiples of it on level 0, and levels up to 5 at multiples of every chunk
 TARGET = 32 << 20  # bytes
 
 
-def suggest_chunks(shape, dtype, target_bytes=TARGET):
+@checked
+def suggest_chunks(shape: Iterable[int], dtype: npt.DTypeLike, target_bytes: int = TARGET) -> tuple[int, ...]:
     """A chunk shape for `create_dataset(chunks=...)`.
 
     Large chunks compress better and faster than small ones, and region reads decode blocks, not chunks. So a chunk is the

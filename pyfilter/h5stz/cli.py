@@ -3,30 +3,44 @@
 Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Literal, cast
 
 import h5py
 import numpy as np
 
 from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report
 from h5stz.errors import StzError
-from h5stz.options import STZ
+from h5stz.options import STZ, Options
+
+_PIPE_CLOSED = 128 + 13  # the status of a program that SIGPIPE ended
+_NUMBERS = ("absolute", "relative", "psnr", "pointwise_relative")
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` (default: that of the process) and returns the exit status."""
     options = _parser().parse_args(argv)
     try:
-        return options.command(options) or 0
+        status: int | None = options.command(options)
+        print(end="", flush=True)
+        return status or 0
+    except BrokenPipeError:
+        # Whoever read the output has ended, as head does. What is still buffered must not fail once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
     except (StzError, OSError, KeyError) as error:
         print(f"h5stz: {error.args[0] if isinstance(error, KeyError) else error}", file=sys.stderr)
         return 1
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="h5stz", description="Error-bounded compression of scientific arrays in HDF5.")
     parser.add_argument("--version", action="version", version=_core.VERSION)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -47,10 +61,15 @@ def _parser():
     bound.add_argument("--pointwise-relative", type=float, metavar="R", help="|x - x'| <= R |x|")
     bound.add_argument("--lossless", action="store_true", help="every bit comes back")
     command.add_argument("--data", nargs=2, metavar=("FILE", "DATASET"), help="the dataset that will be compressed")
-    command.add_argument("--fill-value", type=_number, metavar="X", help="marks missing samples; needs --data or --dtype")
+    command.add_argument(
+        "--fill-value",
+        type=_fill_value,
+        metavar="X",
+        help="marks missing samples, needs --data or --dtype; none: every number of --data is a sample",
+    )
     command.add_argument("--dtype", help="of the dataset, e.g. f4 or i2, where --data is not given")
     command.add_argument("--block", default="default", choices=list(_core.BLOCKS))
-    command.add_argument("--threads", type=int, help="for writing each chunk; H5STZ_THREADS comes before it")
+    command.add_argument("--threads", type=int, help="for writing each chunk; H5STZ_THREADS overrides it")
     command.add_argument("--variable", metavar="NAME", help="compress this dataset only")
 
     command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")
@@ -90,79 +109,104 @@ def _parser():
     return parser
 
 
-def _number(text):
-    """An int where possible: float64 does not hold every 64-bit integer."""
+def _fill_value(text: str) -> int | float | Literal[False]:
+    """A number, an int where possible as float64 does not hold every 64-bit integer; False for "none"."""
+    if text == "none":
+        return False
     try:
         return int(text)
     except ValueError:
         return float(text)
 
 
-def _mebibytes(text):
+def _mebibytes(text: str) -> int:
     """The size of a cache."""
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
     return int(text)
 
 
-def _plugin_path(options):
+def _plugin_path(options: argparse.Namespace) -> None:
     print(registration.plugin_path(options.connector))
 
 
-def _pkg_config_path(_):
+def _pkg_config_path(_: argparse.Namespace) -> None:
     print(Path(__file__).parent / "lib" / "pkgconfig")
 
 
-def _args(options):
-    wanted = {
-        name: getattr(options, name)
-        for name in ("absolute", "relative", "psnr", "pointwise_relative", "lossless", "fill_value", "block", "threads")
-    }
-    if options.data:
-        with h5py.File(options.data[0]) as file:
-            resolved = STZ(data=file[options.data[1]], **wanted)
-    else:
-        resolved = STZ(dtype=_dtype(options.dtype), **wanted)
+def _args(options: argparse.Namespace) -> None:
+    names = (*_NUMBERS, "lossless", "fill_value", "block", "threads")
+    wanted = cast(Options, {name: getattr(options, name) for name in names})
+    try:
+        if options.data:
+            with h5py.File(options.data[0]) as file:
+                wanted["data"] = _dataset(file, options.data[1])
+                resolved = STZ(**wanted)
+        else:
+            wanted["dtype"] = _dtype(options.dtype)
+            resolved = STZ(**wanted)
+    except StzError as error:
+        raise type(error)(_as_arguments(str(error)), error.code) from None
     print(f"# {resolved!r}")
     for line in arguments.lines(resolved.filter_options, options.variable).values():
         print(line)
 
 
-def _dtype(text):
+def _as_arguments(message: str) -> str:
+    """A message about options of STZ, with those of this command in their place."""
+    for python, here in (
+        ("lossless=True", "--lossless"),
+        ("fill_value=False", "--fill-value none"),
+        ("data=array", "--data FILE DATASET"),
+    ):
+        message = message.replace(python, here)
+    name = "|".join((*_NUMBERS, "fill_value", "data", "dtype", "block", "threads"))
+    return re.sub(
+        rf"\b({name})=(?=(\S)?)",
+        lambda found: "--" + found[1].replace("_", "-") + (" " if found[2] and found[2] not in ",:;)" else ""),
+        message,
+    )
+
+
+def _dtype(text: str | None) -> np.dtype[Any] | None:
     try:
         return None if text is None else np.dtype(text)
     except TypeError as error:
         raise StzError(f"--dtype {text}: {error}", _core.ERROR_CODES["STZ_ERROR_DTYPE"]) from None
 
 
-def _info(options):
+def _info(options: argparse.Namespace) -> None:
     with h5py.File(options.file) as file:
         if options.dataset:
-            item = file[options.dataset]
-            if not isinstance(item, h5py.Dataset):
-                raise KeyError(f"{options.dataset} is no dataset")
-            _print_dataset(item)
+            _print_dataset(_dataset(file, options.dataset))
             return
-        found = []
-        file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
-        compressed = [item for item in found if _client_data(item) is not None]
+        datasets: list[h5py.Dataset] = []
+        file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
+        compressed = [item for item in datasets if _client_data(item) is not None]
         for item in compressed:
             _print_dataset(item)
         if not compressed:
-            print(f"{options.file}: {len(found)} datasets, none compressed with h5stz")
+            print(f"{options.file}: {len(datasets)} datasets, none compressed with h5stz")
 
 
-def _client_data(dataset):
+def _dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    item = file[name]
+    if not isinstance(item, h5py.Dataset):
+        raise KeyError(f"{name} is no dataset")
+    return item
+
+
+def _client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
     """The client data of our filter on this dataset, or None."""
     properties = dataset.id.get_create_plist()
     for index in range(properties.get_nfilters()):
         identifier, _, words, _ = properties.get_filter(index)
         if identifier == _core.FILTER_ID:
-            return words
+            return tuple(words)
     return None
 
 
-def _print_dataset(dataset):
+def _print_dataset(dataset: h5py.Dataset) -> None:
     words = _client_data(dataset)
     print(f"{dataset.name}: {dataset.dtype} {'x'.join(map(str, dataset.shape))}")
     if words is None:
@@ -174,11 +218,11 @@ def _print_dataset(dataset):
     print(f"  bound: {mode}" + ("" if mode == "lossless" else f" {meaning['bound']!r}"))
     if meaning["fill"] is not None:
         print(f"  fill value: {elements.fill_number(meaning['fill'], dataset.dtype)!r}")
-    print(f"  chunks: {'x'.join(map(str, dataset.chunks))}, {dataset.id.get_num_chunks()} stored")
+    print(f"  chunks: {'x'.join(map(str, dataset.chunks or ()))}, {dataset.id.get_num_chunks()} stored")
     print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
 
 
-def _run(options):
+def _run(options: argparse.Namespace) -> int:
     words = options.words[1:] if options.words[:1] == ["--"] else options.words
     rules = [compress_rules.parse(text) for text in options.compress]
     status, sums = run.run(words, options.stats, rules, options.cache, options.through)
@@ -187,7 +231,7 @@ def _run(options):
     return status
 
 
-def _doctor(_):
+def _doctor(_: argparse.Namespace) -> None:
     print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
     print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")

@@ -1,15 +1,30 @@
 """Arrays to bytes and back, in memory, without HDF5."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
-from h5stz.options import resolve, thread_count
+from h5stz.option_checks import thread_count
+from h5stz.options import STZ, Options
+from h5stz.signatures import checked, with_options_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_TRUNCATED = _core.ERROR_CODES["STZ_ERROR_TRUNCATED"]
+
+_SHOWN_BYTES = 16
+_HDF5_SIGNATURE = b"\x89HDF\r\n"
 
 
 @dataclass(frozen=True)
@@ -31,34 +46,34 @@ class StreamInfo:
         stream_bytes: size of the stream.
     """
 
-    shape: tuple
-    dtype: np.dtype
+    shape: tuple[int, ...]
+    dtype: DType
     mode: str
     bound: float
     fill_value: int | float | None
     block: str
     format_version: int
     levels: int
-    level_bytes: tuple
+    level_bytes: tuple[int, ...]
     form: str
     array_bytes: int
     stream_bytes: int
 
     @property
-    def ratio(self):
+    def ratio(self) -> float:
         """array_bytes / stream_bytes."""
         return self.array_bytes / self.stream_bytes
 
 
-def compress(array, *, threads=None, **options):
+@with_options_of(STZ)
+def compress(array: npt.ArrayLike, **options: Unpack[Options]) -> bytes:
     """Compresses an array.
 
     Args:
         array: ndarray, masked array (masked samples are stored as the fill value) or what numpy.asarray() takes: float16/32/64,
             (u)int8-64, bool (stored as uint8), complex64/128; any shape, strides and byte order.
-        threads: 1 to 255 at most; None: as many as the environment variable H5STZ_THREADS says, or 1. The bytes do not
-            depend on it.
-        **options: as of `STZ`; `data` is this array unless given (a part of a dataset: give the whole as `data`).
+        **options: as of `STZ`, but `data` is this array unless given (a part of a dataset: give the whole as `data`), and
+            threads=None takes as many as the environment variable H5STZ_THREADS says, or 1.
 
     Returns:
         bytes: the stream, at most 64 bytes longer than the array. It knows shape, dtype and byte order.
@@ -66,14 +81,17 @@ def compress(array, *, threads=None, **options):
     Raises:
         StzError: (a ValueError) with what to do about it.
     """
-    array = np.asanyarray(array)
+    samples = np.asanyarray(array)
     if options.get("data") is None:
-        options.update(data=array, chunks=array.shape or None)
-    resolved = resolve(threads=thread_count(threads), **options)
-    return resolved.settings.encode(elements.stored(array, resolved.settings.fill))
+        options["data"] = samples
+        options["chunks"] = samples.shape if samples.shape and samples.size else None
+    options["threads"] = thread_count(options.get("threads"))
+    settings = STZ(**options).resolved.settings
+    return settings.encode(elements.stored(samples, settings.fill))
 
 
-def decompress(stream, out=None, max_bytes=2**32, threads=None):
+@checked
+def decompress(stream: BytesLike, *, out: Array | None = None, max_bytes: int = 2**32, threads: int | None = None) -> Array:
     """Decompresses what compress() made, or one chunk as HDF5 stores it.
 
     Args:
@@ -106,22 +124,58 @@ def decompress(stream, out=None, max_bytes=2**32, threads=None):
     return out
 
 
-def info(stream):
+@checked
+def info(stream: BytesLike) -> StreamInfo:
     """StreamInfo of a stream (bytes-like) from its header alone. Raises StzError if it is none."""
-    fields = _core.info(stream)
-    dtype = elements.dtype_of(fields.pop("dtype"), fields.pop("byte_order"))
-    bits = fields.pop("fill")
+    content = _content(stream)
+    try:
+        fields = _core.info(content)
+    except StzError as error:
+        if error.code not in (_MAGIC, _TRUNCATED):
+            raise
+        raise type(error)(f"{error}: {_described(stream, content)}", error.code) from None
+    dtype = elements.dtype_of(fields["dtype"], fields["byte_order"])
+    bits = fields["fill"]
     return StreamInfo(
+        shape=fields["shape"],
         dtype=dtype,
-        mode=elements.name_of(_core.MODES, fields.pop("mode")),
-        block=elements.name_of(_core.BLOCKS, fields.pop("block")),
+        mode=elements.name_of(_core.MODES, fields["mode"]),
+        bound=fields["bound"],
         fill_value=None if bits is None else elements.fill_number(bits, dtype),
-        stream_bytes=memoryview(stream).nbytes,
-        **fields,
+        block=elements.name_of(_core.BLOCKS, fields["block"]),
+        format_version=fields["format_version"],
+        levels=fields["levels"],
+        level_bytes=fields["level_bytes"],
+        form=fields["form"],
+        array_bytes=fields["array_bytes"],
+        stream_bytes=content.nbytes,
     )
 
 
-def _check_out(out, header):
+def _content(stream: BytesLike) -> memoryview:
+    """The bytes of what was given as a stream."""
+    try:
+        return memoryview(cast(Any, stream)).cast("B")
+    except TypeError:
+        kind = type(stream).__name__
+        hint = ", such as pathlib.Path(name).read_bytes()" if isinstance(stream, str) or hasattr(stream, "__fspath__") else ""
+        raise StzTypeError(
+            f"stream is of type {kind}: give contiguous bytes that compress() returned{hint}", _ARGUMENT
+        ) from None
+
+
+def _described(stream: BytesLike, content: memoryview) -> str:
+    """What was given in the place of a stream."""
+    begin = bytes(content[:_SHOWN_BYTES])
+    text = f"given are {content.nbytes} bytes ({type(stream).__name__})"
+    if begin:
+        text += f" that begin with {begin!r}"
+    if begin.startswith(_HDF5_SIGNATURE):
+        text += ", an HDF5 file: open it with h5py"
+    return text
+
+
+def _check_out(out: object, header: StreamInfo) -> None:
     """Raises the StzError of an `out` that the array of a stream cannot be decoded into."""
     wanted = f"numpy.empty({header.shape}, {header.dtype.str!r})"
     if not isinstance(out, np.ndarray):

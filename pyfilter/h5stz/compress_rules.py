@@ -3,13 +3,17 @@
 What the library inside of the program reads is described in filter/intercept/compress_rules.h.
 """
 
+from __future__ import annotations
+
 import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from h5stz import _core
 from h5stz.errors import StzError
-from h5stz.options import STZ
+from h5stz.options import STZ, Block, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
@@ -48,14 +52,14 @@ class Rule:
 
     text: str
     pattern: str
-    words: tuple
+    words: tuple[tuple[int, ...], ...]
 
-    def line(self):
+    def line(self) -> str:
         """The rule as the library inside of the program reads it."""
         return ";".join(",".join(map(str, words)) for words in self.words) + f" {self.pattern}"
 
 
-def parse(text):
+def parse(text: str) -> Rule:
     """The Rule that `text` says; StzError if it is none, or one that cannot be kept to."""
     found = _RULE.fullmatch(text)
     if not found:
@@ -71,12 +75,12 @@ def parse(text):
         )
     if (bound == "lossless") != (number is None):
         raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
-    wanted = {"lossless": True} if number is None else {bound: _number(text, number[1:])}
+    wanted = cast(Options, {"lossless": True} if number is None else {bound: _number(text, number[1:])})
     options = dict(part.split("=") for part in found["options"].split(",")[1:])
     if not options.keys() <= {"block", "fill"}:
         raise StzError(f"--compress {text!r}: the options are block= and fill=", _ARGUMENT)
     if "block" in options:
-        wanted["block"] = options["block"]
+        wanted["block"] = cast(Block, options["block"])
     fill = _number(text, options["fill"]) if "fill" in options else None
     try:
         words = tuple(_client_data(wanted, fill, dtype) for dtype in _TYPES)
@@ -85,22 +89,24 @@ def parse(text):
     return Rule(text, pattern, words)
 
 
-def variables(rules, cache=None):
+def variables(rules: Sequence[Rule], cache: int | None = None) -> dict[str, str]:
     """The environment variables, a dict, that carry `rules` to the library inside of the program; `cache`: MiB, or None."""
-    found = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
-    return found | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})
+    carried = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
+    return carried | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})
 
 
-def _number(text, number):
+def _number(text: str, number: str) -> float:
     try:
         return float(number)
     except ValueError:
         raise StzError(f"--compress {text!r}: {number!r} is no number", _ARGUMENT) from None
 
 
-def _client_data(wanted, fill, dtype):
+def _client_data(wanted: Options, fill: float | None, dtype: str) -> tuple[int, ...]:
     """The filter's client data for one type. A fill value that it cannot hold is in none of its arrays."""
     if fill is not None:
         with contextlib.suppress(StzError) if dtype != "f8" else contextlib.nullcontext():
-            return STZ(**wanted, dtype=dtype, fill_value=fill).filter_options
-    return STZ(**wanted, dtype=dtype).filter_options
+            with_fill: Options = {**wanted, "dtype": dtype, "fill_value": fill}
+            return STZ(**with_fill).filter_options
+    without_fill: Options = {**wanted, "dtype": dtype}
+    return STZ(**without_fill).filter_options

@@ -8,32 +8,50 @@
 All calls of h5py are made by the thread that asks; other threads only decode. So a caller may hold h5py's lock.
 """
 
+from __future__ import annotations
+
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from enum import Enum
 from functools import partial
 from itertools import islice
+from types import TracebackType
+from typing import Any, TypeAlias
 
 import h5py
 import numpy as np
 
 from h5stz import _core
-from h5stz.chunk_index import ChunkIndex, FileBytes
+from h5stz.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
+from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.file_objects import ObjectBytes
-from h5stz.readers import ChunkReader, ReaderCache
-from h5stz.selection import pieces
+from h5stz.readers import ChunkReader, ReaderCache, Stats
+from h5stz.selection import BoxAxes, Piece, Selection, pieces
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_FALLBACK = object()  # instead of a ChunkReader: the chunk is none of ours
+_CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _HEAD = 8192  # bytes of a chunk in a remote file that are fetched first: what all reads of it need, by far most often
 _TOGETHER = 64  # chunks of a remote file that are fetched together, of at most so many bytes unless it is one
 _TOGETHER_BYTES = 64 << 20
 _BATCH = 1 << 14  # chunks that are looked up at a time
 _LEVELS_OF = 16  # chunks that are asked how many levels they have
 
+
+class _Instead(Enum):
+    """What there is in the place of a ChunkReader."""
+
+    NO_CHUNK = 1  # nothing is stored
+    NO_STREAM = 2  # the chunk is none of ours: h5py reads it
+
+
+_Reader: TypeAlias = ChunkReader | _Instead
+_Job: TypeAlias = Callable[[], None]
+
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
-h5py_getitem = h5py.Dataset.__getitem__
+h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 
 
 class DatasetReader:
@@ -45,16 +63,18 @@ class DatasetReader:
         fallback_reason: why everything is read through h5py (text), or None.
     """
 
-    def __init__(self, dataset, cache_bytes, stats):
+    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats) -> None:
         self.dataset, self.stats = dataset, stats
         self.index = ChunkIndex(dataset)
         self.fallback_reason = self.index.reason
-        self._file = None if self.fallback_reason else FileBytes.of(dataset) or ObjectBytes.of(dataset)
+        self._file: FileBytes | ObjectBytes | None = None
+        if not self.fallback_reason:
+            self._file = FileBytes.of(dataset) or ObjectBytes.of(dataset)
         self._readers = ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
-    def read(self, selection, out, threads):
+    def read(self, selection: Selection, out: Array | None, threads: int) -> Any:
         """The samples of a Selection in the dataset's index space.
 
         Args:
@@ -80,20 +100,20 @@ class DatasetReader:
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
 
-    def levels(self, selection):
+    def levels(self, selection: Selection) -> int:
         """How many resolution levels the streams of a Selection have, 1 if there are none. Looks at some of its chunks."""
         if self.fallback_reason or not selection.size:
             return 1
         with self._unchanged_file():
             chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), _LEVELS_OF)]
-            found = self._opened(chunks, self.index.find(chunks))
-            for chunk, reader in zip(chunks, found, strict=True):
+            readers = self._opened(chunks, self.index.find(chunks))
+            for chunk, reader in zip(chunks, readers, strict=True):
                 if isinstance(reader, ChunkReader):
                     self._readers.keep(chunk, reader)
-        return max((reader.levels for reader in found if isinstance(reader, ChunkReader)), default=1)
+        return max((reader.levels for reader in readers if isinstance(reader, ChunkReader)), default=1)
 
     @contextmanager
-    def _unchanged_file(self):
+    def _unchanged_file(self) -> Iterator[None]:
         """Raises an error if the file is changed by others until the end, instead of any that follows from it."""
         if self._file is None:
             yield
@@ -107,7 +127,7 @@ class DatasetReader:
                 raise
             self._file.check()
 
-    def _read_box(self, box, target, threads):
+    def _read_box(self, box: BoxAxes, target: Array, threads: int) -> None:
         wanted = pieces(box, self.index.chunks)
         batch = list(islice(wanted, _BATCH))
         # A file object has one position: its ranges are read by this thread, and other threads decode the blocks of a chunk.
@@ -117,8 +137,7 @@ class DatasetReader:
         passing = 2 * target.nbytes >= self._readers.cache_bytes
         with _Workers(workers) as run:
             while batch:
-                found = self.index.find([piece.chunk for piece in batch])
-                for group in self._together(batch, found):
+                for group in self._together(batch, self.index.find([piece.chunk for piece in batch])):
                     some, stored = zip(*group, strict=True)
                     readers = self._opened([piece.chunk for piece in some], stored)
                     self._fetch_ahead(some, readers, passing)
@@ -126,9 +145,10 @@ class DatasetReader:
                         self._read_piece(piece, kept, reader, target[piece.place], run, threads // workers, passing)
                 batch = list(islice(wanted, _BATCH))
 
-    def _together(self, batch, found):
+    def _together(self, batch: Sequence[Piece], found: Sequence[Stored | None]) -> Iterator[list[tuple[Piece, Stored | None]]]:
         """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
-        group, size = [], 0
+        group: list[tuple[Piece, Stored | None]] = []
+        size = 0
         for piece, stored in zip(batch, found, strict=True):
             needed = stored.size if stored else 0
             if group and (not self._fetches_together or size + needed > _TOGETHER_BYTES or len(group) == _TOGETHER):
@@ -139,12 +159,12 @@ class DatasetReader:
         yield group
 
     @property
-    def _fetches_together(self):
+    def _fetches_together(self) -> bool:
         return self._file is not None and self._file.parallel
 
-    def _opened(self, chunks, found):
+    def _opened(self, chunks: Sequence[Chunk], found: Sequence[Stored | None]) -> list[_Reader]:
         """For each chunk what _reader() says; the beginnings of those in a remote file are fetched at once."""
-        heads = {}
+        heads: dict[Chunk, memoryview] = {}
         if self._fetches_together and not self.index.userblock:
             new = [
                 (chunk, stored)
@@ -155,13 +175,17 @@ class DatasetReader:
             heads = dict(zip([chunk for chunk, _ in new], self._fetched(ranges), strict=True))
         return [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, found, strict=True)]
 
-    def _fetch_ahead(self, some, readers, passing):
+    def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
         if not self._fetches_together:
             return
-        wanted = [(piece, reader) for piece, reader in zip(some, readers, strict=True) if getattr(reader, "fetches", False)]
+        wanted = [
+            (piece, reader)
+            for piece, reader in zip(some, readers, strict=True)
+            if isinstance(reader, ChunkReader) and reader.fetches
+        ]
         for step in ("directories", "blocks"):
-            taken = []
+            taken: list[tuple[ChunkReader, int, int]] = []
             for piece, reader in wanted:
                 whole = self._whole(piece, passing)
                 with self._naming(piece.chunk):
@@ -169,21 +193,31 @@ class DatasetReader:
                         ranges = reader.ranges(piece, whole)
                     else:
                         ranges = reader.directory_ranges(piece)
-                taken.extend((reader, *one) for one in ranges)
+                taken.extend((reader, address, size) for address, size in ranges)
             contents = self._fetched([(address, size) for _, address, size in taken])
             for (reader, address, _), content in zip(taken, contents, strict=True):
                 reader.give(address, content)
 
-    def _fetched(self, ranges):
+    def _fetched(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
         """The bytes of ranges (address, size) of a remote file."""
+        assert isinstance(self._file, ObjectBytes)
         try:
             return self._file.read_all(ranges)
         except StzError as error:
-            raise StzError(f"{self._name}: {error}", error.code) from error
+            raise error.within(self._name) from error
 
-    def _read_piece(self, piece, stored, reader, part, run, threads, passing):
+    def _read_piece(
+        self,
+        piece: Piece,
+        stored: Stored | None,
+        reader: _Reader,
+        part: Array,
+        run: Callable[[_Job], None],
+        threads: int,
+        passing: bool,
+    ) -> None:
         """Reads a selection.Piece into `part`, or has it done by `run`; `reader` is what _reader() says of its chunk."""
-        if reader is None and self._fill(part):
+        if reader is _Instead.NO_CHUNK and self._fill(part):
             return
         if isinstance(reader, ChunkReader):
             whole = self._whole(piece, passing)
@@ -192,58 +226,63 @@ class DatasetReader:
             part[...] = h5py_getitem(self.dataset, self._key(piece))
             self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
 
-    def _whole(self, piece, passing):
+    def _whole(self, piece: Piece, passing: bool) -> bool:
         """Whether all of a chunk is decoded and not kept."""
         return passing and piece.count == self.index.chunks
 
-    def _reader(self, chunk, stored, head=None):
-        """The ChunkReader of a chunk; None if it is not stored, _FALLBACK if it is not one of our streams.
+    def _reader(self, chunk: Chunk, stored: Stored | None, head: memoryview | None = None) -> _Reader:
+        """The ChunkReader of a chunk, or what there is instead.
 
         `head`: its first bytes, if they were fetched already.
         """
         if stored is None:
-            return None
+            return _Instead.NO_CHUNK
         if not self.index.may_be_stream(chunk, stored):
-            return _FALLBACK
+            return _Instead.NO_STREAM
         reader = self._readers.get(chunk)
         if reader is not None and not self.index.live:
             return reader
         with self._naming(chunk):
+            if stored.size > self.index.largest_stream:  # up to 4 GiB, which nobody should have to allocate
+                text = f"is said to take {stored.size} bytes, more than any stream of it: the file is damaged"
+                raise StzError(text, _CORRUPT)
             fresh = None
             if self._file is not None:
                 # With a userblock, addresses count from its end in HDF5 before 1.14, from the start of the file later.
                 addresses = {stored.address, stored.address + self.index.userblock}
-                given = self._file, sorted(addresses), stored.size, self._readers.cache_bytes
-                in_object = isinstance(self._file, ObjectBytes)
-                fresh = ChunkReader.in_object(*given, head) if in_object else ChunkReader.in_file(*given)
+                given = sorted(addresses), stored.size, self._readers.cache_bytes
+                if isinstance(self._file, ObjectBytes):
+                    fresh = ChunkReader.in_object(self._file, *given, head)
+                else:
+                    fresh = ChunkReader.in_file(self._file, *given)
             if fresh is None:
                 mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
                 if mask:
-                    return _FALLBACK
+                    return _Instead.NO_STREAM
                 if reader is not None and reader.stored == content:
                     reader.unread = len(content)
                     return reader
                 fresh = ChunkReader.in_memory(content, self._readers.cache_bytes)
             if fresh is None:
-                return _FALLBACK
+                return _Instead.NO_STREAM
             fresh.check(self.index.chunks, self.dataset.dtype)
             return fresh
 
-    def _decode(self, reader, piece, part, threads, whole):
+    def _decode(self, reader: ChunkReader, piece: Piece, part: Array, threads: int, whole: bool) -> None:
         with self._naming(piece.chunk):
             counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads)
             bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
         self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
 
-    def _fill(self, part):
+    def _fill(self, part: Array) -> bool:
         """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
         if self.index.fill_value is None:
             return False
         part[...] = self.index.fill_value
         return True
 
-    def _key(self, piece):
+    def _key(self, piece: Piece) -> tuple[slice, ...]:
         """The index of a piece in the dataset."""
         first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
         return tuple(
@@ -251,17 +290,17 @@ class DatasetReader:
             for start, count, step in zip(first, piece.count, piece.step, strict=True)
         )
 
-    def _read_all_through_h5py(self, selection, out):
-        found = h5py_getitem(self.dataset, selection.key())
+    def _read_all_through_h5py(self, selection: Selection, out: Array | None) -> Any:
+        result = h5py_getitem(self.dataset, selection.key())
         self._count_all(selection)
         if any(axis.step < 0 for axis in selection.axes):
-            found = selection.ascending(found)
+            result = selection.ascending(result)
         if out is None:
-            return found
-        out[...] = found
+            return result
+        out[...] = result
         return out
 
-    def _count_all(self, selection):
+    def _count_all(self, selection: Selection) -> None:
         """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
         chunks = self.dataset.chunks
         if chunks is None or self.index.live:
@@ -273,31 +312,34 @@ class DatasetReader:
             self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
 
     @contextmanager
-    def _naming(self, chunk):
+    def _naming(self, chunk: Chunk) -> Iterator[None]:
         """Adds to a StzError which chunk it is about."""
         try:
             yield
         except StzError as error:
-            raise StzError(f"the chunk at {self.index.offset(chunk)} of {self._name}: {error}", error.code) from error
+            raise error.within(f"the chunk at {self.index.offset(chunk)} of {self._name}") from error
 
 
 class _Workers:
     """Runs jobs in `count` threads, in the calling one if that is 1; few wait at a time. The first error ends it."""
 
-    def __init__(self, count):
+    def __init__(self, count: int) -> None:
         self._count = count
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
-        self._waiting = deque()
+        self._waiting: deque[Future[None]] = deque()
 
-    def __enter__(self):
-        return self._run if self._pool else lambda job: job()
+    def __enter__(self) -> Callable[[_Job], None]:
+        return self._run
 
-    def _run(self, job):
+    def _run(self, job: _Job) -> None:
+        if self._pool is None:
+            job()
+            return
         while len(self._waiting) >= 4 * self._count:
             self._waiting.popleft().result()
         self._waiting.append(self._pool.submit(job))
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._pool is None:
             return
         try:

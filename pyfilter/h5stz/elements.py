@@ -4,12 +4,27 @@ One place decides which arrays can be compressed, as what, and how the bits of a
 uint8: a stream does not know the difference.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Array: TypeAlias = npt.NDArray[Any]
+DType: TypeAlias = np.dtype[Any]
+#: What has bytes; before Python 3.12 its annotations do not say that of an ndarray.
+BytesLike: TypeAlias = "Buffer | Array"
+#: A number of Python or NumPy.
+Real: TypeAlias = float | np.floating[Any] | np.integer[Any]
 
 _NAMES = {code: name for name, code in _core.DTYPES.items()}
 _DTYPE_ERROR = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
@@ -29,63 +44,64 @@ _REMEDIES = {
 }
 
 
-def storage_dtype(dtype):
+def storage_dtype(dtype: npt.DTypeLike) -> DType:
     """The dtype as which arrays of `dtype` are stored (itself, uint8 for bool); StzTypeError if it cannot be done."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "b":
+    given: DType = np.dtype(dtype)
+    if given.kind == "b":
         return np.dtype("u1")
-    if f"{dtype.kind}{dtype.itemsize}" not in _core.DTYPES:
-        remedy = _REMEDIES.get(dtype.kind, "convert it to a floating-point or integer type")
+    if f"{given.kind}{given.itemsize}" not in _core.DTYPES:
+        remedy = _REMEDIES.get(given.kind, "convert it to a floating-point or integer type")
         raise StzTypeError(
-            f"data of dtype {dtype} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
+            f"data of dtype {given} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
             "bool, complex64 and complex128",
             _DTYPE_ERROR,
         )
-    return dtype
+    return given
 
 
-def element_type(dtype):
+def element_type(dtype: DType) -> tuple[int, int]:
     """(code, byte order) of a dtype that storage_dtype() returned, as the core wants them."""
     return _core.DTYPES[f"{dtype.kind}{dtype.itemsize}"], _core.BIG if dtype.str[0] == ">" else _core.LITTLE
 
 
-def dtype_of(code, byte_order):
+def dtype_of(code: int, byte_order: int) -> DType:
     """The NumPy dtype of an element type of the core."""
     return np.dtype((">" if byte_order == _core.BIG else "<") + _NAMES[code])
 
 
-def fill_bits(value, dtype):
+def fill_bits(value: Real, dtype: npt.DTypeLike) -> int | None:
     """The bits (an int) of fill value `value` in arrays of `dtype`, or None for NaN and infinities, which need no fill value.
 
     StzError if `dtype` cannot hold the value: integers must be equal, floating-point numbers are rounded once.
     """
-    dtype = storage_dtype(dtype).newbyteorder("=")
-    if dtype.kind == "c":
+    native = storage_dtype(dtype).newbyteorder("=")
+    if native.kind == "c":
         raise StzTypeError("complex data cannot have a fill value: mark missing samples with NaN", _OPTION_ERROR)
-    if dtype.kind == "f":
+    if native.kind == "f":
         if not math.isfinite(value):
             return None
         with np.errstate(over="ignore"):
-            stored = np.array(float(value)).astype(dtype)
-        held = bool(np.isfinite(stored))
+            stored_value = np.array(float(value)).astype(native)
+        held = bool(np.isfinite(stored_value))
     else:
-        limits = np.iinfo(dtype)
+        limits = np.iinfo(native)
         held = math.isfinite(value) and value == int(value) and limits.min <= int(value) <= limits.max
-        stored = np.array(int(value), dtype) if held else None
+        stored_value = np.array(int(value) if held else 0, native)
     if not held:
-        raise StzError(f"fill_value={value!r} cannot be stored in data of dtype {dtype}", _OPTION_ERROR)
-    return int(stored.view(f"u{dtype.itemsize}"))
+        raise StzError(f"fill_value={value!r} cannot be stored in data of dtype {native}", _OPTION_ERROR)
+    return int(stored_value.view(f"u{native.itemsize}"))
 
 
-def fill_number(bits, dtype):
+def fill_number(bits: int, dtype: npt.DTypeLike) -> int | float:
     """The fill value with these bits in arrays of `dtype` (of one component of complex ones), as a Python number."""
-    dtype = storage_dtype(dtype).newbyteorder("=")
-    if dtype.kind == "c":
-        dtype = np.dtype(f"f{dtype.itemsize // 2}")
-    return np.array(bits, f"u{dtype.itemsize}").view(dtype).item()
+    native = storage_dtype(dtype).newbyteorder("=")
+    if native.kind == "c":
+        native = np.dtype(f"f{native.itemsize // 2}")
+    number: int | float = np.array(bits, f"u{native.itemsize}").view(native).item()
+    return number
 
 
-def stored(array, fill):
+def stored(array: Array, fill: int | None) -> Array:
     """An array as it is stored: a C-contiguous ndarray of the storage dtype, masked samples replaced by the fill value.
 
     Args:
@@ -98,11 +114,11 @@ def stored(array, fill):
     return np.asarray(array, order="C").view(dtype)
 
 
-def as_bytes(array):
+def as_bytes(array: Array) -> npt.NDArray[np.uint8]:
     """The memory of a C-contiguous array, whatever its dtype, rank and size, as a 1-D uint8 array."""
     return array.reshape(-1).view(np.uint8)
 
 
-def name_of(names, code):
+def name_of(names: Mapping[str, int], code: int) -> str:
     """The key with which a table of the core (MODES, BLOCKS) holds `code`."""
     return next(name for name, value in names.items() if value == code)

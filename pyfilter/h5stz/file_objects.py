@@ -5,18 +5,21 @@ that reads ahead has a function beside it that fetches any range; several thread
 No package is imported for this: what an object can do tells how it is read.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from functools import cache
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import h5py
 from h5py._objects import phil
 
-from h5stz import _core
-from h5stz.errors import StzError
+from h5stz import _core, hdf5_calls
+from h5stz.errors import StzReadError
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _REQUESTS = 16  # that are under way at once
@@ -35,18 +38,20 @@ class ObjectBytes:
         lock: what to hold from before any lock of this package is taken until the last read has ended (a context manager).
     """
 
-    def __init__(self, file):
+    def __init__(self, file: Any) -> None:
         self._file = file
         self._fetch = _fetcher(file)
         self.parallel = self._fetch is not None and bool(getattr(file.fs, "async_impl", False))
-        self.lock = nullcontext() if self.parallel else phil
-        self._last = self._compared = None  # tokens: the last range that was read, and the last one after which it was compared
+        self.lock: AbstractContextManager[Any] = nullcontext() if self.parallel else phil
+        # Tokens: the last range that was read, and the last one after which the version was compared.
+        self._last: object = None
+        self._compared: object = None
         self._changed = False
         with self.lock:
             self._version = self._version_then() if self._fetch else self._state_now()
 
     @classmethod
-    def of(cls, dataset):
+    def of(cls, dataset: h5py.Dataset) -> ObjectBytes | None:
         """The bytes of the object that h5py reads the file of a dataset from; None where ranged reads of it are not safe.
 
         They are where the file was opened for reading, without a writer beside it (SWMR).
@@ -55,22 +60,22 @@ class ObjectBytes:
         if file.get_intent() != h5py.h5f.ACC_RDONLY:
             return None
         with phil:
-            found = _object_of(file)
-        if found is None:
+            source = _object_of(file)
+        if source is None:
             return None
         try:
-            return cls(found)
+            return cls(source)
         except Exception:  # whatever an object of somebody else raises; HDF5 has read from it, so it can go on
             return None
 
-    def check(self, error=None):
+    def check(self, error: BaseException | None = None) -> None:
         """Raises the StzError of a file that is another one than it was, unless nothing was read since that was last asked.
 
         Args:
             error: the exception that a read ended with, which may follow from a change; it stands if that cannot be found out.
         """
         if getattr(self._file, "closed", False):
-            raise StzError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ) from error
+            raise StzReadError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ) from error
         last = self._last
         if last is self._compared:
             return
@@ -79,35 +84,38 @@ class ObjectBytes:
         except Exception as unknown:
             if error is not None:
                 return
-            raise StzError(f"it cannot be told whether the file has changed, {_text(unknown)}: {_AGAIN}", _READ) from unknown
+            text = f"it cannot be told whether the file has changed, {_text(unknown)}: {_AGAIN}"
+            raise StzReadError(text, _READ) from unknown
         self._changed = self._changed or any(now[name] != told for name, told in self._version.items() if name in now)
         if self._changed:
-            raise StzError("the file was changed while it was open for reading: close it and open it again", _READ) from error
+            text = "the file was changed while it was open for reading: close it and open it again"
+            raise StzReadError(text, _READ) from error
         self._compared = last
 
-    def may_have(self, address, size):
+    def may_have(self, address: int, size: int) -> bool:
         """Whether the file is long enough for such a range, as far as it says."""
         try:
             if self._fetch:
-                return address + size <= self._file.size
+                return bool(address + size <= self._file.size)
             self._file.seek(0, os.SEEK_END)
-            return address + size <= self._file.tell()
+            return bool(address + size <= self._file.tell())
         except Exception:  # reading will say what is wrong
             return True
 
-    def read(self, address, size):
+    def read(self, address: int, size: int) -> memoryview:
         """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
         try:
             content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
         except Exception as error:
-            raise StzError(f"the file object did not give {_range(address, size)}, {_text(error)}: {_AGAIN}", _READ) from error
+            text = f"the file object did not give {_range(address, size)}, {_text(error)}: {_AGAIN}"
+            raise StzReadError(text, _READ) from error
         finally:
             self._last = object()
         if content.nbytes != size:
-            raise StzError(f"the file object gave {content.nbytes} bytes as {_range(address, size)}: {_AGAIN}", _READ)
+            raise StzReadError(f"the file object gave {content.nbytes} bytes as {_range(address, size)}: {_AGAIN}", _READ)
         return content
 
-    def read_all(self, ranges):
+    def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
         """The bytes of ranges (address, size), in a list; of a remote file many requests are under way at once."""
         if not self.parallel or len(ranges) < 2:
             return [self.read(*one) for one in ranges]
@@ -118,10 +126,10 @@ class ObjectBytes:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _read_at(self, address, size):
+    def _read_at(self, address: int, size: int) -> bytes:
         """The bytes from `address` on; fewer where the object ends, not where it gives less than it is asked for at a time."""
         self._file.seek(address)
-        content = self._file.read(size)
+        content: bytes = self._file.read(size)
         if 0 < len(content) < size:
             parts = [content]
             while (missing := size - sum(map(len, parts))) > 0 and (more := self._file.read(missing)):
@@ -129,7 +137,7 @@ class ObjectBytes:
             content = b"".join(parts)
         return content
 
-    def _state_now(self):
+    def _state_now(self) -> dict[str, Any]:
         """Size and time of change of a file of the operating system; nothing of other objects, whose end may be far to seek."""
         try:
             state = os.fstat(self._file.fileno())
@@ -137,7 +145,7 @@ class ObjectBytes:
             return {}
         return {"size": state.st_size, "changed": state.st_mtime_ns}
 
-    def _version_then(self):
+    def _version_then(self) -> dict[str, Any]:
         """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""
         then = self._version_of(self._file.details)
         if len(then) == 1:
@@ -145,7 +153,7 @@ class ObjectBytes:
         return then | {"size": self._file.size}
 
     @staticmethod
-    def _version_of(told):
+    def _version_of(told: Mapping[str, Any]) -> dict[str, Any]:
         """Of what a file system says of a file its size, and what tells its version from others."""
         short = {name: name.lower().replace("-", "").replace("_", "") for name in told}
         return {short[name]: value for name, value in told.items() if short[name] in _VERSION} | {"size": told["size"]}
@@ -154,35 +162,29 @@ class ObjectBytes:
 _AGAIN = "open it again, or copy it to this machine and read the copy"
 
 
-def _text(error):
+def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".strip(" :")
 
 
-def _range(address, size):
+def _range(address: int, size: int) -> str:
     return f"bytes {address} to {address + size}"
 
 
-def _fetcher(file):
+def _fetcher(file: Any) -> Callable[[int, int], bytes] | None:
     """The function (begin, end) -> bytes that a file of fsspec fetches with, None if using the file itself fetches no more."""
     parts = getattr(file, "cache", None)
     if not hasattr(file, "fs") or not hasattr(file, "path") or getattr(parts, "name", None) in _KEEP:
         return None
-    found = getattr(parts, "fetcher", None)
-    return found if callable(found) else None
+    fetch: Callable[[int, int], bytes] | None = getattr(file, "_fetch_range", None)  # what classes of files implement
+    return None if parts is None else fetch
 
 
-@cache
-def _driver_info():
-    """H5Pget_driver_info of the HDF5 that h5py uses, None if it cannot be found. h5py has no function of its own for it."""
-    try:
-        found = ctypes.PyDLL(h5py.h5p.__file__).H5Pget_driver_info  # looks in the libraries of the module too
-    except (OSError, AttributeError):
-        return None
-    found.argtypes, found.restype = [ctypes.c_int64], ctypes.c_void_p
-    return found
+def _driver_info() -> Any:
+    """H5Pget_driver_info, None if it cannot be found."""
+    return hdf5_calls.function("H5Pget_driver_info", ctypes.c_void_p, ctypes.c_int64)
 
 
-def _object_of(file):
+def _object_of(file: h5py.h5f.FileID) -> Any:
     """The Python object of an h5py.h5f.FileID, None if it has another driver."""
     access = file.get_access_plist()  # holds the object until the end
     driver = getattr(h5py.h5fd, "fileobj_driver", None)
@@ -201,12 +203,13 @@ class ChunkBytes:
         held: bytes that were fetched ahead and are still here.
     """
 
-    def __init__(self, source, address, size):
+    def __init__(self, source: ObjectBytes, address: int, size: int) -> None:
         self._source, self.address, self.size = source, address, size
-        self._begins, self._contents = [], []  # pieces that do not overlap, by rising offset
+        self._begins: list[int] = []  # of pieces that do not overlap, by rising offset
+        self._contents: list[memoryview] = []
         self.held = self._fetched = 0
 
-    def __call__(self, offset, size):
+    def __call__(self, offset: int, size: int) -> bytes | memoryview:
         """The bytes from `offset` on, `size` of them, as the callback of a reader."""
         parts = []
         for begin, count, content in self._pieces(offset, size):
@@ -216,9 +219,9 @@ class ChunkBytes:
             parts.append(content)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def missing(self, ranges):
+    def missing(self, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """What of ranges (offset, size), by rising offset, has to be fetched; ranges that are near become one."""
-        joined = []
+        joined: list[tuple[int, int]] = []
         for offset, size in ranges:
             if joined and offset <= joined[-1][0] + joined[-1][1] + _GAP:
                 begin, before = joined.pop()
@@ -226,7 +229,7 @@ class ChunkBytes:
             joined.append((offset, size))
         return [(begin, count) for one in joined for begin, count, content in self._pieces(*one) if content is None]
 
-    def give(self, offset, content):
+    def give(self, offset: int, content: memoryview) -> None:
         """Takes the content (a memoryview) of a range that was missing."""
         self._fetched += len(content)
         if offset in self._begins:  # by two threads at once
@@ -236,16 +239,16 @@ class ChunkBytes:
         self._contents.insert(place, content)
         self.held += len(content)
 
-    def forget(self):
+    def forget(self) -> None:
         """Lets go of what was fetched ahead."""
         self._begins, self._contents, self.held = [], [], 0
 
-    def newly_fetched(self):
+    def newly_fetched(self) -> int:
         """Bytes that were fetched since this was asked last."""
-        found, self._fetched = self._fetched, 0
-        return found
+        fetched, self._fetched = self._fetched, 0
+        return fetched
 
-    def _pieces(self, offset, size):
+    def _pieces(self, offset: int, size: int) -> Iterator[tuple[int, int, memoryview | None]]:
         """The pieces (begin, size, content) that a range consists of; content is None of those that are not here."""
         end = offset + size
         place = max(0, bisect_right(self._begins, offset) - 1)

@@ -1,31 +1,93 @@
-"""The options that users give, checked and resolved at once: the class STZ for h5py and resolve() behind everything.
+"""The options that users give, checked and resolved at once: the class STZ, for h5py and behind everything else.
 
 Whatever is wrong or ambiguous raises StzError (a ValueError) that names the remedy; nothing is left to be found out when
 HDF5 calls the filter.
 """
 
-import math
-import numbers
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
-from h5stz import _core, bounds, elements, slabs, validity
-from h5stz.errors import StzError, StzTypeError
+from h5stz import _core, bounds, elements, slabs
+from h5stz.elements import DType, Real
+from h5stz.errors import StzError
+from h5stz.fill import Scan, fill_value_of
+from h5stz.option_checks import MOST_THREADS, checked_block, checked_bound, checked_chunks, checked_count, checked_dtype
 from h5stz.settings import Settings
+from h5stz.signatures import checked
+from h5stz.slabs import ArraySource
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
-_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
-_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
-_OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
-DEFAULT_EFFORT = 5
-MOST_THREADS = 255  # what client data can hold
+Block: TypeAlias = Literal["default", "region"]
 
 
-class STZ(h5py.filters.FilterRefBase):
+class Options(TypedDict, total=False):
+    """The options of STZ as a dict, for functions that hand them on."""
+
+    absolute: Real | None
+    relative: Real | None
+    psnr: Real | None
+    pointwise_relative: Real | None
+    lossless: bool | np.bool_
+    data: ArraySource | npt.ArrayLike | None
+    chunks: tuple[int, ...] | None
+    dtype: npt.DTypeLike | None
+    fill_value: Real | Literal[False] | None
+    block: Block
+    threads: int | None
+    effort: int | None
+    layers: int
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Settings with what they came from.
+
+    Attributes:
+        settings: what the codec needs.
+        asked: the bound as it was given.
+        dtype: of the dataset, None if it is not known.
+        fill_origin: how the fill value was found: "given", "masked array", "detected"; None without one.
+    """
+
+    settings: Settings
+    asked: str
+    dtype: DType | None = None
+    fill_origin: str | None = None
+
+    @property
+    def fill_value(self) -> int | float | None:
+        """The fill value as a number, or None."""
+        if self.settings.fill is None or self.dtype is None:
+            return None
+        return elements.fill_number(self.settings.fill, self.dtype)
+
+    def described(self) -> str:
+        """One line: what was asked for, the absolute bound that it became, the fill value and where it comes from."""
+        absolute = self.settings.mode == _core.MODES["absolute"]
+        text = self.asked
+        if absolute and not text.startswith("absolute="):
+            text += f": absolute bound {self.settings.bound!r}"
+        if self.fill_value is not None:
+            text += f", fill value {self.fill_value!r} ({self.fill_origin})"
+        return text + "".join(
+            f", {name}={value}"
+            for name, value in (
+                ("block", elements.name_of(_core.BLOCKS, self.settings.block)),
+                ("threads", self.settings.threads or 1),
+            )
+            if value not in ("default", 1)
+        )
+
+
+class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations
     """Options of the h5stz filter, for ``create_dataset(..., **h5stz.STZ(...))`` or ``compression=h5stz.STZ(...)``.
 
     Exactly one bound:
@@ -52,8 +114,8 @@ class STZ(h5py.filters.FilterRefBase):
             else that of the HDF5 dataset. False: do not look for one in `data`. NaN and infinities are always kept.
         block: "default", or "region" for smaller blocks, with which reading a region touches fewer bytes.
         threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
-            is set, comes before it and counts for reading too. The bytes do not depend on it.
-        effort: 1 to 9; reserved, has no effect yet.
+            is set, overrides it and counts for reading too. The bytes do not depend on it.
+        effort: 1 to 9; None: the default. Reserved, has no effect yet.
         layers: precision layers; 1 is the only number yet.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
@@ -61,240 +123,135 @@ class STZ(h5py.filters.FilterRefBase):
     Attributes:
         bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`; 0.0 is lossless.
         fill_value: the fill value (a number) or None.
-        filter_id, filter_options: as HDF5 stores them (docs/cd_values.md).
+        filter_id, filter_options: as HDF5 takes them (docs/cd_values.md).
+        filter_name: "h5stz".
 
     Raises:
         StzError: (a ValueError) no bound, two of them, one that is negative or not finite, `relative` or `psnr` without
-            `data`, a PSNR that cannot be met, a fill value that is not clear, data of a type that cannot be done, ...
+            `data`, a PSNR that cannot be met, a fill value that is not clear, an unsupported dtype, ...
+        TypeError: an option that does not exist, or one without its name; the message names the one that was probably meant.
     """
 
-    filter_id = _core.FILTER_ID
+    filter_id: int = _core.FILTER_ID
+    filter_name: str = "h5stz"
+    filter_options: tuple[int, ...]
 
-    def __init__(self, **options):
-        self._resolved = resolve(**options)
-        self.filter_options = self._resolved.settings.cd_values()
+    @checked
+    def __init__(
+        self,
+        *,
+        absolute: Real | None = None,
+        relative: Real | None = None,
+        psnr: Real | None = None,
+        pointwise_relative: Real | None = None,
+        lossless: bool | np.bool_ = False,
+        data: ArraySource | npt.ArrayLike | None = None,
+        chunks: tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        fill_value: Real | Literal[False] | None = None,
+        block: Block = "default",
+        threads: int | None = None,
+        effort: int | None = None,
+        layers: int = 1,
+    ) -> None:
+        source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
+        kind, number = checked_bound(absolute, relative, psnr, pointwise_relative, lossless)
+        known_dtype = checked_dtype(kind, source, dtype)
+        measured = kind in ("relative", "psnr")
+        if measured and source is None:
+            raise StzError(f"{kind}= refers to the whole dataset: give it too, {kind}={number!r}, data=array", _ARGUMENT)
+        settings = Settings(
+            _core.MODES["absolute" if measured else kind],
+            number,
+            None,
+            checked_block(block),
+            # Defaults are 0: so the core takes them, and the client data are the shortest.
+            threads=0 if threads is None else checked_count("threads", threads, MOST_THREADS, default=1),
+            effort=0 if effort is None else checked_count("effort", effort, 9),
+            layers=checked_count("layers", layers, 1, default=1),
+        )
+        scan = None if source is None else Scan(source, exact=measured)
+        fill, origin = fill_value_of(fill_value, scan, known_dtype, settings)
+        settings = replace(settings, fill=fill)
+        if scan is not None and measured:
+            extremes = scan.extremes(() if fill is None else (fill,))
+            if kind == "relative":
+                bound = bounds.relative_bound(number, extremes)
+            else:
+                shape = checked_chunks(chunks, scan.source)
+                bound = bounds.psnr_bound(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)
+            settings = replace(settings, bound=bound)
+        self._set(Resolved(settings, "lossless" if kind == "lossless" else f"{kind}={number!r}", known_dtype, origin))
+
+    def _set(self, resolved: Resolved) -> None:
+        self.resolved = resolved
+        self.filter_options = resolved.settings.cd_values()
+
+    @classmethod
+    @checked
+    def from_filter_options(cls, filter_options: Iterable[int], *, dtype: npt.DTypeLike | None = None) -> STZ:
+        """The STZ that client data mean, such as those of a dataset:
+
+        ``dataset.id.get_create_plist().get_filter(0)`` returns (filter_id, flags, filter_options, name). The result is equal to
+        the STZ with which the dataset was made, apart from a fill value that the filter took from the HDF5 dataset.
+
+        Args:
+            filter_options: ints, in any form (docs/cd_values.md).
+            dtype: of the dataset, where the client data do not say it (as those of STZ do not) and have a fill value.
+
+        Raises:
+            StzError: (a ValueError) which of the words is wrong; a fill value without a dtype.
+        """
+        try:
+            meaning = _core.parse(tuple(filter_options))
+        except (TypeError, OverflowError):
+            raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
+        settings = Settings(
+            mode=meaning["mode"],
+            bound=meaning["bound"],
+            fill=meaning["fill"],
+            block=meaning["block"],
+            threads=meaning["threads"],
+            effort=meaning["effort"],
+            layers=meaning["layers"],
+        )
+        known_dtype = None if dtype is None else elements.storage_dtype(dtype)
+        if "dtype" in meaning and "byte_order" in meaning:
+            known_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
+        if settings.fill is not None and known_dtype is None:
+            raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
+        mode = elements.name_of(_core.MODES, settings.mode)
+        asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
+        options = cls.__new__(cls)
+        options._set(Resolved(settings, asked, known_dtype, None if settings.fill is None else "given"))
+        return options
+
+    _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
+
+    def get_config(self) -> dict[str, Any]:
+        """The options with which STZ makes an equal object, without data: `relative` and `psnr` as the bound that they became.
+
+        Returns:
+            dict: the bound, and those of `fill_value` with `dtype`, `block`, `threads` and `effort` that are not the default.
+        """
+        settings = self.resolved.settings
+        mode = elements.name_of(_core.MODES, settings.mode)
+        config: dict[str, Any] = {"lossless": True} if mode == "lossless" else {mode: settings.bound}
+        if self.resolved.dtype is not None and settings.fill is not None:
+            config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
+        if settings.block:
+            config["block"] = elements.name_of(_core.BLOCKS, settings.block)
+        return config | {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """The resolved bound, see the class."""
-        return self._resolved.settings.bound
+        return self.resolved.settings.bound
 
     @property
-    def fill_value(self):
+    def fill_value(self) -> int | float | None:
         """The fill value as a number, or None."""
-        return self._resolved.fill_value
+        return self.resolved.fill_value
 
-    def __repr__(self):
-        return f"<h5stz.STZ {self._resolved.described()}>"
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """Settings with what the user asked for and how the fill value was found ("given", "masked array", "detected")."""
-
-    settings: Settings
-    asked: str
-    fill_value: int | float | None
-    fill_origin: str | None
-
-    def described(self):
-        """One line: what was asked for, the absolute bound that it became, the fill value and where it comes from."""
-        absolute = self.settings.mode == _core.MODES["absolute"]
-        text = self.asked
-        if absolute and not text.startswith("absolute="):
-            text += f": absolute bound {self.settings.bound!r}"
-        if self.fill_value is not None:
-            text += f", fill value {self.fill_value!r} ({self.fill_origin})"
-        return text + "".join(
-            f", {name}={value}"
-            for name, value in (
-                ("block", elements.name_of(_core.BLOCKS, self.settings.block)),
-                ("threads", self.settings.threads or 1),
-            )
-            if value not in ("default", 1)
-        )
-
-
-def resolve(
-    *,
-    absolute=None,
-    relative=None,
-    psnr=None,
-    pointwise_relative=None,
-    lossless=False,
-    data=None,
-    chunks=None,
-    dtype=None,
-    fill_value=None,
-    block="default",
-    threads=None,
-    effort=DEFAULT_EFFORT,
-    layers=1,
-):
-    """Checks the options of STZ and resolves them against `data`; returns Resolved."""
-    if data is not None and not slabs.is_array_like(data):
-        data = np.asarray(data)
-    kind, number = _only_bound(absolute, relative, psnr, pointwise_relative, lossless)
-    dtype = _checked_dtype(kind, data, dtype)
-    if kind in ("relative", "psnr") and data is None:
-        raise StzError(f"{kind}= refers to the whole dataset: give it too, {kind}={number!r}, data=array", _ARGUMENT)
-    plain = {
-        "block": _block(block),
-        # Defaults are 0: so the core takes them, and the client data are the shortest.
-        "threads": 0 if threads is None else _count("threads", threads, MOST_THREADS, default=1),
-        "effort": _count("effort", effort, 9, default=DEFAULT_EFFORT),
-        "layers": _count("layers", layers, 1, default=1),
-    }
-    view = _View(data, exact=kind in ("relative", "psnr"))
-    fill, origin = _fill(fill_value, view, dtype)
-
-    def settings_for(bound):
-        mode = kind if kind in _core.MODES else "absolute"
-        return Settings(_core.MODES[mode], bound, fill, **plain)
-
-    bound = number
-    if kind == "relative":
-        bound = bounds.relative_bound(number, view.extremes(() if fill is None else (fill,)))
-    elif kind == "psnr":
-        found = view.extremes(() if fill is None else (fill,))
-        bound = bounds.psnr_bound(number, data, found, settings_for, _chunks(chunks, data))
-    asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
-    return Resolved(settings_for(bound), asked, None if fill is None else elements.fill_number(fill, dtype), origin)
-
-
-def thread_count(threads):
-    """The number of threads that `threads` means: itself if it is one, for None what H5STZ_THREADS says, or 1."""
-    if threads is None:
-        return _core.threads_of_environment() or 1
-    return _count("threads", threads, MOST_THREADS, default=1) or 1
-
-
-class _View:
-    """Looks at the valid numbers of `data`: all of them where a bound depends on it, else a sample of data in memory."""
-
-    def __init__(self, data, exact):
-        self.data = data
-        self.mask_fills = set()
-        self.exact = exact
-        in_memory = isinstance(data, np.ndarray) and not isinstance(data, (np.memmap, np.ma.MaskedArray))
-        self.pieces = [validity.sample(data)] if in_memory and not exact else None
-        self.cache = {}
-
-    def extremes(self, excluded):
-        """validity.Extremes without the fill values of these bits, or None."""
-        if excluded not in self.cache:
-            pieces = self.pieces or self._watched()
-            self.cache[excluded] = validity.extremes(pieces, excluded)
-        return self.cache[excluded]
-
-    def _watched(self):
-        """The pieces of the data; notes the fill values of those that are masked."""
-        for piece in slabs.slabs(self.data):
-            if np.ma.getmask(piece).any():
-                self.mask_fills.add(piece.fill_value.item())
-            yield piece
-
-
-def _fill(fill_value, view, dtype):
-    """(bits, origin) of the fill value, (None, None) without one."""
-    given = fill_value is not None and fill_value is not False
-    if given:
-        _check_number("fill_value", fill_value)
-        if dtype is None:
-            raise StzError(
-                f"fill_value={fill_value!r} needs to know the type: give data= or dtype= too, or give the dataset itself "
-                "this fillvalue and leave the option out",
-                _ARGUMENT,
-            )
-        bits = elements.fill_bits(fill_value, dtype)
-        return (None, None) if bits is None else (bits, "given")
-    if view.data is None:
-        return None, None
-    if fill_value is None or isinstance(view.data, np.ma.MaskedArray):
-        view.extremes(())
-    if view.mask_fills:
-        if fill_value is False or len(view.mask_fills) > 1:
-            raise StzError("the data are masked: give the number that masked samples are stored as with fill_value=", _OPTION)
-        bits = elements.fill_bits(view.mask_fills.pop(), dtype)
-        return bits, "masked array"
-    if fill_value is False or isinstance(view.data, np.ma.MaskedArray):
-        return None, None
-    bits = validity.detect_fill(view.extremes, dtype, strict=view.exact)
-    return bits, None if bits is None else "detected"
-
-
-def _only_bound(absolute, relative, psnr, pointwise_relative, lossless):
-    """(name, number) of the one bound that is given."""
-    if not isinstance(lossless, (bool, np.bool_)):
-        raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
-    candidates = {"absolute": absolute, "relative": relative, "psnr": psnr, "pointwise_relative": pointwise_relative}
-    given = {name: number for name, number in candidates.items() if number is not None}
-    if lossless:
-        given["lossless"] = 0.0
-    if len(given) != 1:
-        found = "two bounds are given, " + " and ".join(given) if given else "no bound is given"
-        raise StzError(
-            f"{found}: give exactly one of absolute=, relative= with data=, psnr= with data=, pointwise_relative= and "
-            "lossless=True",
-            _MODE,
-        )
-    name, number = given.popitem()
-    if name == "lossless":
-        return name, number
-    _check_number(name, number)
-    if not math.isfinite(number) or number < 0:
-        raise StzError(
-            f"{name}={number!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND
-        )
-    number = float(number)
-    if name == "pointwise_relative" and number >= 1:
-        raise StzError(f"pointwise_relative={number!r} must be below 1: it is a share of each sample", _BOUND)
-    if name == "psnr" and number == 0:
-        raise StzError("psnr=0 dB would allow errors as large as the range: give a greater one", _BOUND)
-    return name, number
-
-
-def _checked_dtype(kind, data, dtype):
-    """The dtype of the dataset, or None if it is not known; it must be one that can be compressed in this way."""
-    if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
-        raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
-    if data is None and dtype is None:
-        return None
-    dtype = np.dtype(data.dtype if data is not None else dtype)
-    if kind == "pointwise_relative" and elements.storage_dtype(dtype).kind not in "fc":
-        raise StzError(f"pointwise_relative= is for floating-point data, these are {dtype}: use absolute=", _MODE)
-    elements.storage_dtype(dtype)
-    return dtype
-
-
-def _chunks(chunks, data):
-    """The chunk shape to measure with: as given, or that of data which are stored in chunks, or None."""
-    if chunks is None:
-        found = getattr(data, "chunks", None)
-        return tuple(found) if found and all(isinstance(extent, int) for extent in found) else None
-    if not isinstance(chunks, tuple) or len(chunks) != len(data.shape):
-        raise StzError(f"chunks={chunks!r} must be a tuple of {len(data.shape)} integers, one for each axis of data", _ARGUMENT)
-    return tuple(_count("chunks", extent, 2**32 - 1, default=0) for extent in chunks)
-
-
-def _check_number(name, value):
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)
-    try:
-        float(value)
-    except OverflowError:
-        raise StzError(f"{name} is a number beyond float64, which cannot be stored", _ARGUMENT) from None
-
-
-def _count(name, value, largest, default):
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise StzTypeError(f"{name}={value!r} must be an integer", _ARGUMENT)
-    if not 1 <= value <= largest:
-        raise StzError(f"{name}={value!r} must be " + (f"1 to {largest}" if largest > 1 else "1 in this version"), _OPTION)
-    return 0 if value == default else int(value)
-
-
-def _block(block):
-    if not isinstance(block, str) or block not in _core.BLOCKS:
-        raise StzError(f"block={block!r} must be one of {', '.join(map(repr, _core.BLOCKS))}", _OPTION)
-    return _core.BLOCKS[block]
+    def __repr__(self) -> str:
+        return f"<h5stz.STZ {self.resolved.described()}>"

@@ -1,14 +1,23 @@
 """The readers of a dataset's chunks: how each is opened, how many are kept, and what they did."""
 
+from __future__ import annotations
+
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from math import gcd
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from h5stz import _core, elements
+from h5stz.elements import Array, DType
 from h5stz.errors import StzError
-from h5stz.file_objects import ChunkBytes
+from h5stz.file_objects import ChunkBytes, ObjectBytes
+
+if TYPE_CHECKING:
+    from h5stz.chunk_index import Chunk, FileBytes
+    from h5stz.selection import Piece
 
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
@@ -29,49 +38,50 @@ class Stats:
         fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Begins to count anew."""
         with self._lock:
             self.bytes_read = self.blocks_decoded = 0
-            self._touched, self._fallbacks = {}, set()
+            self._touched: dict[Hashable, tuple[int, int]] = {}
+            self._fallbacks: set[Hashable] = set()
 
     @property
-    def bytes_touched_chunks(self):
+    def bytes_touched_chunks(self) -> int:
         """Stored sizes of the chunks that were touched, each once."""
         with self._lock:
             return sum(size for size, _ in self._touched.values())
 
     @property
-    def blocks_present(self):
+    def blocks_present(self) -> int:
         """Blocks in the touched chunks, each chunk once."""
         with self._lock:
             return sum(blocks for _, blocks in self._touched.values())
 
     @property
-    def fallback_chunks(self):
+    def fallback_chunks(self) -> int:
         """How many chunks h5py read and decoded whole, each once."""
         with self._lock:
             return len(self._fallbacks)
 
-    def decoded(self, chunk, size, blocks_present, bytes_read, blocks_decoded):
+    def decoded(self, chunk: Hashable, size: int, blocks_present: int, bytes_read: int, blocks_decoded: int) -> None:
         """Counts a read of a chunk (any hashable name) by a reader."""
         with self._lock:
             self._touched[chunk] = size, blocks_present
             self.bytes_read += bytes_read
             self.blocks_decoded += blocks_decoded
 
-    def fell_back(self, chunk, size):
+    def fell_back(self, chunk: Hashable, size: int) -> None:
         """Counts a read of a chunk by h5py."""
         with self._lock:
             self._touched[chunk] = size, 0
             self._fallbacks.add(chunk)
             self.bytes_read += size
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = ("bytes_read", "bytes_touched_chunks", "blocks_decoded", "blocks_present", "fallback_chunks")
         return f"Stats({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
 
@@ -87,10 +97,18 @@ class ChunkReader:
         fetches: whether it reads ranges of an ObjectBytes, which may be fetched ahead.
     """
 
-    def __init__(self, reader, size, cache_bytes, stored=None, source=None, address=None, part=None):
+    def __init__(
+        self,
+        reader: _core.Reader,
+        size: int,
+        cache_bytes: int,
+        stored: bytes | None = None,
+        file: tuple[FileBytes, int] | None = None,
+        part: ChunkBytes | None = None,
+    ) -> None:
         self._reader = reader
-        self._source, self._address = source, address  # the source must live as long as its descriptor is used
-        self._part = part  # the ChunkBytes if the source is an ObjectBytes
+        self._file = file  # and the address in it; it must live as long as its descriptor is used
+        self._part = part
         self.fetches = part is not None
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
@@ -102,29 +120,31 @@ class ChunkReader:
         self.levels = self._levels_to_look_up = reader.info()["levels"]
 
     @classmethod
-    def in_file(cls, source, addresses, size, cache_bytes):
+    def in_file(cls, source: FileBytes, addresses: Sequence[int], size: int, cache_bytes: int) -> ChunkReader | None:
         """A ChunkReader of `size` bytes of a FileBytes, at the one of these addresses where a stream is.
 
         None unless there is exactly one such address.
         """
-        found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
+        opened, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
             try:
-                found.append((_core.Reader.of_file(source.fd, address, size, cache_bytes), address))
+                opened.append((_core.Reader.of_file(source.fd, address, size, cache_bytes), address))
             except StzError:  # whatever it is: who reads the whole chunk next gets the reason from HDF5
                 continue
-        if len(found) != 1:
+        if len(opened) != 1:
             return None
-        (reader, address), *_ = found
-        return cls(reader, size, cache_bytes, source=source, address=address)
+        (reader, address), *_ = opened
+        return cls(reader, size, cache_bytes, file=(source, address))
 
     @classmethod
-    def in_object(cls, source, addresses, size, cache_bytes, head=None):
+    def in_object(
+        cls, source: ObjectBytes, addresses: Sequence[int], size: int, cache_bytes: int, head: memoryview | None = None
+    ) -> ChunkReader | None:
         """The same as in_file() in an ObjectBytes; `head` are the first bytes at the address, if they were fetched already.
 
         Raises the StzError of an object that does not give its bytes.
         """
-        found, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
+        opened, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
             if len(addresses) > 1 and not source.may_have(address, size):
                 continue
@@ -132,19 +152,19 @@ class ChunkReader:
             if head is not None:
                 part.give(0, head)
             try:
-                found.append((_core.Reader.of_callback(part, size, cache_bytes), part))
+                opened.append((_core.Reader.of_callback(part, size, cache_bytes), part))
             except StzError as error:
                 if error.code == _READ:
                     raise
-        if len(found) != 1:
+        if len(opened) != 1:
             return None
-        (reader, part), *_ = found
-        opened = cls(reader, size, cache_bytes, source=source, address=part.address, part=part)
-        opened.kept_bytes += part.held
-        return opened
+        (reader, part), *_ = opened
+        chunk_reader = cls(reader, size, cache_bytes, part=part)
+        chunk_reader.kept_bytes += part.held
+        return chunk_reader
 
     @classmethod
-    def in_memory(cls, stored, cache_bytes):
+    def in_memory(cls, stored: bytes, cache_bytes: int) -> ChunkReader | None:
         """A ChunkReader of a whole chunk (bytes); None if it is not a stream."""
         cache_bytes = max(0, cache_bytes - _OVERHEAD - len(stored))
         try:
@@ -155,19 +175,21 @@ class ChunkReader:
             raise
         return cls(reader, len(stored), cache_bytes, stored)
 
-    def check(self, shape, dtype):
+    def check(self, shape: tuple[int, ...], dtype: DType) -> None:
         """Raises the StzError of a stream that holds anything but an array of `shape` (a chunk) and of the dataset's dtype."""
         info = self._reader.info()
         held = elements.dtype_of(info["dtype"], info["byte_order"])
-        wanted = ("i1", "u1") if dtype.kind == "b" else (dtype.str,)
-        if info["shape"] != tuple(shape) or held not in [np.dtype(name) for name in wanted]:
+        # Integers with and without sign share their bits: so HDF5 reads them, and so bool is stored.
+        kinds = {dtype.kind.replace("b", "u").replace("i", "u"), held.kind.replace("i", "u")}
+        same = len(kinds) == 1 and held.itemsize == dtype.itemsize and held.isnative == dtype.isnative
+        if info["shape"] != tuple(shape) or not same:
             raise StzError(
                 f"holds an array of shape {info['shape']} and dtype {held.str}, not {tuple(shape)} and {dtype.str} as the "
                 "dataset says: the file is damaged or was replaced",
                 _CORRUPT,
             )
 
-    def read(self, piece, target, threads):
+    def read(self, piece: Piece, target: Array, threads: int) -> tuple[int, int, int]:
         """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).
 
         `target` may have any strides.
@@ -193,7 +215,7 @@ class ChunkReader:
             target[...] = decoded
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
 
-    def read_whole(self, target, threads):
+    def read_whole(self, target: Array, threads: int) -> tuple[int, int, int]:
         """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
@@ -208,19 +230,21 @@ class ChunkReader:
             blocks = self._reader.stats()["blocks_present"]
         return fetched, blocks, blocks
 
-    def _stored(self):
+    def _stored(self) -> bytes | memoryview:
         """The bytes of the whole chunk."""
         if self.stored is not None:
             return self.stored
-        if self._part is None:
-            return self._source.read(self._address, self.size)
+        if self._file is not None:
+            source, address = self._file
+            return source.read(address, self.size)
+        assert self._part is not None
         with self._lock:
             try:
                 return self._part(0, self.size)
             finally:
                 self._part.forget()
 
-    def directory_ranges(self, piece):
+    def directory_ranges(self, piece: Piece) -> list[tuple[int, int]]:
         """The ranges (address, size) in the file where reading a piece begins to look, of what was not looked at before.
 
         Guessed from the levels that the piece is of. Only for one that `fetches`, as ranges() and give() are.
@@ -235,7 +259,7 @@ class ChunkReader:
             self._levels_to_look_up = min(self._levels_to_look_up, finest + 1)
             return self._missing([(begin, min(size, max(_DIRECTORY, size >> 9))) for begin, size in sections])
 
-    def ranges(self, piece, whole):
+    def ranges(self, piece: Piece, whole: bool) -> list[tuple[int, int]]:
         """The ranges (address, size) in the file that reading a piece takes and that are not here; `whole`: all of a chunk."""
         with self._lock:
             if whole:
@@ -243,15 +267,18 @@ class ChunkReader:
             self._reader.limit(self._cache_bytes)
             return self._missing(self._reader.plan(piece.start, piece.count, piece.step))
 
-    def give(self, address, content):
+    def give(self, address: int, content: memoryview) -> None:
         """Takes what was fetched (a memoryview) of such a range, for the next read."""
+        assert self._part is not None
         with self._lock:
             self._part.give(address - self._part.address, content)
 
-    def _missing(self, ranges):
-        return [(self._part.address + offset, size) for offset, size in self._part.missing(ranges)]
+    def _missing(self, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        part = self._part
+        assert part is not None
+        return [(part.address + offset, size) for offset, size in part.missing(ranges)]
 
-    def shrink(self, most):
+    def shrink(self, most: int) -> None:
         """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""
         if most <= self._fixed_bytes or not self._lock.acquire(blocking=False):
             return
@@ -265,18 +292,18 @@ class ChunkReader:
 class ReaderCache:
     """The ChunkReaders that were used last, with at most `cache_bytes` (bytes) in memory together."""
 
-    def __init__(self, cache_bytes):
+    def __init__(self, cache_bytes: int) -> None:
         self.cache_bytes = min(cache_bytes, _MOST)
         self.kept_bytes = 0
         self._lock = threading.Lock()
-        self._held = OrderedDict()  # (ChunkReader, bytes) by chunk, the one used last at the end
+        self._held: OrderedDict[Chunk, tuple[ChunkReader, int]] = OrderedDict()  # with its bytes; the one used last at the end
 
-    def get(self, chunk):
+    def get(self, chunk: Chunk) -> ChunkReader | None:
         """The ChunkReader of a chunk, or None."""
         with self._lock:
-            return self._held.get(chunk, (None, 0))[0]
+            return self._held[chunk][0] if chunk in self._held else None
 
-    def keep(self, chunk, reader):
+    def keep(self, chunk: Chunk, reader: ChunkReader) -> None:
         """Keeps a ChunkReader that was just used; if there is no room, those used longest ago keep less, or are let go."""
         with self._lock:
             self._drop(chunk)
@@ -290,9 +317,10 @@ class ReaderCache:
                     self._add(oldest, reader)
                     self._held.move_to_end(oldest, last=False)
 
-    def _add(self, chunk, reader):
+    def _add(self, chunk: Chunk, reader: ChunkReader) -> None:
         self._held[chunk] = reader, reader.kept_bytes
         self.kept_bytes += reader.kept_bytes
 
-    def _drop(self, chunk):
-        self.kept_bytes -= self._held.pop(chunk, (None, 0))[1]
+    def _drop(self, chunk: Chunk) -> None:
+        if chunk in self._held:
+            self.kept_bytes -= self._held.pop(chunk)[1]

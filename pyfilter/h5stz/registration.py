@@ -8,6 +8,7 @@ import ctypes
 import os
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import h5py
 
@@ -16,7 +17,38 @@ from h5stz import _core
 _FILE = Path(__file__).parent / "plugins" / "libh5stz.so"
 
 
-def plugin_path(connector=False):
+class Config(NamedTuple):
+    """What is installed here; get_config() returns it.
+
+    Attributes:
+        version: of h5stz.
+        format_version: of the streams that it writes (docs/format.md).
+        filter_id: of the filter in HDF5 files.
+        hdf5_version: of the HDF5 that h5py uses.
+        registered_filters: {"h5stz": file of the plug-in}; "unknown" for the file if another one was registered before, and
+            empty if that HDF5 does not have the filter.
+    """
+
+    version: str
+    format_version: int
+    filter_id: int
+    hdf5_version: str
+    registered_filters: dict[str, str]
+
+
+def get_config() -> Config:
+    """What is installed here, and whether h5py's HDF5 has the filter, much as hdf5plugin.get_config() tells it."""
+    available = bool(h5py.h5z.filter_avail(_core.FILTER_ID))
+    return Config(
+        _core.VERSION,
+        _core.FORMAT_VERSION,
+        _core.FILTER_ID,
+        h5py.version.hdf5_version,
+        {"h5stz": str(_FILE) if _load.cache_info().currsize else "unknown"} if available else {},
+    )
+
+
+def plugin_path(connector: bool = False) -> str:
     """What HDF5_PLUGIN_PATH (str) must name for programs outside Python: the directory of ``libh5stz.so``.
 
     Args:
@@ -27,7 +59,7 @@ def plugin_path(connector=False):
 
 
 @cache
-def _load():
+def _load() -> ctypes.CDLL:
     """The plug-in, loaded once; it stays loaded because HDF5 keeps pointers into it."""
     if not _FILE.exists():
         raise ImportError(f"the HDF5 plug-in {_FILE} is missing: the installation is incomplete, repeat `pip install h5stz`")
@@ -41,7 +73,7 @@ def _load():
     return library
 
 
-def register():
+def register() -> None:
     """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too."""
     h5py.h5z.register_filter(_load().H5PLget_plugin_info())
     if not h5py.h5z.filter_avail(_core.FILTER_ID):

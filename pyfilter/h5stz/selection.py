@@ -3,18 +3,28 @@
 A Selection has one Axis per axis of the array: start, count and step. Nothing here reads data.
 """
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from types import EllipsisType
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from h5stz import _core
+from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _INSTEAD = "select a box with integers, slices and ... first, then index the array that you get"
+
+#: (start, count, step) of every axis, by rising index.
+BoxAxes: TypeAlias = list[tuple[int, int, int]]
+_Item: TypeAlias = int | slice | EllipsisType
 
 
 @dataclass(frozen=True)
@@ -29,13 +39,13 @@ class Axis:
     step: int
     keep: bool = True
 
-    def ascending(self):
+    def ascending(self) -> tuple[int, int, int]:
         """(start, count, step) of the same samples by rising index, so that step >= 1."""
         if self.step > 0:
             return self.start, self.count, self.step
         return self.start + max(self.count - 1, 0) * self.step, self.count, -self.step
 
-    def scaled(self, spacing):
+    def scaled(self, spacing: int) -> Axis:
         """The same samples in the index space of an array that has `spacing` samples for one of this."""
         return Axis(self.start * spacing, self.count, self.step * spacing, self.keep)
 
@@ -44,44 +54,48 @@ class Axis:
 class Selection:
     """What an index means in an array: one Axis for each of its axes."""
 
-    axes: tuple
+    axes: tuple[Axis, ...]
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Shape of the result."""
         return tuple(axis.count for axis in self.axes if axis.keep)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of samples."""
         return prod(axis.count for axis in self.axes)
 
-    def scaled(self, spacing):
+    def scaled(self, spacing: Sequence[int]) -> Selection:
         """The Selection in the index space of an array that has spacing[a] samples on axis a for one of this."""
         return Selection(tuple(axis.scaled(step) for axis, step in zip(self.axes, spacing, strict=True)))
 
-    def box(self):
-        """[(start, count, step)] of every axis, by rising index."""
+    def box(self) -> BoxAxes:
+        """(start, count, step) of every axis, by rising index."""
         return [axis.ascending() for axis in self.axes]
 
-    def key(self):
+    def key(self) -> tuple[int | slice, ...]:
         """An index of integers and slices with rising index: the result but for the order of its samples."""
         return tuple(
             slice(start, start + max(count - 1, 0) * step + min(count, 1), step) if axis.keep else start
             for axis, (start, count, step) in zip(self.axes, self.box(), strict=True)
         )
 
-    def ascending(self, result):
+    def ascending(self, result: Array) -> Array:
         """A view of an array of the result's shape in which the kept axes run by rising index."""
         flips = [slice(None, None, 1 if axis.step > 0 else -1) for axis in self.axes if axis.keep]
-        return result[(*flips, ...)]  # with the ellipsis it is a view even where no axis is kept
+        index: tuple[Any, ...] = (*flips, ...)  # with the ellipsis it is a view even where no axis is kept
+        flipped: Array = result[index]
+        return flipped
 
-    def target(self, result):
+    def target(self, result: Array) -> Array:
         """A view of an array of the result's shape with all axes, each by rising index: what box() is to be put into."""
-        return self.ascending(result)[tuple(slice(None) if axis.keep else np.newaxis for axis in self.axes)]
+        index: tuple[Any, ...] = tuple(slice(None) if axis.keep else np.newaxis for axis in self.axes)
+        with_all_axes: Array = self.ascending(result)[index]
+        return with_all_axes
 
 
-def parse(index, shape):
+def parse(index: Any, shape: Sequence[int]) -> Selection:
     """The Selection that a NumPy basic index means in an array of `shape`.
 
     Args:
@@ -93,12 +107,11 @@ def parse(index, shape):
         StzError: (a ValueError) a step is 0.
         IndexError: an integer is out of range, or there are too many indices.
     """
-    items = index if isinstance(index, tuple) else (index,)
-    items = _with_all_axes([_item(item) for item in items], len(shape))
+    items = _with_all_axes([_item(item) for item in (index if isinstance(index, tuple) else (index,))], len(shape))
     return Selection(tuple(_axis(item, extent, axis) for axis, (item, extent) in enumerate(zip(items, shape, strict=True))))
 
 
-def parse_region(region, shape, level):
+def parse_region(region: Any, shape: Sequence[int], level: int) -> Selection:
     """The Selection, in the index space of resolution level `level`, of its samples that lie in a region of the array.
 
     Level l holds every 2**l-th sample of each axis. A slice means its samples that the level has; an integer means the last
@@ -129,9 +142,9 @@ def parse_region(region, shape, level):
     return Selection(tuple(axes))
 
 
-def _item(item):
+def _item(item: Any) -> _Item:
     """An int, a slice of ints or Ellipsis; else an error that says what to do."""
-    if item is Ellipsis:
+    if isinstance(item, EllipsisType):
         return item
     if isinstance(item, slice):
         return slice(*(None if bound is None else _integer(bound) for bound in (item.start, item.stop, item.step)))
@@ -142,7 +155,7 @@ def _item(item):
     return _integer(item)
 
 
-def _integer(item):
+def _integer(item: Any) -> int:
     if not isinstance(item, (bool, np.bool_)):
         try:
             return operator.index(item)
@@ -151,9 +164,9 @@ def _integer(item):
     raise StzTypeError(f"an index of type {type(item).__name__} cannot be used here: {_INSTEAD}", _ARGUMENT)
 
 
-def _with_all_axes(items, rank):
+def _with_all_axes(items: list[_Item], rank: int) -> list[int | slice]:
     """One item for each axis, with whole axes for Ellipsis and for those that are missing."""
-    given = [item for item in items if item is not Ellipsis]
+    given = [item for item in items if not isinstance(item, EllipsisType)]
     if len(items) - len(given) > 1:
         raise IndexError("an index can have one ellipsis (...) only: write the other axes as :")
     if len(given) > rank:
@@ -162,7 +175,7 @@ def _with_all_axes(items, rank):
     return [*given[:place], *[slice(None)] * (rank - len(given)), *given[place:]]
 
 
-def _axis(item, extent, axis):
+def _axis(item: int | slice, extent: int, axis: int) -> Axis:
     if isinstance(item, slice):
         if item.step == 0:
             raise StzError(f"the step of axis {axis} is 0: give another one", _ARGUMENT)
@@ -183,27 +196,29 @@ class Piece:
         place: index tuple (slices) of where they belong in an array of the box's shape.
     """
 
-    chunk: tuple
-    start: tuple
-    count: tuple
-    step: tuple
-    place: tuple
+    chunk: tuple[int, ...]
+    start: tuple[int, ...]
+    count: tuple[int, ...]
+    step: tuple[int, ...]
+    place: tuple[slice, ...]
 
 
-def pieces(box, chunks):
+def pieces(box: BoxAxes, chunks: Sequence[int]) -> Iterator[Piece]:
     """The Pieces of a box, chunk by chunk in C order; those without samples are left out.
 
     Args:
-        box: [(start, count, step)] of every axis, steps 1 or more, as of Selection.box().
+        box: (start, count, step) of every axis, steps 1 or more, as of Selection.box().
         chunks: shape of the chunks.
     """
     for parts in product(*(_cut(*axis, extent) for axis, extent in zip(box, chunks, strict=True))):
-        yield Piece(*map(tuple, zip(*parts, strict=True)))
+        chunk, start, count, step, place = zip(*parts, strict=True)
+        yield Piece(chunk, start, count, step, place)
 
 
-def _cut(start, count, step, extent):
+def _cut(start: int, count: int, step: int, extent: int) -> list[tuple[int, int, int, int, slice]]:
     """(chunk, local start, local count, step, place in the box) of every chunk of one axis that holds a sample."""
-    cuts, done = [], 0
+    cuts: list[tuple[int, int, int, int, slice]] = []
+    done = 0
     while done < count:
         sample = start + done * step
         chunk = sample // extent

@@ -20,15 +20,15 @@ class Settings:
     effort: int = 0
     layers: int = 0
 
-    def encode(self, array):
+    def encode(self, array: elements.Array) -> bytes:
         """The stream (bytes) of a C-contiguous ndarray of a storage dtype."""
         code, byte_order = elements.element_type(array.dtype)
         return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
 
-    def cd_values(self):
+    def cd_values(self) -> tuple[int, ...]:
         """The filter's client data, a tuple of ints (short form of docs/cd_values.md)."""
         return _core.pack(*self.fields())
 
-    def fields(self):
+    def fields(self) -> tuple[int, float, int | None, int, int, int, int]:
         """Everything in the order in which the binding takes it."""
         return self.mode, self.bound, self.fill, self.block, self.threads, self.effort, self.layers

@@ -4,24 +4,49 @@ Works with everything that has shape, dtype and basic slicing: ndarray, memmap, 
 and xarray. Pieces are boxes that together cover the data exactly once.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
 from h5stz import _core
+from h5stz.elements import Array, DType
 from h5stz.errors import StzTypeError
+
+Box: TypeAlias = tuple[slice, ...]
 
 LOADED_BYTES = 4 << 20  # pieces of data in memory: about the size of a cache
 STORED_BYTES = 64 << 20  # pieces of data that must be read first
 
 
-def is_array_like(data):
+class ArraySource(Protocol):
+    """What can be read in pieces."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        ...
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of every piece."""
+        ...
+
+    def __getitem__(self, box: Any, /) -> Any:
+        """The piece of a box."""
+        ...
+
+
+def is_array_like(data: object) -> TypeGuard[ArraySource]:
     """Whether `data` can be read in pieces as it is; lists and scalars must become arrays first."""
     return hasattr(data, "shape") and hasattr(data, "dtype") and hasattr(data, "__getitem__")
 
 
-def boxes(shape, extents):
+def boxes(shape: Sequence[int], extents: Sequence[int]) -> list[Box]:
     """Index tuples of the boxes of at most `extents` that cover an array of `shape`, in C order."""
     cuts = [
         [slice(low, min(low + step, size)) for low in range(0, size, step)] for size, step in zip(shape, extents, strict=True)
@@ -29,10 +54,11 @@ def boxes(shape, extents):
     return list(product(*cuts))
 
 
-def slab_extents(data, limit):
+def slab_extents(data: ArraySource, limit: int) -> list[int]:
     """Extents of boxes of about `limit` bytes that are contiguous in C order and do not cut stored chunks apart in vain."""
     chunks = getattr(data, "chunks", None) or ()
-    extents, row = [], prod(data.shape) * data.dtype.itemsize
+    extents: list[int] = []
+    row = prod(data.shape) * data.dtype.itemsize
     for axis, size in enumerate(data.shape):
         row //= max(size, 1)
         step = min(size, max(1, limit // max(row, 1)))
@@ -42,7 +68,7 @@ def slab_extents(data, limit):
     return extents
 
 
-def slabs(data, limit=None):
+def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
     """The pieces of `data` in C order as ndarrays (masked arrays where the source gives them)."""
     in_memory = isinstance(data, np.ndarray) and not isinstance(data, np.memmap)
     limit = limit or (LOADED_BYTES if in_memory else STORED_BYTES)
@@ -50,7 +76,7 @@ def slabs(data, limit=None):
         yield piece(data, box)
 
 
-def piece(data, box):
+def piece(data: ArraySource, box: Box) -> Array:
     """One box of `data` in memory, of the dtype that `data` announces."""
     found = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
     if found.dtype != data.dtype:

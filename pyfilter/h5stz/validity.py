@@ -1,14 +1,20 @@
 """Which samples of an array are valid: finite, not masked (numpy.ma) and not the fill value.
 
-Everything here looks at the whole array in pieces and computes with exact numbers: Python ints and fractions.
+What a bound depends on looks at the whole array in pieces and computes with exact numbers: Python ints and fractions.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.elements import Array
 from h5stz.errors import StzError
 
 # A repeated extreme is a fill value when its distance to the rest is more than CLEAR ranges of the rest, and may be one
@@ -31,11 +37,11 @@ class Extremes:
     count: int
 
     @property
-    def width(self):
+    def width(self) -> Fraction:
         """high - low, exact."""
         return Fraction(self.high) - Fraction(self.low)
 
-    def merged(self, other):
+    def merged(self, other: Extremes) -> Extremes:
         """The extremes of both parts together."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Extremes(
@@ -47,7 +53,11 @@ class Extremes:
         )
 
 
-def components(array):
+#: What looks at all valid numbers but those of the excluded bits.
+Finder: TypeAlias = Callable[[tuple[int, ...]], Extremes | None]
+
+
+def components(array: Array) -> Array:
     """The real numbers of a contiguous ndarray as a 1-D array: two per complex sample, bool as uint8."""
     values = array.reshape(-1)
     if values.dtype.kind == "c":
@@ -55,9 +65,9 @@ def components(array):
     return values.view(elements.storage_dtype(values.dtype))
 
 
-def valid(values, excluded=()):
+def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[np.bool_]:
     """Which of these real numbers are valid (a bool array or, for all of them, a slice). `excluded`: bits of fill values."""
-    keep = slice(None)
+    keep: slice | npt.NDArray[np.bool_] = slice(None)
     if values.dtype.kind == "f" and values.size:
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(values.min()) and np.isfinite(values.max())
@@ -68,15 +78,16 @@ def valid(values, excluded=()):
     return keep
 
 
-def numbers(piece, excluded=()):
+def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
     """The valid numbers of an ndarray or masked array as a 1-D array. `excluded` are bits of fill values."""
     mask = np.ma.getmask(piece)
     values = np.ma.getdata(piece)
     values = components(np.ascontiguousarray(values if mask is np.ma.nomask else values[~mask]))
-    return values[valid(values, excluded)]
+    selected: Array = values[valid(values, excluded)]
+    return selected
 
 
-def extremes(pieces, excluded=()):
+def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = ()) -> Extremes | None:
     """The Extremes over arrays (any iterable of them), or None if no number is valid."""
     found = None
     for piece in pieces:
@@ -89,22 +100,33 @@ def extremes(pieces, excluded=()):
     return found
 
 
-def sample(array):
-    """A small evenly spread part of an ndarray, for hints on which no promise rests."""
-    step = max(1, array.size // _SAMPLE) | 1  # odd: does not stay in one column of a power-of-two array
-    return array.reshape(-1)[::step] if array.flags.c_contiguous else np.asarray(array).flat[::step]
+def sample(array: Array, size: int) -> Array:
+    """An evenly spread part of an ndarray that is a part of `size` samples, for hints on which no promise rests; 1-D."""
+    step = max(1, size // _SAMPLE) | 1  # odd: does not stay in one column of a power-of-two array
+    return np.ascontiguousarray(array.reshape(-1)[::step] if array.flags.c_contiguous else array.flat[::step])
 
 
-def detect_fill(find, dtype, strict):
-    """The fill value of data as bits, or None.
+def probable_fill(array: Array, mode: int, bound: float) -> int | None:
+    """What the filter takes for the fill value of an ndarray, as bits, or None: its rule, as nothing depends on it but size."""
+    if array.dtype.kind == "b":
+        return None
+    values = np.ascontiguousarray(array)
+    return _core.find_fill(elements.as_bytes(values), *elements.element_type(values.dtype), values.shape, mode, bound)
+
+
+def certain_fill(find: Finder, dtype: npt.DTypeLike) -> int | None:
+    """The fill value of data whose bound depends on it, as bits, or None if there clearly is none.
 
     A fill value is an extreme (least or greatest finite number) that is repeated and set apart from the rest. Data with
-    two distinct numbers only have none.
+    two distinct numbers only have none. This is stricter than the filter's rule: a number that is wrongly left out of the range
+    changes the bound.
 
     Args:
         find: function from a tuple of excluded bits to the Extremes of the rest.
         dtype: of the data; complex data have no fill value.
-        strict: raise StzError naming ``fill_value=`` where it is not clear, instead of taking the number for data.
+
+    Raises:
+        StzError: it is not clear; the message names ``fill_value=``.
     """
     if np.dtype(dtype).kind in "cb":
         return None
@@ -116,7 +138,7 @@ def detect_fill(find, dtype, strict):
     if len(suspects) == 1 and clear:
         # The rest may hold a second one, which the first had kept from sight.
         suspects += _suspects(find, dtype, suspects[0].rest, (suspects[0].bits,))
-    if strict and suspects and (len(suspects) > 1 or not clear):
+    if suspects and (len(suspects) > 1 or not clear):
         raise StzError(_question(suspects), _core.ERROR_CODES["STZ_ERROR_OPTION"])
     return clear[0].bits if clear else None
 
@@ -130,20 +152,21 @@ class _Suspect:
     rest: Extremes
 
 
-def _suspects(find, dtype, whole, excluded):
+def _suspects(find: Finder, dtype: npt.DTypeLike, whole: Extremes, excluded: tuple[int, ...]) -> list[_Suspect]:
     """The repeated extremes of `whole` that are set apart from the rest, the greater first."""
     ends = [(whole.high, whole.high_count), (whole.low, whole.low_count)]
-    ends = [(number, elements.fill_bits(number, dtype), count) for number, count in ends if count > 1]
+    bits_of = {number: elements.fill_bits(number, dtype) for number, _ in ends}
+    repeated = [(number, bits, count) for number, count in ends if count > 1 and (bits := bits_of[number]) is not None]
     if whole.low == whole.high:
         return []
-    rests = [find((*excluded, bits)) for _, bits, _ in ends]
-    if len(ends) == 2:
+    rests = [find((*excluded, bits)) for _, bits, _ in repeated]
+    if len(repeated) == 2:
         # Two fill values, one at each end, hide each other: judge both by what lies between them.
-        between = find((*excluded, ends[0][1], ends[1][1]))
-        if between is not None and all(_distance(number, between) > CLEAR * between.width for number, _, _ in ends):
+        between = find((*excluded, repeated[0][1], repeated[1][1]))
+        if between is not None and all(_distance(number, between) > CLEAR * between.width for number, _, _ in repeated):
             rests = [between, between]
     found = []
-    for (number, bits, count), rest in zip(ends, rests, strict=True):
+    for (number, bits, count), rest in zip(repeated, rests, strict=True):
         if rest is None or rest.low == rest.high:
             continue
         distance, enough = _distance(number, rest), count * RARE >= whole.count
@@ -152,12 +175,12 @@ def _suspects(find, dtype, whole, excluded):
     return found
 
 
-def _distance(number, rest):
+def _distance(number: int | float, rest: Extremes) -> Fraction:
     """How far `number` lies outside the range of `rest`."""
     return max(Fraction(number) - Fraction(rest.high), Fraction(rest.low) - Fraction(number))
 
 
-def _question(suspects):
+def _question(suspects: list[_Suspect]) -> str:
     described = " and ".join(f"{each.number!r} ({each.count} times)" for each in suspects)
     rest = suspects[-1].rest
     return (

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 import h5py
@@ -257,6 +259,32 @@ with h5py.File({str(path)!r}, rdcc_nbytes=0) as file:
     plain, fast, sums = outputs([sys.executable, "-c", code], tmp_path, through=through)
     assert fast == plain
     assert sums["chunks_direct"] > 0
+
+
+@pytest.fixture
+def installed_with_a_space(tmp_path, monkeypatch):
+    """The preload library in a directory that LD_PRELOAD cannot name."""
+    folder = tmp_path / "my programs:new"
+    folder.mkdir()
+    shutil.copy(run.PRELOAD, folder)
+    monkeypatch.setattr(run, "PRELOAD", folder / run.PRELOAD.name)
+
+
+def test_a_path_that_ld_preload_cannot_hold(file, installed_with_a_space, capfd):
+    words = [sys.executable, "-c", f"path = {str(file)!r}\n{READ['h5py']}"]
+    assert cli.main(["run", "--stats", "--", *words]) == 0
+    shown = capfd.readouterr()
+    assert shown.out.startswith("[[") and "1 reads, 0 of them by HDF5 alone" in shown.err
+
+
+def test_a_path_that_cannot_be_helped_is_an_error(file, installed_with_a_space, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "my programs:new"))
+    assert cli.main(["run", "--", sys.executable, "-c", ""]) == 1
+    errors = capfd.readouterr().err
+    assert "LD_PRELOAD is split at spaces and colons" in errors and "set TMPDIR" in errors and errors.count("\n") == 1
+    with pytest.raises(h5stz.StzError, match="LD_PRELOAD is split"):
+        run.environment({})
+    assert "LD_PRELOAD" not in run.environment({}, "connector")
 
 
 def test_the_environment_keeps_what_it_has():

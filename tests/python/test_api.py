@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import h5stz
 from h5stz import _core
-from h5stz.options import thread_count
+from h5stz.option_checks import thread_count
 from support import exact, fields
 from support.host_tools import plugin_file
 
@@ -330,6 +330,36 @@ def test_what_is_no_stream_is_refused(garbage):
         with pytest.raises(h5stz.StzError) as caught:
             function(garbage)
         assert -30 < caught.value.code <= -20
+
+
+def test_what_was_given_is_described():
+    for stream, told in (
+        (b"no stream at all, but a text", r"28 bytes \(bytes\) that begin with b'no stream at all'"),
+        (np.zeros((2, 3)), r"48 bytes \(ndarray\)"),
+        (b"", r"0 bytes \(bytes\)"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file: open it with h5py"),
+    ):
+        for function in (h5stz.decompress, h5stz.info):
+            with pytest.raises(h5stz.StzError, match=told):
+                function(stream)
+    for stream, told in (
+        ("x.stz", "type str.*read_bytes"),
+        (None, "type NoneType"),
+        (np.zeros((4, 4))[::2, ::2], "contiguous"),
+    ):
+        with pytest.raises(h5stz.StzTypeError, match=told):
+            h5stz.info(stream)
+
+
+def test_errors_have_the_classes_that_python_expects(tmp_path):
+    stream = h5stz.compress(fields.random_field((20, 30), 4, 1), absolute=1e-3)
+    (tmp_path / "x").write_bytes(stream[:-9])
+    with open(tmp_path / "x", "rb") as file, pytest.raises(OSError) as caught:
+        _core.Reader.of_file(file.fileno(), 0, len(stream), 0).read((0, 0), (20, 30), (1, 1), bytearray(4800), 1)
+    assert type(caught.value) is h5stz.StzReadError and isinstance(caught.value, (h5stz.StzError, ValueError))
+    assert caught.value.code == _core.ERROR_CODES["STZ_ERROR_READ"]
+    with pytest.raises(OSError, match="the source gave 3 bytes"):
+        _core.Reader.of_callback(lambda offset, size: b"abc", len(stream), 0)
 
 
 def test_a_stream_that_ends_early_is_refused():

@@ -77,6 +77,9 @@ REAL_DTYPES = [order + kind for kind in ("f2", "f4", "f8", "i2", "u2", "i4", "u4
         ({"absolute": 1.0, "fill_value": 10**400, "dtype": "f8"}, "cannot be stored"),
         ({"absolute": 1.0, "fill_value": 0, "dtype": "c8"}, "NaN"),
         ({"relative": 1e-3, "data": np.array([-1.7e308, 1.7e308])}, "absolute="),
+        ({"relative": 2.0, "data": np.array([0.0, 1e308])}, "smaller share"),
+        ({"psnr": 60, "data": np.zeros((0, 3))}, "without a valid number"),
+        ({"psnr": 60, "data": np.full(9, np.nan)}, "without a valid number"),
     ],
 )
 def test_what_is_wrong_raises_at_once_and_names_the_remedy(options, remedy):
@@ -93,8 +96,10 @@ def test_unknown_options_are_named():
 
 
 def test_errors_keep_their_code_through_pickle():
-    error = pickle.loads(pickle.dumps(h5stz.StzError("text", -5)))
-    assert (str(error), error.code) == ("text", -5)
+    for kind in (h5stz.StzError, h5stz.StzTypeError, h5stz.StzMemoryError, h5stz.StzReadError):
+        error = pickle.loads(pickle.dumps(kind("text", -5)))
+        assert type(error) is kind and (str(error), error.code) == ("text", -5)
+        assert str(error.within("there")) == "there: text" and error.within("there").code == -5
 
 
 def test_it_is_what_h5py_expects_of_a_filter():
@@ -277,6 +282,23 @@ def test_a_fill_value_that_is_not_clear_is_asked_for(array, named):
     assert given_one.fill_value == -9999.0 and "given" in repr(given_one)
     # Without a bound that depends on it nothing needs to be asked.
     h5stz.STZ(absolute=1e-3, data=array)
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "i4", "i8"])
+def test_a_fill_value_on_which_no_bound_depends_is_that_of_the_filter(dtype, order):
+    """The filter looks into each chunk: for an array of one chunk both find the same one, and write the same bytes."""
+    for distance in (1, 3, 5, 50, 300):  # ranges of the rest: two must be there between them
+        array = (fields.random_field((24, 30), 4, 1) * 20).astype(order + dtype)
+        array[::5, 3:20] = 100 + distance * 100
+        options = h5stz.STZ(absolute=1.0, data=array)
+        with h5py.File("x.h5", "w", driver="core", backing_store=False) as file:
+            dataset = file.create_dataset("x", data=array, chunks=array.shape, **h5stz.STZ(absolute=1.0))
+            _, stream = dataset.id.read_direct_chunk((0, 0))
+        assert h5stz.info(stream).fill_value == options.fill_value
+        assert h5stz.compress(array, absolute=1.0) == stream
+        for other in (np.asfortranarray(array), Stored(array, array.nbytes)):
+            assert h5stz.STZ(absolute=1.0, data=other).fill_value == options.fill_value
 
 
 def test_a_mask_gives_the_fill_value():

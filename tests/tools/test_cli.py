@@ -1,6 +1,8 @@
 """The command line: what it prints can be pasted, and errors are one line."""
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 
@@ -89,9 +91,14 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["args"], "exactly one"),
-        (["args", "--absolute", "-1"], "zero or more"),
-        (["args", "--relative", "0.1"], "data"),
+        (
+            ["args"],
+            "exactly one of --absolute, --relative with --data, --psnr with --data, --pointwise-relative and",
+        ),
+        (["args", "--absolute", "-1"], "--absolute -1.0 must be a finite number that is zero or more (--lossless keeps"),
+        (["args", "--relative", "0.1"], "--relative 0.1, --data FILE DATASET"),
+        (["args", "--lossless", "--threads", "0"], "--threads 0 must be"),
+        (["args", "--absolute", "1", "--fill-value", "3"], "--fill-value 3 needs to know the type: give --data or --dtype"),
         (["args", "--absolute", "1", "--dtype", "nonsense"], "nonsense"),
         (["info", "/nonexistent.h5"], "nonexistent"),
     ],
@@ -100,6 +107,40 @@ def test_errors_are_one_line_and_a_status(capsys, words, text):
     status, out, errors = run(capsys, *words)
     assert (status, out) == (1, "")
     assert text in errors and errors.count("\n") == 1
+
+
+def test_a_fill_value_that_is_not_clear_is_asked_for_in_the_words_of_the_command_line(capsys, tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = np.r_[np.linspace(0, 500, 900), [-999.0] * 100]
+        file.create_group("group")
+    words = ["args", "--relative", "1e-3", "--data", tmp_path / "x.h5"]
+    status, _, errors = run(capsys, *words, "x")
+    assert status == 1 and "--fill-value -999.0 if it marks" in errors and "--fill-value none if every number is data" in errors
+    assert run(capsys, *words, "x", "--fill-value", "none")[0] == 0
+    status, _, errors = run(capsys, *words, "group")
+    assert (status, errors) == (1, "h5stz: group is no dataset\n")
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["args", "--lossless"], ["plugin-path"]], ids=str)
+def test_a_reader_of_the_output_that_has_ended_is_no_error(words):
+    """As with `| head`: nothing on standard error, neither now nor when the interpreter ends."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "h5stz", *words]
+    with os.fdopen(writing, "w") as output:
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("name", ["two words", "it's", 'quo"ted', "$(touch owned)", "back\\slash", "a;b&c"])
+def test_names_of_variables_are_quoted(capsys, tmp_path, name):
+    """A shell takes every line apart into the words that were meant."""
+    lines = printed_lines(capsys, "--lossless", "--variable", name)
+    assert shlex.split(lines["h5repack"])[2] == f"{name}:UD=34765,0,2,101,0"
+    assert shlex.split(lines["nccopy"])[-3] == f"{name},34765,101,0"
+    subprocess.run(["sh", "-c", lines["cdo"].rsplit("; cdo", 1)[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "filter.txt").read_text() == f'{name}="34765,101,0"\n'
+    assert os.listdir(tmp_path) == ["filter.txt"]
 
 
 @pytest.fixture

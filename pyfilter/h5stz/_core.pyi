@@ -1,0 +1,92 @@
+"""Types of the Cython module cython/_core.pyx."""
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict, type_check_only
+
+from typing_extensions import NotRequired
+
+from h5stz.elements import BytesLike
+
+@type_check_only
+class _Info(TypedDict):
+    dtype: int
+    byte_order: int
+    shape: tuple[int, ...]
+    mode: int
+    bound: float
+    fill: int | None
+    block: int
+    format_version: int
+    levels: int
+    level_bytes: tuple[int, ...]
+    array_bytes: int
+    form: str
+
+@type_check_only
+class _Meaning(TypedDict):
+    mode: int
+    bound: float
+    fill: int | None
+    block: int
+    threads: int
+    effort: int
+    layers: int
+    dtype: NotRequired[int]
+    byte_order: NotRequired[int]
+    shape: NotRequired[tuple[int, ...]]
+
+@type_check_only
+class _Stats(TypedDict):
+    bytes_read: int
+    blocks_decoded: int
+    blocks_present: int
+    cached_bytes: int
+
+FILTER_ID: int
+VERSION: str
+FORMAT_VERSION: int
+CD_FORM_INTEGER: int
+CD_MAX_DECIMALS: int
+LITTLE: int
+BIG: int
+MODES: dict[str, int]
+BLOCKS: dict[str, int]
+DTYPES: dict[str, int]
+ERROR_CODES: dict[str, int]
+ERROR_TEXTS: dict[int, str]
+
+def compress(
+    data: BytesLike,
+    dtype: int,
+    byte_order: int,
+    shape: tuple[int, ...],
+    mode: int,
+    bound: float,
+    fill: int | None,
+    block: int,
+    threads: int,
+    effort: int,
+    layers: int,
+) -> bytes: ...
+def decompress(stream: BytesLike, out: BytesLike, threads: int) -> None: ...
+def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> int: ...
+def find_fill(data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], mode: int, bound: float) -> int | None: ...
+def threads_of_environment() -> int: ...
+def info(stream: BytesLike) -> _Info: ...
+def pack(mode: int, bound: float, fill: int | None, block: int, threads: int, effort: int, layers: int) -> tuple[int, ...]: ...
+def parse(words: Sequence[int]) -> _Meaning: ...
+
+class Reader:
+    @staticmethod
+    def of_bytes(stream: BytesLike, cache_bytes: int) -> Reader: ...
+    @staticmethod
+    def of_file(fd: int, offset: int, size: int, cache_bytes: int) -> Reader: ...
+    @staticmethod
+    def of_callback(read: Callable[[int, int], BytesLike], size: int, cache_bytes: int) -> Reader: ...
+    def read(
+        self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...], out: BytesLike, threads: int
+    ) -> None: ...
+    def plan(self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...]) -> list[tuple[int, int]]: ...
+    def info(self) -> _Info: ...
+    def stats(self) -> _Stats: ...
+    def limit(self, cache_bytes: int) -> None: ...

@@ -1,0 +1,44 @@
+"""Functions of the HDF5 that h5py uses, for questions that h5py has no function for."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import h5py
+from h5py._objects import phil
+
+_DONT_FILTER_PARTIAL_CHUNKS = 2  # H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS
+_EXTENSIBLE_ARRAY = 4  # H5D_CHUNK_IDX_EARRAY
+
+_Identifier = ctypes.c_int64
+
+
+@cache
+def function(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of HDF5 by its name and its types of ctypes, None where it cannot be found."""
+    try:
+        symbol = getattr(ctypes.PyDLL(h5py.h5p.__file__), name)  # looks in the libraries of the module too
+    except (OSError, AttributeError):
+        return None
+    symbol.restype, symbol.argtypes = result, arguments
+    return symbol
+
+
+def _answer(name: str, identifier: int, answer: Any) -> Any:
+    """The value of `answer`, of a type of ctypes, once the function has filled it; None if there is no such answer."""
+    ask = function(name, ctypes.c_int, _Identifier, ctypes.POINTER(type(answer)))
+    with phil:
+        return answer.value if ask is not None and ask(identifier, ctypes.byref(answer)) >= 0 else None
+
+
+def edges_may_be_raw(creation: h5py.h5p.PropDCID) -> bool:
+    """Whether chunks that reach beyond the dataset may be stored without filters: a property of its creation."""
+    options = _answer("H5Pget_chunk_opts", creation.id, ctypes.c_uint())
+    return options is None or bool(options & _DONT_FILTER_PARTIAL_CHUNKS)
+
+
+def may_be_extensible_array(dataset: h5py.h5d.DatasetID) -> bool:
+    """Whether the chunks of a dataset may be indexed by an extensible array."""
+    return _answer("H5Dget_chunk_index_type", dataset.id, ctypes.c_int()) in (None, _EXTENSIBLE_ARRAY)

@@ -1,0 +1,114 @@
+"""Checks of single options: each returns what is worked with, or raises the StzError that names the remedy."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from h5stz import _core, elements
+from h5stz.elements import DType, Real
+from h5stz.errors import StzError, StzTypeError
+from h5stz.slabs import ArraySource
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
+_OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+MOST_THREADS = 255  # what client data can hold
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads that `threads` means: itself if it is one, for None what H5STZ_THREADS says, or 1."""
+    if threads is None:
+        return _core.threads_of_environment() or 1
+    return checked_count("threads", threads, MOST_THREADS, default=1) or 1
+
+
+def checked_bound(
+    absolute: object, relative: object, psnr: object, pointwise_relative: object, lossless: object
+) -> tuple[str, float]:
+    """(name, number) of the one bound that is given."""
+    if not isinstance(lossless, (bool, np.bool_)):
+        raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
+    candidates = {"absolute": absolute, "relative": relative, "psnr": psnr, "pointwise_relative": pointwise_relative}
+    given: dict[str, object] = {name: number for name, number in candidates.items() if number is not None}
+    if lossless:
+        given["lossless"] = 0.0
+    if len(given) != 1:
+        wrong = "two bounds are given, " + " and ".join(given) if given else "no bound is given"
+        raise StzError(
+            f"{wrong}: give exactly one of absolute=, relative= with data=, psnr= with data=, pointwise_relative= and "
+            "lossless=True",
+            _MODE,
+        )
+    name, number = given.popitem()
+    if name == "lossless":
+        return name, 0.0
+    real = checked_number(name, number)
+    if not math.isfinite(real) or real < 0:
+        raise StzError(f"{name}={real!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND)
+    bound = float(real)
+    if name == "pointwise_relative" and bound >= 1:
+        raise StzError(f"pointwise_relative={bound!r} must be below 1: it is a share of each sample", _BOUND)
+    if name == "psnr" and bound == 0:
+        raise StzError("psnr=0 dB would allow errors as large as the range: give a greater one", _BOUND)
+    return name, bound
+
+
+def checked_dtype(kind: str, data: ArraySource | None, dtype: npt.DTypeLike | None) -> DType | None:
+    """The dtype of the dataset, or None if it is not known; it must be one that can be compressed in this way."""
+    if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
+        raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
+    if data is not None:
+        known = np.dtype(data.dtype)
+    elif dtype is not None:
+        known = np.dtype(dtype)
+    else:
+        return None
+    if elements.storage_dtype(known).kind not in "fc" and kind == "pointwise_relative":
+        raise StzError(f"pointwise_relative= is for floating-point data, these are {known}: use absolute=", _MODE)
+    return known
+
+
+def checked_chunks(chunks: object, data: ArraySource) -> tuple[int, ...] | None:
+    """The chunk shape to measure with: as given, or that of data which are stored in chunks, or None."""
+    if chunks is None:
+        stored_in = getattr(data, "chunks", None)
+        return tuple(stored_in) if stored_in and all(isinstance(extent, int) for extent in stored_in) else None
+    if not isinstance(chunks, tuple) or len(chunks) != len(data.shape):
+        raise StzError(f"chunks={chunks!r} must be a tuple of {len(data.shape)} integers, one for each axis of data", _ARGUMENT)
+    return tuple(checked_count("chunks", extent, 2**32 - 1) for extent in chunks)
+
+
+def checked_number(name: str, value: object) -> Real:
+    """A real number of Python or NumPy that float64 does not overflow at."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)
+    try:
+        float(value)
+    except OverflowError:
+        raise StzError(f"{name} is a number beyond float64, which cannot be stored", _ARGUMENT) from None
+    return cast(Real, value)
+
+
+def checked_count(name: str, value: object, largest: int, default: int | None = None) -> int:
+    """An integer from 1 to `largest`; 0 for the default."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise StzTypeError(f"{name}={value!r} must be an integer", _ARGUMENT)
+    count = int(value)
+    if not 1 <= count <= largest:
+        raise StzError(f"{name}={count} must be " + (f"1 to {largest}" if largest > 1 else "1 in this version"), _OPTION)
+    return 0 if count == default else count
+
+
+def checked_block(block: object) -> int:
+    """The core's code of a block size."""
+    if not isinstance(block, str) or block not in _core.BLOCKS:
+        raise StzError(f"block={block!r} must be one of {', '.join(map(repr, _core.BLOCKS))}", _OPTION)
+    return _core.BLOCKS[block]
