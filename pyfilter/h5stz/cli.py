@@ -163,7 +163,7 @@ def _as_arguments(message: str) -> str:
     name = "|".join((*_NUMBERS, "fill_value", "data", "dtype", "block", "threads"))
     return re.sub(
         rf"\b({name})=(?=(\S)?)",
-        lambda found: "--" + found[1].replace("_", "-") + (" " if found[2] and found[2] not in ",:;)" else ""),
+        lambda match: "--" + match[1].replace("_", "-") + (" " if match[2] and match[2] not in ",:;)" else ""),
         message,
     )
 

@@ -61,10 +61,10 @@ class Rule:
 
 def parse(text: str) -> Rule:
     """The Rule that `text` says; StzError if it is none, or one that cannot be kept to."""
-    found = _RULE.fullmatch(text)
-    if not found:
+    match = _RULE.fullmatch(text)
+    if not match:
         raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
-    pattern, bound, number = found["pattern"], found["bound"], found["number"]
+    pattern, bound, number = match["pattern"], match["bound"], match["number"]
     if not pattern.startswith("/") or "\n" in pattern or "\0" in pattern:
         raise StzError(f"--compress {text!r}: a pattern is matched with whole paths: begin it with /, as in /rho*", _ARGUMENT)
     if bound in ("relative", "psnr"):
@@ -76,7 +76,7 @@ def parse(text: str) -> Rule:
     if (bound == "lossless") != (number is None):
         raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
     wanted = cast(Options, {"lossless": True} if number is None else {bound: _number(text, number[1:])})
-    options = dict(part.split("=") for part in found["options"].split(",")[1:])
+    options = dict(part.split("=") for part in match["options"].split(",")[1:])
     if not options.keys() <= {"block", "fill"}:
         raise StzError(f"--compress {text!r}: the options are block= and fill=", _ARGUMENT)
     if "block" in options:

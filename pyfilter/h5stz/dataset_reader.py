@@ -145,11 +145,11 @@ class DatasetReader:
                         self._read_piece(piece, kept, reader, target[piece.place], run, threads // workers, passing)
                 batch = list(islice(wanted, _BATCH))
 
-    def _together(self, batch: Sequence[Piece], found: Sequence[Stored | None]) -> Iterator[list[tuple[Piece, Stored | None]]]:
+    def _together(self, batch: Sequence[Piece], places: Sequence[Stored | None]) -> Iterator[list[tuple[Piece, Stored | None]]]:
         """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
         group: list[tuple[Piece, Stored | None]] = []
         size = 0
-        for piece, stored in zip(batch, found, strict=True):
+        for piece, stored in zip(batch, places, strict=True):
             needed = stored.size if stored else 0
             if group and (not self._fetches_together or size + needed > _TOGETHER_BYTES or len(group) == _TOGETHER):
                 yield group
@@ -162,18 +162,18 @@ class DatasetReader:
     def _fetches_together(self) -> bool:
         return self._file is not None and self._file.parallel
 
-    def _opened(self, chunks: Sequence[Chunk], found: Sequence[Stored | None]) -> list[_Reader]:
+    def _opened(self, chunks: Sequence[Chunk], places: Sequence[Stored | None]) -> list[_Reader]:
         """For each chunk what _reader() says; the beginnings of those in a remote file are fetched at once."""
         heads: dict[Chunk, memoryview] = {}
         if self._fetches_together and not self.index.userblock:
             new = [
                 (chunk, stored)
-                for chunk, stored in zip(chunks, found, strict=True)
+                for chunk, stored in zip(chunks, places, strict=True)
                 if stored and self._readers.get(chunk) is None and self.index.may_be_stream(chunk, stored)
             ]
             ranges = [(stored.address, min(_HEAD, stored.size)) for _, stored in new]
             heads = dict(zip([chunk for chunk, _ in new], self._fetched(ranges), strict=True))
-        return [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, found, strict=True)]
+        return [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, places, strict=True)]
 
     def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""

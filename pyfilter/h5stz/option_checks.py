@@ -65,15 +65,12 @@ def checked_dtype(kind: str, data: ArraySource | None, dtype: npt.DTypeLike | No
     """The dtype of the dataset, or None if it is not known; it must be one that can be compressed in this way."""
     if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
         raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
-    if data is not None:
-        known = np.dtype(data.dtype)
-    elif dtype is not None:
-        known = np.dtype(dtype)
-    else:
+    if data is None and dtype is None:
         return None
-    if elements.storage_dtype(known).kind not in "fc" and kind == "pointwise_relative":
-        raise StzError(f"pointwise_relative= is for floating-point data, these are {known}: use absolute=", _MODE)
-    return known
+    dataset_dtype: DType = np.dtype(dtype) if data is None else np.dtype(data.dtype)
+    if elements.storage_dtype(dataset_dtype).kind not in "fc" and kind == "pointwise_relative":
+        raise StzError(f"pointwise_relative= is for floating-point data, these are {dataset_dtype}: use absolute=", _MODE)
+    return dataset_dtype
 
 
 def checked_chunks(chunks: object, data: ArraySource) -> tuple[int, ...] | None:

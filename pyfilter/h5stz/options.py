@@ -156,7 +156,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     ) -> None:
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
         kind, number = checked_bound(absolute, relative, psnr, pointwise_relative, lossless)
-        known_dtype = checked_dtype(kind, source, dtype)
+        dataset_dtype = checked_dtype(kind, source, dtype)
         measured = kind in ("relative", "psnr")
         if measured and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: give it too, {kind}={number!r}, data=array", _ARGUMENT)
@@ -171,17 +171,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             layers=checked_count("layers", layers, 1, default=1),
         )
         scan = None if source is None else Scan(source, exact=measured)
-        fill, origin = fill_value_of(fill_value, scan, known_dtype, settings)
+        fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = replace(settings, fill=fill)
         if scan is not None and measured:
-            extremes = scan.extremes(() if fill is None else (fill,))
-            if kind == "relative":
-                bound = bounds.relative_bound(number, extremes)
-            else:
-                shape = checked_chunks(chunks, scan.source)
-                bound = bounds.psnr_bound(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)
-            settings = replace(settings, bound=bound)
-        self._set(Resolved(settings, "lossless" if kind == "lossless" else f"{kind}={number!r}", known_dtype, origin))
+            settings = replace(settings, bound=_measured_bound(kind, number, scan, settings, chunks))
+        self._set(Resolved(settings, "lossless" if kind == "lossless" else f"{kind}={number!r}", dataset_dtype, origin))
 
     def _set(self, resolved: Resolved) -> None:
         self.resolved = resolved
@@ -215,15 +209,15 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             effort=meaning["effort"],
             layers=meaning["layers"],
         )
-        known_dtype = None if dtype is None else elements.storage_dtype(dtype)
+        dataset_dtype = None if dtype is None else elements.storage_dtype(dtype)
         if "dtype" in meaning and "byte_order" in meaning:
-            known_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
-        if settings.fill is not None and known_dtype is None:
+            dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
+        if settings.fill is not None and dataset_dtype is None:
             raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
         mode = elements.name_of(_core.MODES, settings.mode)
         asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
         options = cls.__new__(cls)
-        options._set(Resolved(settings, asked, known_dtype, None if settings.fill is None else "given"))
+        options._set(Resolved(settings, asked, dataset_dtype, None if settings.fill is None else "given"))
         return options
 
     _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
@@ -255,3 +249,12 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     def __repr__(self) -> str:
         return f"<h5stz.STZ {self.resolved.described()}>"
+
+
+def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None) -> float:
+    """The absolute bound for `relative` or `psnr` (the kind) of the data."""
+    extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
+    if kind == "relative":
+        return bounds.relative_bound(number, extremes)
+    shape = checked_chunks(chunks, scan.source)
+    return bounds.psnr_bound(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)

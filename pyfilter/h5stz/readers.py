@@ -251,8 +251,8 @@ class ChunkReader:
         """
         with self._lock:
             distances = [*piece.start, *(step for step, count in zip(piece.step, piece.count, strict=True) if count > 1)]
-            together = gcd(*distances)
-            finest = (together & -together).bit_length() - 1 if together else self.levels
+            common = gcd(*distances)
+            finest = (common & -common).bit_length() - 1 if common else self.levels
             ends = self._reader.info()["level_bytes"]
             levels = reversed(range(finest, self._levels_to_look_up - 1))  # coarse ones come first
             sections = [(ends[level + 1], ends[level] - ends[level + 1]) for level in levels]

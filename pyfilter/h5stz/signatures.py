@@ -39,8 +39,8 @@ def with_options_of(
 
     def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        return _checked(function, signature.replace(parameters=[*own, *listed]))
+        others = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        return _checked(function, signature.replace(parameters=[*others, *listed]))
 
     return decorate
 

@@ -78,11 +78,11 @@ def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
 
 def piece(data: ArraySource, box: Box) -> Array:
     """One box of `data` in memory, of the dtype that `data` announces."""
-    found = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
-    if found.dtype != data.dtype:
+    array = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
+    if array.dtype != data.dtype:
         raise StzTypeError(
-            f"reading data gives {found.dtype}, but they are stored as {data.dtype}: turn unpacking off (netCDF4: "
+            f"reading data gives {array.dtype}, but they are stored as {data.dtype}: turn unpacking off (netCDF4: "
             "set_auto_maskandscale(False)), or give the array that will be stored",
             _core.ERROR_CODES["STZ_ERROR_DTYPE"],
         )
-    return found
+    return array

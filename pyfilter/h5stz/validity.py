@@ -89,15 +89,15 @@ def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
 
 def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = ()) -> Extremes | None:
     """The Extremes over arrays (any iterable of them), or None if no number is valid."""
-    found = None
+    whole: Extremes | None = None
     for piece in pieces:
         values = numbers(piece, excluded)
         if values.size:
             low, high = values.min(), values.max()
             counts = int(np.count_nonzero(values == low)), int(np.count_nonzero(values == high))
             part = Extremes(low.item(), high.item(), *counts, values.size)
-            found = part if found is None else found.merged(part)
-    return found
+            whole = part if whole is None else whole.merged(part)
+    return whole
 
 
 def sample(array: Array, size: int) -> Array:
@@ -165,14 +165,14 @@ def _suspects(find: Finder, dtype: npt.DTypeLike, whole: Extremes, excluded: tup
         between = find((*excluded, repeated[0][1], repeated[1][1]))
         if between is not None and all(_distance(number, between) > CLEAR * between.width for number, _, _ in repeated):
             rests = [between, between]
-    found = []
+    suspects = []
     for (number, bits, count), rest in zip(repeated, rests, strict=True):
         if rest is None or rest.low == rest.high:
             continue
         distance, enough = _distance(number, rest), count * RARE >= whole.count
         if distance > CLEAR * rest.width or (distance > MAYBE * rest.width and enough):
-            found.append(_Suspect(number, bits, count, distance > CLEAR * rest.width and enough, rest))
-    return found
+            suspects.append(_Suspect(number, bits, count, distance > CLEAR * rest.width and enough, rest))
+    return suspects
 
 
 def _distance(number: int | float, rest: Extremes) -> Fraction:
