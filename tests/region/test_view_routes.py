@@ -287,6 +287,15 @@ def test_h5py_for_edge_chunks_that_were_not_filtered(tmp_path, original, first):
         assert view.stats.fallback_chunks == 4 and view.stats.blocks_decoded > 0
 
 
+def test_h5py_where_hdf5_does_not_say_how_edges_are_stored(path, monkeypatch):
+    """A HDF5 without these functions leaves the chunks at the edge to h5py, and no others."""
+    monkeypatch.setattr("h5stz.hdf5_calls.function", lambda *_: None)
+    with opened(path) as dataset:
+        view = h5stz.view(dataset)
+        agrees(view, dataset[...])
+        assert view.stats.fallback_chunks == 4 and view.stats.blocks_decoded > 0
+
+
 @pytest.mark.parametrize("fill", ["default", "user", "never"])
 @pytest.mark.parametrize("dtype", ["f4", ">i2", "?", "c8"])
 def test_chunks_that_are_not_stored_hold_the_fill_value(tmp_path, fill, dtype):
