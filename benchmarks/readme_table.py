@@ -45,7 +45,7 @@ def main():
     results = {name: measure(array, arguments.relative * fields.value_range(array)) for name, array in arrays.items()}
     rows = [[name, *(cell(result.get(codec)) for codec in CODECS)] for name, result in results.items()]
     others = [codec for codec in CODECS if codec != "h5stz"]
-    rows.append(["**geometric mean of h5stz over it**", "", *(mean_cell(results.values(), codec) for codec in others)])
+    rows.append(["**h5stz over this codec, geometric mean**", "", *(mean_cell(results.values(), codec) for codec in others)])
     print(report.markdown([f"field, bound {arguments.relative:g} x range", *CODECS], rows), end="\n\n")
     checks = report.Checks()
     checks.promise(

@@ -1,0 +1,39 @@
+"""Links between the project's documents lead to files and headings that exist."""
+
+import re
+
+import pytest
+
+from support.paths import ROOT
+
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "filter/*.md", "fuzz/*.md", "tests/*.md", "benchmarks/*.md")
+    for path in ROOT.glob(pattern)
+)
+
+
+def prose(document):
+    """The text of a document without its code blocks."""
+    return re.sub(r"^ *```.*?^ *```", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(document):
+    """The anchors that GitHub, GitLab and PyPI give to the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", prose(document), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_documents_are_found():
+    assert {"README.md", "format.md"} <= {document.name for document in DOCUMENTS}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(document)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        goal = document.parent / name if name else document
+        assert goal.exists(), target
+        assert not anchor or anchor in anchors(goal), target
