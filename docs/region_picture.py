@@ -2,7 +2,7 @@
 
     ./run python docs/region_picture.py [FILE]
 
-What is drawn is what a reader plans to fetch, not what it should.
+The picture shows the ranges that a reader really plans to fetch.
 """
 
 import sys
@@ -21,7 +21,7 @@ REQUESTS = {"a box": ((1100, 700), (200, 200)), "a row, odd index": ((1001, 0), 
 
 
 def overlap(ranges, others, low, high):
-    """Do two lists of (offset, size) share bytes in [low, high)?"""
+    """Whether two lists of (offset, size) share bytes in [low, high)."""
     mine = [(max(o, low), min(o + n, high)) for o, n in ranges]
     theirs = [(max(o, low), min(o + n, high)) for o, n in others]
     return any(max(a, c) < min(b, d) for a, b in mine for c, d in theirs)

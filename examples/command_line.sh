@@ -1,5 +1,5 @@
 #!/bin/bash
-# HDF5 and netCDF programs that know nothing of h5stz: they find the plug-in through HDF5_PLUGIN_PATH.
+# Unmodified HDF5 and netCDF programs read and write compressed files: they find the plug-in through HDF5_PLUGIN_PATH.
 # Needs h5repack, h5dump and h5ls (hdf5-tools) and nccopy (netcdf-bin). Writes its files into the current directory.
 set -euo pipefail
 python=${PYTHON:-python3}
@@ -16,14 +16,14 @@ with h5py.File("plain.h5", "w", track_order=True) as file:
     file.create_dataset("constants", data=np.arange(4))
 EOF
 
-# The arguments for a bound. Client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.
+# The arguments for a bound. The client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.
 "$python" -m h5stz args --absolute 0.001 --variable rho
 
 # Compress one dataset of an existing file within 1e-3, and restore a file without the filter.
 h5repack -f rho:UD=34765,0,4,102,1,1,3 plain.h5 compressed.h5
 h5repack -f rho:NONE compressed.h5 restored.h5
 
-# The same with nccopy. A file that is compressed already needs a run with "-F none" before: in one run it removes both filters.
+# The same with nccopy. If the file already has filters, remove them first, in a run of its own with "-F none".
 nccopy -F rho,34765,102,1,1,3 plain.h5 compressed.nc
 
 # Any program reads the samples.
@@ -41,7 +41,7 @@ with h5py.File("plain.h5") as plain:
             print(f"{name}: ratio {ratio:.1f}, max error / bound: {error / 1e-3:.6f}")
 EOF
 
-# A program that creates a plain dataset writes it compressed, and one that reads a little of it decodes a few blocks.
+# A program that creates a plain dataset writes it compressed; a program that reads a small part of it decodes a few blocks.
 cat > sim.py <<'EOF'
 import h5py, numpy as np
 field = np.fromfunction(lambda z, y, x: np.sin(z / 9) * np.cos(y / 7) + x / 64, (128, 128, 128), dtype="f4")
@@ -52,7 +52,7 @@ EOF
 "$python" -m h5stz info sim.h5
 "$python" -m h5stz run --stats -- h5dump -d rho -s 60,60,60 -c 1,2,4 sim.h5
 
-# The same by a VOL connector, in programs with HDF5 1.14 or newer.
+# The same through a VOL connector, in programs with HDF5 1.14 or newer.
 cat > look.py <<'EOF'
 import h5py
 print(h5py.File("sim.h5")["rho"][60, 60:62, 60:64])

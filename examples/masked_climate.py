@@ -1,6 +1,6 @@
-"""Missing samples (numpy.ma, a fill value, NaN) come back bit for bit and count for no bound.
+"""Missing samples (numpy.ma, a fill value, NaN) come back bit for bit and do not affect the bound.
 
-The made-up monthly temperatures have no values on land, as ocean models do.
+The synthetic monthly temperatures have no values on land, as in ocean models.
 """
 
 import h5py
@@ -19,7 +19,7 @@ masked = np.ma.masked_array(temperature, land, fill_value=FILL)
 
 
 def report(name, original, options):
-    """Writes a dataset, reads it back and says what became of the valid and of the missing samples."""
+    """Writes a dataset, reads it back and prints how valid and missing samples came back."""
     with h5py.File(f"{name}.h5", "w") as file:
         file.create_dataset("temperature", data=original, chunks=original.shape, **options)
     with h5py.File(f"{name}.h5") as file:
@@ -32,9 +32,9 @@ def report(name, original, options):
     print(f"  missing samples unchanged: {kept}")
 
 
-# A masked array brings its own fill value; the dataset gets the plain array with the fill value in the holes.
+# A masked array has a fill value of its own; the dataset stores the plain array with the fill value at the masked samples.
 report("masked", masked.filled(), h5stz.STZ(relative=1e-3, data=masked))
-# In a plain array, a repeated value far from all others is recognised as the fill value, or given with fill_value=.
+# In a plain array, a repeated value far from all others is detected as the fill value. It can also be given: fill_value=.
 report("detected", masked.filled(), h5stz.STZ(relative=1e-3, data=masked.filled()))
 report("given", masked.filled(), h5stz.STZ(absolute=0.05, data=masked.filled(), fill_value=FILL))
 # NaN and infinities need no option.

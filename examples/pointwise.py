@@ -1,4 +1,4 @@
-"""A bound relative to each sample, for data over many decades: |x - x'| <= r |x|, zeros and signs exact."""
+"""A bound relative to each sample, for data that span many decades: |x - x'| <= r |x|, zeros and signs exact."""
 
 import h5py
 import h5stz

@@ -1,4 +1,4 @@
-"""A small web server that sends ranges of files and counts what it sends; remote_regions.py reads from it."""
+"""A small web server that sends byte ranges of files and counts the bytes sent, for remote_regions.py."""
 
 import functools
 import hashlib
@@ -9,12 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @functools.cache
 def version(content):
-    """What tells contents apart, as an ETag."""
+    """A hash of the content, as an ETag."""
     return f'"{hashlib.sha256(content).hexdigest()}"'
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers GET and HEAD, with `Range: bytes=FIRST-LAST` or without."""
+    """Answers GET and HEAD, with or without `Range: bytes=FIRST-LAST`."""
 
     protocol_version = "HTTP/1.1"  # connections stay open
 
@@ -34,9 +34,9 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(206, content[first : last + 1], about, (first, last))
 
     def answer(self, status, content, about, sent=(None, None)):
-        """Sends a status, headers and, if that was asked for, the content."""
+        """Sends a status, headers and, unless the request is HEAD, the content."""
         with_content = self.command != "HEAD"
-        self.server.count((self.command, *sent), len(content) if with_content else 0)  # before anybody can have it
+        self.server.count((self.command, *sent), len(content) if with_content else 0)  # before the client has the answer
         self.send_response(status)
         for name, value in {**about, "Content-Length": len(content)}.items():
             self.send_header(name, str(value))
@@ -47,15 +47,15 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def log_message(self, *_):
-        """Says nothing of each request."""
+        """Requests are not logged."""
 
 
 class RangeServer(ThreadingHTTPServer):
     """Serves `files`, a dict of bytes by name, at `url` on this machine while a `with` block lasts.
 
     Attributes:
-        bytes_sent: of contents, without headers.
-        requests: a list of (method, first byte, last byte), the bytes being None without a range.
+        bytes_sent: bytes of file contents sent, without headers.
+        requests: a list of (method, first byte, last byte); the last two are None without a range.
     """
 
     handler = Handler
@@ -69,7 +69,7 @@ class RangeServer(ThreadingHTTPServer):
         self.reset()
 
     def reset(self):
-        """Begins to count anew."""
+        """Resets the counters."""
         with self.lock:
             self.bytes_sent, self.requests = 0, []
 

@@ -2,19 +2,19 @@
  *
  *   read_slab FILE DATASET PLANE LEVEL OUTPUT
  *
- * PLANE is an index along the first axis; LEVEL l stands for every 2^l-th sample along all axes. Writes the plane's and then the
- * level's samples to OUTPUT, as float32 in C order. To build:
+ * PLANE is an index along the first axis; LEVEL l stands for every 2^l-th sample along all axes. Writes the samples of the plane,
+ * then those of the level, to OUTPUT, as float32 in C order. To build:
  *
  *   export PKG_CONFIG_PATH=$(h5stz pkg-config-path)
  *   h5cc examples/read_slab.c $(pkg-config --cflags --libs h5stz) -o read_slab
  *
- * To run, HDF5_PLUGIN_PATH=$(h5stz plugin-path) is needed for what HDF5 itself has to decode. */
+ * Set HDF5_PLUGIN_PATH=$(h5stz plugin-path) to run it: HDF5 itself may have to decode chunks. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "stz_h5.h"
 
-/* Ends the program with what HDF5's error stack says. */
+/* Ends the program on failure, after printing HDF5's error stack. */
 static void check(long status, const char *what) {
   if (status >= 0) return;
   fprintf(stderr, "read_slab: %s\n", what);

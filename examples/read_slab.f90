@@ -3,13 +3,13 @@
 !   read_slab FILE DATASET PLANE LEVEL OUTPUT
 !
 ! PLANE is a 0-based index along the dataset's first axis, in Fortran the last one; LEVEL l stands for every 2^l-th sample along
-! all axes. Writes the plane's and then the level's samples to OUTPUT, as real32. To build:
+! all axes. Writes the samples of the plane, then those of the level, to OUTPUT, as real32. To build:
 !
 !   export PKG_CONFIG_PATH=$(h5stz pkg-config-path)
 !   h5fc examples/read_slab.f90 $(pkg-config --libs h5stz) -o read_slab
 !
-! The module is all that a program of yours needs to call the C functions. HDF5's Fortran interface turns dimensions around;
-! the C functions do not: their start and count have the slowest axis first.
+! Programs need only the module to call the C functions. HDF5's Fortran interface reverses the order of dimensions; the C functions
+! do not: their start and count have the slowest axis first.
 
 module stz_h5
   use iso_c_binding
@@ -105,7 +105,7 @@ program read_slab
 
 contains
 
-  ! Ends the program with what HDF5's error stack says.
+  ! Ends the program on failure, after printing HDF5's error stack.
   subroutine check(code)
     integer, intent(in) :: code
     integer :: ignored

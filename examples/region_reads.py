@@ -1,4 +1,4 @@
-"""Reading parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded."""
+"""Reads parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded."""
 
 import h5py
 import h5stz
@@ -13,7 +13,7 @@ with h5py.File("regions.h5", "w") as file:
 
 
 def report(what, stats, same):
-    """Says what a read cost beside reading the chunks that it touched, and whether it gave what h5py gives."""
+    """Prints the cost of a read, relative to reading the chunks that it touched, and whether the result is that of h5py."""
     share = 100 * stats.bytes_read / stats.bytes_touched_chunks
     print(f"{what}:")
     print(f"  bytes read: {stats.bytes_read} of {stats.bytes_touched_chunks}")
@@ -31,16 +31,16 @@ with h5py.File("regions.h5") as file:
     report("a plane of few rows", view.stats, np.array_equal(line, full[40:56, 80, ::-1]))
 
     view = h5stz.view(rho)
-    coarse = view.level(2)  # an array of its own: every fourth sample of each axis
+    coarse = view.level(2)  # a view of its own: every fourth sample of each axis
     overview = coarse[...]
     report(f"level 2, {coarse.shape}", view.stats, np.array_equal(overview, full[::4, ::4, ::4]))
 
     view = h5stz.view(rho)
     region = np.s_[48:80, 48:80, 80]
-    for level, array in view.refine(region):  # coarse to fine; each step reads what is new
+    for level, array in view.refine(region):  # coarse to fine; each step reads only what is new
         print(f"level {level}: {array.shape}, {view.stats.bytes_read} bytes so far")
     report("a region, refined", view.stats, np.array_equal(array, full[region]))
 
-    with h5stz.partial_reads() as stats:  # for programs that know of h5py alone
+    with h5stz.partial_reads() as stats:  # for code that uses plain h5py
         corner = rho[:16, :16, :16]
     report("through h5py", stats, np.array_equal(corner, full[:16, :16, :16]))

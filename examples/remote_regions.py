@@ -1,4 +1,4 @@
-"""Reading parts of a dataset behind a web server: only the bytes that are needed are sent."""
+"""Reads parts of a dataset from a web server: only the needed bytes are transferred."""
 
 import h5py
 import h5stz
@@ -21,7 +21,7 @@ with open("remote.h5", "rb") as file:
 
 
 def report(what, server, same):
-    """Says what was sent since the last time, and whether what was read is what h5py gives."""
+    """Prints how many bytes were sent since the last report, and whether the result is that of h5py."""
     print(f"{what}:")
     print(f"  bytes sent: {server.bytes_sent} in {len(server.requests)} requests")
     print(f"  as h5py reads it: {same}")
@@ -29,7 +29,7 @@ def report(what, server, same):
 
 
 with RangeServer({"remote.h5": content}) as server:
-    remote = HTTPFileSystem().open(f"{server.url}/remote.h5", block_size=1 << 16)  # bytes that h5py's own reads fetch at a time
+    remote = HTTPFileSystem().open(f"{server.url}/remote.h5", block_size=1 << 16)  # read-ahead of h5py's own reads
     with remote, h5py.File(remote) as file:
         view = h5stz.view(file["rho"])
         report("opening", server, view.shape == full.shape)

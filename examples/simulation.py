@@ -2,11 +2,11 @@
 
 The solver integrates the incompressible Navier-Stokes equations for the vorticity on a periodic square,
 pseudo-spectrally (2/3 rule, exact viscosity, fourth-order Runge-Kutta). The maximum principle keeps the vorticity
-within the range of its initial values, so an absolute bound taken from the first frame is a bound relative to the
-whole series, before it exists.
+within the range of its initial values. A bound relative to the range of the first frame is therefore also relative to
+the range of the whole series, which does not exist yet.
 
-Frames are written a whole chunk at a time. Appending single frames to a chunk would decode and code the earlier ones
-again.
+Frames are written a whole chunk at a time. Appending single frames to a chunk would decode and compress the earlier
+ones again, and break the bound.
 """
 
 import argparse
@@ -64,7 +64,7 @@ class ShearFlow:
 
 
 def run(path, samples, frames, relative):
-    """Runs the flow, writes /vorticity, and returns the frames as they were before compression."""
+    """Runs the flow, writes /vorticity, and returns the frames before compression."""
     flow = ShearFlow(samples, viscosity=3e-4, time_step=3 / samples)
     options = h5stz.STZ(relative=relative, data=flow.vorticity())
     kept = []
@@ -106,7 +106,7 @@ def draw(original, decoded, bound, path):
 
 
 def main():
-    """Runs the flow, reads the file back and reports what compression did."""
+    """Runs the flow, reads the file back and prints ratio and errors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=256, help="grid points per side; default %(default)s")
     parser.add_argument("--frames", type=int, default=64, help="frames to write; default %(default)s")
