@@ -1,0 +1,32 @@
+"""One style for all C++ (clang-format) and all Python (ruff): versions are pinned in pyproject.toml, so that every machine agrees."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+FOLDERS = ("filter", "fuzz", "tests/native")
+
+
+def tool(name):
+    """The path of a program beside this Python, or on the PATH."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
+@pytest.mark.skipif(not tool("clang-format"), reason="clang-format is not installed (pip install '.[test]')")
+def test_cpp_is_formatted():
+    sources = [str(path) for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".h", ".cpp"}]
+    sources = [path for path in sources if "/filter/include/" not in path]  # public headers are laid out by hand
+    done = subprocess.run([tool("clang-format"), "--dry-run", "-Werror", *sources], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:4000] + "\nclang-format -i repairs it"
+
+
+@pytest.mark.skipif(not tool("ruff"), reason="ruff is not installed (pip install '.[test]')")
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
+def test_python_is_formatted_and_has_no_findings(command):
+    done = subprocess.run([tool("ruff"), *command, "--quiet", "--no-cache", "."], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[:4000] + done.stderr[:2000]
