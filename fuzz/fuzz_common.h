@@ -23,6 +23,9 @@ using Bytes = std::vector<uint8_t>;
 Bytes seed_input(uint64_t number);
 void mutate_input(Bytes& input, uint64_t random_seed);
 
+// Inputs that a target found to be valid streams, for the standalone driver to report.
+inline uint64_t inputs_accepted = 0;
+
 // SplitMix64 (Steele, Lea and Flood 2014).
 class Random {
  public:

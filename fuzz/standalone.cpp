@@ -2,7 +2,7 @@
 //
 //   target [--first=N] [--iterations=N] [--seconds=N] [file ...]
 //
-// Files are run as they are. The number of the input at work is printed when a target stops; --first=N --iterations=1 repeats it.
+// Files are run as they are, and those that are valid streams are counted. The number of the input at work is printed when a target stops; --first=N --iterations=1 repeats it.
 #include <unistd.h>
 #include <csignal>
 #include <ctime>
@@ -65,7 +65,10 @@ int main(int count, char** arguments) {
       return 1;
     }
   }
-  if (files) return 0;
+  if (files) {
+    printf("%llu inputs accepted\n", static_cast<unsigned long long>(fuzz::inputs_accepted));
+    return 0;
+  }
   if (!seconds && iterations == ~uint64_t(0)) iterations = 1000;
   signal(SIGALRM, on_alarm);
   signal(SIGABRT, on_abort);

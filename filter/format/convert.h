@@ -47,7 +47,7 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
   }
 }
 
-float half_to_float(u16 h);       // exact
+float half_to_float(u16 h);      // exact
 u16 half_from_double(double v);  // the nearest one: rounded once, ties to even, overflow to infinity
 
 // Mask kinds of the bits of elements of a floating-point dtype: NaN and infinities.

@@ -1,4 +1,4 @@
-"""Headers written by hand: what is out of range, reserved or beyond a limit is refused, by the library and by the second decoder alike."""
+"""Headers written by hand: both decoders refuse what is out of range, reserved or beyond a limit."""
 
 import itertools
 import math
@@ -12,7 +12,20 @@ import h5stz
 import reference_decoder
 from h5stz import _core
 from support import stream_writer
-from support.stream_writer import F32, F64, I64, INTEGER, LATTICE, LOGARITHMIC, LOSSLESS, NONE, ORDERED, ORDERED_HALF, UNIFORM, Fields
+from support.stream_writer import (
+    F32,
+    F64,
+    I64,
+    INTEGER,
+    LATTICE,
+    LOGARITHMIC,
+    LOSSLESS,
+    NONE,
+    ORDERED,
+    ORDERED_HALF,
+    UNIFORM,
+    Fields,
+)
 
 CODES = {"VERSION": "version", "CORRUPT": "damaged", "TRUNCATED": "truncated", "CHECKSUM": "checksum"}
 WORDS = {_core.ERROR_CODES[f"STZ_ERROR_{name}"]: word for name, word in CODES.items()}
@@ -183,7 +196,9 @@ DOUBLES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1.7e308, INFINITY, 
         mode=st.integers(0, 3),
         bound=DOUBLES,
         fill=st.none() | st.integers(0, 255),
-        representation=st.sampled_from([(F32, UNIFORM, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, NONE), (F32, ORDERED, NONE)])
+        representation=st.sampled_from(
+            [(F32, UNIFORM, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, NONE), (F32, ORDERED, NONE)]
+        )
         | st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)),
         flags=st.sampled_from([0, 0, 0, NEGATIVE, BASE]),
         step=st.integers(0, 6) | st.integers(0, 2**64 - 1),

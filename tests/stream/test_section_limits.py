@@ -1,4 +1,4 @@
-"""Sections written by hand: kinds of masked samples, weights, models and codes at their limits, in the library and the second decoder alike."""
+"""Sections written by hand: kinds of masked samples, weights, models and codes at their limits, in both decoders."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import h5stz
 import reference_decoder
 from h5stz import _core
 from reference_decoder import elements
-from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
+from reference_decoder.binary_coder import BitModel, SignedModel
 from reference_decoder.masks import FILL, MINUS_INFINITY, OTHER, PLUS_INFINITY, PLUS_ZERO, MaskModels
 from reference_decoder.parameters import ParameterModels
 from support import exact
@@ -193,7 +193,9 @@ def test_the_shift_of_a_model(dtype, samples, scale, sound):
 # Codes of the root
 
 
-@pytest.mark.parametrize(("dtype", "samples", "largest"), [("f4", F32, 2**31 - 1), ("f8", F64, 2**61 - 1), ("i8", I64, 2**61 - 1)])
+@pytest.mark.parametrize(
+    ("dtype", "samples", "largest"), [("f4", F32, 2**31 - 1), ("f8", F64, 2**61 - 1), ("i8", I64, 2**61 - 1)]
+)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_codes_of_the_root(dtype, samples, largest, sign):
     for code, sound in ((largest, True), (largest + 1, False), (2**62, False)):

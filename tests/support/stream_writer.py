@@ -1,7 +1,7 @@
 """Streams written by hand, field by field, from docs/format.md: also those that the encoder never writes.
 
-A Fields object is a header of the form blocks; `header()` writes it with a check that fits. BinaryEncoder is the other side of the
-second decoder's BinaryDecoder, with its models.
+A Fields object is a header of the form blocks; `header()` writes it with a check that fits. BinaryEncoder is the other
+side of the second decoder's BinaryDecoder, with its models.
 """
 
 import struct
@@ -43,7 +43,7 @@ class Fields:
     cuts: tuple | None = None
     offsets: tuple | None = None
     level_bounds: tuple | None = None
-    level_blocks: tuple = ()
+    level_blocks: tuple | None = None
     layers: tuple | None = None
     section_sizes: tuple = field(default_factory=tuple)
 
@@ -65,7 +65,7 @@ class Fields:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
             out += self.bits(self.fill)
-        present = [self.base, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks or None, None, self.layers]
+        present = [self.base, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks, None, self.layers]
         flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
         out += bytes([samples | quantiser << 2 | transform << 4, flags])
         if quantiser != UNIFORM:
@@ -82,7 +82,7 @@ class Fields:
             out += self.bits(self.padding) + b"".join(map(varint, self.cuts))
         out += bytes(self.offsets or ())
         out += struct.pack(f"<{len(self.level_bounds or ())}d", *(self.level_bounds or ()))
-        out += b"".join(map(bytes, self.level_blocks)) + bytes(self.layers or ())
+        out += b"".join(map(bytes, self.level_blocks or ())) + bytes(self.layers or ())
         out += b"".join(map(varint, self.section_sizes))
         return out + crc(out).to_bytes(4, "little")
 
