@@ -1,0 +1,137 @@
+"""Streams with another number of lanes: what a stream codes, written again by an encoder of code streams of its own.
+
+The second decoder reads the stream and says what it took from each code stream and from the parameters of each level.
+"""
+
+from unittest.mock import patch
+
+import numpy as np
+
+from reference_decoder import crc, read_header, sections, short_crc
+from reference_decoder.binary_coder import BinaryDecoder, NumberModel
+from reference_decoder.code_stream import CodeStream
+from support.stream_writer import BinaryEncoder, varint
+
+
+class RecordedStream(CodeStream):
+    """A code stream that keeps what is taken from it: (number of the token, symbol, table), and the raw bits."""
+
+    def __init__(self, data, bits):
+        super().__init__(data, bits)
+        self.symbols, self.raw_value, self.raw_size = [], 0, 0
+
+    def raw(self, count):
+        """Raw bits from the back."""
+        value = super().raw(count)
+        self.raw_value |= value << self.raw_size
+        self.raw_size += count
+        return value
+
+    def symbol(self, table, number):
+        """The symbol that is the queue's token `number`."""
+        symbol = super().symbol(table, number)
+        self.symbols.append((number, symbol, table))
+        return symbol
+
+    def written(self, log_lanes, final_state):
+        """The same with 2**log_lanes lanes: symbols are coded from the last to the first. `final_state`: (lane, its state)."""
+        states, words = [2**15] * (1 << log_lanes), []
+        if final_state:
+            states[final_state[0]] = final_state[1]
+        for number, symbol, (_, starts, frequencies) in reversed(self.symbols):
+            lane, frequency = number % len(states), frequencies[symbol]
+            if states[lane] >= frequency << 19:
+                words.append(states[lane] & 0xFFFF)
+                states[lane] >>= 16
+            high, low = divmod(states[lane], frequency)
+            states[lane] = (high << 12) + starts[symbol] + low
+        first = states[0] | (1 << 31 if log_lanes else 0)
+        out = first.to_bytes(4, "little") + (bytes([log_lanes]) if log_lanes else b"")
+        out += b"".join(state.to_bytes(4, "little") for state in states[1:])
+        out += b"".join(word.to_bytes(2, "little") for word in reversed(words))
+        return out + self.raw_value.to_bytes(-(-self.raw_size // 8), "big")
+
+
+class RecordedCoder(BinaryDecoder):
+    """A binary coder that keeps what is taken from it: (model, bit), or (number of raw bits, value)."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.taken = []
+
+    def bit(self, model):
+        """A bit with a model."""
+        bit = super().bit(model)
+        self.taken.append((model, bit))
+        return bit
+
+    def raw(self, count):
+        """`count` bits without a model."""
+        value = super().raw(count)
+        self.taken.append((count, value))
+        return value
+
+    def written(self):
+        """An encoder that has written all of it."""
+        encoder, models = BinaryEncoder(), {}
+        for model, value in self.taken:
+            if isinstance(model, int):
+                encoder.raw(value, model)
+            else:
+                encoder.bit(models.setdefault(id(model), type(model)()), value)
+        return encoder
+
+
+class Rewriter(sections.Sections):
+    """Decodes the sections of a stream; `written` gets each of them with other lanes."""
+
+    def __init__(self, header, data, *lanes):
+        self.lanes, self.code_streams = lanes, []
+        self.written = [data[: header.section_sizes[0]]]
+        with patch.object(sections, "BinaryDecoder", RecordedCoder), patch.object(sections, "CodeStream", self._open):
+            super().__init__(header, data)
+
+    def _open(self, data, bits):
+        self.code_streams.append(RecordedStream(data, bits))
+        return self.code_streams[-1]
+
+    def _index(self, coder, merged, class_count, block_count):
+        self.parameters = coder.written()
+        masks = [NumberModel()] if self.header.masked else []
+        self.size_models = masks + [NumberModel() for _ in range(1 if merged else class_count)]
+        return super()._index(coder, merged, class_count, block_count)
+
+    def _streams(self, reader, sizes):
+        self.streams = list(super()._streams(reader, sizes))
+        return iter(self.streams)
+
+    def _level_section(self, number, section):
+        self.code_streams.clear()
+        items = super()._level_section(number, section)
+        code_streams = iter(self.code_streams)
+        streams = []
+        for place, data in enumerate(self.streams):
+            is_mask = self.header.masked and place % len(self.size_models) == 0
+            streams.append(data if is_mask or not data else next(code_streams).written(*self.lanes))
+            self.parameters.number(self.size_models[place % len(self.size_models)], len(streams[-1]))
+        coded = self.parameters.finish()
+        front, content = varint(len(coded)) + coded, b"".join(streams)
+        if len(content) <= 4096:
+            self.written.append(front + short_crc(front + content) + content)
+        else:
+            checked = [data + crc(data).to_bytes(4, "little")[:2] for data in streams if data]
+            self.written.append(front + short_crc(front) + b"".join(checked))
+        return items
+
+
+def relaned(stream, log_lanes, final_state=None):
+    """The stream, which must be of the form blocks, with 2**log_lanes lanes in all of its code streams.
+
+    `final_state` is a lane and the state that it ends at, if not 2**15 as the format has it.
+    """
+    header = read_header(stream)
+    with np.errstate(all="ignore"):
+        written = Rewriter(header, stream[header.size :], log_lanes, final_state).written
+    sizes = b"".join(map(varint, header.section_sizes))
+    front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
+    return front + crc(front).to_bytes(4, "little") + b"".join(written)
