@@ -205,7 +205,7 @@ cdef info_fields(const stz_stream_info* found):
 
 
 def info(stream):
-    """What the header of `stream` (or of a prefix of it) says, as a dict of numbers and `form`."""
+    """What the header of `stream` (or of a prefix, of the form blocks) says, as a dict of numbers and `form`."""
     cdef Py_buffer source
     cdef stz_stream_info found
     cdef int code

@@ -138,11 +138,12 @@ class LevelSource {
     const Level &from = h_.level[l - 1], &to = h_.level[l];
     Buffer<T> out(to.samples() * h_.batch);
     const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, together = items_per_task(u64(to.n[3]));
+    constexpr i64 piece = 1 << 16;  // of a row of the finer level; even. Rows may be longer than an int can say
     struct Row {
       Buffer<T> unused;
     };
     parallel_for<Row>((rows + together - 1) / together, threads, [&](Row& own, u64 task) {
-      own.unused.resize(size_t(to.n[3]) + row_slack);
+      own.unused.resize(size_t(piece / 2) + row_slack);
       auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
       for (u64 r = task * together; r < std::min(rows, (task + 1) * together); r++) {
         i64 rest = i64(r);
@@ -154,7 +155,8 @@ class LevelSource {
         else if constexpr (sizeof(T) == 1)
           for (i64 x = 0; x < to.n[3]; x++) o[x] = row[2 * x];
         else
-          row_kernels<T>().separate(row, int(from.n[3]), o, own.unused.data());
+          for (i64 x = 0; x < from.n[3]; x += piece)
+            row_kernels<T>().separate(row + x, int(std::min(piece, from.n[3] - x)), o + x / 2, own.unused.data());
       }
     });
     return out;
