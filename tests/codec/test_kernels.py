@@ -21,7 +21,7 @@ def program():
 
 
 @pytest.mark.parametrize("isa", each_instruction_set())
-def test_kernels_agree_with_their_scalar_twins(program, isa):
+def test_kernels_agree_with_their_references(program, isa):
     result = run(program, "--isa", isa)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"{isa}: ") and result.stdout.endswith(" 0 failures\n")
@@ -50,7 +50,7 @@ def test_the_program_has_the_instruction_sets_of_this_machine(program):
     assert [line.removeprefix("isa ") for line in listed if line.startswith("isa ")] == instruction_sets()
 
 
-def test_timings_are_listed_for_kernels_and_twins(program):
+def test_timings_are_listed_for_kernels_and_references(program):
     result = run(program, "--bench", "--json", "bytes.largest", "scan")
     timings = json.loads(result.stdout)
     assert {timing["kernel"] for timing in timings} == {"scan32.scan", "scan64.scan", "bytes.largest"}

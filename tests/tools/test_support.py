@@ -80,9 +80,7 @@ def outcomes(directory, *options):
     words = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "conftest", "-p", "no:cacheprovider"]
     words += ["--rootdir", directory, *options, directory]
     environment = os.environ | {"PYTHONPATH": str(TESTS)}
-    done = subprocess.run(
-        [*words, "--rootdir", directory, *options, directory], env=environment, text=True, capture_output=True
-    )
+    done = subprocess.run(words, env=environment, text=True, capture_output=True)
     return done.stdout
 
 
