@@ -278,6 +278,7 @@ int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* optio
 
 int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count, char* message,
                        size_t message_size) {
+  const stz::FloatingEnvironment environment;
   stz::hdf5::Message text;
   stz_options given;
   unsigned words[STZ_CD_MAX_WORDS];

@@ -59,7 +59,8 @@ typedef enum stz_h5_reason {
 /* Returns the English text of a reason: static text, never NULL. */
 STZ_API const char* stz_h5_reason_text(int reason);
 
-/* Read statistics. Each call adds to the numbers and sets `reason`: initialise with STZ_H5_STATS_INIT before the first call. */
+/* Read statistics. Each call adds to the numbers and sets `reason`: initialise with STZ_H5_STATS_INIT before the first call.
+ * Fields that the library does not know stay as they are. */
 typedef struct stz_h5_stats {
   size_t struct_size;           /* sizeof(stz_h5_stats) */
   uint64_t reads;               /* calls */

@@ -120,7 +120,7 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
   return status;
 }
 
-// Statistics of a call in this version's form; counted for the caller at the end, unless it wants none or its struct_size is invalid.
+// The caller's statistics in this version's form while a call runs. Nothing is counted if the caller wants none.
 class CallStats {
  public:
   explicit CallStats(stz_h5_stats* given) : given_(given && valid_struct_size(given) ? given : nullptr), valid_(!given || given_) {
@@ -135,12 +135,13 @@ class CallStats {
 
   stz_h5_stats& full() { return full_; }
 
-  // Otherwise leaves a message on the error stack.
+  // Whether struct_size is possible; if not, a message is left on the error stack.
   bool valid(const Calls& calls, const char* function) const {
+    if (valid_) return true;
     hdf5::Message message;
     message.set("struct_size of the statistics is not set: initialise them with STZ_H5_STATS_INIT");
-    if (!valid_ && calls.library) push_error(*calls.library, function, message);
-    return valid_;
+    push_error(*calls.library, function, message);
+    return false;
   }
 
  private:

@@ -16,23 +16,30 @@ import pytest
 
 import h5stz
 from support import abi
-from support.host_tools import plugin_file
+from support.host_tools import plugin_file, run
+from support.native import native_build
 from support.paths import TESTS
 from support.requirements import needs, needs_programs
 
 EXPECTED = TESTS / "api" / "abi.txt"
 PACKAGE = Path(h5stz.__file__).parent
-LIBRARIES = {
+PACKAGED = {
     "libh5stz.so": Path(plugin_file()),
     "libh5stz_read.so": PACKAGE / "lib" / "libh5stz_read.so",
     "libh5stz_preload.so": PACKAGE / "lib" / "libh5stz_preload.so",
     "libh5stz_connector.so": PACKAGE / "connector" / "libh5stz_connector.so",
 }
+LIBRARIES = ["libstz.so", *PACKAGED]
 is_lp64 = sys.maxsize == 2**63 - 1 and platform.machine() in ("x86_64", "aarch64")
 
 
+def path_of(library):
+    """The Python package holds all but the shared core."""
+    return PACKAGED.get(library) or native_build(["stz"]) / library
+
+
 def symbols_of(library):
-    return [f"  {name}" for name in abi.exported_symbols(LIBRARIES[library])]
+    return [f"  {name}" for name in abi.exported_symbols(path_of(library))]
 
 
 def sections():
@@ -59,8 +66,16 @@ def test_prototypes():
 @needs_programs("nm")
 def test_every_prototype_is_exported():
     declared = {line.split("(")[0].split()[-1].lstrip("*") for line in abi.prototypes()}
-    exported = [abi.exported_symbols(LIBRARIES[library]) for library in ("libh5stz.so", "libh5stz_read.so")]
-    assert declared <= set().union(*exported)
+    assert declared == set(abi.exported_symbols(path_of("libh5stz_read.so")))
+    assert {name for name in declared if not name.startswith("stz_h5_")} == set(abi.exported_symbols(path_of("libstz.so")))
+
+
+@needs_programs("readelf")
+@pytest.mark.parametrize("target, soname", [("stz", "libstz.so.0"), ("h5stz_read", "libh5stz_read.so.0")])
+def test_sonames(target, soname):
+    """A soname stands for an ABI: programs that were linked with one find no library of another."""
+    library = native_build([target]) / f"lib{target}.so"
+    assert f"soname: [{soname}]" in run("readelf", "-dW", library)
 
 
 @needs_programs("cc")

@@ -6,18 +6,16 @@ import h5py
 
 import h5stz
 from support.host_tools import field, pkg_config, run
-from support.paths import NATIVE, PROGRAMS, ROOT
+from support.native import native_program
+from support.paths import PROGRAMS, ROOT
 from support.requirements import needs_programs
 
 LIBRARIES = Path(h5stz.__file__).parent / "lib"
 INCLUDES = [f"-I{ROOT / 'filter' / 'include'}", f"-I{PROGRAMS}"]
 
 
-@needs_programs("c++")
-def test_callers_of_earlier_versions(tmp_path):
-    program = tmp_path / "struct_size"
-    run("c++", "-std=c++20", *INCLUDES, f"-I{ROOT / 'filter'}", NATIVE / "struct_size.cpp", "-o", program)
-    run(program)
+def test_callers_of_earlier_versions():
+    run(native_program("test_struct_size"))
 
 
 @needs_programs("cc")

@@ -1,6 +1,8 @@
 """The filter's client data (filter/hdf5/cd_values.cpp): every form and every rejection, through the C functions."""
 
 import ctypes
+import ctypes.util
+import platform
 import struct
 from fractions import Fraction
 
@@ -85,6 +87,18 @@ def test_integer_form_is_the_nearest_double(mantissa, decimals):
     assert error == 0, message
     assert options.bound == float(Fraction(mantissa, 10**decimals))
     assert layout.rank == -1
+
+
+def test_integer_form_does_not_depend_on_the_rounding_of_the_host():
+    mathematics = ctypes.CDLL(ctypes.util.find_library("m"))
+    directions = {"x86_64": (0x400, 0x800, 0xC00), "aarch64": (0x800000, 0x400000, 0xC00000)}.get(platform.machine(), ())
+    for direction in directions:
+        mathematics.fesetround(direction)
+        try:
+            bound = parse((102, ABSOLUTE, 1, 3))[2].bound
+        finally:
+            mathematics.fesetround(0)
+        assert bound == 1e-3
 
 
 def test_full_form():

@@ -24,7 +24,7 @@ namespace {
 
 void check(bool ok, const char* what) {
   if (ok) return;
-  std::fprintf(stderr, "struct_size: %s\n", what);
+  std::fprintf(stderr, "test_struct_size: %s\n", what);
   std::exit(1);
 }
 

@@ -1,5 +1,5 @@
 /* Structures of another size than the library's: callers that were compiled for a later version, and callers that forgot the size.
- * What the library does with callers of an earlier version is checked in tests/native/struct_size.cpp. */
+ * What the library does with callers of an earlier version is checked in tests/native/test_struct_size.cpp. */
 #include <string.h>
 
 #include "check.h"
