@@ -29,7 +29,7 @@ void check(bool good, const std::string& what) {
 struct Case {
   std::string name;
   stz_layout layout{};
-  stz_options options{};
+  stz_options options = STZ_OPTIONS_INIT;
   Bytes array{};
 };
 
@@ -58,7 +58,6 @@ Case make(const char* name, int dtype, std::vector<uint64_t> shape, int mode, do
   made.layout.dtype = dtype;
   made.layout.rank = int(shape.size());
   for (size_t axis = 0; axis < shape.size(); axis++) made.layout.shape[axis] = shape[axis];
-  stz_default_options(&made.options);
   made.options.mode = mode;
   made.options.bound = bound;
   const T fill = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();

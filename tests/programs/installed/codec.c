@@ -6,9 +6,8 @@
 
 double round_trip(const float* values, size_t n, double bound, size_t* compressed_bytes) {
   stz_layout layout = {0};
-  stz_options options;
+  stz_options options = STZ_OPTIONS_INIT;
   double largest = 0;
-  stz_default_options(&options);
   options.mode = STZ_ABSOLUTE;
   options.bound = bound;
   layout.dtype = STZ_F32;

@@ -11,6 +11,6 @@ int main(void) {
   for (size_t i = 0; i < n; i++) values[i] = (float)sin(i * 1e-3);
   double error = round_trip(values, n, 1e-3, &bytes);
   if (error < 0 || error > 1e-3) return 1;
-  printf("ok %s %.1f\n", STZ_VERSION_TEXT, (double)sizeof values / (double)bytes);
+  printf("ok %s %.1f\n", stz_version_string(), (double)sizeof values / (double)bytes);
   return 0;
 }
