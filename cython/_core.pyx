@@ -52,10 +52,6 @@ cdef extern from "stz_cd_values.h":
     int STZ_CD_MAX_DECIMALS
 
 
-cdef extern from "missing_value.h" namespace "stz::hdf5" nogil:
-    void find_missing_value(const stz_layout& layout, const void* data, stz_options& options)
-
-
 FILTER_ID = STZ_FILTER_ID
 VERSION = stz_version_string().decode()
 FORMAT_VERSION = STZ_FORMAT_VERSION
@@ -169,6 +165,7 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
     cdef stz_layout layout
     cdef stz_options options
     cdef Py_buffer view
+    cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
     fill_options(&options, mode, bound, None, 0, 0, 0, 0)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -176,9 +173,10 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
             raise ValueError("the buffer has another size than dtype and shape say")
         with nogil:
-            find_missing_value(layout, view.buf, options)
+            code = stz_find_missing_value(&layout, view.buf, &options)
     finally:
         PyBuffer_Release(&view)
+    check(code)
     return options.fill if options.has_fill else None
 
 

@@ -67,6 +67,7 @@ cdef extern from "stz.h" nogil:
                      size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
+    int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
 
 

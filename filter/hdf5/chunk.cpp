@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "hdf5/environment.h"
-#include "hdf5/missing_value.h"
 #include "hdf5/stream_layout.h"
 #include "stz.h"
 #include "stz_cd_values.h"
@@ -104,7 +103,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const size_t capacity = stz_max_compressed_size(&layout);
   Buffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
-  find_missing_value(layout, *buffer, options);
+  stz_find_missing_value(&layout, *buffer, &options);
   if (const int threads = environment_threads()) options.threads = threads;  // who runs the program decides, not the file
   size_t size = 0;
   const int error = stz_compress(&layout, *buffer, &options, out.data(), capacity, &size);

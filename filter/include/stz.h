@@ -192,6 +192,16 @@ STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, s
  * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
+/* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
+ * _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that have a
+ * fill value as they are.
+ * The rule: the smallest or the largest of evenly spread samples, if it occurs at least twice with the same bits and is farther from all
+ *   other values than twice their range and, with an absolute bound, than 16 bounds. The result depends on the arguments alone.
+ * The bound holds either way: samples of that value are coded as a mask, bit for bit.
+ * Finds none in complex, 8-bit and half-precision data, which have no values far from their own.
+ * Returns STZ_OK, or the code of a bad argument. */
+STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options);
+
 /* Returns the English text of an error code: static text, never NULL. */
 STZ_API const char* stz_error_text(int code);
 

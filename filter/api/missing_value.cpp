@@ -1,15 +1,16 @@
-// The rule (missing_value.h): the smallest or the largest value of a sample of the chunk, if it occurs there again and again
-// with the same bits and is farther from all other values than twice their own range.
-#include "hdf5/missing_value.h"
-#include "base/common.h"
-
+// The search for a fill value that nobody has named; stz.h has the rule.
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
-#include <utility>
 
-namespace stz::hdf5 {
+#include "base/element_type.h"
+#include "base/guard.h"
+#include "base/struct_size.h"
+#include "format/convert.h"
+#include "format/frame.h"
+#include "stz.h"
+
+namespace stz {
 namespace {
 
 constexpr u64 sampled_at_most = 4096;
@@ -23,22 +24,11 @@ struct Sample {
   u64 bits;
 };
 
-template <class Bits>
-Bits swap_bytes(Bits bits) {
-  unsigned char bytes[sizeof bits];
-  std::memcpy(bytes, &bits, sizeof bits);
-  for (size_t i = 0; i < sizeof bits / 2; ++i) std::swap(bytes[i], bytes[sizeof bits - 1 - i]);
-  std::memcpy(&bits, bytes, sizeof bits);
-  return bits;
-}
-
 template <class Value>
-Sample read(const unsigned char* data, u64 index, bool swapped) {
+Sample read(const void* data, u64 index, bool swap) {
   using Bits = std::conditional_t<sizeof(Value) == 8, u64, std::conditional_t<sizeof(Value) == 4, u32, u16>>;
-  Bits bits;
-  std::memcpy(&bits, data + index * sizeof bits, sizeof bits);
-  if (swapped) bits = swap_bytes(bits);
-  return {static_cast<double>(std::bit_cast<Value>(bits)), bits};
+  const u64 bits = load_bits(static_cast<const u8*>(data) + index * sizeof(Value), sizeof(Value), swap);
+  return {static_cast<double>(std::bit_cast<Value>(static_cast<Bits>(bits))), bits};
 }
 
 // How far the candidate is from all other values; 0 if it is no missing value.
@@ -66,12 +56,12 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
   // Steps of the golden ratio: spread evenly, and never in step with an axis.
   const u64 sampled = count < sampled_at_most ? count : sampled_at_most;
   const u64 step = count <= sampled_at_most ? 1 : static_cast<u64>(static_cast<double>(count) * 0.6180339887498949) | 1;
-  const bool swapped = (layout.byte_order == STZ_BIG) != (std::endian::native == std::endian::big);
+  const bool swap = swapped(layout);
 
   Sample samples[sampled_at_most];
   u64 taken = 0, lowest = 0, highest = 0;
   for (u64 i = 0, index = 0; i < sampled; ++i, index = (index + step) % count) {
-    const Sample sample = read<Value>(static_cast<const unsigned char*>(data), index, swapped);
+    const Sample sample = read<Value>(data, index, swap);
     if (!std::isfinite(sample.value)) continue;
     samples[taken] = sample;
     if (sample.value < samples[lowest].value) lowest = taken;
@@ -90,10 +80,7 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
   }
 }
 
-}  // namespace
-
-void find_missing_value(const stz_layout& layout, const void* data, stz_options& options) {
-  if (options.has_fill) return;
+void search_type(const stz_layout& layout, const void* data, stz_options& options) {
   switch (layout.dtype) {
     case STZ_F32:
       return search<float>(layout, data, options);
@@ -116,4 +103,17 @@ void find_missing_value(const stz_layout& layout, const void* data, stz_options&
   }
 }
 
-}  // namespace stz::hdf5
+}  // namespace
+}  // namespace stz
+
+extern "C" int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options) {
+  using namespace stz;
+  if (!layout || !options || !valid_struct_size(options)) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    require(layout->byte_order == STZ_LITTLE || layout->byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
+    array_bytes(*layout);  // checks dtype and shape
+    const u64 elements = element_count(*layout);
+    require(data || elements == 0, STZ_ERROR_ARGUMENT);
+    if (elements && !options->has_fill) search_type(*layout, data, *options);
+  });
+}
