@@ -20,8 +20,6 @@ from h5stz.errors import StzError, StzMemoryError, StzReadError
 
 cdef extern from *:
     """
-    #include "filter_id.h"
-
     // The box of a read, one number of each for every axis.
     struct stz_box { uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK]; };
 
@@ -44,7 +42,6 @@ cdef extern from *:
         const char* text
     const stz_error_row* stz_error_table
     int STZ_ERROR_ROWS
-    int STZ_FILTER_ID
 
 
 cdef extern from "stz_cd_values.h":
@@ -182,7 +179,7 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
 
 def threads_of_environment():
     """The number of threads that H5STZ_THREADS allows now, 0 if it says nothing that can be used."""
-    return environment_threads()
+    return stz_environment_threads()
 
 
 cdef info_fields(const stz_stream_info* found):

@@ -67,6 +67,7 @@ cdef extern from "stz.h" nogil:
                      size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
+    int stz_environment_threads()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
 
@@ -103,13 +104,10 @@ cdef extern from "stz_reader.h" nogil:
 
 cdef extern from "stz_cd_values.h" nogil:
     enum:
+        STZ_FILTER_ID
         STZ_CD_MAX_WORDS
 
     int stz_cd_values_parse(size_t count, const unsigned int* values, stz_options* options, stz_layout* layout,
                             char* message, size_t message_size)
     int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity,
                            size_t* count, char* message, size_t message_size)
-
-
-cdef extern from "environment.h" namespace "stz::hdf5" nogil:
-    int environment_threads()

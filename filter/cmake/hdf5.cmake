@@ -1,7 +1,7 @@
 # What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
 function(stz_objects name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  list(TRANSFORM sources REPLACE ".*/hdf5/(plugin|cd_values|environment).cpp" "") # the first for the plug-in alone, the others in the core
+  list(TRANSFORM sources REPLACE ".*/hdf5/(plugin|cd_values).cpp" "") # the first for the plug-in alone, the second in the core
   list(REMOVE_ITEM sources "")
   add_library(${name} OBJECT ${sources})
   target_include_directories(${name} PUBLIC . include)

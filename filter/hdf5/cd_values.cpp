@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/struct_size.h"
-#include "hdf5/filter_id.h"
 #include "hdf5/message.h"
 
 namespace stz::hdf5 {

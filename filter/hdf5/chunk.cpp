@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "hdf5/environment.h"
 #include "hdf5/stream_layout.h"
 #include "stz.h"
 #include "stz_cd_values.h"
@@ -104,7 +103,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   Buffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
   stz_find_missing_value(&layout, *buffer, &options);
-  if (const int threads = environment_threads()) options.threads = threads;  // who runs the program decides, not the file
+  if (const int threads = stz_environment_threads()) options.threads = threads;  // who runs the program decides, not the file
   size_t size = 0;
   const int error = stz_compress(&layout, *buffer, &options, out.data(), capacity, &size);
   if (error) {
@@ -128,7 +127,7 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const auto size = static_cast<size_t>(info.array_bytes);
   Buffer out(library, size);
   if (!out.data()) return out_of_memory(size, message);
-  error = stz_decompress_threads(*buffer, bytes, out.data(), size, environment_threads());
+  error = stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
   if (error) {
     message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
     return 0;

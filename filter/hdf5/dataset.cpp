@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "hdf5/filter_id.h"
+#include "base/element_type.h"
 #include "stz_cd_values.h"
 
 namespace stz::hdf5 {
@@ -67,6 +67,11 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
     bytes *= extents[axis];
     layout.shape[axis] = extents[axis];
   }
+  // Samples without any structure take more bytes than they have; HDF5 would refuse such a chunk while the file is closed.
+  if (stz_max_compressed_size(&layout) > STZ_MAX_CHUNK_BYTES) {
+    message.set("the chunk has almost 4 GiB, so that compressed it may have more: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB");
+    return false;
+  }
   return true;
 }
 
@@ -90,8 +95,6 @@ bool take_fill_value(const Library& library, hid_t properties, hid_t type, const
   }
   return true;
 }
-
-bool is_integer(int dtype) { return dtype >= STZ_I8 && dtype <= STZ_U64; }
 
 }  // namespace
 

@@ -1,14 +1,13 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
-// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is printed or thrown, and nothing kept but
-// a number.
+// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
+// asks for it, and nothing kept but a number and the latest error.
 #include <exception>
 
 #include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
-#include "hdf5/filter_id.h"
 #include "hdf5/library.h"
-#include "stz.h"
+#include "stz_cd_values.h"
 
 namespace stz::hdf5 {
 namespace {
@@ -17,7 +16,8 @@ namespace {
 thread_local u64 lossy_chunks_decoded = 0;
 
 // Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack,
-// and `failed` is returned instead.
+// and `failed` is returned instead; it
+// is recorded too.
 template <class Result, class Body>
 Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
   const FloatingEnvironment environment;
@@ -31,7 +31,9 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
   } catch (...) {
     message.set("internal error: an unknown exception");
   }
-  if (result == failed) push_error(*library, callback, message);
+  if (result == failed) {
+    push_error(*library, callback, message);
+  }
   return result;
 }
 
@@ -61,6 +63,8 @@ size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_
     return run(library, cd_count, cd_values, bytes, buffer_size, buffer, message);
   });
 }
+
+static_assert(STZ_FILTER_ID >= 256 && STZ_FILTER_ID <= 65535, "HDF5 keeps numbers below 256 for filters of its own");
 
 constexpr FilterClass filter_class = {
     filter_class_version, STZ_FILTER_ID, 1, 1, "h5stz: error-bounded compression", can_apply, set_local, filter,

@@ -192,6 +192,10 @@ STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, s
  * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
+/* Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at 255. 0 if it is
+ * missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
+STZ_API int stz_environment_threads(void);
+
 /* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
  * _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that have a
  * fill value as they are.

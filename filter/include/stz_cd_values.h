@@ -1,4 +1,5 @@
-/* h5stz: options of the HDF5 filter as client data (`cd_values`) and back; docs/cd_values.md defines the words.
+/* h5stz: the number of the HDF5 filter, its options as client data (`cd_values`) and back, which docs/cd_values.md defines, and its latest
+ * error.
  *
  * Needs no HDF5. What stz.h says of every function holds here too. */
 #ifndef STZ_CD_VALUES_H
@@ -8,6 +9,12 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* The filter's number in HDF5 files, for H5Pset_filter. 32768..65535 is HDF5's range for private use; a build may set another number of
+ * 256..65535 once The HDF Group has registered one. */
+#ifndef STZ_FILTER_ID
+#define STZ_FILTER_ID 34765
 #endif
 
 #define STZ_CD_FORM_SHORT 101u

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "hdf5/datatype.h"
-#include "hdf5/filter_id.h"
 #include "intercept/chunk_shape.h"
 #include "region/dataset_facts.h"
 

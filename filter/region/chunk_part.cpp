@@ -7,7 +7,6 @@
 #include <new>
 
 #include "base/floating_environment.h"
-#include "hdf5/environment.h"
 #include "hdf5/stream_layout.h"
 #include "stz_reader.h"
 
@@ -125,7 +124,7 @@ int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
   unsigned char* const run = packed_run(transfer, box);
   const Bytes temporary = run ? nullptr : allocate(bytes);
   unsigned char* const out = run ? run : temporary.get();
-  const int error = stz_reader_read(reader, box.start, box.count, box.step, out, static_cast<size_t>(bytes), hdf5::environment_threads());
+  const int error = stz_reader_read(reader, box.start, box.count, box.step, out, static_cast<size_t>(bytes), stz_environment_threads());
   if (!error && !run) place(transfer, box, out);
   return error;
 }

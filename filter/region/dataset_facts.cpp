@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "hdf5/datatype.h"
-#include "hdf5/filter_id.h"
+#include "stz_cd_values.h"
 
 namespace stz::region {
 namespace {
