@@ -106,6 +106,7 @@ bool float_type(const Library& library, hid_t type, ElementType& element, Messag
     }
   }
   const char* known_as = size == 2 && exponent_bits == 8 && mantissa_bits == 7 ? " (bfloat16)"
+                         : size == 1 && exponent_bits + mantissa_bits == 7     ? " (FP8)"
                          : size >= 10 && exponent_bits == 15                   ? " (long double)"
                                                                                : "";
   message.set(

@@ -6,6 +6,7 @@
 #include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
+#include "hdf5/last_error.h"
 #include "hdf5/library.h"
 #include "stz_cd_values.h"
 
@@ -32,6 +33,7 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
     message.set("internal error: an unknown exception");
   }
   if (result == failed) {
+    record_error(callback, message);
     push_error(*library, callback, message);
   }
   return result;

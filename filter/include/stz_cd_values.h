@@ -45,6 +45,11 @@ STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_option
 STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count,
                                char* message, size_t message_size);
 
+/* The latest error of the filter in this process, in any thread: English text, empty if there was none. Copies it to `text` (at most
+ * `capacity` bytes with the final 0; may be NULL if capacity is 0) and returns its length. The message is on HDF5's error stack as well;
+ * this is for hosts that drop it. Only the plug-in, libh5stz.so, has this function: find it with dlsym in the plug-in that HDF5 loaded. */
+STZ_API size_t stz_h5_last_error(char* text, size_t capacity);
+
 #ifdef __cplusplus
 }
 #endif

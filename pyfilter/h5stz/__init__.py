@@ -14,7 +14,7 @@ from h5stz.codec import StreamInfo, compress, decompress, info
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
-from h5stz.registration import Config, get_config, plugin_path, register
+from h5stz.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.signatures import with_options_of
 from h5stz.view import View, view
 
@@ -39,6 +39,7 @@ __all__ = [
     "decompress",
     "get_config",
     "info",
+    "last_error",
     "partial_reads",
     "plugin_path",
     "register",

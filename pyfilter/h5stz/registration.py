@@ -73,6 +73,18 @@ def _load() -> ctypes.CDLL:
     return library
 
 
+def last_error() -> str | None:
+    """The latest error of the filter in this process (str), in whichever thread and copy of HDF5, or None if there was none.
+
+    HDF5's error stack has the message too, and h5py and PyTables show it. netCDF4 says "HDF error" and no more: ask here then.
+    The plug-in must be the one of plugin_path(); setting the environment variable H5STZ_STDERR to 1 has the filter print its errors.
+    """
+    ask = _load().stz_h5_last_error
+    ask.restype, ask.argtypes = ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_size_t]
+    text = ctypes.create_string_buffer(2048)
+    return text.value.decode(errors="replace") if ask(text, len(text)) else None
+
+
 def register() -> None:
     """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too."""
     h5py.h5z.register_filter(_load().H5PLget_plugin_info())

@@ -1,4 +1,4 @@
-"""Programs with an HDF5 before 1.10, whose ids are of another size: under the preload library they do what they do without it."""
+"""Programs with an HDF5 before 1.10, whose ids have 32 bits: under the preload library they do what they do without it."""
 
 import os
 import shutil

@@ -1,0 +1,81 @@
+// Messages go around a ring of slots, each with a sequence number that is odd while the slot is written. A reader takes the newest slot
+// that is complete and did not change under it. A thread that stops in the midst of writing, as those do that a fork leaves behind, costs
+// its own message alone.
+#include "hdf5/last_error.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/common.h"
+#include "stz_cd_values.h"
+
+namespace stz::hdf5 {
+namespace {
+
+constexpr size_t words_per_text = sizeof(Message) / sizeof(u64);
+static_assert(sizeof(Message) % sizeof(u64) == 0);
+constexpr u64 slot_count = 8;
+
+struct Slot {
+  std::atomic<u64> sequence;  // 2 n + 1 while error n is written, 2 n + 2 when it is complete; 0: nothing yet
+  std::atomic<u64> words[words_per_text];
+};
+Slot slots[slot_count];
+std::atomic<u64> errors{0};
+
+void write_slot(const Message& message) {
+  u64 words[words_per_text] = {};
+  std::memcpy(words, message.text, strnlen(message.text, sizeof message.text - 1));
+  const u64 number = errors.fetch_add(1, std::memory_order_relaxed);
+  Slot& slot = slots[number % slot_count];
+  slot.sequence.store(2 * number + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (size_t i = 0; i < words_per_text; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
+  slot.sequence.store(2 * number + 2, std::memory_order_release);
+}
+
+// The text of error `number`; false if it is not complete, or gone.
+bool read_slot(u64 number, Message& message) {
+  const Slot& slot = slots[number % slot_count];
+  const u64 complete = 2 * number + 2;
+  if (slot.sequence.load(std::memory_order_acquire) != complete) return false;
+  u64 words[words_per_text];
+  for (size_t i = 0; i < words_per_text; ++i) words[i] = slot.words[i].load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (slot.sequence.load(std::memory_order_relaxed) != complete) return false;
+  std::memcpy(message.text, words, sizeof message.text);
+  return true;
+}
+
+bool prints() {
+  const char* const text = std::getenv("H5STZ_STDERR");
+  return text && std::strcmp(text, "1") == 0;
+}
+
+}  // namespace
+
+void record_error(const char* callback, const Message& message) noexcept {
+  write_slot(message);
+  if (!prints()) return;
+  char line[sizeof message.text + 64];
+  const int length = std::snprintf(line, sizeof line, "h5stz: %s: %s\n", callback, message.text);
+  // One call, so that lines of several threads do not mix. There is nobody to tell that it failed.
+  const size_t size = length < 0 ? 0 : std::min(static_cast<size_t>(length), sizeof line - 1);
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, size);
+}
+
+}  // namespace stz::hdf5
+
+extern "C" STZ_API size_t stz_h5_last_error(char* text, size_t capacity) {
+  using namespace stz::hdf5;
+  Message message;
+  const stz::u64 count = errors.load(std::memory_order_acquire);
+  for (stz::u64 back = 1; back <= std::min(count, slot_count); ++back)
+    if (read_slot(count - back, message)) break;
+  if (text && capacity) std::snprintf(text, capacity, "%s", message.text);
+  return std::strlen(message.text);
+}
