@@ -5,15 +5,16 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
 #include <cstring>
 #include <new>
 #include <optional>
 
+#include "base/published_list.h"
+
 namespace stz::connector {
 namespace {
 
-std::atomic<const Connector*> connectors{nullptr};
+PublishedList<Connector> connectors;
 
 // A connector of another version under our name.
 struct Renamed {
@@ -21,20 +22,7 @@ struct Renamed {
   const void* record;
   const Renamed* next;
 };
-std::atomic<const Renamed*> renamed_connectors{nullptr};
-
-template <class Entry>
-const Entry* publish(std::atomic<const Entry*>& list, Entry* entry) {
-  entry->next = list.load(std::memory_order_relaxed);
-  while (!list.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
-  return entry;
-}
-
-template <class Function>
-bool find(const hdf5::Library& library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(hdf5::library_function(library, name));
-  return function != nullptr;
-}
+PublishedList<Renamed> renamed_connectors;
 
 // The library's own pass-through connector: a variable since 2.0, to be asked for before.
 const ConnectorClass* pass_through(const hdf5::Library& library) {
@@ -42,7 +30,9 @@ const ConnectorClass* pass_through(const hdf5::Library& library) {
     return static_cast<const ConnectorClass*>(variable);
   hid_t (*enlist)() = nullptr;
   herr_t (*get_class)(void*, hid_t, int, const ConnectorClass**) = nullptr;
-  if (!find(library, "H5VL_pass_through_register", enlist) || !find(library, "H5VLintrospect_get_conn_cls", get_class)) return nullptr;
+  if (!hdf5::find_function(library, "H5VL_pass_through_register", enlist) ||
+      !hdf5::find_function(library, "H5VLintrospect_get_conn_cls", get_class))
+    return nullptr;
   const ConnectorClass* found = nullptr;
   int any_object = 0;  // must not be null, and is not looked at
   const hid_t id = enlist();
@@ -102,11 +92,10 @@ herr_t get_class(void* object, int level, const ConnectorClass** found) {
 const void* make_connector(const hdf5::Library& library, const hdf5::Calls* calls, const ConnectorClass& base) {
   auto* const made = new (std::nothrow) Connector{};
   if (!made) return nullptr;
+  Connector& functions = *made;
   made->calls = calls;
   bool complete = calls && calls->complete;
-#define STZ_CONNECTOR_FIND(name, result, parameters) complete &= find(library, #name, made->name);
-  STZ_CONNECTOR_FUNCTIONS(STZ_CONNECTOR_FIND)
-#undef STZ_CONNECTOR_FIND
+  STZ_CONNECTOR_FUNCTIONS(STZ_HDF5_LOOK_UP)
   made->base = &base;
   made->own = base;
   made->own.name = connector_name;
@@ -119,15 +108,15 @@ const void* make_connector(const hdf5::Library& library, const hdf5::Calls* call
     replace_file_callbacks(made->own);
     replace_dataset_callbacks(made->own);
   }
-  return &publish(connectors, made)->own;
+  return &connectors.publish(made)->own;
 }
 
 // All versions so far have the value and the name at these places.
 const void* rename(const hdf5::Library& library, const ConnectorClass& base) {
   const size_t size = size_of_record(&base);
   if (size < offsetof(ConnectorClass, connector_version)) return nullptr;
-  for (const Renamed* entry = renamed_connectors.load(std::memory_order_acquire); entry; entry = entry->next)
-    if (entry->library == &library) return entry->record;
+  if (const Renamed* const renamed = renamed_connectors.find([&](const Renamed& entry) { return entry.library == &library; }))
+    return renamed->record;
   auto* const copy = static_cast<unsigned char*>(::operator new(size, std::nothrow));
   auto* const entry = copy ? new (std::nothrow) Renamed{&library, copy, nullptr} : nullptr;
   if (!entry) {
@@ -137,16 +126,14 @@ const void* rename(const hdf5::Library& library, const ConnectorClass& base) {
   std::memcpy(copy, &base, size);
   std::memcpy(copy + offsetof(ConnectorClass, value), &connector_value, sizeof connector_value);
   std::memcpy(copy + offsetof(ConnectorClass, name), &connector_name, sizeof connector_name);
-  return publish(renamed_connectors, entry)->record;
+  return renamed_connectors.publish(entry)->record;
 }
 
 }  // namespace
 
 const Connector* connector_at(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
-  for (const Connector* entry = connectors.load(std::memory_order_acquire); entry; entry = entry->next)
-    if (entry->calls && entry->calls->library == library) return entry;
-  return nullptr;
+  return connectors.find([&](const Connector& entry) { return entry.calls && entry.calls->library == library; });
 }
 
 const void* class_for(const void* return_address) noexcept {

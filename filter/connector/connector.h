@@ -11,7 +11,6 @@ namespace stz::connector {
 constexpr const char* connector_name = "h5stz";
 constexpr int connector_value = 485;  // of those for testing, 256 to 511
 
-// name, result, parameters
 #define STZ_CONNECTOR_FUNCTIONS(X)                                                                                            \
   X(H5Idec_ref, int, (hid_t id))                                                                                              \
   X(H5Pcopy, hid_t, (hid_t properties))                                                                                       \
@@ -27,9 +26,7 @@ constexpr int connector_value = 485;  // of those for testing, 256 to 511
 // Never changes once it is published.
 struct Connector {
   const hdf5::Calls* calls;  // of the library
-#define STZ_CONNECTOR_MEMBER(name, result, parameters) result(*name) parameters;
-  STZ_CONNECTOR_FUNCTIONS(STZ_CONNECTOR_MEMBER)
-#undef STZ_CONNECTOR_MEMBER
+  STZ_CONNECTOR_FUNCTIONS(STZ_HDF5_MEMBER)
   const ConnectorClass* base;  // the library's pass-through connector
   ConnectorClass own;
   const Connector* next;

@@ -1,8 +1,9 @@
 // Finds the functions (calls.h). Invariants: all of one table lie in one loaded object; a published table never changes.
 #include "hdf5/calls.h"
 
-#include <atomic>
 #include <new>
+
+#include "base/published_list.h"
 
 // Weak references that nothing calls. A program that links HDF5 statically shows to others only what a shared library that it is
 // linked with refers to: with these, this library finds the HDF5 in such a program.
@@ -31,25 +32,16 @@ __attribute__((used)) static const char* const references[] = {
 namespace stz::hdf5 {
 namespace {
 
-std::atomic<const Calls*> known_calls{nullptr};
+PublishedList<Calls> known_calls;
 
-template <class Function>
-bool find(const Library& library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(library_function(library, name));
-  return function != nullptr;
-}
-
-void find_all(const Library& library, Calls& calls) {
-  calls.library = &library;
-  calls.complete = find(library, "H5Dread", calls.H5Dread);
-#define STZ_READING_FIND(name, result, parameters) calls.complete &= find(library, #name, calls.name);
-  STZ_READING_FUNCTIONS(STZ_READING_FIND)
-#undef STZ_READING_FIND
-#define STZ_READING_FIND(name, result, parameters) find(library, #name, calls.name);
-  STZ_READING_OPTIONAL_FUNCTIONS(STZ_READING_FIND)
-#undef STZ_READING_FIND
-  calls.sec2_driver = static_cast<const hid_t*>(library_function(library, "H5FD_SEC2_id_g"));
-  calls.complete &= calls.H5Dread_chunk || calls.H5Dread_chunk1 || calls.H5Dread_chunk2;
+void find_all(const Library& library, Calls& functions) {
+  functions.library = &library;
+  bool complete = false;
+  STZ_READING_OPTIONAL_FUNCTIONS(STZ_HDF5_LOOK_UP)
+  complete = find_function(library, "H5Dread", functions.H5Dread);
+  STZ_READING_FUNCTIONS(STZ_HDF5_LOOK_UP)
+  functions.complete = complete && (functions.H5Dread_chunk || functions.H5Dread_chunk1 || functions.H5Dread_chunk2);
+  functions.sec2_driver = static_cast<const hid_t*>(library_function(library, "H5FD_SEC2_id_g"));
 }
 
 }  // namespace
@@ -60,14 +52,11 @@ const Calls* calls_at(const void* return_address) noexcept {
 }
 
 const Calls* calls_of(const Library& library) noexcept {
-  for (const Calls* entry = known_calls.load(std::memory_order_acquire); entry; entry = entry->next)
-    if (entry->library == &library) return entry;
+  if (const Calls* const calls = known_calls.find([&](const Calls& entry) { return entry.library == &library; })) return calls;
   auto* const entry = new (std::nothrow) Calls{};
   if (!entry) return nullptr;
   find_all(library, *entry);
-  entry->next = known_calls.load(std::memory_order_relaxed);
-  while (!known_calls.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
-  return entry;
+  return known_calls.publish(entry);
 }
 
 bool read_stored_chunk(const Calls& calls, hid_t dataset, hid_t transfer, const hsize_t* offset, size_t size, u32& mask, void* bytes) {

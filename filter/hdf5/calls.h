@@ -21,7 +21,6 @@ constexpr u64 no_address = ~u64{0};                        // HADDR_UNDEF
 constexpr hsize_t unlimited = ~hsize_t{0};                 // H5S_UNLIMITED
 constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARRAY
 
-// name, result, parameters
 #define STZ_READING_FUNCTIONS(X)                                                                                           \
   X(H5Dget_space, hid_t, (hid_t dataset))                                                                                  \
   X(H5Dget_type, hid_t, (hid_t dataset))                                                                                   \
@@ -82,10 +81,8 @@ struct Calls {
   // Null only if the library is no HDF5 at all.
   herr_t (*H5Dread)(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, void* buffer);
   bool complete;  // all functions but the optional ones are there, and a way to read stored chunks
-#define STZ_READING_MEMBER(name, result, parameters) result(*name) parameters;
-  STZ_READING_FUNCTIONS(STZ_READING_MEMBER)
-  STZ_READING_OPTIONAL_FUNCTIONS(STZ_READING_MEMBER)
-#undef STZ_READING_MEMBER
+  STZ_READING_FUNCTIONS(STZ_HDF5_MEMBER)
+  STZ_READING_OPTIONAL_FUNCTIONS(STZ_HDF5_MEMBER)
   const hid_t* sec2_driver;  // H5FD_SEC2_id_g, of 2.0 and later; else null, and there is H5FD_sec2_init
   const Calls* next;
 };

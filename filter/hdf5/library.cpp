@@ -11,12 +11,13 @@
 #include <new>
 #include <string>
 
+#include "base/published_list.h"
+
 namespace stz::hdf5 {
 namespace {
 
-// Tables already resolved. Entries are immutable once published and never freed; two threads may publish the same
-// library at the same time, which costs one table and is harmless.
-std::atomic<const Library*> known_libraries{nullptr};
+// Tables already resolved.
+PublishedList<Library> libraries;
 
 constexpr Library unreachable{};
 
@@ -39,25 +40,24 @@ void remember(const void* address, const Library* library) {
   if (entry && !slot_of(address).compare_exchange_strong(empty, entry, std::memory_order_release, std::memory_order_relaxed)) delete entry;
 }
 
-// What an object that uses a library was found to use, for good, as the dynamic linker binds its calls once. Published once, never freed.
+// What an object that uses a library was found to use, for good, as the dynamic linker binds its calls once.
 struct UsedBy {
   const void* base;
   std::string object;
   const Library* library;
   const UsedBy* next;
 };
-std::atomic<const UsedBy*> used_by{nullptr};
+PublishedList<UsedBy> uses;
 
 const Library* remembered_use(const Dl_info& caller) {
-  for (const UsedBy* entry = used_by.load(std::memory_order_acquire); entry; entry = entry->next)
-    if (entry->base == caller.dli_fbase && entry->object == caller.dli_fname) return entry->library;
-  return nullptr;
+  const UsedBy* const use =
+      uses.find([&](const UsedBy& entry) { return entry.base == caller.dli_fbase && entry.object == caller.dli_fname; });
+  return use ? use->library : nullptr;
 }
 
 void remember_use(const Dl_info& caller, const Library* library) noexcept {
   try {
-    auto* const entry = new UsedBy{caller.dli_fbase, caller.dli_fname, library, used_by.load(std::memory_order_relaxed)};
-    while (!used_by.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
+    uses.publish(new UsedBy{caller.dli_fbase, caller.dli_fname, library, nullptr});
   } catch (const std::exception&) {  // memory: it will be looked up again
   }
 }
@@ -145,15 +145,12 @@ const Library* calling_library(const void* return_address) noexcept {
   if (found && found->address == return_address) return found->library;
   Dl_info caller;
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return &unreachable;
-  const Library* library = known_libraries.load(std::memory_order_acquire);
-  while (library && library->base != caller.dli_fbase) library = library->next;
+  const Library* library = libraries.find([&](const Library& entry) { return entry.base == caller.dli_fbase; });
   if (!library) {
     auto* const entry = new (std::nothrow) Library{};
     if (!entry) return &unreachable;
     resolve_caller(caller, *entry);
-    entry->next = known_libraries.load(std::memory_order_relaxed);
-    while (!known_libraries.compare_exchange_weak(entry->next, entry, std::memory_order_release, std::memory_order_relaxed)) {}
-    library = entry;
+    library = libraries.publish(entry);
   }
   if (library->reachable) remember(return_address, library);
   return library;

@@ -7,7 +7,12 @@
 
 namespace stz::hdf5 {
 
-// name, result, parameters. A library counts as reachable only if it has all of them.
+// Tables of functions are lists of X(name, result, parameters). This makes a member of each,
+#define STZ_HDF5_MEMBER(name, result, parameters) result(*name) parameters;
+// and this looks each up, where `library`, `functions` (the table) and `complete` (whether all were found so far) are locals.
+#define STZ_HDF5_LOOK_UP(name, result, parameters) complete &= stz::hdf5::find_function(library, #name, functions.name);
+
+// A library counts as reachable only if it has all of them.
 #define STZ_HDF5_FUNCTIONS(X)                                                                                                             \
   X(H5get_libversion, herr_t, (unsigned* major, unsigned* minor, unsigned* release))                                                      \
   X(H5allocate_memory, void*, (size_t size, bool clear))                                                                                  \
@@ -46,9 +51,7 @@ namespace stz::hdf5 {
 struct Library {
   const void* base;  // load address of the calling object
   bool reachable;    // false: the pointers below are null
-#define STZ_HDF5_MEMBER(name, result, parameters) result(*name) parameters;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
-#undef STZ_HDF5_MEMBER
   // Newer libraries pause their error stack while a filter runs and drop what is pushed; null in those that do not.
   herr_t (*H5Eis_paused)(hid_t stack, bool* paused);
   // Addresses, not values: the library assigns the ids when it initialises, and anew after H5close.
@@ -75,6 +78,13 @@ const Library* library_used_at(const void* return_address) noexcept;
 
 // A further function or variable of the library; null if it has none of that name.
 void* library_function(const Library& library, const char* name) noexcept;
+
+// The same for a pointer to a function of its type. False if there is none.
+template <class Function>
+bool find_function(const Library& library, const char* name, Function& function) noexcept {
+  function = reinterpret_cast<Function>(library_function(library, name));
+  return function != nullptr;
+}
 
 // Appends the message to the library's error stack. Must be the last HDF5 call of a callback: most others clear the stack.
 void push_error(const Library& library, const char* function, const Message& message) noexcept;

@@ -16,19 +16,16 @@ hid_t list_class(const hdf5::Library& library, const char* name) {
 
 }  // namespace
 
-bool find_create_calls(const hdf5::Calls* region, CreateCalls& calls) noexcept {
-  calls = {};
-  calls.region = region;
-  if (!calls.region || !calls.region->complete) return false;
-  const hdf5::Library& library = *calls.region->library;
-#define STZ_CREATE_FIND(name, result, parameters)                                              \
-  calls.name = reinterpret_cast<decltype(calls.name)>(hdf5::library_function(library, #name)); \
-  if (!calls.name) return false;
-  STZ_CREATE_FUNCTIONS(STZ_CREATE_FIND)
-#undef STZ_CREATE_FIND
-  calls.creation_class = list_class(library, "H5P_CLS_DATASET_CREATE_ID_g");
-  calls.access_class = list_class(library, "H5P_CLS_DATASET_ACCESS_ID_g");
-  return calls.creation_class > 0 && calls.access_class > 0;
+bool find_create_calls(const hdf5::Calls* region, CreateCalls& functions) noexcept {
+  functions = {};
+  functions.region = region;
+  if (!region || !region->complete) return false;
+  const hdf5::Library& library = *region->library;
+  bool complete = true;
+  STZ_CREATE_FUNCTIONS(STZ_HDF5_LOOK_UP)
+  functions.creation_class = list_class(library, "H5P_CLS_DATASET_CREATE_ID_g");
+  functions.access_class = list_class(library, "H5P_CLS_DATASET_ACCESS_ID_g");
+  return complete && functions.creation_class > 0 && functions.access_class > 0;
 }
 
 std::string name_of(const CreateCalls& calls, hid_t object) {

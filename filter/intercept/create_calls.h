@@ -17,7 +17,6 @@ struct CreateArguments {
   hid_t type, space, creation, access;
 };
 
-// name, result, parameters
 #define STZ_CREATE_FUNCTIONS(X)                                                                         \
   X(H5Iget_name, long, (hid_t object, char* name, size_t size))                                         \
   X(H5Pcopy, hid_t, (hid_t properties))                                                                 \
@@ -32,14 +31,12 @@ struct CreateArguments {
 
 struct CreateCalls {
   const hdf5::Calls* region;
-#define STZ_CREATE_MEMBER(name, result, parameters) result(*name) parameters;
-  STZ_CREATE_FUNCTIONS(STZ_CREATE_MEMBER)
-#undef STZ_CREATE_MEMBER
+  STZ_CREATE_FUNCTIONS(STZ_HDF5_MEMBER)
   hid_t creation_class, access_class;  // H5P_DATASET_CREATE, H5P_DATASET_ACCESS
 };
 
 // Those of the same HDF5 as `region`, which may be null. False if it has not all of them.
-bool find_create_calls(const hdf5::Calls* region, CreateCalls& calls) noexcept;
+bool find_create_calls(const hdf5::Calls* region, CreateCalls& functions) noexcept;
 
 // The path of an object; empty if it has none.
 std::string name_of(const CreateCalls& calls, hid_t object);
