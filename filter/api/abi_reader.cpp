@@ -1,11 +1,7 @@
 // The C API of stz_reader.h: sources, and readers of streams of every form.
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "api/stream_info.h"
 #include "base/guard.h"
+#include "base/read_file.h"
 #include "base/struct_size.h"
 #include "base/threads.h"
 #include "format/convert.h"
@@ -30,16 +26,7 @@ class FileSource : public Source {
   FileSource(int fd, u64 offset, u64 size) : Source(size), fd_(fd), offset_(offset) {}
 
  private:
-  void fetch(u64 offset, u64 size, u8* out) override {
-    while (size) {
-      const ssize_t n = pread(fd_, out, size_t(std::min<u64>(size, u64(1) << 30)), off_t(offset_ + offset));
-      if (n < 0 && errno == EINTR) continue;
-      require(n > 0, STZ_ERROR_READ);
-      out += n;
-      offset += u64(n);
-      size -= u64(n);
-    }
-  }
+  void fetch(u64 offset, u64 size, u8* out) override { require(read_file(fd_, offset_ + offset, size, out), STZ_ERROR_READ); }
   const int fd_;
   const u64 offset_;
 };

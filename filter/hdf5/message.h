@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdarg>
 #include <cstdio>
+#include <exception>
 
 namespace stz::hdf5 {
 
@@ -16,6 +17,19 @@ struct Message {
     va_end(arguments);
   }
 };
+
+// What `body` returns; if it throws, `failed`, and the message says what.
+template <class Result, class Body>
+Result catch_all(Message& message, Result failed, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    message.set("internal error: %s", error.what());
+  } catch (...) {
+    message.set("internal error: an unknown exception");
+  }
+  return failed;
+}
 
 // Numbers as "40, 48, 32", for a message; those that do not fit are left out.
 struct ListText {

@@ -1,8 +1,6 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
 // Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
 // asks for it, and nothing kept but a number and the latest error.
-#include <exception>
-
 #include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
@@ -24,14 +22,7 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
   const FloatingEnvironment environment;
   const Library* const library = calling_library(return_address);
   Message message;
-  Result result = failed;
-  try {
-    result = body(*library, message);
-  } catch (const std::exception& error) {
-    message.set("internal error: %s", error.what());
-  } catch (...) {
-    message.set("internal error: an unknown exception");
-  }
+  const Result result = catch_all(message, failed, [&] { return body(*library, message); });
   if (result == failed) {
     record_error(callback, message);
     push_error(*library, callback, message);

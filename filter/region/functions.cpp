@@ -1,7 +1,5 @@
 // The C functions of stz_h5.h: who calls, what is counted, what ends on the error stack. No exception leaves here; H5Dread is the
 // last call of a read that it takes over, so that its own errors stay on the stack.
-#include <exception>
-
 #include "base/struct_size.h"
 #include "region/read.h"
 
@@ -26,23 +24,10 @@ constexpr const char* reasons[] = {
     "HDF5 refused an argument or could not read a chunk",
 };
 
-// Runs `body(message)`, which returns an Outcome; what it throws becomes a message.
-template <class Body>
-Outcome guarded(hdf5::Message& message, Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    message.set("internal error: %s", error.what());
-  } catch (...) {
-    message.set("internal error: an unknown exception");
-  }
-  return Outcome::failed;
-}
-
 herr_t read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
   hdf5::Message message;
   stats.reads += 1;
-  const Outcome outcome = guarded(message, [&] {
+  const Outcome outcome = hdf5::catch_all(message, Outcome::failed, [&] {
     if (!calls.complete) return read_directly(calls, request, stats, message);
     const Quiet quiet(calls);
     return read_directly(calls, request, stats, message);

@@ -1,11 +1,11 @@
 #include "region/kept_readers.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
+
+#include "base/read_file.h"
 
 namespace stz::region {
 namespace {
@@ -32,16 +32,7 @@ bool is_settled(const struct stat& file) {
 
 int KeptReaders::read(void* kept, u64 offset, size_t size, void* out) {
   const auto* const from = static_cast<const Kept*>(kept);
-  auto* to = static_cast<char*>(out);
-  while (size > 0) {
-    const ssize_t got = pread(from->descriptor, to, size, static_cast<off_t>(from->key.address + offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return 1;
-    to += got;
-    offset += static_cast<u64>(got);
-    size -= static_cast<size_t>(got);
-  }
-  return 0;
+  return read_file(from->descriptor, from->key.address + offset, size, out) ? 0 : 1;
 }
 
 // A new one at the front of the list.
