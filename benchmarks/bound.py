@@ -22,8 +22,8 @@ ULPS = (4.0, 2.0, 1.0, 0.5, 0.25)
 
 
 def bounds(array):
-    """Absolute bounds for an array: relative ones down to one ulp of the largest value, a few ulp and below, the
-    least there is.
+    """Absolute bounds for an array: relative ones down to one ulp of the largest value, a few ulp and
+    fractions of one, the smallest positive number.
     """
     finite = array[np.isfinite(array)].astype(np.float64)
     if not finite.any():
@@ -68,7 +68,7 @@ def largest_error(array, decoded, bound):
 
 
 def run_case(name, array, bound):
-    """Both ways for one array and bound; the file's result is measured where it is another one than that in memory."""
+    """One array and bound, in memory and through a file; the file's result is measured where it differs from that in memory."""
     stream = h5stz.compress(array, absolute=bound)
     decoded = np.asarray(h5stz.decompress(stream)).reshape(array.shape)
     violations, error = largest_error(array, decoded, bound)

@@ -1,4 +1,4 @@
-"""Which fields a figure uses, and how they are prepared.
+"""The fields of each benchmark and their preparation.
 
 With a directory, the development fields (`.npy` files) of that directory; without one, small generated fields, so
 that every command runs anywhere. Each function returns {name: array}.
@@ -96,7 +96,7 @@ def masked(directory):
 
 
 def pointwise(directory):
-    """Fields of many decades in their native precision."""
+    """Fields that span many decades, in their native precision."""
     if directory is None:
         return synthetic.positive_fields()
     return {name: _stored(directory, name) for name in POINTWISE}

@@ -1,6 +1,6 @@
 """A large dataset through h5py: h5stz, the SZ3 of hdf5plugin, and h5stz in memory on the same chunks.
 
-The file is in the directory for temporary files, its pages in the page cache: what is measured is HDF5 and the filter,
+The file is in the directory for temporary files and in the page cache: the benchmark measures HDF5 and the filter,
 not the disk. The dataset is read with read_direct into an array that has been written to before.
 """
 
@@ -21,7 +21,7 @@ CHUNK = 128  # samples per axis
 
 
 def dataset(arrays, megabytes):
-    """The volumes one after the other along axis 0, again and again, until the array has about so many MB (10^6)."""
+    """The volumes repeated along axis 0 until the array has about this many MB (10^6)."""
     volumes = list(arrays.values())
     count = max(1, round(megabytes * 1e6 / volumes[0].nbytes))
     return np.concatenate([volumes[place % len(volumes)] for place in range(count)])
@@ -80,7 +80,7 @@ def measure(arrays, megabytes, repeats, threads, with_peer):
 
 
 def with_threads(count, function, *arguments):
-    """The call as a function without arguments, with so many threads in the h5stz filter."""
+    """The call as a function without arguments, with this number of threads in the h5stz filter."""
 
     def run():
         with timing.filter_threads(count):

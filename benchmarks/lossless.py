@@ -36,7 +36,7 @@ def table(records, others):
 
 
 def mean_over(records, codec):
-    """Geometric mean over a peer, on the fields that the peer gives back exactly."""
+    """Geometric mean over a peer, on the fields that the peer restores exactly."""
     return report.geometric_mean([r["h5stz"] / r[codec] for r in records if r[codec]])
 
 

@@ -25,7 +25,7 @@ def kilobytes(name):
 
 
 def peak_above(action):
-    """Bytes by which memory rose above that before the call, at its highest."""
+    """Peak memory of a call above the memory before it, in bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     before = kilobytes("VmRSS")
     result = action()

@@ -1,6 +1,6 @@
-"""One function per codec, all alike: array (and bound) in, (stored bytes, decoded array) out.
+"""One function per codec, with a common interface: array (and bound) in, (stored bytes, decoded array) out.
 
-A peer that cannot do an array raises `Unsupported`. Sizes are real bytes: of the stream, or of the chunks in an HDF5
+A peer that does not support an array raises `Unsupported`. Sizes are real bytes: of the stream, or of the chunks in an HDF5
 file.
 """
 

@@ -1,4 +1,4 @@
-"""Pictures of the figures, with matplotlib; they are drawn only where a command is asked for them."""
+"""Plots of the figures, with matplotlib, on request."""
 
 import matplotlib
 
@@ -31,7 +31,7 @@ def bars(path, groups, series, labels, baseline):
 
 
 def rate_distortion(path, title, curves, lossless_rates):
-    """PSNR and largest error over the bit rate; where a codec gave every bit back, a star at the upper edge.
+    """PSNR and largest error over the bit rate; a star at the upper edge marks an exact result.
 
     Args:
         path: of the picture.
@@ -67,7 +67,7 @@ def rate_distortion(path, title, curves, lossless_rates):
 
 
 def region_curves(path, curves):
-    """Time and bytes of a box over the share of the volume that it has, both relative to reading everything.
+    """Time and bytes of a box over its share of the volume, both relative to reading everything.
 
     Args:
         path: of the picture.

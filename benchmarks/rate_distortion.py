@@ -38,7 +38,7 @@ def bit_rate(array, size):
 
 
 def lossy(name, array):
-    """A record for each codec and bound; those that cannot do the array are left out."""
+    """A record for each codec and bound, without codecs that do not support the array."""
     records, width = [], fields.value_range(array)
     for relative in BOUNDS:
         for codec, run in CODECS.items():
@@ -54,7 +54,7 @@ def lossy(name, array):
 
 
 def lossless(name, array):
-    """The two codecs that give every bit back."""
+    """The two lossless codecs."""
     rates = {
         "h5stz, lossless": h5stz.STZ(lossless=True),
         speed_peers.FILTERS["blosc2"]: peers.filter_options("blosc2", array, 0),
@@ -87,7 +87,7 @@ def points_table(records):
 
 
 def rate_at(records, psnr):
-    """Bits per sample of one codec at a PSNR, on straight lines between its points; None beyond them.
+    """Bits per sample of one codec at a PSNR, interpolated linearly between its points; None beyond them.
 
     Beyond the last of them it is the rate at which the codec gave every bit back, if it did.
     """

@@ -13,7 +13,7 @@ CODECS = {"h5stz": peers.h5stz, "SZ3 3.4": peers.sz3, "ZFP": peers.zfp, "SPERR":
 
 
 def measure(array, bound):
-    """{codec: Result}, without those that cannot do the array."""
+    """{codec: Result}, without codecs that do not support the array."""
     results = {}
     for codec, run in CODECS.items():
         try:
@@ -32,7 +32,7 @@ def cell(result):
 
 
 def mean_cell(results, codec):
-    """Geometric mean of h5stz's ratio over a peer's, on the fields that the peer can do."""
+    """Geometric mean of h5stz's ratio over a peer's, on the fields that the peer supports."""
     pairs = [result["h5stz"].ratio / result[codec].ratio for result in results if codec in result]
     return f"{report.geometric_mean(pairs):.2f}"
 

@@ -1,10 +1,10 @@
 """Region reads: time and bytes of a box, a slice and a coarse level, against reading everything.
 
 One chunk per generated field (and of a development field, if there is a DIR) at a relative bound of 1e-3, with both
-kinds of blocks. Everything is read from a file whose pages are in memory, with one thread: first all of it through
-h5py, then parts through `h5stz.view`, a new one for each, which keeps nothing. Times are medians over repeats, relative
-to reading everything in the same run; bytes are those that the view fetched, relative to the chunk. The mean over the
-positions stands beside the worst.
+kinds of blocks. The file is in the page cache; one thread reads first all of it through h5py, then parts through
+`h5stz.view`, with a new view without a cache for each. Times are medians over repeats, relative to reading everything in
+the same run; bytes are those that the view fetched, relative to the chunk. The tables show the mean and the worst over
+the positions.
 """
 
 import statistics
@@ -116,7 +116,7 @@ def parts(name, dataset, block, full, count, repeats, limited, checks):
 
 
 def refine(name, dataset, block, repeats, limited, checks):
-    """Reading level after level, 3 to 0, over reading level 0 at once, both through a view that keeps what it has."""
+    """Time of reading levels 3 to 0 one after the other, over reading level 0 at once, with a view that caches blocks."""
 
     def by_levels():
         for _level, _array in h5stz.view(dataset, cache_bytes=1 << 30).refine(...):
@@ -164,7 +164,7 @@ def curve(dataset, full, repeats):
 
 
 def full_read(path, repeats):
-    """Seconds of reading everything through h5py from a file opened anew: nothing is in HDF5's cache."""
+    """Seconds of reading everything through h5py from a newly opened file: HDF5's cache is empty."""
 
     def read():
         with h5py.File(path) as file:

@@ -32,7 +32,7 @@ def bytes_read():
 
 
 def overhead():
-    """What looking at /proc/self/io reads itself."""
+    """Bytes that a look at /proc/self/io reads itself."""
     first = bytes_read()
     return bytes_read() - first
 

@@ -1,9 +1,7 @@
-"""What unmodified programs decode under `h5stz run` when they read a small box of a volume, and what it costs others.
+"""Blocks that unmodified programs decode under `h5stz run` for a small box of a volume, and the cost for other reads.
 
-The volume is one chunk.
-
-Needed is what a reader of the same box decodes. The chunk is larger than any chunk cache (float64), or HDF5 would be left
-to decode it once and keep it.
+The volume is one chunk. The blocks that are needed are those that a reader of the same box decodes. The chunk is larger than
+any chunk cache (float64); otherwise HDF5 would decode and keep it.
 """
 
 import os
@@ -28,7 +26,7 @@ MODULES = {"PyTables": "tables"}
 
 
 def commands(path, rank):
-    """{program: words} of what is installed here."""
+    """{program: words} of the installed programs."""
     import importlib.util
 
     start, count = ",".join([str(LOW)] * rank), ",".join([str(EDGE)] * rank)
@@ -43,7 +41,7 @@ def commands(path, rank):
 
 
 def routes(found):
-    """(program, way into it, words): HDF5's tools may be older than connectors are."""
+    """(program, route, words). HDF5's tools may be too old for connectors."""
     for program, words in found.items():
         for through in run.ROUTES if program in PYTHON else run.ROUTES[:1]:
             yield program, through, words

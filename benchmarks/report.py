@@ -1,4 +1,4 @@
-"""What the commands share: arguments, quality measures, tables, JSON and the check against targets.py."""
+"""Shared by the commands: arguments, quality measures, tables, JSON and the check against targets.py."""
 
 import argparse
 import dataclasses
@@ -66,7 +66,7 @@ class Checks:
         self._compare(what, value, "<=", target, value <= target)
 
     def promise(self, what, value, limit):
-        """A figure that may not exceed its limit on any data, such as error / bound."""
+        """A figure that must not exceed its limit on any data, such as error / bound."""
         self._add(what, value, "<=", limit, value <= limit)
 
     def _compare(self, what, value, relation, target, met):

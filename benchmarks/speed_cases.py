@@ -1,4 +1,4 @@
-"""What the speed figure measures in memory: fields against the peers; chunks, kinds of data and blocks of h5stz alone.
+"""Speeds in memory: fields against the peers; chunks, kinds of data and blocks of h5stz alone.
 
 Every function returns records (dictionaries with a `part`) for speed_tables.py and the JSON file.
 """

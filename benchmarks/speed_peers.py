@@ -1,4 +1,4 @@
-"""The codecs of the speed figure, all alike: compress, decompress into the caller's array, decompress into a new one.
+"""The codecs of the speed figure, with a common interface: compress, decompress into an existing array, into a new one.
 
 Codecs of one library run as users would call them: h5stz and SZ3 3.4 (`pysz`) in memory, the filters of hdf5plugin, and
 h5stz once more, through an HDF5 file in memory, as one chunk. All peers run with one thread, their default.

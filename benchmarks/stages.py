@@ -1,9 +1,8 @@
-"""Where the time of compressing and decompressing goes: seconds per stage of the codec, beside a copy of the array.
+"""Time per stage of compression and decompression, beside a copy of the array.
 
 Builds the codec with a clock per stage (STZ_STAGES, see filter/base/stages.h) in build/stages of the checkout; the
 clocks cost about 2 %. One thread, generated float32 fields, medians of the repeats; decompression into memory that has
-been touched. A stage's time is its own: what it calls of another stage counts there, but fits
-keep all that they do.
+been touched. The time of a stage excludes the stages that it calls, except for fits, which include them.
 """
 
 import ctypes

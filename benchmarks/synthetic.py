@@ -52,7 +52,7 @@ def masked_fields(edge=48):
 
 
 def positive_fields(edge=48):
-    """Fields of many decades for the point-wise relative bound: log-normal float64, and signed float32 with zeros and
+    """Fields that span many decades, for the point-wise relative bound: log-normal float64, and signed float32 with zeros and
     NaN.
     """
     decades = np.exp(6.0 * gaussian_field(edge, 5, edge / 12).astype(np.float64))
@@ -62,5 +62,5 @@ def positive_fields(edge=48):
 
 
 def counts(edge=48):
-    """int16 samples with the look of detector or scanner values."""
+    """int16 samples that resemble values of a detector or scanner."""
     return {"counts": (300 * np.abs(gaussian_field(edge, 10, edge / 12))).astype(np.int16)}

@@ -1,4 +1,4 @@
-"""Medians of interleaved repeats, and the two environment variables that decide how h5stz works."""
+"""Medians of interleaved repeats, and the two environment variables that control h5stz."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ def megabytes_per_second(size, seconds):
 
 @contextlib.contextmanager
 def filter_threads(threads):
-    """The h5stz filter works with so many threads; it reads H5STZ_THREADS at each call."""
+    """Sets the number of threads of the h5stz filter, which reads H5STZ_THREADS at each call."""
     before = os.environ.get("H5STZ_THREADS")
     os.environ["H5STZ_THREADS"] = str(threads)
     try:
@@ -47,6 +47,6 @@ def filter_threads(threads):
 
 
 def has_isa(name):
-    """Whether this processor can run the kernels that H5STZ_ISA=`name` asks for; elsewhere others would run."""
+    """Whether this processor can run the kernels of H5STZ_ISA=`name`; otherwise others would run."""
     flags = Path("/proc/cpuinfo").read_text().split() if ISA_FLAGS[name] else ()
     return all(flag in flags for flag in ISA_FLAGS[name])
