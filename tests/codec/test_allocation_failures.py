@@ -1,0 +1,17 @@
+"""Memory that cannot be had and threads that cannot be started: tests/native/allocation_failures.cpp."""
+
+import subprocess
+
+import pytest
+
+from support.native import native_program
+from support.requirements import needs_programs
+
+
+@needs_programs("g++")
+@pytest.mark.slow
+def test_every_allocation_and_every_thread_may_fail():
+    result = subprocess.run([native_program("allocation_failures")], capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    failures, word = result.stdout.split()
+    assert word == "failures" and int(failures) > 10000
