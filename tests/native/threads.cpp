@@ -174,7 +174,7 @@ void filter_chunks(const Case& each) {
   std::memcpy(buffer, each.array.data(), size);
   const size_t stored = filter->filter(0, count, words, size, &size, &buffer);
   check(stored == each.stream.size() && std::memcmp(buffer, each.stream.data(), stored) == 0, each.name);
-  const size_t restored = filter->filter(stz::hdf5::kFlagReverse, count, words, stored, &size, &buffer);
+  const size_t restored = filter->filter(stz::hdf5::flag_reverse, count, words, stored, &size, &buffer);
   check(restored == each.decoded.size() && std::memcmp(buffer, each.decoded.data(), restored) == 0, each.name);
   std::free(buffer);
 }
