@@ -92,7 +92,7 @@ Header random_header(Random& random) {
     if (random.below(2))
       for (int l = 0; l < levels.root; l++) {
         h.level_block.emplace_back();
-        for (int& e : h.level_block.back()) e = 1 + int(random.below(30));
+        for (int& e : h.level_block.back()) e = 1 + int(random.below(5));
       }
     for (int s = 0; s <= levels.root; s++) h.section.push_back(random.magnitude(64));
     return h;
@@ -200,4 +200,20 @@ TEST(elements_are_counted_up_to_a_limit) {
   CHECK(failure_of([&] { element_count(layout); }) == STZ_ERROR_SHAPE, "also beside an axis of length 0");
   layout.rank = STZ_MAX_RANK + 1;
   CHECK(failure_of([&] { element_count(layout); }) == STZ_ERROR_SHAPE);
+}
+
+TEST(blocks_have_at_most_so_many_samples) {
+  Header h;
+  h.form = Form::blocks;
+  h.layout.dtype = STZ_F32;
+  h.layout.rank = 3;
+  for (int a = 0; a < 3; a++) h.layout.shape[a] = 1000;
+  const Hierarchy levels = hierarchy_of(h);
+  h.section.assign(size_t(levels.root) + 1, 1);
+  for (int last : {7, 8, 9}) {
+    h.level_block.assign(size_t(levels.root), {1, 1, 1, 1});
+    h.level_block[0] = {1, 7, 7, last};
+    AtPageEnd bytes(write_header(h));
+    CHECK((failure_of([&] { read(bytes); }) == 0) == (last <= 8), "2^%d samples", 14 + last);
+  }
 }
