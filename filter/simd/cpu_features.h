@@ -15,6 +15,7 @@ namespace stz {
   X(popcnt, __POPCNT__, __builtin_cpu_supports("popcnt"))             \
   X(avx, __AVX__, __builtin_cpu_supports("avx"))                      \
   X(avx2, __AVX2__, __builtin_cpu_supports("avx2"))                   \
+  X(fma, __FMA__, __builtin_cpu_supports("fma"))                      \
   X(bmi, __BMI__, __builtin_cpu_supports("bmi"))                      \
   X(bmi2, __BMI2__, __builtin_cpu_supports("bmi2"))                   \
   X(lzcnt, __LZCNT__, has_lzcnt())                                    \
