@@ -8,10 +8,10 @@ must keep their bits.
 
 from fractions import Fraction
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 

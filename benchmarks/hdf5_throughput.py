@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 import h5py
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import speed_cases
 import speed_peers
@@ -71,9 +71,7 @@ def measure(arrays, megabytes, repeats, threads, with_peer):
         seconds = timing.interleaved(actions, repeats)
     records = []
     for codec, count in dict.fromkeys(key[:2] for key in actions):
-        speeds = {
-            what: timing.megabytes_per_second(array.nbytes, seconds[codec, count, what]) for what in ("write", "read")
-        }
+        speeds = {what: timing.megabytes_per_second(array.nbytes, seconds[codec, count, what]) for what in ("write", "read")}
         record = {"part": "hdf5", "codec": codec, "threads": count, "array_bytes": array.nbytes, "chunks": list(chunks)}
         records.append(record | speeds | {"error_over_bound": errors.get((codec, count))})
     return records

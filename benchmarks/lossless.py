@@ -4,10 +4,10 @@ and how much random 64-bit samples grow.
 Every codec's result is compared with the original bit for bit.
 """
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 import targets
@@ -29,9 +29,7 @@ def compare(name, array, others):
 
 def table(records, others):
     header = ["field", "dtype", "h5stz", *others]
-    rows = [
-        [r["field"], r["dtype"], *(f"{r[c]:.3f}" if r[c] else "not exact" for c in ("h5stz", *others))] for r in records
-    ]
+    rows = [[r["field"], r["dtype"], *(f"{r[c]:.3f}" if r[c] else "not exact" for c in ("h5stz", *others))] for r in records]
     print(report.markdown(header, rows), end="\n\n")
 
 
@@ -46,20 +44,14 @@ def main():
 
     others = {"fpzip": peers.fpzip, "blosc2": peers.blosc2}
     floats = [compare(name, array, others) for name, array in fields.floats(arguments.directory).items()]
-    integers = [
-        compare(name, array, {"blosc2": peers.blosc2}) for name, array in fields.integers(arguments.directory).items()
-    ]
+    integers = [compare(name, array, {"blosc2": peers.blosc2}) for name, array in fields.integers(arguments.directory).items()]
     table(floats, others)
     table(integers, ["blosc2"])
     checks.promise("fields that came back changed", sum(r["h5stz"] is None for r in floats + integers), 0)
     if all(r["h5stz"] for r in floats + integers):
         for codec in others:
-            checks.at_least(
-                f"float fields, geometric mean over {codec}", mean_over(floats, codec), targets.LOSSLESS_MEAN
-            )
-        checks.at_least(
-            "integer fields over blosc2", min(r["h5stz"] / r["blosc2"] for r in integers), targets.LOSSLESS_MEAN
-        )
+            checks.at_least(f"float fields, geometric mean over {codec}", mean_over(floats, codec), targets.LOSSLESS_MEAN)
+        checks.at_least("integer fields over blosc2", min(r["h5stz"] / r["blosc2"] for r in integers), targets.LOSSLESS_MEAN)
 
     random = np.random.default_rng(1).integers(0, 2**64, 2**16, dtype=np.uint64)
     random_records = []

@@ -4,10 +4,10 @@ The bound is relative to the range of the valid samples. h5stz finds the fill va
 data=...)`); its NaN and fill samples must come back bit for bit, its valid samples within the bound.
 """
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 import targets

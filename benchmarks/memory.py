@@ -11,10 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import speed_cases
 
 

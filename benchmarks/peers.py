@@ -158,7 +158,5 @@ def hdf5_chunks(array, edge):
         for index in range(dataset.id.get_num_chunks()):
             offset = dataset.id.get_chunk_info(index).chunk_offset
             _, raw = dataset.id.read_direct_chunk(offset)
-            box = tuple(
-                slice(start, min(start + edge, extent)) for start, extent in zip(offset, array.shape, strict=True)
-            )
+            box = tuple(slice(start, min(start + edge, extent)) for start, extent in zip(offset, array.shape, strict=True))
             yield np.frombuffer(raw, array.dtype).reshape(dataset.chunks), box

@@ -8,10 +8,10 @@ checked sample by sample.
 
 import zlib
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 import targets
@@ -25,9 +25,7 @@ def log_transform(array, relative):
     coded = np.isfinite(values) & (values != 0)
     logarithm = np.log(np.abs(values, where=coded, out=np.ones_like(values)))
     candidates = [logarithm] if coded.all() else fillings(logarithm, coded)
-    size, decoded = min(
-        (peers.sz3(candidate, np.log1p(relative)) for candidate in candidates), key=lambda result: result[0]
-    )
+    size, decoded = min((peers.sz3(candidate, np.log1p(relative)) for candidate in candidates), key=lambda result: result[0])
     result = np.where(coded, np.copysign(np.exp(decoded), values), values).astype(array.dtype)
     planes = [np.signbit(values) & coded, np.isnan(values), values == 0]
     return size + sum(plane_size(plane) for plane in planes), result
@@ -80,9 +78,7 @@ def main():
 
     checks = report.Checks(have_targets=arguments.directory is not None)
     for r in records:
-        checks.at_least(
-            f"{r['field']} {r['dtype']} over SZ3 with the log transform", r["gain"], targets.POINTWISE_RATIO
-        )
+        checks.at_least(f"{r['field']} {r['dtype']} over SZ3 with the log transform", r["gain"], targets.POINTWISE_RATIO)
     checks.promise("samples outside the bound", sum(r["h5stz violations"] for r in records), 0)
     report.finish(arguments, records, checks)
 

@@ -7,10 +7,10 @@ shuffle) and h5stz's lossless mode are single rates. --plots draws a picture of 
 import math
 from pathlib import Path
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 import speed_peers
@@ -78,9 +78,7 @@ def points_table(records):
             f"{r['bits_per_sample']:.4f}",
         ]
         row += (
-            [f"{r['psnr']:.2f}", f"{r['error_over_range']:.3e}", f"{r['error_over_bound']:.4f}"]
-            if "psnr" in r
-            else ["-"] * 3
+            [f"{r['psnr']:.2f}", f"{r['error_over_range']:.3e}", f"{r['error_over_bound']:.4f}"] if "psnr" in r else ["-"] * 3
         )
         rows.append(row)
     print(report.markdown(header, rows), end="\n\n")
@@ -103,9 +101,7 @@ def rates_table(records):
     header, rows = ["field", "PSNR, dB", *CODECS], []
     for name in dict.fromkeys(r["field"] for r in records):
         for level in LEVELS:
-            own = [
-                [r for r in records if r["field"] == name and r["codec"] == codec and "psnr" in r] for codec in CODECS
-            ]
+            own = [[r for r in records if r["field"] == name and r["codec"] == codec and "psnr" in r] for codec in CODECS]
             rates = [rate_at(points, level) for points in own]
             rows.append([name, str(level), *("-" if rate is None else f"{rate:.3f}" for rate in rates)])
     print("Bits per sample at the same PSNR, between the points above:\n")
@@ -127,9 +123,7 @@ def draw(directory, name, array, records):
 
 def main():
     parser = report.parser(__doc__)
-    parser.add_argument(
-        "--edge", type=int, default=EDGE, help="samples per axis of the generated fields; default %(default)s"
-    )
+    parser.add_argument("--edge", type=int, default=EDGE, help="samples per axis of the generated fields; default %(default)s")
     parser.add_argument("--crop", type=int, metavar="N", help="first N^3 samples of each field only; default all")
     parser.add_argument("--fields", metavar="NAMES", help="comma-separated, only these")
     parser.add_argument("--plots", type=Path, metavar="DIRECTORY", help="draws NAME.png of each field there")

@@ -23,13 +23,9 @@ def compare(part, name, array, relative):
 
 
 def one_chunk(part, arrays):
-    records = [
-        compare(part, name, array, relative) for name, array in arrays.items() for relative in fields.RELATIVE_BOUNDS
-    ]
+    records = [compare(part, name, array, relative) for name, array in arrays.items() for relative in fields.RELATIVE_BOUNDS]
     header = ["field", "bound", "h5stz", "PSNR", "error/bound", "SZ3", "PSNR", "error/bound", "h5stz / SZ3"]
-    rows = [
-        [r["field"], f"{r['relative']:g}", *r["h5stz"].cells(), *r["sz3"].cells(), f"{r['gain']:.3f}"] for r in records
-    ]
+    rows = [[r["field"], f"{r['relative']:g}", *r["h5stz"].cells(), *r["sz3"].cells(), f"{r['gain']:.3f}"] for r in records]
     print(report.markdown(header, rows), flush=True)
     return records
 
@@ -68,9 +64,7 @@ def mean_gain(records, relative):
 
 def main():
     parser = report.parser(__doc__)
-    parser.add_argument(
-        "--chunks", default="64,32", help="chunk edges of the third part, comma-separated; default %(default)s"
-    )
+    parser.add_argument("--chunks", default="64,32", help="chunk edges of the third part, comma-separated; default %(default)s")
     parser.add_argument("--only", choices=("one", "whole", "chunks"), help="one part only")
     arguments = parser.parse_args()
     records, checks = [], report.Checks(have_targets=arguments.directory is not None)
@@ -104,9 +98,7 @@ def main():
             checks.promise(f"largest error / bound, chunks of {edge}", largest_error(part), 1)
             records += part
         overhead = edge_chunk_overhead(volumes[fields.BOX_FIELD])
-        checks.at_most(
-            "bytes of 91^3 in 64^3 chunks over those of its valid boxes", overhead, targets.EDGE_CHUNK_OVERHEAD
-        )
+        checks.at_most("bytes of 91^3 in 64^3 chunks over those of its valid boxes", overhead, targets.EDGE_CHUNK_OVERHEAD)
         records.append({"part": "edge chunks over valid boxes", "field": fields.BOX_FIELD, "bytes": overhead})
     report.finish(arguments, records, checks)
 

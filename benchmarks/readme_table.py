@@ -48,9 +48,7 @@ def main():
     rows.append(["**h5stz over this codec, geometric mean**", "", *(mean_cell(results.values(), codec) for codec in others)])
     print(report.markdown([f"field, bound {arguments.relative:g} x range", *CODECS], rows), end="\n\n")
     checks = report.Checks()
-    checks.promise(
-        "largest error / bound of h5stz", max(result["h5stz"].error_over_bound for result in results.values()), 1
-    )
+    checks.promise("largest error / bound of h5stz", max(result["h5stz"].error_over_bound for result in results.values()), 1)
     report.finish(arguments, [{"field": name} | result for name, result in results.items()], checks)
 
 

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import h5py
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import region_peers
 import region_programs
 import report

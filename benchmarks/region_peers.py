@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import h5py
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import peers
 import report
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 import h5py
-import h5stz
 import numpy as np
-from h5stz import run
 
+import h5stz
 import report
+from h5stz import run
 
 LOW, EDGE = 72, 16  # the box: [LOW, LOW + EDGE) along each axis
 PYTHON = {

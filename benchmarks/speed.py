@@ -25,7 +25,6 @@ import speed_tables
 import synthetic
 import timing
 
-
 PARTS = ("chunks", "blocks", "isa", "hdf5", "memory")  # those on the generated fields that --fields leaves
 
 
@@ -45,9 +44,7 @@ def parsed():
     parser = report.parser(__doc__, directory=False)
     add = parser.add_argument
     add("directory", nargs="?", metavar="DIR", help="adds the development fields in DIR to the generated ones")
-    add(
-        "--edge", type=int, default=synthetic.EDGE, help="samples per axis of the generated fields; default %(default)s"
-    )
+    add("--edge", type=int, default=synthetic.EDGE, help="samples per axis of the generated fields; default %(default)s")
     add("--repeats", type=int, default=5, help="counted repeats; default %(default)s")
     add("--fields", type=names, metavar="NAMES", help="comma-separated, only these")
     add("--peers", type=peer_names, default=["pysz"], metavar="NAMES", help="of pysz,sz3,zfp,sperr,blosc2, or all")

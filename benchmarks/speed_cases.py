@@ -6,10 +6,10 @@ Every function returns records (dictionaries with a `part`) for speed_tables.py 
 import dataclasses
 from pathlib import Path
 
-import h5stz
 import numpy as np
 
 import fields
+import h5stz
 import speed_peers
 import synthetic
 import timing
@@ -132,9 +132,7 @@ def chunks(arrays, edges, repeats):
 
 def cut(array, edge):
     """Copies of the chunks of edge^3 samples that lie in the array whole: all of them, or a quarter spread evenly."""
-    corners = np.stack(
-        np.meshgrid(*(np.arange(0, extent - edge + 1, edge) for extent in array.shape), indexing="ij"), -1
-    )
+    corners = np.stack(np.meshgrid(*(np.arange(0, extent - edge + 1, edge) for extent in array.shape), indexing="ij"), -1)
     corners = corners.reshape(-1, 3)
     wanted = max(8, len(corners) // 4)
     picked = corners[np.linspace(0, len(corners) - 1, min(wanted, len(corners))).astype(int)]

@@ -7,9 +7,9 @@ h5stz once more, through an HDF5 file in memory, as one chunk. All peers run wit
 import dataclasses
 from collections.abc import Callable
 
-import h5stz
 import numpy as np
 
+import h5stz
 import peers
 import timing
 
@@ -115,10 +115,7 @@ def measure(array, bound, table, repeats):
         del decoded
         actions |= actions_of(codec, place, stream, array, out)
     seconds = timing.interleaved(actions, repeats)
-    return [
-        Speed(*(seconds.get((place, operation)) for operation in OPERATIONS), *entry)
-        for place, entry in enumerate(found)
-    ]
+    return [Speed(*(seconds.get((place, operation)) for operation in OPERATIONS), *entry) for place, entry in enumerate(found)]
 
 
 def actions_of(codec, place, stream, array, out):

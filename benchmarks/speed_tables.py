@@ -125,23 +125,17 @@ def memory(records, checks):
 def hdf5(records, checks):
     """Each way through h5py: over the same chunks in memory; with one thread, over the SZ3 filter."""
     chunk = " x ".join(map(str, records[0]["chunks"]))
-    title = (
-        f"{records[0]['array_bytes'] / 1e6:.0f} MB in chunks of {chunk} through h5py, bound {speed_cases.RELATIVE:g}"
-    )
+    title = f"{records[0]['array_bytes'] / 1e6:.0f} MB in chunks of {chunk} through h5py, bound {speed_cases.RELATIVE:g}"
     header = ["codec", "threads", "write, MB/s", "read, MB/s"]
     rows = [[r["codec"], str(r["threads"]), number(r["write"], 0), number(r["read"], 0)] for r in records]
     print(f"\n{title}\n\n{report.markdown(header, rows)}\n", flush=True)
     found = {(r["codec"], r["threads"]): r for r in records}
     ours, theirs = speed_peers.FILTERS["h5stz"], speed_peers.FILTERS["sz3"]
-    checks.promise(
-        "largest error / bound through h5py", max(r["error_over_bound"] for r in records if r["codec"] == ours), 1
-    )
+    checks.promise("largest error / bound through h5py", max(r["error_over_bound"] for r in records if r["codec"] == ours), 1)
     for what in ("write", "read"):
         for threads in (key[1] for key in found if key[0] == ours):
             share = found[ours, threads][what] / found["h5stz in memory", threads][what]
-            checks.at_least(
-                f"h5py, {what}, over the same chunks in memory, {threads} threads", share, targets.HDF5_OVER_MEMORY
-            )
+            checks.at_least(f"h5py, {what}, over the same chunks in memory, {threads} threads", share, targets.HDF5_OVER_MEMORY)
         if (theirs, 1) in found and (ours, 1) in found:
             gain = found[ours, 1][what] / found[theirs, 1][what]
             checks.at_least(f"h5py, {what}, over {theirs}", gain, targets.HDF5_OVER_SZ3[what])

@@ -6,7 +6,11 @@ import statistics
 import time
 from pathlib import Path
 
-ISA_FLAGS = {"baseline": (), "avx2": ("avx2", "bmi2"), "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2")}
+ISA_FLAGS = {
+    "baseline": (),
+    "avx2": ("avx2", "bmi2"),
+    "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512_vbmi2"),
+}
 
 
 def interleaved(actions, repeats):

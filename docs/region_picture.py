@@ -11,10 +11,11 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import h5stz
 import numpy as np
-from h5stz import _core
 from matplotlib import patches, pyplot
+
+import h5stz
+from h5stz import _core
 
 EDGE, BLOCK, LEVELS = 2048, 256, 3  # samples of the array and of a block along each axis; levels drawn
 REQUESTS = {"a box": ((1100, 700), (200, 200)), "a row, odd index": ((1001, 0), (1, EDGE))}

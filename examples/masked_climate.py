@@ -4,15 +4,14 @@ The synthetic monthly temperatures have no values on land, as in ocean models.
 """
 
 import h5py
-import h5stz
 import numpy as np
+
+import h5stz
 
 FILL = np.float32(1e20)
 
 month, latitude, longitude = np.meshgrid(np.arange(24), np.linspace(-80, 80, 96), np.arange(0, 360, 2.5), indexing="ij")
-temperature = (
-    273.15 + 28 * np.cos(np.radians(latitude)) + 4 * np.sin(2 * np.pi * month / 12) * np.sin(np.radians(latitude))
-)
+temperature = 273.15 + 28 * np.cos(np.radians(latitude)) + 4 * np.sin(2 * np.pi * month / 12) * np.sin(np.radians(latitude))
 temperature = (temperature + np.cos(np.radians(3 * longitude + 5 * month))).astype("f4")
 land = np.sin(np.radians(2 * longitude)) * np.cos(np.radians(3 * latitude)) > 0.3
 masked = np.ma.masked_array(temperature, land, fill_value=FILL)

@@ -1,8 +1,9 @@
 """A bound relative to each sample, for data that span many decades: |x - x'| <= r |x|, zeros and signs exact."""
 
 import h5py
-import h5stz
 import numpy as np
+
+import h5stz
 
 RELATIVE = 1e-3
 

@@ -1,8 +1,9 @@
 """The smallest complete use: write a dataset within an absolute error, read it back."""
 
 import h5py
-import h5stz
 import numpy as np
+
+import h5stz
 
 field = np.fromfunction(lambda z, y, x: np.sin(z / 9) * np.cos(y / 7) + x / 64, (64, 64, 64), dtype="f4")
 with h5py.File("quickstart.h5", "w") as file:

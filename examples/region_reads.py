@@ -1,8 +1,9 @@
 """Reads parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded."""
 
 import h5py
-import h5stz
 import numpy as np
+
+import h5stz
 
 z, y, x = np.meshgrid(*3 * [np.linspace(0, 1, 160, dtype="f4")], indexing="ij")
 field = np.sin(40 * x * y) * np.cos(30 * z) + np.sin(90 * z * x) / 4 + np.sin(300 * y) / 50

@@ -1,10 +1,11 @@
 """Reads parts of a dataset from a web server: only the needed bytes are transferred."""
 
 import h5py
-import h5stz
 import numpy as np
 from fsspec.implementations.http import HTTPFileSystem  # s3fs, gcsfs, adlfs are used in the same way
 from range_server import RangeServer
+
+import h5stz
 
 z, y, x = np.meshgrid(*3 * [np.linspace(0, 1, 160, dtype="f4")], indexing="ij")
 rough = np.random.default_rng(1).normal(0, 0.01, z.shape).astype("f4")

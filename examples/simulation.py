@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 import h5py
-import h5stz
 import numpy as np
+
+import h5stz
 
 FRAMES_PER_CHUNK = 16
 STEPS_PER_FRAME = 14
@@ -111,9 +112,7 @@ def main():
     parser.add_argument("--samples", type=int, default=256, help="grid points per side; default %(default)s")
     parser.add_argument("--frames", type=int, default=64, help="frames to write; default %(default)s")
     parser.add_argument("--relative", type=float, default=1e-3, help="bound over the range; default %(default)s")
-    parser.add_argument(
-        "--output", type=Path, default=Path("simulation.h5"), help="default %(default)s, picture beside it"
-    )
+    parser.add_argument("--output", type=Path, default=Path("simulation.h5"), help="default %(default)s, picture beside it")
     arguments = parser.parse_args()
 
     start = time.perf_counter()

@@ -92,7 +92,8 @@ inline uint16_t half_bits(double value) {
 }
 inline double half_value(uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double size = exponent == 31 ? (fraction ? NAN : INFINITY) : std::ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
+  const double size =
+      exponent == 31 ? (fraction ? NAN : INFINITY) : std::ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
   return bits & 0x8000 ? -size : size;
 }
 

@@ -1,8 +1,8 @@
 // Fuzz target: arbitrary bytes as a stream. Decoding must end with an array or an error code, quickly and in bounded memory.
 //
-// Built with STZ_FUZZING every check is accepted, so mutated streams reach the parsers behind the checks. What comes out of a damaged stream
-// is not judged here (tests/stream/test_corruption.py does that, with checksums); decoding twice must give the same bytes, and so must reading
-// parts of a stream that decodes.
+// Built with STZ_FUZZING every check is accepted, so mutated streams reach the parsers behind the checks. What comes out of a damaged
+// stream is not judged here (tests/stream/test_corruption.py does that, with checksums); decoding twice must give the same bytes, and so
+// must reading parts of a stream that decodes.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -26,7 +26,8 @@ struct Case {
 
 double floating_value(int dtype, uint64_t bits) {
   switch (number_size(dtype)) {
-    case 2: return half_value(uint16_t(bits));
+    case 2:
+      return half_value(uint16_t(bits));
     case 4: {
       uint32_t narrow = uint32_t(bits);
       float value;

@@ -2,7 +2,8 @@
 //
 //   target [--first=N] [--iterations=N] [--seconds=N] [file ...]
 //
-// Files are run as they are, and those that are valid streams are counted. The number of the input at work is printed when a target stops; --first=N --iterations=1 repeats it.
+// Files are run as they are, and those that are valid streams are counted. The number of the input at work is printed when a target stops;
+// --first=N --iterations=1 repeats it.
 #include <unistd.h>
 #include <csignal>
 #include <ctime>

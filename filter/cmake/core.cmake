@@ -4,8 +4,6 @@ foreach(folder base format encoder decoder reader api)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(APPEND core_sources ${sources})
 endforeach()
-# Client data: part of the public C API, for programs without HDF5 too.
-list(APPEND core_sources hdf5/cd_values.cpp)
 
 # simd/kernels.cpp once for each instruction set; simd/dispatch.cpp picks one at run time.
 add_library(stz_kernels OBJECT simd/dispatch.cpp)

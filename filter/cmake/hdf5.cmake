@@ -1,15 +1,14 @@
 # What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
 function(stz_objects name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  list(TRANSFORM sources REPLACE ".*/hdf5/(plugin|cd_values).cpp" "") # the first for the plug-in alone, the second in the core
-  list(REMOVE_ITEM sources "")
-  add_library(${name} OBJECT ${sources})
+  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|calls).cpp$") # for the plug-in alone; for all others alone
+  add_library(${name} OBJECT ${sources} ${ARGN})
   target_include_directories(${name} PUBLIC . include)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
 endfunction()
 
 stz_objects(stz_hdf5 hdf5)
-stz_objects(stz_region region)
+stz_objects(stz_region region hdf5/calls.cpp)
 set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5>)
 set(region_objects ${hdf5_objects} $<TARGET_OBJECTS:stz_region>)
 

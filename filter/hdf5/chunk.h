@@ -1,7 +1,7 @@
 // One chunk through the codec, in the terms of an HDF5 filter.
 #pragma once
+#include "base/message.h"
 #include "hdf5/library.h"
-#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 

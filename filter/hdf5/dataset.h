@@ -1,8 +1,8 @@
 // What HDF5 tells a filter about a dataset when it is created: type, chunk, fill value and the other filters.
 #pragma once
+#include "base/message.h"
 #include "hdf5/datatype.h"
 #include "hdf5/library.h"
-#include "hdf5/message.h"
 #include "stz.h"
 
 namespace stz::hdf5 {

@@ -1,7 +1,7 @@
 // From an HDF5 datatype to the codec's element type, or a message that names what the type is.
 #pragma once
+#include "base/message.h"
 #include "hdf5/library.h"
-#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 

@@ -72,7 +72,7 @@ void record_error(const char* callback, const Message& message) noexcept {
 
 extern "C" STZ_API size_t stz_h5_last_error(char* text, size_t capacity) {
   using namespace stz::hdf5;
-  Message message;
+  stz::Message message;
   const stz::u64 count = errors.load(std::memory_order_acquire);
   for (stz::u64 back = 1; back <= std::min(count, slot_count); ++back)
     if (read_slot(count - back, message)) break;

@@ -1,6 +1,6 @@
 // The filter's latest error in this process, for hosts whose HDF5, or whose layer above it, drops what is on the error stack.
 #pragma once
-#include "hdf5/message.h"
+#include "base/message.h"
 
 namespace stz::hdf5 {
 

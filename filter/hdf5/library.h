@@ -2,8 +2,8 @@
 // process (h5py, netCDF4 and PyTables bring one each) and share one image of this plug-in, and ids mean something only to the
 // copy that made them: so the caller is identified by its code address on every call and there is no "the" HDF5.
 #pragma once
+#include "base/message.h"
 #include "hdf5/hdf5_abi.h"
-#include "hdf5/message.h"
 
 namespace stz::hdf5 {
 

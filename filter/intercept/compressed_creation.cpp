@@ -47,7 +47,7 @@ int rank_of(const CreateCalls& calls, hid_t space) {
 
 Outcome look_at_type(const CreateCalls& calls, hid_t type, Shape& shape) {
   hdf5::ElementType element;
-  hdf5::Message unused;
+  Message unused;
   if (!hdf5::element_type(*calls.region->library, type, element, unused)) return Outcome::word_type;
   if (element.dtype != STZ_F16 && element.dtype != STZ_F32 && element.dtype != STZ_F64) return Outcome::word_type;
   shape.dtype = element.dtype;

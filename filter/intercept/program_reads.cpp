@@ -97,7 +97,7 @@ bool read_needed_blocks(const Calls& calls, DatasetKey key, const ReadArguments&
       slot_of(key).store(key, std::memory_order_relaxed);
       return false;
     }
-    hdf5::Message unused;
+    Message unused;
     const region::Request request{arguments.dataset,  arguments.memory_type, arguments.memory_space, arguments.file_space,
                                   arguments.transfer, arguments.buffer,      &kept_readers()};
     done = region::read_directly(calls, request, stats, unused) == region::Outcome::done;

@@ -141,8 +141,8 @@ int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* 
   }
 }
 
-void describe(const hsize_t* offset, int rank, int error, hdf5::Message& message) {
-  const hdf5::ListText place(offset, rank);
+void describe(const hsize_t* offset, int rank, int error, Message& message) {
+  const ListText place(offset, rank);
   if (error == STZ_ERROR_MEMORY)
     message.set("the chunk at (%s) cannot be decoded: out of memory; read less at once, or store smaller chunks", place.text);
   else
@@ -231,7 +231,7 @@ Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, cons
 
 }  // namespace
 
-Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hdf5::Message& message) {
+Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, Message& message) {
   hsize_t offset[max_rank], size = 0;
   chunk_offset(transfer, axes, offset);
   // Raw bytes could look like a stream.

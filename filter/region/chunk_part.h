@@ -1,7 +1,7 @@
 // The selected samples of one chunk, from its stored bytes into the packed array of a selection.
 #pragma once
+#include "base/message.h"
 #include "hdf5/calls.h"
-#include "hdf5/message.h"
 #include "region/dataset_facts.h"
 #include "region/kept_readers.h"
 #include "region/selection.h"
@@ -29,7 +29,7 @@ enum class Route {
 };
 
 // Fetches and decodes a part of the chunk: axes[a] points to its part along axis a.
-Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, hdf5::Message& message);
+Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, Message& message);
 
 // Has H5Dread read the same part. False if it fails.
 bool read_chunk_part_by_hdf5(const Transfer& transfer, hid_t type, const ChunkAxis* const* axes);

@@ -101,7 +101,7 @@ stz_h5_reason dataset_facts(const Calls& calls, hid_t dataset, hid_t type, hid_t
   if (const stz_h5_reason reason = check_pipeline(calls, properties.get())) return reason;
 
   hdf5::ElementType element;
-  hdf5::Message unused;
+  Message unused;
   if (!hdf5::element_type(*calls.library, type, element, unused)) return STZ_H5_TYPE;
   facts.chunk.dtype = element.dtype;
   facts.chunk.byte_order = element.byte_order;

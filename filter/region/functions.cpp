@@ -25,9 +25,9 @@ constexpr const char* reasons[] = {
 };
 
 herr_t read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
-  hdf5::Message message;
+  Message message;
   stats.reads += 1;
-  const Outcome outcome = hdf5::catch_all(message, Outcome::failed, [&] {
+  const Outcome outcome = catch_all(message, Outcome::failed, [&] {
     if (!calls.complete) return read_directly(calls, request, stats, message);
     const Quiet quiet(calls);
     return read_directly(calls, request, stats, message);
@@ -43,8 +43,7 @@ herr_t read(const Calls& calls, const char* function, const Request& request, st
 }
 
 // Selects the box of a level in `space`, unless a count is 0: then `empty` is set. False with a message if it cannot be.
-bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* start, const hsize_t* count, bool& empty,
-                  hdf5::Message& message) {
+bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* start, const hsize_t* count, bool& empty, Message& message) {
   hsize_t extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
   const int rank = calls.H5Sget_simple_extent_ndims(space);
   if (level < 0 || level > 62) {
@@ -80,7 +79,7 @@ bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* sta
 herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsize_t* count, Request request,
                   stz_h5_stats& stats) noexcept {
   static constexpr const char* function = "stz_h5_read_level";
-  hdf5::Message message;
+  Message message;
   herr_t status = -1;
   bool selected = false;
   {
@@ -123,7 +122,7 @@ class CallStats {
   // Whether struct_size is possible; if not, a message is left on the error stack.
   bool valid(const Calls& calls, const char* function) const {
     if (valid_) return true;
-    hdf5::Message message;
+    Message message;
     message.set("struct_size of the statistics is not set: initialise them with STZ_H5_STATS_INIT");
     push_error(*calls.library, function, message);
     return false;

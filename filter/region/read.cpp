@@ -12,7 +12,7 @@ namespace stz::region {
 namespace {
 
 // Runs over all chunks that the selection touches, last axis fastest.
-Outcome gather(const Transfer& transfer, hid_t type, hdf5::Message& message) {
+Outcome gather(const Transfer& transfer, hid_t type, Message& message) {
   const int rank = transfer.selection.rank;
   std::vector<ChunkAxis> chunks[max_rank];
   size_t which[max_rank] = {};
@@ -81,7 +81,7 @@ Outcome deliver(const Calls& calls, const Request& request, hid_t type, const Ta
 }
 
 Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t type, const DatasetFacts& facts,
-                           const FileSelection& selection, const Target& target, stz_h5_stats& stats, hdf5::Message& message) {
+                           const FileSelection& selection, const Target& target, stz_h5_stats& stats, Message& message) {
   // Conversion works in place. Where H5Dread may have to take over and leave samples as they are, the buffer stays clean.
   const bool in_buffer = target.contiguous && target.size >= facts.element_size && !facts.may_skip_missing;
   std::unique_ptr<unsigned char[]> own;
@@ -121,7 +121,7 @@ stz_h5_reason check(const Calls& calls, const Request& request, hid_t type, Data
 
 }  // namespace
 
-Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& stats, hdf5::Message& message) try {
+Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& stats, Message& message) try {
   const auto through_hdf5 = [&](stz_h5_reason reason) {
     stats.reason = reason;
     return Outcome::through_hdf5;

@@ -4,6 +4,7 @@ The decoder must not compute exp, erf or pow, whose last bits differ between C l
 format. Frequencies of a table sum to 4096; the last one is the escape. Symbols: 0..32 the value v itself, 33..44 v in 33..256 by exponent
 and two mantissa bits of v - 1; all else escapes.
 """
+
 import math
 
 TOTAL, DIRECT, SYMBOLS = 4096, 33, 45
@@ -112,7 +113,9 @@ def write(name, rows):
 
 
 if __name__ == "__main__":
-    print("// Written by generate_code_tables.py; part of the format. {count, {freq of symbols 0..count-1, freq of the escape}}")
+    print(
+        "// Written by generate_code_tables.py; part of the format. {count, {freq of symbols 0..count-1, freq of the escape}}"
+    )
     write("two_sided_source", [two_sided(s, j) for s in range(SHAPES) for j in range(SCALES)])
     write("one_sided_source", [one_sided(s, r) for s in range(SHAPES) for r in range(4)])
     write("gap_source", [gaps(j) for j in range(48)])

@@ -59,7 +59,8 @@ int main() {
   const int offsets[] = {0, 1, 2, 3, 5, never_split};
   for (int k = 0; k < 600; k++) {
     std::vector<u64> shape;
-    for (size_t a = 0, rank = 1 + random() % 4; a < rank; a++) shape.push_back(2 + random() % (rank == 1 ? 5000 : rank == 2 ? 90 : rank == 3 ? 30 : 11));
+    for (size_t a = 0, rank = 1 + random() % 4; a < rank; a++)
+      shape.push_back(2 + random() % (rank == 1 ? 5000 : rank == 2 ? 90 : rank == 3 ? 30 : 11));
     std::array<int, axes> offset;
     do
       for (int& o : offset) o = offsets[random() % 6];

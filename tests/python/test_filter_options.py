@@ -6,7 +6,7 @@ import pytest
 
 import h5stz
 from h5stz import _core
-from host_tools import packages
+from support.requirements import needs_packages
 
 DATA = np.linspace(0, 1, 24 * 30, dtype="f4").reshape(24, 30)
 
@@ -107,16 +107,15 @@ def test_the_binding_knows_the_forms():
         _core.parse((_core.CD_FORM_INTEGER, 1, 1, _core.CD_MAX_DECIMALS + 1))
 
 
-if packages("hdf5plugin"):
+@needs_packages("hdf5plugin")
+def test_the_same_lines_as_with_hdf5plugin():
+    """As its manual reads configurations: names of methods, arguments and kinds of results are the same."""
+    import hdf5plugin
 
-    def test_the_same_lines_as_with_hdf5plugin():
-        """As its manual reads configurations: names of methods, arguments and kinds of results are the same."""
-        import hdf5plugin
-
-        for options, module in ((hdf5plugin.Zstd(clevel=5), hdf5plugin), (h5stz.STZ(absolute=0.5), h5stz)):
-            _, words = stored(options, "f4")
-            again = type(options)._from_filter_options(words)
-            assert again == options and again.get_config() == options.get_config()
-            assert type(options)(**again.get_config()) == options
-            assert isinstance(options.get_config(), dict)
-            assert module.get_config().registered_filters[options.filter_name].endswith(".so")
+    for options, module in ((hdf5plugin.Zstd(clevel=5), hdf5plugin), (h5stz.STZ(absolute=0.5), h5stz)):
+        _, words = stored(options, "f4")
+        again = type(options)._from_filter_options(words)
+        assert again == options and again.get_config() == options.get_config()
+        assert type(options)(**again.get_config()) == options
+        assert isinstance(options.get_config(), dict)
+        assert module.get_config().registered_filters[options.filter_name].endswith(".so")

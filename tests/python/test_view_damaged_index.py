@@ -8,7 +8,7 @@ import pytest
 
 import h5stz
 from h5stz import _core
-from region_files import opened, same, smooth, write
+from support.region_files import opened, same, smooth, write
 
 SHAPE, CHUNKS = (96, 128), (64, 64)
 UNDEFINED = (1 << 64) - 1  # HADDR_UNDEF

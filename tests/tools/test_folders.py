@@ -30,7 +30,9 @@ SOURCES = [path for path in sorted(FILTER.rglob("*")) if path.suffix in {".h", "
 def included(source):
     """The files of filter/ that a source names in #include "...", as paths in filter/."""
     for name in re.findall(r'^#include "([^"]+)"', source.read_text(), re.MULTILINE):
-        path = FILTER / name if "/" in name else next(p for p in (FILTER / "include" / name, source.parent / name) if p.exists())
+        path = (
+            FILTER / name if "/" in name else next(p for p in (FILTER / "include" / name, source.parent / name) if p.exists())
+        )
         assert path.exists(), f"{source}: {name} is not a path in filter/"
         yield path
 

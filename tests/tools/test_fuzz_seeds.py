@@ -4,21 +4,21 @@ import subprocess
 
 import pytest
 
-from support.host_tools import tools
 from support.native import native_build
 from support.paths import GOLDEN
+from support.requirements import needs_programs
 
-if tools("g++"):
 
-    @pytest.mark.slow
-    def test_a_fuzzing_build_decodes_golden_streams_with_any_check(tmp_path):
-        program = native_build(["fuzz_decode"], preset="fuzz") / "fuzz" / "fuzz_decode"
-        streams = sorted(GOLDEN.glob("version_*/*.stz"))
-        other_check = tmp_path / "other_check.stz"
-        constant = (GOLDEN / "version_1/constant.stz").read_bytes()
-        other_check.write_bytes(constant[:-1] + bytes([constant[-1] ^ 1]))
-        damaged = tmp_path / "damaged.stz"
-        damaged.write_bytes(constant[:-1])
-        result = subprocess.run([program, *streams, other_check, damaged], capture_output=True, text=True)
-        assert (result.returncode, result.stderr) == (0, "")
-        assert result.stdout == f"{len(streams) + 1} inputs accepted\n"
+@needs_programs("g++")
+@pytest.mark.slow
+def test_a_fuzzing_build_decodes_golden_streams_with_any_check(tmp_path):
+    program = native_build(["fuzz_decode"], preset="fuzz") / "fuzz" / "fuzz_decode"
+    streams = sorted(GOLDEN.glob("version_*/*.stz"))
+    other_check = tmp_path / "other_check.stz"
+    constant = (GOLDEN / "version_1/constant.stz").read_bytes()
+    other_check.write_bytes(constant[:-1] + bytes([constant[-1] ^ 1]))
+    damaged = tmp_path / "damaged.stz"
+    damaged.write_bytes(constant[:-1])
+    result = subprocess.run([program, *streams, other_check, damaged], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == f"{len(streams) + 1} inputs accepted\n"

@@ -14,7 +14,7 @@ import h5stz
 from support.paths import PROGRAMS, ROOT
 
 sys.path.insert(0, str(ROOT / "filter/tools"))
-import build_filter  # noqa: E402
+import build_filter
 
 USER = PROGRAMS / "installed"
 pytestmark = pytest.mark.slow

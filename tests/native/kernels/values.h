@@ -67,7 +67,7 @@ void fill_values(Random& random, int kind, T* to, size_t n) {
     to[i] = kind == smooth         ? ordinary
             : kind == wide         ? wide_value<T>(random)
             : kind == special      ? few && random.below(8) ? ordinary : special_value<T>(random)
-            : kind == zeros        ? T(0)
+                 : kind == zeros ? T(0)
             : kind == signed_zeros ? (random.below(2) ? T(0) : -T(0))
                                    : constant;
   }

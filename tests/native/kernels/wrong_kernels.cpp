@@ -15,7 +15,7 @@ T& spoilt(T& v) {  // its last bit
 
 // ---------------------------------------------------------------- rows
 
-template <class S, RowKernels<S> Kernels::* member>
+template <class S, RowKernels<S> Kernels::*member>
 struct Rows {
   using R = RealOf<S>;
   static void predict(const S* row, const TapTable& taps, const R* weights, int n, R* p) {
@@ -47,7 +47,7 @@ struct Rows {
 
 // ---------------------------------------------------------------- numbers
 
-template <class T, UniformKernels<T> Kernels::* member>
+template <class T, UniformKernels<T> Kernels::*member>
 struct Uniforms {
   using Code = CodeOf<T>;
   static bool quantize(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed) {
@@ -71,7 +71,7 @@ struct Uniforms {
   }
 };
 
-template <class Code, CodeKernels<Code> Kernels::* member>
+template <class Code, CodeKernels<Code> Kernels::*member>
 struct Codes {
   static u64 largest(const Code* code, int n) {
     const u64 most = (right->*member).largest(code, n);
@@ -83,7 +83,7 @@ struct Codes {
   }
 };
 
-template <class T, ScanKernels<T> Kernels::* member>
+template <class T, ScanKernels<T> Kernels::*member>
 struct Scans {
   using Bits = std::make_unsigned_t<CodeOf<T>>;
   static Bits scan(const T* x, size_t n, Bits wanted, bool* equal) {
@@ -97,7 +97,7 @@ u32 crc32c(u32 crc, const u8* data, size_t n) { return right->crc32c ? right->cr
 
 // ---------------------------------------------------------------- fits
 
-template <class S, CollectKernel<S>* FitKernels::* member>
+template <class S, CollectKernel<S>* FitKernels::*member>
 u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y) {
   u32 usable = (right->fit.*member)(row, taps, odd, inverse_unit, m, pitch, y);
   for (int i = 0; i < 16; i++) usable |= u32(y[i] == 1e15f) << i;

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-namespace stz::hdf5 {
+namespace stz {
 
 struct Message {
   char text[1024] = "";
@@ -41,4 +41,4 @@ struct ListText {
   char text[256] = "";
 };
 
-}  // namespace stz::hdf5
+}  // namespace stz

@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/message.h"
 #include "base/struct_size.h"
-#include "hdf5/message.h"
 
-namespace stz::hdf5 {
+namespace stz {
 namespace {
 
 // Positions of the words of the short and the full form.
@@ -253,14 +253,14 @@ void copy_message(const Message& from, char* message, size_t message_size) {
 }
 
 }  // namespace
-}  // namespace stz::hdf5
+}  // namespace stz
 
 extern "C" {
 
 int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* options, stz_layout* layout, char* message,
                         size_t message_size) {
   const stz::FloatingEnvironment environment;  // strtod rounds as the mode says
-  stz::hdf5::Message text;
+  stz::Message text;
   stz_options parsed{};
   stz_layout unused;
   int error = STZ_ERROR_ARGUMENT;
@@ -269,16 +269,16 @@ int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* optio
   else if (!stz::valid_struct_size(options))
     text.set("struct_size of the options is %zu: set it to sizeof(stz_options), %zu", options->struct_size, sizeof *options);
   else
-    error = stz::hdf5::parse(count, values, parsed, layout ? *layout : unused, text);
+    error = stz::parse(count, values, parsed, layout ? *layout : unused, text);
   if (!error) stz::give_output(parsed, options);
-  stz::hdf5::copy_message(text, message, message_size);
+  stz::copy_message(text, message, message_size);
   return error;
 }
 
 int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count, char* message,
                        size_t message_size) {
   const stz::FloatingEnvironment environment;
-  stz::hdf5::Message text;
+  stz::Message text;
   stz_options given;
   unsigned words[STZ_CD_MAX_WORDS];
   size_t word_count = 0;
@@ -290,7 +290,7 @@ int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, uns
     text.set("the options are of a structure that this version does not know (struct_size %zu, here %zu)", options->struct_size,
              sizeof *options);
   else
-    error = stz::hdf5::pack_checked(given, layout, words, word_count, text);
+    error = stz::pack_checked(given, layout, words, word_count, text);
   if (!error) {
     *count = word_count;
     if (word_count > capacity) {
@@ -300,7 +300,7 @@ int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, uns
       std::memcpy(out, words, word_count * sizeof *out);
     }
   }
-  stz::hdf5::copy_message(text, message, message_size);
+  stz::copy_message(text, message, message_size);
   return error;
 }
 
