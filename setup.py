@@ -1,6 +1,6 @@
 """Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it.
 
-Metadata is in pyproject.toml. `pip install -e . --no-build-isolation` is quick to repeat. CXX, CXXFLAGS and H5STZ_BUILD_JOBS are
+Metadata is in pyproject.toml. `pip install -e . --no-build-isolation` is quick to repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are
 honoured (sanitizers, other compilers).
 """
 

@@ -77,7 +77,7 @@ def last_error() -> str | None:
     """The latest error of the filter in this process (str), in whichever thread and copy of HDF5, or None if there was none.
 
     HDF5's error stack has the message too, and h5py and PyTables show it. netCDF4 says "HDF error" and no more: ask here then.
-    The plug-in must be the one of plugin_path(); setting the environment variable H5STZ_STDERR to 1 has the filter print its errors.
+    The plug-in must be the one of plugin_path(). Where the environment sets H5STZ_STDERR=1, the filter prints its errors too.
     """
     ask = _load().stz_h5_last_error
     ask.restype, ask.argtypes = ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_size_t]

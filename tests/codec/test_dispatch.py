@@ -58,5 +58,5 @@ def test_the_table_has_all_that_the_flags_imply(line):
         return {name for _, name, *value in rows if value == ["1"] and not name.startswith("__FP_FAST_")}
 
     implied = macros(*line.split()[1:]) - macros()
-    # AVX needs the operating system to save its registers, which __builtin_cpu_supports asks for with it; CRC32 is a part of SSE 4.2.
+    # __builtin_cpu_supports asks for AVX and whether the system saves its registers; CRC32 is a part of SSE 4.2.
     assert implied - {"__XSAVE__", "__CRC32__"} <= set(feature_macros().values())

@@ -181,6 +181,8 @@ libc.free.argtypes = [ctypes.c_void_p]
 
 
 class FilterClass(ctypes.Structure):
+    """H5Z_class2_t of HDF5."""
+
     _fields_ = [
         ("version", ctypes.c_int),
         ("id", ctypes.c_int),

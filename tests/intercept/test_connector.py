@@ -86,7 +86,7 @@ def test_h5py_own_tests(tmp_path):
 
 @pytest.mark.parametrize("connector", [run.CONNECTOR, ""])
 def test_errors_of_files_are_those_of_hdf5(connector, tmp_path):
-    """Programs go by them: mode "a" creates a file if there is none. HDF5 asks connectors, too, that it finds and nobody chose."""
+    """Programs go by them: mode "a" creates a file if there is none. HDF5 also asks connectors that nobody chose."""
     code = """
 import h5py
 with h5py.File("new.h5", "a") as file:

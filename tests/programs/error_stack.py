@@ -25,6 +25,8 @@ hdf5.H5Ewalk2.argtypes = [integer, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_
 
 
 class ErrorRecord(ctypes.Structure):
+    """H5E_error2_t of HDF5."""
+
     _fields_ = [
         ("class_id", integer),
         ("major", integer),

@@ -1,4 +1,4 @@
-"""One style for all C++ (clang-format) and all Python (ruff): versions are pinned in pyproject.toml, so that every machine agrees."""
+"""One style for all C++ (clang-format) and all Python (ruff), of the versions that pyproject.toml pins."""
 
 import shutil
 import subprocess
