@@ -8,7 +8,7 @@ import pytest
 import h5stz
 from h5stz import _core
 from support import boxes
-from support.stream_writer import varint
+from support.stream_bytes import varint
 
 RAW = h5stz.compress(np.random.default_rng(1).integers(0, 2**62, (5, 7)), absolute=0.5, fill_value=3)
 CONSTANT = h5stz.compress(np.full((40, 7), 2.5, ">f4"), absolute=0.25)

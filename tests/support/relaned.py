@@ -10,7 +10,8 @@ import numpy as np
 from reference_decoder import crc, read_header, sections, short_crc
 from reference_decoder.binary_coder import BinaryDecoder, NumberModel
 from reference_decoder.code_stream import CodeStream
-from support.stream_writer import BinaryEncoder, varint
+from support.stream_bytes import varint, with_crc
+from support.stream_writer import BinaryEncoder
 
 
 class RecordedStream(CodeStream):
@@ -134,4 +135,4 @@ def relaned(stream, log_lanes, final_state=None):
         written = Rewriter(header, stream[header.size :], log_lanes, final_state).written
     sizes = b"".join(map(varint, header.section_sizes))
     front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
-    return front + crc(front).to_bytes(4, "little") + b"".join(written)
+    return with_crc(front) + b"".join(written)

@@ -7,19 +7,14 @@ side of the second decoder's BinaryDecoder, with its models.
 import struct
 from dataclasses import dataclass, field, replace
 
-from reference_decoder import crc, short_crc
 from reference_decoder.binary_coder import NumberModel
+from support.stream_bytes import varint, with_crc, with_short_crc
 
 F32, F64, I64 = range(3)
 UNIFORM, INTEGER, ORDERED = range(3)
 NONE, LATTICE, LOGARITHMIC, ORDERED_HALF = range(4)
 LOSSLESS, ABSOLUTE, POINTWISE = range(3)
 DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
-
-
-def varint(number):
-    """LEB128."""
-    return bytes([number & 127 | 128 * (number > 127)]) + (varint(number >> 7) if number > 127 else b"")
 
 
 @dataclass
@@ -84,7 +79,7 @@ class Fields:
         out += struct.pack(f"<{len(self.level_bounds or ())}d", *(self.level_bounds or ()))
         out += b"".join(map(bytes, self.level_blocks or ())) + bytes(self.layers or ())
         out += b"".join(map(varint, self.section_sizes))
-        return out + crc(out).to_bytes(4, "little")
+        return with_crc(out)
 
     def stream(self, *sections):
         """A stream of these sections, root first."""
@@ -146,7 +141,7 @@ class BinaryEncoder:
 def root_section(coder):
     """The section of what was written."""
     coded = coder.finish()
-    return coded + short_crc(coded)
+    return with_short_crc(coded)
 
 
 def level_section(coder, block_count):
@@ -156,4 +151,4 @@ def level_section(coder, block_count):
         coder.number(sizes, 0)
     coded = coder.finish()
     content = varint(len(coded)) + coded
-    return content + short_crc(content)
+    return with_short_crc(content)
