@@ -108,12 +108,18 @@ void search_type(const stz_layout& layout, const void* data, stz_options& option
 
 extern "C" int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options) {
   using namespace stz;
-  if (!layout || !options || !valid_struct_size(options)) return STZ_ERROR_ARGUMENT;
+  if (!layout || layout->reserved != 0 || !options) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
     require(layout->byte_order == STZ_LITTLE || layout->byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
     array_bytes(*layout);  // checks dtype and shape
     const u64 elements = element_count(*layout);
     require(data || elements == 0, STZ_ERROR_ARGUMENT);
-    if (elements && !options->has_fill) search_type(*layout, data, *options);
+    if (elements == 0 || given.has_fill) return;
+    search_type(*layout, data, given);
+    options->has_fill = given.has_fill;
+    options->fill = given.fill;
   });
 }
