@@ -4,7 +4,6 @@ Axes of length 1 do not count: with more or fewer of them the samples lie in the
 """
 
 import os
-import shutil
 import subprocess
 import sys
 
@@ -17,6 +16,7 @@ from h5stz import run
 from support import host_tools
 from support.host_tools import field, pkg_config
 from support.paths import PROGRAMS
+from support.requirements import needs_programs, require
 
 CHUNK, OTHER = (32, 48, 40), (40, 48, 32)
 NAMED = (str(OTHER), str(CHUNK))
@@ -43,8 +43,7 @@ def transposed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def region_reader(tmp_path_factory):
     """tests/programs/region.c, which reads through H5Dread and through stz_h5_read."""
-    if not (shutil.which("h5cc") and shutil.which("pkg-config")):
-        pytest.skip("h5cc or pkg-config is not installed")
+    require(needs_programs("h5cc", "pkg-config"))
     directory = tmp_path_factory.mktemp("region")
     flags = pkg_config("--cflags", "--libs")
     host_tools.run("h5cc", "-shlib", PROGRAMS / "region.c", *flags, "-o", directory / "region", directory=directory)
@@ -67,7 +66,7 @@ def test_view(transposed):
     assert names_both_shapes(str(raised.value))
 
 
-@pytest.mark.skipif(not shutil.which("h5dump"), reason="h5dump is not installed")
+@needs_programs("h5dump")
 def test_h5dump(transposed):
     assert names_both_shapes(host_tools.run("h5dump", "--enable-error-stack", transposed, succeed=False))
 

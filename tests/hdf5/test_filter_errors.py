@@ -2,11 +2,9 @@
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 import threading
-from importlib.util import find_spec
 
 import h5py
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 import h5stz
 from support.host_tools import FILTER_ID, environment, field, plugin_file
 from support.paths import PROGRAMS
+from support.requirements import each_package, needs_packages, needs_programs
 
 SAID = {
     "damaged": "a chunk of 9 bytes cannot be read: not an h5stz stream",
@@ -40,11 +39,9 @@ def run(*words, **variables):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("package", ["h5py", "netCDF4", "tables"])
+@pytest.mark.parametrize("package", each_package(["h5py", "netCDF4", "tables"]))
 def test_libraries_of_python_packages(damaged, package):
     """Each brings an HDF5 of another version."""
-    if not find_spec(package):
-        pytest.skip(f"{package} is not installed")
     status, printed, errors = run(sys.executable, PROGRAMS / "errors.py", package, damaged)
     assert status == 0 and errors == "", errors
     lines = [line.split(" ", 1) for line in printed.splitlines()]
@@ -54,7 +51,7 @@ def test_libraries_of_python_packages(damaged, package):
     assert [name for name, _ in lines[2::2]] == list(SAID)
 
 
-@pytest.mark.skipif(not shutil.which("h5dump"), reason="h5dump is not installed")
+@needs_programs("h5dump")
 def test_programs(damaged):
     status, printed, errors = run("h5dump", "--enable-error-stack", damaged)
     assert status > 0 and f"h5stz: {SAID['damaged']}" in printed + errors
@@ -68,10 +65,9 @@ def test_stderr_on_request(damaged, value, lines):
     assert lines == 0 or errors.startswith(f"h5stz: filter: {SAID['damaged']}")
 
 
+@needs_packages("netCDF4")
 def test_netcdf4_which_drops_the_messages(damaged, tmp_path):
     """netCDF4 says "HDF error"; the message is there to be asked for."""
-    if not find_spec("netCDF4"):
-        pytest.skip("netCDF4 is not installed")
     code = (
         "import sys, netCDF4, h5stz\n"
         "try: netCDF4.Dataset(sys.argv[1])['d'][...]\n"

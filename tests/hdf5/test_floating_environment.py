@@ -1,12 +1,11 @@
 """Hosts that trap, flush subnormal numbers or round otherwise: the bytes are the same, their modes and flags stay."""
 
-import shutil
-
 import h5py
 import pytest
 
 from support.host_tools import plugin_file, run
 from support.paths import PROGRAMS
+from support.requirements import needs_programs, require
 
 MODES = ["trap", "flush", "down", "flags"]
 # gfortran's names; HDF5 itself raises inexact.
@@ -21,8 +20,7 @@ def stored(path):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    if not shutil.which("h5cc"):
-        pytest.skip("h5cc is not installed")
+    require(needs_programs("h5cc"))
     directory = tmp_path_factory.mktemp("environment")
     source = PROGRAMS / "floating_environment.c"
     options = ["-Wall", "-Wextra", "-Werror", "-frounding-math", "-o", directory / "program"]
@@ -39,7 +37,7 @@ def test_c_program(tmp_path, monkeypatch, program, mode, threads):
     assert stored(tmp_path / "other.h5") == stored(tmp_path / "default.h5")
 
 
-@pytest.mark.skipif(not (shutil.which("h5fc") and shutil.which("gfortran")), reason="h5fc or gfortran is not installed")
+@needs_programs("h5fc", "gfortran")
 def test_fortran_program(tmp_path):
     for name, options in [("plain", []), ("trapping", [f"-ffpe-trap={TRAPS}"])]:
         run("h5fc", "-shlib", *options, "-o", tmp_path / name, PROGRAMS / "floating_traps.f90", directory=tmp_path)

@@ -22,7 +22,7 @@ from support.host_tools import (
     largest_error,
     short_form,
 )
-from support.requirements import needs
+from support.requirements import needs, require
 
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 
@@ -198,10 +198,8 @@ def test_unsuitable_types_are_refused_by_name(file, what, type_id, flags):
 def type_of_hdf5_2(name, kind=h5py.h5t.TypeFloatID):
     """A predefined type of h5py's own library, which h5py may not wrap; skips where that library does not have it."""
     library = ctypes.CDLL(host_tools.mapped_library("libhdf5", "h5py"))
-    try:
-        return kind(ctypes.c_int64.in_dll(library, name).value).copy()
-    except ValueError:
-        pytest.skip(f"h5py's HDF5 {h5py.version.hdf5_version} has no {name[:-2]}")
+    require(needs("HDF5 2.0 or newer in h5py", hasattr(library, name)))
+    return kind(ctypes.c_int64.in_dll(library, name).value).copy()
 
 
 @pytest.mark.parametrize("flags", [OPTIONAL, MANDATORY])

@@ -1,7 +1,6 @@
 """Programs with an HDF5 before 1.10, whose ids have 32 bits: under the preload library they do what they do without it."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -9,9 +8,10 @@ import pytest
 from h5stz import run
 from support import host_tools
 from support.paths import PROGRAMS
+from support.requirements import needs_programs
 
 
-@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+@needs_programs("gcc")
 @pytest.mark.parametrize("rules", ["", "101,0;101,0;101,0 /*"], ids=["plain", "with rules"])
 def test_calls_reach_the_library(tmp_path, rules):
     library, program = tmp_path / "libhdf5.so", tmp_path / "program"
