@@ -182,37 +182,37 @@ def threads_of_environment():
     return stz_environment_threads()
 
 
-cdef info_fields(const stz_stream_info* found):
+cdef info_fields(const stz_stream_info* facts):
     return {
-        "dtype": found.layout.dtype,
-        "byte_order": found.layout.byte_order,
-        "shape": tuple([found.layout.shape[index] for index in range(found.layout.rank)]),
-        "mode": found.mode,
-        "bound": found.bound,
-        "fill": found.fill if found.has_fill else None,
-        "block": found.block,
-        "format_version": found.format_version,
-        "levels": found.levels,
-        "level_bytes": tuple([found.level_bytes[index] for index in range(found.levels)]),
-        "array_bytes": found.array_bytes,
-        "form": found.form.decode(),
+        "dtype": facts.layout.dtype,
+        "byte_order": facts.layout.byte_order,
+        "shape": tuple([facts.layout.shape[index] for index in range(facts.layout.rank)]),
+        "mode": facts.mode,
+        "bound": facts.bound,
+        "fill": facts.fill if facts.has_fill else None,
+        "block": facts.block,
+        "format_version": facts.format_version,
+        "levels": facts.levels,
+        "level_bytes": tuple([facts.level_bytes[index] for index in range(facts.levels)]),
+        "array_bytes": facts.array_bytes,
+        "form": facts.form.decode(),
     }
 
 
 def info(stream):
     """What the header of `stream` (or of a prefix, of the form blocks) says, as a dict of numbers and `form`."""
     cdef Py_buffer source
-    cdef stz_stream_info found
+    cdef stz_stream_info facts
     cdef int code
-    found.struct_size = sizeof(found)
+    facts.struct_size = sizeof(facts)
     PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
     try:
         with nogil:
-            code = stz_info(source.buf, source.len, &found)
+            code = stz_info(source.buf, source.len, &facts)
     finally:
         PyBuffer_Release(&source)
     check(code)
-    return info_fields(&found)
+    return info_fields(&facts)
 
 
 def pack(int mode, double bound, fill, int block, int threads, int effort, int layers):
@@ -342,10 +342,10 @@ cdef class Reader:
 
     cdef fill_box(self, stz_box* box, tuple start, tuple count, tuple step):
         """Takes over the numbers of every axis."""
-        cdef stz_stream_info found
-        found.struct_size = sizeof(found)
-        check(stz_reader_info(self.reader, &found))
-        cdef int rank = found.layout.rank, axis
+        cdef stz_stream_info facts
+        facts.struct_size = sizeof(facts)
+        check(stz_reader_info(self.reader, &facts))
+        cdef int rank = facts.layout.rank, axis
         if not len(start) == len(count) == len(step) == rank:
             raise StzError(f"start, count and step need one number for each of {rank} axes", STZ_ERROR_ARGUMENT)
         for axis in range(rank):
@@ -370,7 +370,7 @@ cdef class Reader:
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
         cdef stz_box box
-        cdef size_t found = 0, capacity = 64
+        cdef size_t range_count = 0, capacity = 64
         cdef uint64_t* ranges
         cdef int code
         self.fill_box(&box, start, count, step)
@@ -380,31 +380,31 @@ cdef class Reader:
                 check(ERROR_CODES["STZ_ERROR_MEMORY"])
             try:
                 with nogil:
-                    code = stz_reader_plan(self.reader, box.start, box.count, box.step, ranges, capacity, &found)
+                    code = stz_reader_plan(self.reader, box.start, box.count, box.step, ranges, capacity, &range_count)
                 self.settle(code)
-                if found <= capacity:
-                    return [(ranges[2 * k], ranges[2 * k + 1]) for k in range(found)]
+                if range_count <= capacity:
+                    return [(ranges[2 * k], ranges[2 * k + 1]) for k in range(range_count)]
             finally:
                 free(ranges)
-            capacity = found
+            capacity = range_count
 
     def info(self):
         """What the header says, as info()."""
-        cdef stz_stream_info found
-        found.struct_size = sizeof(found)
-        check(stz_reader_info(self.reader, &found))
-        return info_fields(&found)
+        cdef stz_stream_info facts
+        facts.struct_size = sizeof(facts)
+        check(stz_reader_info(self.reader, &facts))
+        return info_fields(&facts)
 
     def stats(self):
         """bytes_read, blocks_decoded, blocks_present and cached_bytes of stz_reader_stats, as a dict."""
-        cdef stz_reader_stats found
-        found.struct_size = sizeof(found)
-        check(stz_reader_get_stats(self.reader, &found))
+        cdef stz_reader_stats stats
+        stats.struct_size = sizeof(stats)
+        check(stz_reader_get_stats(self.reader, &stats))
         return {
-            "bytes_read": found.bytes_read,
-            "blocks_decoded": found.blocks_decoded,
-            "blocks_present": found.blocks_present,
-            "cached_bytes": found.cached_bytes,
+            "bytes_read": stats.bytes_read,
+            "blocks_decoded": stats.blocks_decoded,
+            "blocks_present": stats.blocks_present,
+            "cached_bytes": stats.cached_bytes,
         }
 
     def limit(self, uint64_t cache_bytes):

@@ -32,8 +32,8 @@ Bytes make_stream(uint64_t number) {
   const uint64_t limit = random.below(3) ? 3000 : 300 + random.below(40000);
   uint64_t count = 1;
   for (int axis = 0; axis < layout.rank; axis++) {
-    uint64_t room = limit / count, extent = random.below(4) ? 1 + random.below(40) : 1 + random.below(limit);
-    layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(room, 1));
+    uint64_t numbers_left = limit / count, extent = random.below(4) ? 1 + random.below(40) : 1 + random.below(limit);
+    layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(numbers_left, 1));
     count *= layout.shape[axis];
   }
   options.mode = int(random.below(3));

@@ -103,7 +103,7 @@ void choose_shape(Choices& choose, stz_layout& layout) {
   if (layout.rank == 7) layout.rank = 1 + int(choose.below(STZ_MAX_RANK));
   uint64_t count = 1;
   for (int axis = 0; axis < layout.rank; axis++) {
-    uint64_t room = limit / count;
+    uint64_t numbers_left = limit / count;
     static const uint64_t nice[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257, 1021};
     uint64_t extent;
     switch (choose.below(4)) {
@@ -114,13 +114,13 @@ void choose_shape(Choices& choose, stz_layout& layout) {
         extent = nice[choose.below(25)];
         break;
       case 2:
-        extent = 1 + choose.below(65536) % std::max<uint64_t>(room, 1);
+        extent = 1 + choose.below(65536) % std::max<uint64_t>(numbers_left, 1);
         break;
       default:
-        extent = uint64_t(std::pow(double(room), 1.0 / (layout.rank - axis)));
+        extent = uint64_t(std::pow(double(numbers_left), 1.0 / (layout.rank - axis)));
         break;
     }
-    layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(room, 1));
+    layout.shape[axis] = std::clamp<uint64_t>(extent, 1, std::max<uint64_t>(numbers_left, 1));
     count *= layout.shape[axis];
   }
   if (layout.rank && choose.below(256) == 255) layout.shape[choose.below(uint64_t(layout.rank))] = 0;

@@ -59,7 +59,7 @@ struct stz_reader {
     for (u64 wanted = 512;; wanted *= 8) {  // headers are shorter, or a little longer
       const u64 have = head.size(), size = std::min(wanted, source->size());
       head.resize(size_t(size));
-      source->look(have, size - have, head.data() + have);
+      source->peek(have, size - have, head.data() + have);
       try {
         header = read_header(head.data(), head.size());
         break;
@@ -186,7 +186,7 @@ int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* c
     if (reader->blocks) {
       if (!selection.empty && !selection.none_valid) plan = reader->blocks->plan(selection);
     } else if (!selection.empty && reader->payload.empty())
-      plan = reader->source->unknown({{0, reader->source->size()}});
+      plan = reader->source->not_cached({{0, reader->source->size()}});
     *range_count = plan.size();
     for (size_t i = 0; i < std::min(capacity, plan.size()); i++) {
       ranges[2 * i] = plan[i].offset;

@@ -9,10 +9,10 @@ const char* form_name(const Header& h) {
   switch (h.quantizer) {
     case QuantizerKind::uniform:
       return "blocks of numbers";
-    case QuantizerKind::ordered:
-      return "blocks of ordered numbers";
+    case QuantizerKind::ulp:
+      return "blocks of ULP-space numbers";
     default:
-      return h.transform == Transform::lattice ? "blocks of lattice numbers" : "blocks of integers";
+      return h.transform == Transform::fixed_point ? "blocks of fixed-point numbers" : "blocks of integers";
   }
 }
 

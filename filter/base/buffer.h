@@ -17,11 +17,11 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(size_t n) { resize(n); }
-  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(capacity_, other.capacity_);
+  Buffer(Buffer&& from) noexcept { *this = std::move(from); }
+  Buffer& operator=(Buffer&& from) noexcept {
+    std::swap(data_, from.data_);
+    std::swap(size_, from.size_);
+    std::swap(capacity_, from.capacity_);
     return *this;
   }
   ~Buffer() { free(data_); }

@@ -90,8 +90,8 @@ void parallel_for(u64 n, int threads, F work) {
     }
   };
   {
-    ThreadGroup others;
-    if (threads > 1 && n > 1) others.start(size_t(std::min<u64>(u64(threads), n)) - 1, run);
+    ThreadGroup helpers;
+    if (threads > 1 && n > 1) helpers.start(size_t(std::min<u64>(u64(threads), n)) - 1, run);
     run();
   }
   if (failure) std::rethrow_exception(failure);

@@ -4,7 +4,8 @@
 
 namespace stz {
 
-// What a sample type is predicted in, and the integer that holds its codes. i64 samples (wide integers) are predicted in double.
+// What a sample type is predicted in, and the integer that holds its codes (quantization indices). i64 samples (wide integers) are
+// predicted in double.
 template <class S>
 struct Arithmetic;
 template <>

@@ -17,7 +17,7 @@ enum class Stage {
   load,
   predict,
   halo,
-  magnitude,
+  activity,
   context,
   partition,
   symbols,
@@ -28,7 +28,7 @@ enum class Stage {
   count
 };
 // In the order above, one after the other with commas between.
-constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,magnitude,context,partition,symbols,rans,mask,store,assemble";
+constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,assemble";
 
 struct StageClock {
   double seconds[int(Stage::count)] = {};

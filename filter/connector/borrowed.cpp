@@ -9,7 +9,7 @@ thread_local Borrowed* innermost = nullptr;  // of those that are alive
 
 Borrowed::Borrowed(const Connector& connector, const void* object, int object_type) : connector_(connector), outer_(innermost) {
   innermost = this;
-  const hdf5::Quiet quiet(*connector.calls);
+  const hdf5::SuppressErrors suppressed(*connector.calls);
   void* const below = connector.base->wrap.get_object(object);
   if (below) id_ = connector.H5VLwrap_register(below, object_type);
   wanted_ = false;

@@ -33,18 +33,18 @@ const ConnectorClass* pass_through(const hdf5::Library& library) {
   if (!hdf5::find_function(library, "H5VL_pass_through_register", enlist) ||
       !hdf5::find_function(library, "H5VLintrospect_get_conn_cls", get_class))
     return nullptr;
-  const ConnectorClass* found = nullptr;
+  const ConnectorClass* record = nullptr;
   int any_object = 0;  // must not be null, and is not looked at
   const hid_t id = enlist();
-  return id >= 0 && get_class(&any_object, id, current_level, &found) >= 0 ? found : nullptr;
+  return id >= 0 && get_class(&any_object, id, current_level, &record) >= 0 ? record : nullptr;
 }
 
 // Bytes of a record that is a variable of the library; 0 if that is not known.
 size_t size_of_record(const ConnectorClass* record) {
   Dl_info object;
   void* symbol = nullptr;
-  const bool known = dladdr1(record, &object, &symbol, RTLD_DL_SYMENT) && symbol && object.dli_saddr == record;
-  return known ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
+  const bool is_variable = dladdr1(record, &object, &symbol, RTLD_DL_SYMENT) && symbol && object.dli_saddr == record;
+  return is_variable ? static_cast<const ElfW(Sym)*>(symbol)->st_size : 0;
 }
 
 bool is_known(const hdf5::Library& library, const ConnectorClass& record) {
@@ -72,7 +72,7 @@ herr_t info_from_string(const char* text, void** info) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   *info = nullptr;
   if (!connector || !text || !says_what_is_below(text)) return 0;
-  const hdf5::Quiet quiet(*connector->calls);
+  const hdf5::SuppressErrors suppressed(*connector->calls);
   if (connector->base->info.from_string(text, info) < 0) *info = nullptr;
   if (*info && static_cast<const Below*>(*info)->connector < 0) {  // there is no such connector
     connector->base->info.free(*info);
@@ -81,11 +81,11 @@ herr_t info_from_string(const char* text, void** info) {
   return 0;
 }
 
-herr_t get_class(void* object, int level, const ConnectorClass** found) {
+herr_t get_class(void* object, int level, const ConnectorClass** record) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
-  if (level != current_level) return connector->base->introspect.get_class(object, level, found);
-  *found = &connector->own;
+  if (level != current_level) return connector->base->introspect.get_class(object, level, record);
+  *record = &connector->record;
   return 0;
 }
 
@@ -97,18 +97,18 @@ const void* make_connector(const hdf5::Library& library, const hdf5::Calls* call
   bool complete = calls && calls->complete;
   STZ_CONNECTOR_FUNCTIONS(STZ_HDF5_LOOK_UP)
   made->base = &base;
-  made->own = base;
-  made->own.name = connector_name;
-  made->own.value = connector_value;
-  made->own.initialize = initialize;
-  made->own.terminate = terminate;
+  made->record = base;
+  made->record.name = connector_name;
+  made->record.value = connector_value;
+  made->record.initialize = initialize;
+  made->record.terminate = terminate;
   if (complete) {
-    made->own.info.from_string = info_from_string;
-    made->own.introspect.get_class = get_class;
-    replace_file_callbacks(made->own);
-    replace_dataset_callbacks(made->own);
+    made->record.info.from_string = info_from_string;
+    made->record.introspect.get_class = get_class;
+    replace_file_callbacks(made->record);
+    replace_dataset_callbacks(made->record);
   }
-  return &connectors.publish(made)->own;
+  return &connectors.publish(made)->record;
 }
 
 // All versions so far have the value and the name at these places.
@@ -139,9 +139,9 @@ const Connector* connector_at(const void* return_address) noexcept {
 const void* class_for(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
   if (!library->reachable) return nullptr;
-  if (const Connector* const made = connector_at(return_address)) return &made->own;
+  if (const Connector* const made = connector_at(return_address)) return &made->record;
   const hdf5::Calls* const calls = hdf5::calls_of(*library);  // the caller is the library
-  std::optional<hdf5::KeptErrors> errors;                     // HDF5 loads connectors to find one for a file that it cannot open
+  std::optional<hdf5::SavedErrorStack> errors;                // HDF5 loads connectors to find one for a file that it cannot open
   if (calls && calls->complete) errors.emplace(*calls).keep();
   const ConnectorClass* const base = pass_through(*library);
   if (!base) return nullptr;

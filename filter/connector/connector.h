@@ -28,7 +28,7 @@ struct Connector {
   const hdf5::Calls* calls;  // of the library
   STZ_CONNECTOR_FUNCTIONS(STZ_HDF5_MEMBER)
   const ConnectorClass* base;  // the library's pass-through connector
-  ConnectorClass own;
+  ConnectorClass record;
   const Connector* next;
 };
 
@@ -41,7 +41,7 @@ const Connector* connector_at(const void* return_address) noexcept;
 const void* class_for(const void* return_address) noexcept;
 
 // The replaced callbacks: of connector_files.cpp and connector_datasets.cpp.
-void replace_file_callbacks(ConnectorClass& own) noexcept;
-void replace_dataset_callbacks(ConnectorClass& own) noexcept;
+void replace_file_callbacks(ConnectorClass& record) noexcept;
+void replace_dataset_callbacks(ConnectorClass& record) noexcept;
 
 }  // namespace stz::connector

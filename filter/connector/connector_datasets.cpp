@@ -19,7 +19,7 @@ bool read_one(const Connector& connector, void* dataset, hid_t memory_type, hid_
               void* buffer) {
   bool done = false;
   const intercept::DatasetKey key = key_of(dataset);
-  if (intercept::may_pay(key, file_space)) {
+  if (intercept::worth_reading_directly(key, file_space)) {
     const Borrowed id(connector, dataset, object_dataset);
     done = id.valid() &&
            intercept::read_needed_blocks(*connector.calls, key, {id.get(), memory_type, memory_space, file_space, transfer, buffer});
@@ -111,18 +111,18 @@ herr_t dataset_close(void* dataset, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
   if (give_back(*connector, dataset)) return 0;
-  intercept::forget(key_of(dataset));
+  intercept::invalidate(key_of(dataset));
   return connector->base->dataset.close(dataset, transfer, request);
 }
 
 }  // namespace
 
-void replace_dataset_callbacks(ConnectorClass& own) noexcept {
-  own.wrap.wrap_object = wrap_object;
-  own.dataset.create = dataset_create;
-  own.dataset.read = dataset_read;
-  own.dataset.write = dataset_write;
-  own.dataset.close = dataset_close;
+void replace_dataset_callbacks(ConnectorClass& record) noexcept {
+  record.wrap.wrap_object = wrap_object;
+  record.dataset.create = dataset_create;
+  record.dataset.read = dataset_read;
+  record.dataset.write = dataset_write;
+  record.dataset.close = dataset_close;
 }
 
 }  // namespace stz::connector

@@ -39,10 +39,10 @@ class FileAccess {
     if (copy_ >= 0) connector.H5Pget_vol_info(copy_, &below_);
   }
   ~FileAccess() {
-    hdf5::KeptErrors errors(*connector_.calls);  // what the library says of the file
+    hdf5::SavedErrorStack errors(*connector_.calls);  // what the library says of the file
     errors.keep();
     if (copy_ >= 0) connector_.calls->H5Pclose(copy_);
-    if (below_) connector_.own.info.free(below_);
+    if (below_) connector_.record.info.free(below_);
   }
   FileAccess(const FileAccess&) = delete;
   FileAccess& operator=(const FileAccess&) = delete;
@@ -57,7 +57,7 @@ class FileAccess {
     const hid_t list = below && !uses_mpi() ? copy_with(below->connector, below->info) : -1;
     if (list < 0) return;
     if (void* const file = open(list)) connector_.H5VLfile_close(file, below->connector, transfer, nullptr);
-    hdf5::KeptErrors errors(*connector_.calls);
+    hdf5::SavedErrorStack errors(*connector_.calls);
     errors.keep();
     connector_.calls->H5Pclose(list);
   }
@@ -112,7 +112,7 @@ herr_t file_specific(void* file, void* arguments, hid_t transfer, void** request
   if (operation != file_is_accessible && operation != file_delete)
     return connector->base->file.specific(file, arguments, transfer, request);
   auto* const given = static_cast<FileSpecific*>(arguments);
-  hdf5::KeptErrors errors(*connector->calls);
+  hdf5::SavedErrorStack errors(*connector->calls);
   if (operation == file_is_accessible) errors.keep();  // of a file that cannot be opened, for which HDF5 tries all connectors
   const FileAccess list(*connector, given->access);
   const hid_t before = given->access;
@@ -144,13 +144,13 @@ herr_t get_capabilities(const void* info, u64* flags) {
 
 }  // namespace
 
-void replace_file_callbacks(ConnectorClass& own) noexcept {
-  own.file.create = file_create;
-  own.file.open = file_open;
-  own.file.specific = file_specific;
-  own.file.close = file_close;
-  own.group.close = group_close;
-  own.introspect.get_capabilities = get_capabilities;
+void replace_file_callbacks(ConnectorClass& record) noexcept {
+  record.file.create = file_create;
+  record.file.open = file_open;
+  record.file.specific = file_specific;
+  record.file.close = file_close;
+  record.group.close = group_close;
+  record.introspect.get_capabilities = get_capabilities;
 }
 
 }  // namespace stz::connector

@@ -91,7 +91,7 @@ struct ConnectorClass {
   Slot link[6];
   Slot object[5];
   struct {
-    herr_t (*get_class)(void* object, int level, const ConnectorClass** found);
+    herr_t (*get_class)(void* object, int level, const ConnectorClass** record);
     herr_t (*get_capabilities)(const void* info, u64* flags);
     Slot query_optional;
   } introspect;

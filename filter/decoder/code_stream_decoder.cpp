@@ -1,4 +1,4 @@
-// Interleaved rANS back to symbols, zero runs and raw bits, and these to codes in their places.
+// Interleaved rANS back to symbols, zero runs and raw bits, and these to codes (quantization indices) in their places.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -104,90 +104,90 @@ void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
   word_ = word;
 }
 
-u64 CodeStreamDecoder::escape(bool& is_verbatim) {
+u64 CodeStreamDecoder::escape(bool& is_outlier) {
   int e = int(raw(6));
-  is_verbatim = e == verbatim_exponent;
-  return is_verbatim ? 0 : ((u64(1) << e) | raw(e)) - 1;
+  is_outlier = e == outlier_exponent;
+  return is_outlier ? 0 : ((u64(1) << e) | raw(e)) - 1;
 }
 
 template <class Code>
-void CodeStreamDecoder::decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
-  const CodeTable& t = dense_table(m);
+void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width) {
+  const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   symbols_.resize(n);
   decode_symbols(t, symbols_.data(), n);
   const u8* symbols = symbols_.data();
-  const u32 plain = u32(std::min(t.count, direct_symbols));
+  const u32 plain = u32(std::min(t.count, plain_symbols));
   u8 largest = 0;
   for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
   if (!shift)
-    for (size_t i = 0; i < n; i++) queue[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
+    for (size_t i = 0; i < n; i++) bin[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
   else {
     low_bits_.resize(n);
     if (shift <= 56)
       raw_numbers(low_bits_.data(), n, shift);
     else
       for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
-    for (size_t i = 0; i < n; i++) queue[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
+    for (size_t i = 0; i < n; i++) bin[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
   }
   if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
     if (symbols[i] < plain) continue;
-    u64 low = zigzag(queue[i]) & ((u64(1) << shift) - 1), v;
-    bool is_verbatim = false;
+    u64 low = zigzag(bin[i]) & ((u64(1) << shift) - 1), v;
+    bool is_outlier = false;
     if (symbols[i] == t.count)
-      v = escape(is_verbatim);
+      v = escape(is_outlier);
     else {
       int bits;
-      v = dense_symbol_base(symbols[i], bits);
+      v = value_symbol_base(symbols[i], bits);
       v += raw(bits) + 1;
     }
-    if (is_verbatim) {
-      queue[i] = verbatim_code<Code>;
-      verbatim.push_back(raw(width));
+    if (is_outlier) {
+      bin[i] = outlier_code<Code>;
+      outliers.push_back(raw(width));
       continue;
     }
     require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
     u64 z = v << shift | low;
     require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
-    queue[i] = Code(unzigzag(z));
+    bin[i] = Code(unzigzag(z));
   }
 }
 
-// Walks through the tokens of a sparse queue: place(index, z or 0 for a verbatim sample, its bits). Returns whether there was any code.
+// Walks through the tokens of a bin in run-length mode: place(index, z or 0 for an outlier, its bits). Returns whether there was any code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
   STZ_STAGE(rans);
-  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
   token_ = 0;
   bool any = false;
   for (size_t at = 0; at < n;) {
-    u32 s = next(gaps);
-    u64 gap;
-    bool is_verbatim = false;
-    if (int(s) == gaps.count) {
-      gap = escape(is_verbatim);
-      require(!is_verbatim && gap <= n - at, STZ_ERROR_CORRUPT);
-      if (gap == n - at) break;
+    u32 s = next(zero_runs);
+    u64 zero_run;
+    bool is_outlier = false;
+    if (int(s) == zero_runs.count) {
+      zero_run = escape(is_outlier);
+      require(!is_outlier && zero_run <= n - at, STZ_ERROR_CORRUPT);
+      if (zero_run == n - at) break;
     } else {
       int bits;
-      gap = gap_base(s, bits);
-      if (gap >= n - at) break;  // the end
-      gap += raw(bits);
-      require(gap < n - at, STZ_ERROR_CORRUPT);
+      zero_run = zero_run_base(s, bits);
+      if (zero_run >= n - at) break;  // the end
+      zero_run += raw(bits);
+      require(zero_run < n - at, STZ_ERROR_CORRUPT);
     }
-    at += gap;
+    at += zero_run;
     any = true;
     s = next(values);
     u64 v = s;
     if (int(s) == values.count)
-      v = escape(is_verbatim);
-    else if (s >= direct_symbols) {
+      v = escape(is_outlier);
+    else if (s >= plain_symbols) {
       int bits;
-      v = dense_symbol_base(s, bits);
+      v = value_symbol_base(s, bits);
       v += raw(bits) + 1;
     }
-    if (is_verbatim) {
+    if (is_outlier) {
       const u64 sample = raw(width);
       place(at++, u64(0), sample);
       continue;
@@ -199,47 +199,47 @@ bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place
 }
 
 template <class Code>
-bool CodeStreamDecoder::decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width) {
-  std::fill(queue, queue + n, Code(0));
+bool CodeStreamDecoder::decode_run_length(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width) {
+  std::fill(bin, bin + n, Code(0));
   return decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
-    queue[at] = z ? Code(unzigzag(z)) : verbatim_code<Code>;
-    if (!z) verbatim.push_back(sample);
+    bin[at] = z ? Code(unzigzag(z)) : outlier_code<Code>;
+    if (!z) outliers.push_back(sample);
   });
 }
 
 template <class Code>
-void CodeStreamDecoder::decode_sparse_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
-  memset(queue, 0, n);
+void CodeStreamDecoder::decode_run_length_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width) {
+  memset(bin, 0, n);
   decode_tokens<Code>(n, m, width, [&](size_t at, u64 z, u64 sample) {
-    queue[at] = z && z < byte_exception ? u8(z) : byte_exception;
-    if (queue[at] == byte_exception) exceptions.push_back({0, z ? unzigzag(z) : verbatim_exception, sample});
+    bin[at] = z && z < byte_escape ? u8(z) : byte_escape;
+    if (bin[at] == byte_escape) wide_codes.push_back({0, z ? unzigzag(z) : outlier_mark, sample});
   });
 }
 
 template <class Code>
-void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width) {
-  const CodeTable& t = dense_table(m);
+void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width) {
+  const CodeTable& t = direct_table(m);
   const int shift = m.shift();
-  decode_symbols(t, queue, n);
+  decode_symbols(t, bin, n);
   const ByteKernels& kernel = kernels().bytes;
-  const u32 plain = u32(std::min(t.count, direct_symbols));
+  const u32 plain = u32(std::min(t.count, plain_symbols));
   // symbols from here on are not v itself, or their codes no bytes
-  const u32 large = shift < 8 ? std::min(plain, u32(byte_exception) >> shift) : 0;
-  found_.resize(n);
-  const size_t found = kernel.find(queue, n, u8(large), found_.data());
+  const u32 large = shift < 8 ? std::min(plain, u32(byte_escape) >> shift) : 0;
+  places_.resize(n);
+  const size_t large_count = kernel.find(bin, n, u8(large), places_.data());
   Buffer<u8>& symbols = symbols_;
-  symbols.resize(found);
-  for (size_t f = 0; f < found; f++) symbols[f] = queue[found_[f]];
+  symbols.resize(large_count);
+  for (size_t f = 0; f < large_count; f++) symbols[f] = bin[places_[f]];
   const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
     low_bits_.resize(n);  // eight codes to a word, then one code to a word
     if (words) raw_numbers(low_bits_.data(), words, 8 * shift);
     for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
-    if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, queue);
-    for (size_t i = 8 * words; i < n; i++) queue[i] = u8(u64(queue[i]) << shift | low_bits_[words + i - 8 * words]);
+    if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, bin);
+    for (size_t i = 8 * words; i < n; i++) bin[i] = u8(u64(bin[i]) << shift | low_bits_[words + i - 8 * words]);
   }
-  for (size_t f = 0; f < found; f++) {
-    const size_t i = found_[f];
+  for (size_t f = 0; f < large_count; f++) {
+    const size_t i = places_[f];
     u64 v = symbols[f], low = 0;
     if (shift && i < 8 * words)
       low = low_bits_[i / 8] >> (i % 8 * size_t(shift)) & ((u64(1) << shift) - 1);
@@ -247,96 +247,96 @@ void CodeStreamDecoder::decode_dense_bytes(u8* queue, size_t n, const Model& m, 
       low = low_bits_[words + i - 8 * words];
     if (v >= plain) {
       if (v == u64(t.count)) {
-        bool is_verbatim;
-        v = escape(is_verbatim);
-        if (is_verbatim) {
-          queue[i] = byte_exception;
-          exceptions.push_back({0, verbatim_exception, raw(width)});
+        bool is_outlier;
+        v = escape(is_outlier);
+        if (is_outlier) {
+          bin[i] = byte_escape;
+          wide_codes.push_back({0, outlier_mark, raw(width)});
           continue;
         }
       } else {
         int bits;
-        v = dense_symbol_base(u32(v), bits);
+        v = value_symbol_base(u32(v), bits);
         v += raw(bits) + 1;
       }
       require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
     }
     const u64 z = v << shift | low;
     require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
-    queue[i] = z < byte_exception ? u8(z) : byte_exception;
-    if (z >= byte_exception) exceptions.push_back({0, unzigzag(z), 0});
+    bin[i] = z < byte_escape ? u8(z) : byte_escape;
+    if (z >= byte_escape) wide_codes.push_back({0, unzigzag(z), 0});
   }
 }
 
 template <class Code>
-void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions,
+void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<WideCode>& wide_codes,
                                      int width) {
   STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
-  queue_.resize((contexts + 1) * pitch);
+  bins_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
   {
     STZ_STAGE(partition);
     kernels().bytes.count_contexts(context, n, counts);
   }
-  std::vector<Exception> own[contexts];
-  bool exceptional = false;
+  std::vector<WideCode> wide_of_context[contexts];
+  bool any_wide = false;
   for (int k = 0; k < contexts; k++) {
     if (!counts[k]) continue;
-    u8* queue = queue_.data() + size_t(k) * pitch;
-    if (models[k].sparse)
-      decode_sparse_bytes<Code>(queue, counts[k], models[k], own[k], width);
+    u8* bin = bins_.data() + size_t(k) * pitch;
+    if (models[k].run_length)
+      decode_run_length_bytes<Code>(bin, counts[k], models[k], wide_of_context[k], width);
     else
-      decode_dense_bytes<Code>(queue, counts[k], models[k], own[k], width);
-    exceptional |= !own[k].empty();
+      decode_direct_bytes<Code>(bin, counts[k], models[k], wide_of_context[k], width);
+    any_wide |= !wide_of_context[k].empty();
   }
   {
     STZ_STAGE(partition);
-    kernels().bytes.place_codes(queue_.data(), pitch, context, n, bytes);
+    kernels().bytes.merge_contexts(bins_.data(), pitch, context, n, bytes);
   }
-  if (!exceptional) return;
+  if (!any_wide) return;
   size_t taken[contexts] = {};
   for (size_t i = 0; i < n; i++)
-    if (bytes[i] == byte_exception) {
+    if (bytes[i] == byte_escape) {
       const u8 k = context[i];
-      require(k < contexts && taken[k] < own[k].size(), STZ_ERROR_CORRUPT);
-      Exception& e = own[k][taken[k]++];
-      exceptions.push_back({u32(i), e.code, e.bits});
+      require(k < contexts && taken[k] < wide_of_context[k].size(), STZ_ERROR_CORRUPT);
+      WideCode& e = wide_of_context[k][taken[k]++];
+      wide_codes.push_back({u32(i), e.code, e.bits});
     }
 }
-template void CodeStreamDecoder::decode_bytes<i32>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
-template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const Model*, std::vector<Exception>&, int);
+template void CodeStreamDecoder::decode_bytes<i32>(u8*, const u8*, size_t, const Model*, std::vector<WideCode>&, int);
+template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const Model*, std::vector<WideCode>&, int);
 
 template <class Code>
-void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim,
+void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Outlier>& outliers,
                                      int width) {
   STZ_STAGE(symbols);
-  QueueLayout layout(context, n);
-  queue_.resize((n + 1) * sizeof(Code));
-  Code* queue = reinterpret_cast<Code*>(queue_.data());
+  ContextBins layout(context, n);
+  bins_.resize((n + 1) * sizeof(Code));
+  Code* bin = reinterpret_cast<Code*>(bins_.data());
   std::vector<u64> samples[contexts];
   bool any = false;
   for (int k = 0; k < contexts; k++) {
     const size_t length = layout.length(k);
     if (!length) continue;
-    if (models[k].sparse)
-      any |= decode_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    if (models[k].run_length)
+      any |= decode_run_length(bin + layout.start(k), length, models[k], samples[k], width);
     else {
-      decode_dense(queue + layout.start(k), length, models[k], samples[k], width);
+      decode_direct(bin + layout.start(k), length, models[k], samples[k], width);
       any = true;
     }
   }
   if (!any || layout.start(contexts) != n) std::fill(code, code + n, Code(0));
   if (!any) return;
-  layout.for_each(context, n, [&](size_t i, size_t at) { code[i] = queue[at]; });
+  layout.for_each(context, n, [&](size_t i, size_t at) { code[i] = bin[at]; });
   bool stored = false;
   for (auto& s : samples) stored |= !s.empty();
   if (!stored) return;
   size_t taken[contexts] = {};
   for (size_t i = 0; i < n; i++)
-    if (code[i] == verbatim_code<Code>) {
+    if (code[i] == outlier_code<Code>) {
       require(context[i] != no_context && taken[context[i]] < samples[context[i]].size(), STZ_ERROR_CORRUPT);
-      verbatim.push_back({u32(i), samples[context[i]][taken[context[i]]++]});
+      outliers.push_back({u32(i), samples[context[i]][taken[context[i]]++]});
     }
 }
 
@@ -345,7 +345,7 @@ void CodeStreamDecoder::finish() {
   for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] == rans_low, STZ_ERROR_CORRUPT);
 }
 
-template void CodeStreamDecoder::decode_class(i32*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
-template void CodeStreamDecoder::decode_class(i64*, const u8*, size_t, const Model*, std::vector<Verbatim>&, int);
+template void CodeStreamDecoder::decode_class(i32*, const u8*, size_t, const Model*, std::vector<Outlier>&, int);
+template void CodeStreamDecoder::decode_class(i64*, const u8*, size_t, const Model*, std::vector<Outlier>&, int);
 
 }  // namespace stz

@@ -12,10 +12,10 @@ class CodeStreamDecoder {
   void open(const u8* data, size_t size);  // reusable: finish() or another open() ends the stream before
   // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
   template <class Code>
-  void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Verbatim>& verbatim, int width);
+  void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes (row_slack more): what is no byte is listed in raster order. `Code` bounds the codes.
   template <class Code>
-  void decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<Exception>& exceptions, int width);
+  void decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<WideCode>& wide_codes, int width);
   void finish();  // everything consumed, all states at their end
 
  private:
@@ -23,16 +23,16 @@ class CodeStreamDecoder {
   void decode_symbols(const CodeTable& t, u8* out, size_t n);
   u64 raw(int bits);
   void raw_numbers(u64* out, size_t n, int bits);  // n times raw(bits), at most 56 bits each
-  u64 escape(bool& is_verbatim);
+  u64 escape(bool& is_outlier);
   template <class Code>
-  void decode_dense(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
+  void decode_direct(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width);
   template <class Code>
-  bool decode_sparse(Code* queue, size_t n, const Model& m, std::vector<u64>& verbatim, int width);
+  bool decode_run_length(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width);
 
   template <class Code>
-  void decode_dense_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width);
+  void decode_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
   template <class Code>
-  void decode_sparse_bytes(u8* queue, size_t n, const Model& m, std::vector<Exception>& exceptions, int width);
+  void decode_run_length_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 
@@ -41,9 +41,9 @@ class CodeStreamDecoder {
   u32 lanes_ = 1, token_ = 0;
   u64 accumulator_ = 0;
   int available_ = 0;
-  Buffer<u8> symbols_, queue_;
+  Buffer<u8> symbols_, bins_;
   Buffer<u64> low_bits_;
-  Buffer<u32> found_;
+  Buffer<u32> places_;
 };
 
 }  // namespace stz

@@ -18,9 +18,9 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   const int parts = components(layout.dtype);
   const bool swap = swapped(layout);
   const u64 elements = element_count(layout), valid = valid_elements(h);
-  std::vector<u8> kinds;
-  std::vector<OtherSample> others;
-  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, kinds, others, threads); };
+  std::vector<u8> specials;
+  std::vector<LiteralElement> literals;
+  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, specials, literals, threads); };
   // plain native numbers need no other buffer
   const bool direct = !h.masked && !h.partial && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
                       is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
@@ -36,10 +36,10 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   for (int part = 0; part < parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
       const u64 at = u64(part) * valid + number;
-      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], kinds.empty() ? u8(mask_none) : kinds[at]), width,
-                 swap);
+      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], specials.empty() ? u8(special_none) : specials[at]),
+                 width, swap);
     });
-  for (const OtherSample& o : others) {
+  for (const LiteralElement& o : literals) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
     store_bits(out + (element_of(h, o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
   }

@@ -26,16 +26,16 @@ const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDe
 template <class S>
 void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   STZ_STAGE(mask);
-  load_block_kinds(work_, block.coarse_kinds);
+  load_block_specials(work_, block.coarse_specials);
   if (const size_t n = size_t(size(level, block, 0))) {
     BinaryDecoder in(stream(level, block, 0), n);
-    MaskReader reader = mask_reader(level.header, in, others);
+    MaskReader reader = mask_reader(level.header, in, literals);
     MaskModels models;
     const u64 item = block.number / level.directory.per_item;
-    code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.kinds.data());
+    code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data());
     work_.set_masks();
   }
-  store_magnitudes(work_.geometry, work_.kinds.data(), block.kinds);
+  store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
 }
 
 // Codes of a class, if there are any but zeros.
@@ -44,13 +44,13 @@ void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool co
   const size_t samples = size_t(work_.geometry.samples(cls));
   u8* bytes = work_.bytes(cls);
   if (coded)
-    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.directory.p[cls].model, work_.codes[cls].exceptions,
+    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.directory.p[cls].model, work_.codes[cls].wide_codes,
                                        8 * int(sizeof(S)));
   else
     memset(bytes, 0, samples);
 }
 
-// Samples of a task whose first one has the raster index `first`; exceptions from number `next` on are to come.
+// Samples of a task whose first one has the raster index `first`; wide codes from number `next` on are to come.
 template <class S>
 void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
   STZ_STAGE(predict);
@@ -59,14 +59,14 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
     uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
     const i64* n = task.rows.n;
     const u64 end = first + u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]);
-    for (; next < codes.exceptions.size() && codes.exceptions[next].index < end; next++) {
-      const Exception& e = codes.exceptions[next];
+    for (; next < codes.wide_codes.size() && codes.wide_codes[next].index < end; next++) {
+      const WideCode& e = codes.wide_codes[next];
       i64 rest = e.index - first;
       const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
       S* sample = task.samples + work_.geometry.values.at(i, j, k) + x;
       S prediction[row_slack];
       work_.plan(cls, level.directory.p[cls]).predict(sample, 1, prediction);
-      *sample = exceptional_sample(level.quantizer, e, prediction[0]);
+      *sample = sample_of_wide_code(level.quantizer, e, prediction[0]);
     }
   }
 }
@@ -95,7 +95,7 @@ void BlockDecoder<S>::read_numbers(const LevelToDecode<S>& level, int cls, bool 
   const size_t n = size_t(work_.geometry.samples(cls));
   Code* code = work_.numbers(cls);
   if (coded)
-    coder_.decode_class(code, context_.data(), n, level.directory.p[cls].model, work_.codes[cls].verbatim, 8 * int(sizeof(S)));
+    coder_.decode_class(code, context_.data(), n, level.directory.p[cls].model, work_.codes[cls].outliers, 8 * int(sizeof(S)));
   else
     std::fill(code, code + n, Code(0));
 }
@@ -108,26 +108,26 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   const bool large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
   size_t next = 0;
   for_predicted_rows(work_, cls, level.directory.p[cls], [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
-    dequantize_row(level.quantizer, code + at, prediction, count, large, work_.codes[cls].verbatim, next, samples);
+    dequantize_row(level.quantizer, code + at, prediction, count, large, work_.codes[cls].outliers, next, samples);
   });
 }
 
 template <class S>
 void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const LevelDirectory& d = level.directory;
-  const Level& own = level.hierarchy.level[level.l];
-  const bool masked = block.coarse_kinds.data, values = block.grid.data;
-  work_.prepare(own, block_box(own, block.number % d.per_item), d.reach);
+  const Level& level_grid = level.hierarchy.level[level.l];
+  const bool masked = block.coarse_specials.data, values = block.grid.data;
+  work_.prepare(level_grid, block_box(level_grid, block.number % d.per_item), d.reach);
   const BlockGeometry& g = work_.geometry;
   if (values) load_coarse(g, block.coarse, work_.values.data());
-  load_coarse_magnitudes(g, block.coarse_magnitudes, work_.magnitudes.data());
+  load_coarse_bytes(g, block.coarse_activities, work_.activities.data());
   if (masked) masks(level, block);
   const u32 wanted = d.merged ? all_classes : block.wanted;
   const int axis = sweep_axis(g);
   bool sweeping = axis >= 0;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
-    sweeping &= keeps_bytes(level.quantizer, d.p[cls].mean) && !work_.mask_or_null(cls);
+    sweeping &= uses_byte_indices(level.quantizer, d.p[cls].mean) && !work_.mask_or_null(cls);
   }
   bool open = false;
   size_t next_stream = size_t(masked);
@@ -147,7 +147,7 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<
     if (!d.merged) open_next();
     const bool coded = open && p.mean && g.samples(cls);
     if (coded) class_contexts(work_, cls, p, context_);
-    if (keeps_bytes(level.quantizer, p.mean))
+    if (uses_byte_indices(level.quantizer, p.mean))
       read_bytes(level, cls, coded);
     else
       read_numbers(level, cls, coded);
@@ -161,14 +161,14 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<
         }
       complete_class(work_, cls, p);
     }
-    if (block.magnitudes.data || c + 1 < g.classes.count) class_magnitudes(work_, cls, p.mean);
+    if (block.activities.data || c + 1 < g.classes.count) class_activities(work_, cls, p.mean);
   }
   if (d.merged && open) coder_.finish();
   if (values && sweeping) place_block(level, block, wanted, axis);
   if (values && !sweeping) store_block(g, work_.values.data(), block.grid, level.streaming);
-  if (!block.magnitudes.data) return;
-  if (values && masked) fill_masked_box<S>(g.box, block.kinds, block.grid);
-  store_magnitudes(g, work_.magnitudes.data(), block.magnitudes);
+  if (!block.activities.data) return;
+  if (values && masked) fill_masked_box<S>(g.box, block.specials, block.grid);
+  store_block_bytes(g, work_.activities.data(), block.activities);
 }
 
 template class BlockDecoder<float>;

@@ -18,7 +18,7 @@ struct LevelToDecode {
   bool streaming = false;  // past the caches
 };
 
-constexpr int most_streams = 1 + 15;  // of a block: its mask, its classes
+constexpr int most_streams = 1 + 15;  // of a block: its mask, its parity classes
 
 // Where a block comes from and where it goes. Parts of grids are of the block's item.
 template <class S>
@@ -28,17 +28,17 @@ struct BlockToDecode {
   // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
   // undefined afterwards, and so are those predicted from what `coarse` does not have.
   u32 wanted = all_classes;
-  GridPart<const S> coarse{};                              // of the coarser level: see load_coarse
-  GridPart<const u8> coarse_magnitudes{}, coarse_kinds{};  // no kinds: nothing is masked
-  GridPart<S> grid{};                                      // none: magnitudes alone are asked for
-  GridPart<u8> magnitudes{}, kinds{};                      // no magnitudes: no finer level needs any; kinds if anything may be masked
+  GridPart<const S> coarse{};                                 // of the coarser level: see load_coarse
+  GridPart<const u8> coarse_activities{}, coarse_specials{};  // no special values: nothing is masked
+  GridPart<S> grid{};                                         // none: activities alone are asked for
+  GridPart<u8> activities{}, specials{};  // no activities: no finer level needs any; special values if anything may be masked
 };
 
 template <class S>
 class BlockDecoder {
  public:
   void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
-  std::vector<OtherSample> others;  // that were found in masks
+  std::vector<LiteralElement> literals;  // that were found in masks
 
  private:
   using Code = CodeOf<S>;

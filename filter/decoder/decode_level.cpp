@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "decoder/decode_base_section.h"
 #include "decoder/decode_block.h"
-#include "decoder/decode_root.h"
 
 namespace stz {
 namespace {
@@ -14,8 +14,8 @@ constexpr u64 streamed_bytes = 4 << 20;  // arrays from here on are written past
 template <class S>
 class Decoder {
  public:
-  Decoder(const Header& header, std::vector<u8>& kinds, std::vector<OtherSample>& others, int threads)
-      : header_(header), h_(hierarchy_of(header)), kinds_(kinds), others_(others), masked_(header.masked), threads_(threads) {
+  Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads)
+      : header_(header), h_(hierarchy_of(header)), specials_(specials), literals_(literals), masked_(header.masked), threads_(threads) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
   }
 
@@ -25,30 +25,30 @@ class Decoder {
       u64 n = header_.section[k];
       return ByteReader(in.take(n), size_t(n));
     };
-    ByteReader root = section(0);
-    const size_t root_size = root.left();
-    coarser_ = decode_root(header_, h_, quantizer_, root.take(root_size), root_size, state_, others_);
-    for (int l = h_.root - 1; l >= 0; l--) decode_level(size_t(l), section(size_t(h_.root - l)), l == 0 ? out : nullptr);
+    ByteReader base = section(0);
+    const size_t base_size = base.left();
+    coarser_ = decode_base_section(header_, h_, quantizer_, base.take(base_size), base_size, state_, literals_);
+    for (int l = h_.base_level - 1; l >= 0; l--) decode_level(size_t(l), section(size_t(h_.base_level - l)), l == 0 ? out : nullptr);
     require(in.left() == 0, STZ_ERROR_CORRUPT);
-    if (h_.root == 0) {
+    if (h_.base_level == 0) {
       std::copy(coarser_.samples.begin(), coarser_.samples.end(), out);
-      kinds_ = std::move(coarser_.kinds);
+      specials_ = std::move(coarser_.specials);
     }
   }
 
  private:
   void decode_level(size_t l, ByteReader in, S* out) {
-    const Level &own = h_.level[l], &coarser = h_.level[l + 1];
-    const u64 samples = own.samples() * h_.batch, size = in.left();
+    const Level &level_grid = h_.level[l], &coarser = h_.level[l + 1];
+    const u64 samples = level_grid.samples() * h_.batch, size = in.left();
     const u8* section = in.take(size);
     LevelDirectory directory;
     read_directory(header_, h_, l, 8 * int(sizeof(S)), section, size, size, state_, directory);
     const LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes};
     DecodedLevel<S> finer;
-    if (masked_) finer.kinds.resize(samples);
+    if (masked_) finer.specials.resize(samples);
     if (!out) {
       finer.samples.resize(samples);
-      finer.magnitudes.resize(samples);
+      finer.activities.resize(samples);
     }
     S* const grid = out ? out : finer.samples.data();
 
@@ -62,36 +62,37 @@ class Decoder {
         at += directory.stored_size(size_t(number * directory.per_block) + k);
       }
       block.coarse = whole_grid<const S>(coarser_.samples.data() + item * coarser.samples(), coarser);
-      block.coarse_magnitudes = whole_grid<const u8>(coarser_.magnitudes.data() + item * coarser.samples(), coarser);
-      block.grid = whole_grid(grid + item * own.samples(), own);
-      if (!out) block.magnitudes = whole_grid(finer.magnitudes.data() + item * own.samples(), own);
+      block.coarse_activities = whole_grid<const u8>(coarser_.activities.data() + item * coarser.samples(), coarser);
+      block.grid = whole_grid(grid + item * level_grid.samples(), level_grid);
+      if (!out) block.activities = whole_grid(finer.activities.data() + item * level_grid.samples(), level_grid);
       if (masked_) {
-        block.coarse_kinds = whole_grid<const u8>(coarser_.kinds.data() + item * coarser.samples(), coarser);
-        block.kinds = whole_grid(finer.kinds.data() + item * own.samples(), own);
+        block.coarse_specials = whole_grid<const u8>(coarser_.specials.data() + item * coarser.samples(), coarser);
+        block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
       }
       decoder.decode(level, block);
     };
-    const u64 blocks = directory.per_item * h_.batch, together = items_per_task(samples / blocks);
+    const u64 blocks = directory.per_item * h_.batch, blocks_per_task = items_per_task(samples / blocks);
     std::mutex mutex;
     struct Worker {
       BlockDecoder<S> decoder;
     };
-    parallel_for<Worker>((blocks + together - 1) / together, threads_, [&](Worker& worker, u64 task) {
-      for (u64 number = task * together; number < std::min(blocks, (task + 1) * together); number++) decode_block(worker.decoder, number);
+    parallel_for<Worker>((blocks + blocks_per_task - 1) / blocks_per_task, threads_, [&](Worker& worker, u64 task) {
+      for (u64 number = task * blocks_per_task; number < std::min(blocks, (task + 1) * blocks_per_task); number++)
+        decode_block(worker.decoder, number);
       if (level.streaming) kernels().finish_streaming();
-      if (worker.decoder.others.empty()) return;
+      if (worker.decoder.literals.empty()) return;
       std::lock_guard lock(mutex);
-      others_.insert(others_.end(), worker.decoder.others.begin(), worker.decoder.others.end());
-      worker.decoder.others.clear();
+      literals_.insert(literals_.end(), worker.decoder.literals.begin(), worker.decoder.literals.end());
+      worker.decoder.literals.clear();
     });
     coarser_ = std::move(finer);
-    if (out && masked_) kinds_ = std::move(coarser_.kinds);
+    if (out && masked_) specials_ = std::move(coarser_.specials);
   }
 
   const Header& header_;
   Hierarchy h_;
-  std::vector<u8>& kinds_;
-  std::vector<OtherSample>& others_;
+  std::vector<u8>& specials_;
+  std::vector<LiteralElement>& literals_;
   bool masked_;
   const int threads_;
   std::vector<Quantizer<S>> quantizer_;
@@ -102,12 +103,12 @@ class Decoder {
 }  // namespace
 
 template <class S>
-void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others,
-                     int threads) {
-  Decoder<S>(h, kinds, others, threads).run(sections, size, samples);
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
+                     std::vector<LiteralElement>& literals, int threads) {
+  Decoder<S>(h, specials, literals, threads).run(sections, size, samples);
 }
-template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<OtherSample>&, int);
-template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<OtherSample>&, int);
-template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<OtherSample>&, int);
+template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int);
+template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int);
+template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int);
 
 }  // namespace stz

@@ -5,10 +5,10 @@
 
 namespace stz {
 
-// `sections`: what follows the header. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `kinds` and
-// `others`. At most `threads` (>= 1) threads work on it.
+// `sections`: what follows the header. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `specials` and
+// `literals`. At most `threads` (>= 1) threads work on it.
 template <class S>
-void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& kinds, std::vector<OtherSample>& others,
-                     int threads);
+void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
+                     std::vector<LiteralElement>& literals, int threads);
 
 }  // namespace stz

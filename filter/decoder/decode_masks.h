@@ -1,4 +1,4 @@
-// Mask kinds of a block, reading side.
+// Special values of a block, reading side.
 #pragma once
 #include <algorithm>
 
@@ -6,28 +6,28 @@
 
 namespace stz {
 
-// Bits of a sample of kind `mask_other`.
+// Bits of a sample of kind `special_literal`.
 inline int mask_bits(const Header& header) { return int(8 * component_size(header.layout.dtype)); }
 
 // The kinds that masked samples can have, as a set: what the header has the bits of, or the type of the elements.
 inline u32 possible_kinds(const Header& header) {
-  u32 kinds = u32(1) << mask_other;
-  if (header.has_fill) kinds |= u32(1) << mask_fill;
-  if (is_floating(header.layout.dtype)) kinds |= 1u << mask_nan | 1u << mask_plus_infinity | 1u << mask_minus_infinity;
-  if (header.transform == Transform::logarithmic) kinds |= u32(1) << mask_zero;
-  return kinds;
+  u32 specials = u32(1) << special_literal;
+  if (header.has_fill) specials |= u32(1) << special_fill;
+  if (is_floating(header.layout.dtype)) specials |= 1u << special_nan | 1u << special_plus_infinity | 1u << special_minus_infinity;
+  if (header.transform == Transform::logarithmic) specials |= u32(1) << special_zero;
+  return specials;
 }
 
-inline MaskReader mask_reader(const Header& header, BinaryDecoder& in, std::vector<OtherSample>& others) {
-  return {in, others, mask_bits(header), possible_kinds(header)};
+inline MaskReader mask_reader(const Header& header, BinaryDecoder& in, std::vector<LiteralElement>& literals) {
+  return {in, literals, mask_bits(header), possible_kinds(header)};
 }
 
-// Kinds of a block: class 0 from the coarser level, the others none yet.
+// Special values of a block: parity class 0 from the coarser level, the others none yet.
 template <class S>
-void load_block_kinds(BlockWork<S>& work, const GridPart<const u8>& coarse) {
-  work.kinds.resize(size_t(work.geometry.total(work.geometry.bytes)));
-  std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
-  load_coarse_magnitudes(work.geometry, coarse, work.kinds.data());
+void load_block_specials(BlockWork<S>& work, const GridPart<const u8>& coarse) {
+  work.specials.resize(size_t(work.geometry.total(work.geometry.bytes)));
+  std::fill(work.specials.begin(), work.specials.end(), u8(0));
+  load_coarse_bytes(work.geometry, coarse, work.specials.data());
 }
 
 }  // namespace stz

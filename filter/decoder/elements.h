@@ -6,25 +6,25 @@
 
 namespace stz {
 
-// Bits of a component (host-endian, of component_size bytes) from its sample and its mask kind.
+// Bits of a component (host-endian, of component_size bytes) from its sample and its special value.
 template <class S>
 class ElementBits {
  public:
   explicit ElementBits(const Header& h) : h_(h), width_(component_size(h.layout.dtype)), same_(samples_are_elements<S>(h)) {}
   bool are_samples() const { return same_; }  // of what is not masked
-  // mask_other: zero; its bits are told apart.
+  // special_literal: zero; its bits are told apart.
   u64 operator()(S sample, u8 kind) const {
     const u64 infinity = width_ == 2 ? 0x7c00 : width_ == 4 ? 0x7f800000 : u64(0x7ff) << 52;
     switch (kind) {
-      case mask_none:
+      case special_none:
         return same_ ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(sample) : bits_of<S>(h_, sample);
-      case mask_fill:
+      case special_fill:
         return h_.fill;
-      case mask_nan:
+      case special_nan:
         return h_.nan_bits;
-      case mask_plus_infinity:
+      case special_plus_infinity:
         return infinity;
-      case mask_minus_infinity:
+      case special_minus_infinity:
         return infinity | u64(1) << (8 * width_ - 1);
       default:
         return 0;

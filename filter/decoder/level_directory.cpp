@@ -56,7 +56,7 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int co
   verify_check(data, front_size, section_size, check);  // before anything is made of it
 
   const Level& level = hierarchy.level[l];
-  const ClassList classes = classes_of(level.split_mask());
+  const ParityClasses classes = parity_classes_of(level.split_mask());
   LevelDirectory d;
   d.with_checks = !check.covers_streams;
   d.begin = front_size + check.width;

@@ -1,4 +1,4 @@
-// What stands in front of the streams of a level's section: parameters of the classes, sizes of all streams, check values.
+// What stands in front of the streams of a level's section: parameters of the parity classes, sizes of all streams, check values.
 #pragma once
 #include "format/frame.h"
 #include "format/parameters.h"

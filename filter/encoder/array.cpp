@@ -52,28 +52,28 @@ Masks find_masks(const Array& a, Header& h) {
   const bool floating = is_floating(a.layout.dtype);
   if (!floating && !h.has_fill) return m;
   const u64 valid = valid_elements(h);
-  const SpecialKinds special(floating ? a.layout.dtype : i32(STZ_F64));
+  const SpecialValues special(floating ? a.layout.dtype : i32(STZ_F64));
   bool have_nan = false;
   for (int part = 0; part < a.parts; part++)
     for_valid(h, [&](u64 number, u64 element) {
       u64 bits = a.bits(element, part), at = u64(part) * valid + number;
-      u8 kind = mask_none;
+      u8 kind = special_none;
       if (h.has_fill && bits == h.fill)
-        kind = mask_fill;
+        kind = special_fill;
       else if (floating) {
         kind = special.kind(bits, h.nan_bits);
-        if (kind == mask_other && !have_nan) {  // the first NaN is the common one
+        if (kind == special_literal && !have_nan) {  // the first NaN is the common one
           have_nan = true;
           h.nan_bits = bits;
-          kind = mask_nan;
+          kind = special_nan;
         }
       }
-      if (kind == mask_none) return;
-      if (m.kinds.empty()) m.kinds.resize(valid * u64(a.parts));
-      m.kinds[at] = kind;
-      if (kind == mask_other) m.others.push_back({at, bits});
+      if (kind == special_none) return;
+      if (m.specials.empty()) m.specials.resize(valid * u64(a.parts));
+      m.specials[at] = kind;
+      if (kind == special_literal) m.literals.push_back({at, bits});
     });
-  h.masked = !m.kinds.empty();
+  h.masked = !m.specials.empty();
   return m;
 }
 

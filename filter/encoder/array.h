@@ -25,11 +25,11 @@ struct Array {
 // Sets h.valid, h.padding and h.partial: the extent without trailing planes in which every component has the bits of the very last one.
 void find_valid_extent(const Array& a, Header& h);
 
-// Mask kinds of all samples in the codec's order.
+// Special values of all samples in the codec's order.
 struct Masks {
-  std::vector<u8> kinds;  // empty: nothing is masked
-  std::vector<OtherSample> others;
-  const u8* kinds_or_null() const { return kinds.empty() ? nullptr : kinds.data(); }
+  std::vector<u8> specials;  // empty: nothing is masked
+  std::vector<LiteralElement> literals;
+  const u8* specials_or_null() const { return specials.empty() ? nullptr : specials.data(); }
 };
 // Fill values and, in floating-point types, what is not finite. Sets h.masked and h.nan_bits.
 Masks find_masks(const Array& a, Header& h);
@@ -44,7 +44,7 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
     for (int part = 0; part < a.parts; part++)
       for_valid(h, [&](u64 number, u64 element) {
         u64 at = u64(part) * valid + number;
-        if (m.kinds.empty() || !m.kinds[at]) last = sample_of_bits(a.bits(element, part));
+        if (m.specials.empty() || !m.specials[at]) last = sample_of_bits(a.bits(element, part));
         samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
       });
   };
@@ -61,13 +61,13 @@ std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned
   STZ_STAGE(scan);
   constexpr u64 part = u64(1) << 20;
   struct Nothing {};
-  std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> found((n + part - 1) / part);
-  parallel_for<Nothing>(found.size(), threads, [&](Nothing&, u64 i) {
-    found[i].first = scan_kernels<S>().scan(samples + i * part, std::min(part, n - i * part), wanted, &found[i].second);
+  std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> scans((n + part - 1) / part);
+  parallel_for<Nothing>(scans.size(), threads, [&](Nothing&, u64 i) {
+    scans[i].first = scan_kernels<S>().scan(samples + i * part, std::min(part, n - i * part), wanted, &scans[i].second);
   });
   std::make_unsigned_t<CodeOf<S>> largest = 0;
   *equal = false;
-  for (const auto& [of_part, equal_in_part] : found) {
+  for (const auto& [of_part, equal_in_part] : scans) {
     largest = std::max(largest, of_part);
     *equal |= equal_in_part;
   }
@@ -90,13 +90,13 @@ const S* plain_samples(const Array& a, const Header& h, int threads, double& lar
 // Of the samples that are not masked.
 template <class S>
 double largest_magnitude(const S* samples, u64 n, const Masks& m) {
-  if (m.kinds.empty()) {
+  if (m.specials.empty()) {
     bool unused;
     return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
   }
   double largest = 0;
   for (u64 i = 0; i < n; i++)
-    if (!m.kinds[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+    if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
   return largest;
 }
 

@@ -20,7 +20,7 @@ constexpr double still_better = 0.995;  // for a trial of the whole, or for all 
 
 // Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: the axis has no say.
 template <class S>
-double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit, size_t axis) {
+double axis_cost(const Index& n, const S* samples, const u8* specials, double unit, size_t axis) {
   using R = RealOf<S>;
   if (n[axis] < 3) return n[axis] == 2 ? 1e3 : -1;
   const Index strides = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
@@ -49,8 +49,8 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
       const float r = float((R(x[i]) - p) * inverse);
       out[i] = __builtin_fabsf(r) < 1e15f ? r : 1e15f;
     }
-    if (kinds) {
-      const u8* kind = kinds + first;
+    if (specials) {
+      const u8* kind = specials + first;
       i64 kept = 0;
       for (i64 i = 0; i < length; i++)
         if (!(kind[i] || kind[i - near] || kind[i + near] || kind[i - far] || kind[i + far])) out[kept++] = out[i];
@@ -67,20 +67,20 @@ double axis_cost(const Index& n, const S* samples, const u8* kinds, double unit,
 }  // namespace
 
 template <class S>
-Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, double unit,
+Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
                                 int threads) {
   using Offsets = std::array<int, axes>;
   const Offsets none{};
   auto encode_with = [&](const Offsets& offset) {
     h.offset = offset;
-    return encode_sections<S>(h, samples, kinds, others, threads);
+    return encode_sections<S>(h, samples, specials, literals, threads);
   };
   h.offset = none;
   const Hierarchy whole = hierarchy_of(h);
   double cost[axes], lowest = 1e300;
   int ranked[axes] = {0, 1, 2, 3}, voices = 0, candidates = 0;
   for (size_t a = 0; a < axes; a++) {
-    cost[a] = axis_cost(whole.n, samples, kinds, unit, a);
+    cost[a] = axis_cost(whole.n, samples, specials, unit, a);
     if (cost[a] < 0) continue;
     voices++;
     lowest = std::min(lowest, cost[a]);
@@ -108,15 +108,15 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, co
     }
   for (size_t a = 0; a < axes; a++) low[a] = (whole.n[a] - size[a]) / 2;
   std::vector<S> part;
-  std::vector<u8> part_kinds;
+  std::vector<u8> part_specials;
   if (!all_tried) {
     for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
       i64 at = ((i * whole.n[1] + j) * whole.n[2] + k) * whole.n[3] + low[3];
       part.insert(part.end(), samples + at, samples + at + size[3]);
-      if (kinds) part_kinds.insert(part_kinds.end(), kinds + at, kinds + at + size[3]);
+      if (specials) part_specials.insert(part_specials.end(), specials + at, specials + at + size[3]);
     });
-    for (u8& kind : part_kinds)
-      if (kind == mask_other) kind = mask_nan;  // their bits do not matter here
+    for (u8& kind : part_specials)
+      if (kind == special_literal) kind = special_nan;  // their bits do not matter here
   }
   struct Trial {
     Bytes sections;
@@ -128,13 +128,13 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, co
     t.offset = offset;
     Trial result;
     if (all_tried)
-      result.sections = encode_sections<S>(t, samples, kinds, others, threads);
+      result.sections = encode_sections<S>(t, samples, specials, literals, threads);
     else {
       t.partial = false;
       t.layout.rank = axes;
       for (size_t a = 0; a < axes; a++) t.layout.shape[a] = u64(size[a]);
       if (components(t.layout.dtype) == 2) t.layout.dtype = t.layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
-      result.sections = encode_sections<S>(t, part.data(), kinds ? part_kinds.data() : nullptr, {}, threads);
+      result.sections = encode_sections<S>(t, part.data(), specials ? part_specials.data() : nullptr, {}, threads);
     }
     result.sizes = t.section;
     return result;
@@ -143,9 +143,9 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, co
   Trial least = trial(none);
   int taken = 0;
   auto consider = [&](const Offsets& offset, double required) {
-    Trial other = trial(offset);
-    if (double(other.sections.size()) > required * double(least.sections.size())) return;
-    least = std::move(other);
+    Trial candidate = trial(offset);
+    if (double(candidate.sections.size()) > required * double(least.sections.size())) return;
+    least = std::move(candidate);
     best = offset;
     taken++;
   };
@@ -163,8 +163,8 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, co
   return std::move(least.sections);
 }
 
-template Bytes encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<OtherSample>&, double, int);
-template Bytes encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<OtherSample>&, double, int);
-template Bytes encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<OtherSample>&, double, int);
+template Bytes encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int);
+template Bytes encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int);
+template Bytes encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int);
 
 }  // namespace stz

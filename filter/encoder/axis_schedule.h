@@ -12,7 +12,7 @@ namespace stz {
 
 // encode_sections with the best axis offsets, which h.offset gets (see Hierarchy::offset). `unit`: half a quantisation step.
 template <class S>
-Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, double unit,
+Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
                                 int threads);
 
 }  // namespace stz

@@ -8,11 +8,11 @@ namespace {
 
 constexpr int scales = scale_limit;
 
-// Cost in bits of a magnitude bin under every dense and value table, and of a zero under every gap table.
+// Cost in bits of a bin of sizes under every direct and value table, and of a zero under every table of zero runs.
 struct Costs {
-  float dense[shapes][scales][magnitude_bins];
-  float value[value_tables][magnitude_bins];
-  double zero[gap_tables];
+  float direct[shapes][scales][size_bins];
+  float value[value_tables][size_bins];
+  double zero[zero_run_tables];
 };
 
 u64 bin_value(int bin) {
@@ -23,7 +23,7 @@ u64 bin_value(int bin) {
 
 float symbol_cost(const CodeTable& t, u64 v) {
   if (v <= largest_symbol_value) {
-    Symbol s = dense_symbol(u32(v));
+    Symbol s = value_symbol(u32(v));
     if (int(s.symbol) < t.count) return float(t.cost[s.symbol]) / 256 + float(s.raw_bits);
   }
   return float(t.cost[t.count]) / 256 + 6 + float(floor_log2(v + 1));
@@ -32,18 +32,18 @@ float symbol_cost(const CodeTable& t, u64 v) {
 const Costs& costs() {
   static const Costs* const table = [] {  // never freed: nothing may run when the process ends
     auto c = std::make_unique<Costs>();
-    for (int bin = 0; bin < magnitude_bins; bin++) {
+    for (int bin = 0; bin < size_bins; bin++) {
       u64 a = std::min(bin_value(bin), (u64(1) << 61) - 1);
       Model m;
       for (int shape = 0; shape < shapes; shape++)
         for (int scale = 0; scale < scales; scale++) {
           m.shape = u8(shape);
           m.scale = u16(scale);
-          const CodeTable& t = dense_table(m);
+          const CodeTable& t = direct_table(m);
           int shift = m.shift();
           float cost = symbol_cost(t, 2 * a >> shift);
           if (a) cost = 0.5f * (cost + symbol_cost(t, (2 * a - 1) >> shift));
-          c->dense[shape][scale][bin] = cost + float(shift);
+          c->direct[shape][scale][bin] = cost + float(shift);
         }
       for (int value = 0; value < value_tables; value++) {
         m.value = u8(value);
@@ -51,11 +51,11 @@ const Costs& costs() {
         c->value[value][bin] = a ? 0.5f * (symbol_cost(t, 2 * a - 1) + symbol_cost(t, 2 * a - 2)) : 0;
       }
     }
-    double p = 0.125;  // of a code that is not zero: 2^-(gap + 12) / 4
-    for (int gap = 0; gap < gap_tables; gap++) {
+    double p = 0.125;  // of a code that is not zero: 2^-(zero_run + 12) / 4
+    for (int zero_run = 0; zero_run < zero_run_tables; zero_run++) {
       double power = p, sum = 0;
       for (int k = 1; k < 24; k++, power *= p) sum += power / k;
-      c->zero[gap] = sum * 1.4426950408889634;
+      c->zero[zero_run] = sum * 1.4426950408889634;
       p *= 0.8408964152537145;
     }
     return c.release();
@@ -65,8 +65,8 @@ const Costs& costs() {
 
 // The codes of one context: the bins that are not empty.
 struct Histogram {
-  int used = 0, bin[magnitude_bins];
-  double count[magnitude_bins], total = 0, zeros, sum = 0;  // `sum` of magnitudes
+  int used = 0, bin[size_bins];
+  double count[size_bins], total = 0, zeros, sum = 0;  // `sum` of sizes
   Histogram(const u32* counts, int bins) : zeros(counts[0]) {
     for (int b = 0; b < bins; b++) {
       if (!counts[b]) continue;
@@ -88,13 +88,13 @@ struct Histogram {
   }
 };
 
-double sparse_bits(const Histogram& h, int gap, double value_bits) {
-  return h.zeros * costs().zero[gap] + (h.total - h.zeros) * (gap + 12) * 0.25 + 3 + value_bits;
+double run_length_bits(const Histogram& h, int zero_run, double value_bits) {
+  return h.zeros * costs().zero[zero_run] + (h.total - h.zeros) * (zero_run + 12) * 0.25 + 3 + value_bits;
 }
 
 double model_bits(const Histogram& h, const Model& m) {
-  if (m.sparse) return sparse_bits(h, m.gap, h.bits(costs().value[m.value]));
-  return h.bits(costs().dense[m.shape][m.scale]);
+  if (m.run_length) return run_length_bits(h, m.zero_run, h.bits(costs().value[m.value]));
+  return h.bits(costs().direct[m.shape][m.scale]);
 }
 
 // log2 of a number >= 1, good to 1e-3, a line through the exponent and a cubic in the mantissa.
@@ -142,9 +142,9 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
   const int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
   const int widest = std::min(scales - 1, unshifted_scales + 4 * max_shift - 1);
   // from short tails to long ones: where longer ones are no better, still longer ones are not tried
-  auto dense = [&](int shape, int start) {
+  auto direct = [&](int shape, int start) {
     double b;
-    const int scale = downhill(start, 0, widest, b, [&](int k) { return h.bits(costs().dense[shape][k]); });
+    const int scale = downhill(start, 0, widest, b, [&](int k) { return h.bits(costs().direct[shape][k]); });
     const bool better = b < bits;
     if (better) {
       bits = b;
@@ -154,18 +154,18 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
     return better;
   };
   enum { laplace, gauss, cauchy, student };
-  dense(laplace, default_scale_of(t) - 1);
+  direct(laplace, default_scale_of(t) - 1);
   const int scale = best.scale;
-  if (!dense(gauss, scale + 3) && dense(student, scale - 2)) dense(cauchy, best.scale - 3);
+  if (!direct(gauss, scale + 3) && direct(student, scale - 2)) direct(cauchy, best.scale - 3);
   if (h.total - h.zeros < 0.1 * h.total) {
-    const double others = std::max(h.total - h.zeros, 0.3);
-    const int rho = h.sum > 0 ? int(32 * (1 - others / h.sum)) : 0;
+    const double nonzero = std::max(h.total - h.zeros, 0.3);
+    const int rho = h.sum > 0 ? int(32 * (1 - nonzero / h.sum)) : 0;
     double value_bits;
     const int value = downhill(rho, 0, value_tables - 1, value_bits, [&](int v) { return h.bits(costs().value[v]); });
-    const int gap = int(log2_fixed(u64(h.total * 256)) - log2_fixed(u64(others * 256))) * 4 / 256 - 12;
+    const int zero_run = int(log2_fixed(u64(h.total * 256)) - log2_fixed(u64(nonzero * 256))) * 4 / 256 - 12;
     for (int d = -1; d <= 2; d++) {
-      const int g = std::clamp(gap + d, 0, gap_tables - 1);
-      const double b = sparse_bits(h, g, value_bits);
+      const int g = std::clamp(zero_run + d, 0, zero_run_tables - 1);
+      const double b = run_length_bits(h, g, value_bits);
       if (b >= bits) continue;
       bits = b;
       best = Model{true, 0, u8(g), u8(value), 0};
@@ -183,7 +183,7 @@ void CodeHistogram::add(const ClassCodes<Code>& codes, size_t first, const u8* c
     using U = std::make_unsigned_t<Code>;
     const Code* code = codes.numbers.data() + first;
     for (size_t i = 0; i < n; i++)
-      if (context[i] != no_context) add_magnitude(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
+      if (context[i] != no_context) add_code_size(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
     return;
   }
   if (!any_bytes_) memset(bytes_, 0, sizeof(bytes_));
@@ -200,12 +200,11 @@ void CodeHistogram::add(const ClassCodes<Code>& codes, size_t first, const u8* c
     }
     if (i < n) bytes_[0][context[i]][code[i]]++;
   }
-  auto e = codes.exceptions.begin();
-  if (first) e = std::lower_bound(e, codes.exceptions.end(), first, [](const Exception& x, size_t index) { return x.index < index; });
-  for (; e != codes.exceptions.end() && e->index < first + n; ++e)
+  auto e = codes.wide_codes.begin();
+  if (first) e = std::lower_bound(e, codes.wide_codes.end(), first, [](const WideCode& x, size_t index) { return x.index < index; });
+  for (; e != codes.wide_codes.end() && e->index < first + n; ++e)
     if (context[e->index - first] != no_context)
-      add_magnitude(context[e->index - first],
-                    e->code == verbatim_exception ? verbatim_magnitude<Code> : u64(e->code < 0 ? -e->code : e->code));
+      add_code_size(context[e->index - first], e->code == outlier_mark ? outlier_code_size<Code> : u64(e->code < 0 ? -e->code : e->code));
 }
 template void CodeHistogram::add(const ClassCodes<i32>&, size_t, const u8*, size_t, bool);
 template void CodeHistogram::add(const ClassCodes<i64>&, size_t, const u8*, size_t, bool);
@@ -213,27 +212,27 @@ template void CodeHistogram::add(const ClassCodes<i64>&, size_t, const u8*, size
 const ClassHistogram& CodeHistogram::result() {
   if (any_bytes_)
     for (int k = 0; k < contexts; k++) {
-      u32 sum[byte_exception + 1];
+      u32 sum[byte_escape + 1];
       u32 any = 0;
-      for (int z = 0; z < byte_exception; z++) any |= sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
+      for (int z = 0; z < byte_escape; z++) any |= sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
       if (!any) continue;
-      sum[byte_exception] = 0;
-      // zig-zag: 2 m - 1 and 2 m have the magnitude m
-      int largest = byte_exception - 1;
+      sum[byte_escape] = 0;
+      // zig-zag: 2 m - 1 and 2 m have the size m
+      int largest = byte_escape - 1;
       while (largest > 0 && !sum[largest]) largest--;
       const int top = (largest + 1) / 2;
       histogram_.count[k][0] += sum[0];
-      for (int m = 1; m <= top; m++) histogram_.count[k][magnitude_bin(u64(m))] += sum[2 * m - 1] + sum[2 * m];
+      for (int m = 1; m <= top; m++) histogram_.count[k][size_bin(u64(m))] += sum[2 * m - 1] + sum[2 * m];
       all_ |= u64(top);
     }
   any_bytes_ = false;
-  if (any_) histogram_.bins = all_ ? magnitude_bin((u64(2) << floor_log2(all_)) - 1) + 1 : 1;
+  if (any_) histogram_.bins = all_ ? size_bin((u64(2) << floor_log2(all_)) - 1) + 1 : 1;
   return histogram_;
 }
 
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {
-  const int bins = std::min(histogram.bins, magnitude_bin(verbatim_magnitude<Code>));
+  const int bins = std::min(histogram.bins, size_bin(outlier_code_size<Code>));
   for (int k = 0; k < contexts; k++)
     for (int b = 0; b < bins; b++)
       if (const u32 n = histogram.count[k][b]) {
@@ -250,18 +249,18 @@ double choose_models(const ClassHistogram& histogram, double scale, const ModelS
   double total = 0;
   for (int k = 0; k < contexts; k++) {
     Model base = state.predicted(p.mean, k);
-    while (!base.sparse && base.shift() > max_shift) base.scale--;
+    while (!base.run_length && base.shift() > max_shift) base.scale--;
     p.model[k] = base;
     const Histogram h(histogram.count[k], histogram.bins);
     if (!h.used) continue;
     double bits = model_bits(h, base);
     const double worthwhile = naming / scale + (scale > 1.5 ? chance : 0);
     if (bits - least_bits(h) > worthwhile) {
-      double other;
-      const Model best = cheapest(h, max_shift, other);
-      if (bits - other > worthwhile) {
+      double cheapest_bits;
+      const Model best = cheapest(h, max_shift, cheapest_bits);
+      if (bits - cheapest_bits > worthwhile) {
         p.model[k] = best;
-        bits = other;
+        bits = cheapest_bits;
       }
     }
     total += bits;

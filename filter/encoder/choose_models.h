@@ -1,23 +1,23 @@
-// Chooses the model of each context of a class from histograms of its codes (encoder only).
+// Chooses the model of each context of a parity class from histograms of its codes (quantization indices; encoder only).
 #pragma once
 #include "format/block_codec.h"
 
 namespace stz {
 
-// Histogram of magnitudes: exact below 64, then four bins per octave.
-constexpr int magnitude_bins = 64 + 4 * 58;
-inline int magnitude_bin(u64 a) {
+// Histogram of the sizes of codes, |code|: exact below 64, then four bins per octave.
+constexpr int size_bins = 64 + 4 * 58;
+inline int size_bin(u64 a) {
   if (a < 64) return int(a);
   int e = floor_log2(a);
   return 64 + (e - 6) * 4 + int(a >> (e - 2) & 3);
 }
 struct ClassHistogram {
-  u32 count[contexts][magnitude_bins] = {};
+  u32 count[contexts][size_bins] = {};
   int bins = 0;  // those after the first `bins` are empty
 };
 
 template <class Code>
-constexpr u64 verbatim_magnitude = u64(1) << (8 * sizeof(Code) - 1);  // what a stored sample counts as
+constexpr u64 outlier_code_size = u64(1) << (8 * sizeof(Code) - 1);  // what an outlier counts as
 
 // Counts codes.
 class CodeHistogram {
@@ -29,16 +29,16 @@ class CodeHistogram {
   const ClassHistogram& result();
 
  private:
-  void add_magnitude(u8 context, u64 magnitude) {
-    all_ |= magnitude;
-    histogram_.count[context][magnitude_bin(magnitude)]++;
+  void add_code_size(u8 context, u64 code_size) {
+    all_ |= code_size;
+    histogram_.count[context][size_bin(code_size)]++;
   }
   ClassHistogram histogram_;
-  u64 all_ = 0;  // magnitudes
+  u64 all_ = 0;  // sizes of codes, or-ed
   bool any_ = false, any_bytes_ = false;
   u32 bytes_[2][contexts][256];  // codes that are bytes, in turn: a run of the same would wait for its counter
 };
-// The sum of magnitudes, as far as the bins tell them, and their number, stored samples left out.
+// The sum of the sizes of codes, as far as the bins tell them, and their number, outliers left out.
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count);
 

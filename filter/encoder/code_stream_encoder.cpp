@@ -1,4 +1,4 @@
-// Sorts codes by context, turns them into symbols, zero runs and raw bits, and writes them as interleaved rANS.
+// Partitions codes (quantization indices) by context, turns them into symbols, zero runs and raw bits, and writes them as interleaved rANS.
 #include <algorithm>
 #include <type_traits>
 
@@ -25,9 +25,9 @@ inline void CodeStreamEncoder::raw(u64 v, int bits) {
   pending_ &= 7;
 }
 
-void CodeStreamEncoder::escape(u64 v, bool is_verbatim, u64 sample, int width) {
-  if (is_verbatim) {
-    raw(verbatim_exponent, 6);
+void CodeStreamEncoder::escape(u64 v, bool is_outlier, u64 sample, int width) {
+  if (is_outlier) {
+    raw(outlier_exponent, 6);
     raw(sample, width);
     return;
   }
@@ -46,7 +46,7 @@ u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
 
 // A symbol that is not v itself, and its raw bits.
 inline void CodeStreamEncoder::large_symbol(const CodeTable& t, u64 v, u8& symbol) {
-  const Symbol s = v <= largest_symbol_value ? dense_symbol(u32(v)) : Symbol{dense_symbols, 0};
+  const Symbol s = v <= largest_symbol_value ? value_symbol(u32(v)) : Symbol{value_symbols, 0};
   if (int(s.symbol) < t.count) {
     symbol = u8(s.symbol);
     raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
@@ -62,79 +62,79 @@ void CodeStreamEncoder::token(const CodeTable& t, int symbol) {
 }
 
 // A run of zeros.
-void CodeStreamEncoder::gap(const CodeTable& gaps, u64 length) {
-  const Symbol g = length <= largest_gap_symbol_value ? gap_symbol(u32(length)) : Symbol{gap_symbols, 0};
-  if (int(g.symbol) < gaps.count) {
-    token(gaps, int(g.symbol));
+void CodeStreamEncoder::zero_run(const CodeTable& zero_runs, u64 length) {
+  const Symbol g = length <= largest_zero_run_symbol_value ? zero_run_symbol(u32(length)) : Symbol{zero_run_symbols, 0};
+  if (int(g.symbol) < zero_runs.count) {
+    token(zero_runs, int(g.symbol));
     raw(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
   } else {
-    token(gaps, gaps.count);
+    token(zero_runs, zero_runs.count);
     escape(length, false, 0, 0);
   }
 }
 
-// The end of a queue: the likeliest run that reaches it, without its raw bits.
-void CodeStreamEncoder::end_of_gaps(const CodeTable& gaps, u64 left) {
-  int best = gaps.count, bits;
-  for (int s = gaps.count - 1; s >= 0 && gap_base(u32(s), bits) >= left; s--)
-    if (best == gaps.count || gaps.freq[s] > gaps.freq[best]) best = s;
-  token(gaps, best);
-  if (best == gaps.count) escape(left, false, 0, 0);
+// The end of a bin: the likeliest run that reaches it, without its raw bits.
+void CodeStreamEncoder::end_of_zero_runs(const CodeTable& zero_runs, u64 left) {
+  int best = zero_runs.count, bits;
+  for (int s = zero_runs.count - 1; s >= 0 && zero_run_base(u32(s), bits) >= left; s--)
+    if (best == zero_runs.count || zero_runs.freq[s] > zero_runs.freq[best]) best = s;
+  token(zero_runs, best);
+  if (best == zero_runs.count) escape(left, false, 0, 0);
 }
 
 // The number z - 1 of a code between runs.
 void CodeStreamEncoder::value(const CodeTable& values, u64 v) {
   u8 symbol = u8(v);
-  if (v >= direct_symbols || int(v) >= values.count) large_symbol(values, v, symbol);
+  if (v >= plain_symbols || int(v) >= values.count) large_symbol(values, v, symbol);
   token(values, symbol);
 }
 
-void CodeStreamEncoder::add_dense_bytes(u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
-  const CodeTable& t = dense_table(m);
+void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
+  const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   const u64 low = (u64(1) << shift) - 1;
-  const u32 plain = u32(std::min(t.count, direct_symbols));
+  const u32 plain = u32(std::min(t.count, plain_symbols));
   u8* symbols = add_segment(t, n);
   const ByteKernels& k = kernels().bytes;
-  // Exceptions are few: all is done as if there were none, and what they are is put in on the way.
-  const u32* place = exceptional_.data();
-  if (!exceptions.empty()) {
-    exceptional_.resize(n);
-    place = exceptional_.data();
-    k.find(queue, n, byte_exception, exceptional_.data());
+  // Wide codes are few: everything is done as if there were none, and they are put in on the way.
+  const u32* place = wide_places_.data();
+  if (!wide_codes.empty()) {
+    wide_places_.resize(n);
+    place = wide_places_.data();
+    k.find(bin, n, byte_escape, wide_places_.data());
   }
-  auto number = [](const Exception& e) { return e.code == verbatim_exception ? u64(0) : zigzag(e.code); };
+  auto number = [](const WideCode& e) { return e.code == outlier_mark ? u64(0) : zigzag(e.code); };
   const size_t words = shift > 0 && shift <= 7 ? n / 8 : 0;
   if (shift) {
     low_bits_.resize(words + 1);
-    if (words) k.gather_low_bits(queue, words, shift, low_bits_.data());
+    if (words) k.gather_low_bits(bin, words, shift, low_bits_.data());
     size_t next = 0;
-    for (; next < exceptions.size() && place[next] < 8 * words; next++) {
+    for (; next < wide_codes.size() && place[next] < 8 * words; next++) {
       u64& eight = low_bits_[place[next] / 8];
       const int at = int(place[next] % 8) * shift;
-      eight = (eight & ~(low << at)) | (number(exceptions[next]) & low) << at;
+      eight = (eight & ~(low << at)) | (number(wide_codes[next]) & low) << at;
     }
     for (size_t w = 0; w < words; w++) raw(low_bits_[w], 8 * shift);
-    for (size_t i = 8 * words; i < n; i++) raw((queue[i] == byte_exception ? number(exceptions[next++]) : queue[i]) & low, shift);
-    if (shift <= 7) k.shift(queue, n, shift);
+    for (size_t i = 8 * words; i < n; i++) raw((bin[i] == byte_escape ? number(wide_codes[next++]) : bin[i]) & low, shift);
+    if (shift <= 7) k.shift(bin, n, shift);
   }
   if (shift <= 7)
-    memcpy(symbols, queue, n);
+    memcpy(symbols, bin, n);
   else
     memset(symbols, 0, n);
-  for (size_t e = 0; e < exceptions.size(); e++) {
-    const u64 v = number(exceptions[e]) >> shift;
-    symbols[place[e]] = exceptions[e].code != verbatim_exception && v < plain ? u8(v) : byte_exception;
+  for (size_t e = 0; e < wide_codes.size(); e++) {
+    const u64 v = number(wide_codes[e]) >> shift;
+    symbols[place[e]] = wide_codes[e].code != outlier_mark && v < plain ? u8(v) : byte_escape;
   }
-  found_.resize(n);
-  const size_t found = k.find(symbols, n, u8(plain), found_.data());
+  places_.resize(n);
+  const size_t place_count = k.find(symbols, n, u8(plain), places_.data());
   size_t next = 0;
-  for (size_t f = 0; f < found; f++) {
-    u8& symbol = symbols[found_[f]];
-    while (next < exceptions.size() && place[next] < found_[f]) next++;
-    if (next == exceptions.size() || place[next] != found_[f])
+  for (size_t f = 0; f < place_count; f++) {
+    u8& symbol = symbols[places_[f]];
+    while (next < wide_codes.size() && place[next] < places_[f]) next++;
+    if (next == wide_codes.size() || place[next] != places_[f])
       large_symbol(t, symbol, symbol);
-    else if (const Exception& e = exceptions[next]; e.code == verbatim_exception) {
+    else if (const WideCode& e = wide_codes[next]; e.code == outlier_mark) {
       symbol = u8(t.count);
       escape(0, true, e.bits, width);
     } else
@@ -142,120 +142,120 @@ void CodeStreamEncoder::add_dense_bytes(u8* queue, size_t n, const Model& m, con
   }
 }
 
-void CodeStreamEncoder::add_sparse_bytes(const u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width) {
-  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+void CodeStreamEncoder::add_run_length_bytes(const u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
+  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
   const size_t from = tokens_.size();
-  found_.resize(n);
-  const size_t found = kernels().bytes.find(queue, n, 1, found_.data());
+  places_.resize(n);
+  const size_t place_count = kernels().bytes.find(bin, n, 1, places_.data());
   size_t last = 0, next = 0;
-  for (size_t f = 0; f < found; f++) {
-    const size_t i = found_[f];
-    gap(gaps, i - last);
+  for (size_t f = 0; f < place_count; f++) {
+    const size_t i = places_[f];
+    zero_run(zero_runs, i - last);
     last = i + 1;
-    if (queue[i] != byte_exception) {
-      value(values, queue[i] - 1u);
+    if (bin[i] != byte_escape) {
+      value(values, bin[i] - 1u);
       continue;
     }
-    const Exception& e = exceptions[next++];
-    if (e.code == verbatim_exception) {
+    const WideCode& e = wide_codes[next++];
+    if (e.code == outlier_mark) {
       token(values, values.count);
       escape(0, true, e.bits, width);
     } else
       value(values, zigzag(e.code) - 1);
   }
-  if (last < n) end_of_gaps(gaps, n - last);
+  if (last < n) end_of_zero_runs(zero_runs, n - last);
   segments_.push_back({nullptr, from, tokens_.size() - from});
 }
 
 void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models,
-                                  const std::vector<Exception>& exceptions, int width) {
+                                  const std::vector<WideCode>& wide_codes, int width) {
   STZ_STAGE(symbols);
   const size_t pitch = n + row_slack;
-  queue_.resize((contexts + 1) * pitch);
+  bins_.resize((contexts + 1) * pitch);
   size_t counts[contexts];
   {
     STZ_STAGE(partition);
-    kernels().bytes.sort_codes(bytes, context, n, queue_.data(), pitch, counts);
+    kernels().bytes.partition_by_context(bytes, context, n, bins_.data(), pitch, counts);
   }
-  std::vector<Exception> own[contexts];
-  for (const Exception& e : exceptions) own[context[e.index]].push_back(e);
+  std::vector<WideCode> wide_of_context[contexts];
+  for (const WideCode& e : wide_codes) wide_of_context[context[e.index]].push_back(e);
   nonzero_ = nonzero_ || kernels().bytes.largest(bytes, n) != 0;
   for (int k = 0; k < contexts; k++) {
     if (!counts[k]) continue;
-    u8* queue = queue_.data() + size_t(k) * pitch;
-    if (models[k].sparse)
-      add_sparse_bytes(queue, counts[k], models[k], own[k], width);
+    u8* bin = bins_.data() + size_t(k) * pitch;
+    if (models[k].run_length)
+      add_run_length_bytes(bin, counts[k], models[k], wide_of_context[k], width);
     else
-      add_dense_bytes(queue, counts[k], models[k], own[k], width);
+      add_direct_bytes(bin, counts[k], models[k], wide_of_context[k], width);
   }
 }
 
 template <class Code>
-void CodeStreamEncoder::add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
+void CodeStreamEncoder::add_direct(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
   using U = std::make_unsigned_t<Code>;
-  const CodeTable& t = dense_table(m);
+  const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   size_t stored = 0;
   u8* symbols = add_segment(t, n);
   if (shift)
-    for (size_t i = 0; i < n; i++) raw(queue[i] == verbatim_code<Code> ? 0 : zigzag(queue[i]) & ((u64(1) << shift) - 1), shift);
-  const u32 plain = u32(std::min(t.count, direct_symbols));
+    for (size_t i = 0; i < n; i++) raw(bin[i] == outlier_code<Code> ? 0 : zigzag(bin[i]) & ((u64(1) << shift) - 1), shift);
+  const u32 plain = u32(std::min(t.count, plain_symbols));
   U largest = 0;
   for (size_t i = 0; i < n; i++) {
-    U v = ((U(queue[i]) << 1) ^ U(queue[i] >> (8 * sizeof(Code) - 1))) >> shift;
+    U v = ((U(bin[i]) << 1) ^ U(bin[i] >> (8 * sizeof(Code) - 1))) >> shift;
     largest |= v;  // an upper bound is enough
     symbols[i] = u8(v);
   }
   if (largest < plain) return;
   for (size_t i = 0; i < n; i++) {
-    u64 v = zigzag(queue[i]) >> shift;
+    u64 v = zigzag(bin[i]) >> shift;
     if (v < plain) continue;
-    if (queue[i] == verbatim_code<Code>) {
+    if (bin[i] == outlier_code<Code>) {
       symbols[i] = u8(t.count);
-      escape(0, true, verbatim[stored++], width);
+      escape(0, true, outliers[stored++], width);
     } else
       large_symbol(t, v, symbols[i]);
   }
 }
 
 template <class Code>
-void CodeStreamEncoder::add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width) {
-  const CodeTable &gaps = gap_table(m), &values = value_table(m);
+void CodeStreamEncoder::add_run_length(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
+  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
   size_t from = tokens_.size(), last = 0, stored = 0;
   for (size_t i = 0; i < n; i++) {
-    if (queue[i] == 0) continue;
-    gap(gaps, i - last);
+    if (bin[i] == 0) continue;
+    zero_run(zero_runs, i - last);
     last = i + 1;
-    if (queue[i] == verbatim_code<Code>) {
+    if (bin[i] == outlier_code<Code>) {
       token(values, values.count);
-      escape(0, true, verbatim[stored++], width);
+      escape(0, true, outliers[stored++], width);
     } else
-      value(values, zigzag(queue[i]) - 1);
+      value(values, zigzag(bin[i]) - 1);
   }
-  if (last < n) end_of_gaps(gaps, n - last);
+  if (last < n) end_of_zero_runs(zero_runs, n - last);
   segments_.push_back({nullptr, from, tokens_.size() - from});
 }
 
 template <class Code>
-void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim,
+void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers,
                                   int width) {
   STZ_STAGE(symbols);
-  QueueLayout layout(context, n);
+  ContextBins layout(context, n);
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
   nonzero_ |= any != 0;
-  queue_.resize((n + 1) * sizeof(Code));
-  Code* queue = reinterpret_cast<Code*>(queue_.data());
-  layout.for_each(context, n, [&](size_t i, size_t at) { queue[at] = code[i]; });
+  bins_.resize((n + 1) * sizeof(Code));
+  Code* bin = reinterpret_cast<Code*>(bins_.data());
+  layout.for_each(context, n, [&](size_t i, size_t at) { bin[at] = code[i]; });
   std::vector<u64> samples[contexts];
-  for (const Verbatim& v : verbatim) samples[context[v.index]].push_back(v.bits);
+  for (const Outlier& v : outliers) samples[context[v.index]].push_back(v.bits);
   for (int k = 0; k < contexts; k++) {
     const size_t length = layout.length(k);
     if (!length) continue;
-    if (models[k].sparse)
-      add_sparse(queue + layout.start(k), length, models[k], samples[k], width);
+    if (models[k].run_length)
+      add_run_length(bin + layout.start(k), length, models[k], samples[k], width);
     else
-      add_dense(queue + layout.start(k), length, models[k], samples[k], width);
+      add_direct(bin + layout.start(k), length, models[k], samples[k], width);
   }
 }
 
@@ -317,7 +317,7 @@ void CodeStreamEncoder::finish(Bytes& out) {
   nonzero_ = false;
 }
 
-template void CodeStreamEncoder::add_class(const i32*, const u8*, size_t, const Model*, const std::vector<Verbatim>&, int);
-template void CodeStreamEncoder::add_class(const i64*, const u8*, size_t, const Model*, const std::vector<Verbatim>&, int);
+template void CodeStreamEncoder::add_class(const i32*, const u8*, size_t, const Model*, const std::vector<Outlier>&, int);
+template void CodeStreamEncoder::add_class(const i64*, const u8*, size_t, const Model*, const std::vector<Outlier>&, int);
 
 }  // namespace stz

@@ -8,20 +8,20 @@
 
 namespace stz {
 
-// Collects the classes of a stream, then writes it. Reusable: finish() leaves it empty.
+// Collects the codes (quantization indices) of the parity classes of a stream, then writes it. Reusable: finish() leaves it empty.
 class CodeStreamEncoder {
  public:
-  // `verbatim` in raster order, one entry for each verbatim_code among the codes; `width` their bits.
+  // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
   template <class Code>
-  void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Verbatim>& verbatim, int width);
+  void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes; may be read row_slack elements beyond n.
-  void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<Exception>& exceptions, int width);
+  void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
   // Appends the stream to `out`; nothing if all codes were zero.
   void finish(Bytes& out);
 
  private:
   struct Segment {
-    const CodeTable* table;  // of a dense queue; null: tokens
+    const CodeTable* table;  // of a bin in direct mode; null: tokens
     size_t from, count;
   };
   struct Token {
@@ -29,26 +29,26 @@ class CodeStreamEncoder {
     u8 symbol;
   };
   template <class Code>
-  void add_dense(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
+  void add_direct(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width);
   template <class Code>
-  void add_sparse(const Code* queue, size_t n, const Model& m, const std::vector<u64>& verbatim, int width);
-  void add_dense_bytes(u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width);
-  void add_sparse_bytes(const u8* queue, size_t n, const Model& m, const std::vector<Exception>& exceptions, int width);
+  void add_run_length(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width);
+  void add_direct_bytes(u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width);
+  void add_run_length_bytes(const u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width);
   u8* add_segment(const CodeTable& t, size_t n);
   void large_symbol(const CodeTable& t, u64 v, u8& symbol);
-  void gap(const CodeTable& gaps, u64 length);
-  void end_of_gaps(const CodeTable& gaps, u64 left);
+  void zero_run(const CodeTable& zero_runs, u64 length);
+  void end_of_zero_runs(const CodeTable& zero_runs, u64 left);
   void token(const CodeTable& t, int symbol);
   void value(const CodeTable& values, u64 v);
   void raw(u64 v, int bits);
-  void escape(u64 v, bool is_verbatim, u64 sample, int width);
+  void escape(u64 v, bool is_outlier, u64 sample, int width);
 
   std::vector<Segment> segments_;
   std::vector<u8> symbols_;
   std::vector<Token> tokens_;
-  Buffer<u8> queue_;
+  Buffer<u8> bins_;
   Buffer<u64> low_bits_;
-  Buffer<u32> found_, exceptional_;  // places in a queue
+  Buffer<u32> places_, wide_places_;  // places in a bin
   Buffer<u16> words_;
   Bytes raw_;  // raw_size_ bytes of it
   size_t raw_size_ = 0;

@@ -49,7 +49,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   h.mode = options.mode;
   h.bound = options.mode == STZ_LOSSLESS ? 0 : options.bound;
   if (h.bound == 0) h.mode = STZ_LOSSLESS;
-  h.base = h.bound;
+  h.half_step = h.bound;
   h.region = options.block == STZ_BLOCK_REGION;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;

@@ -16,10 +16,10 @@ void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_
   const Level& coarser = source.level(l + 1);
   load_coarse(g, whole_grid(state.grid.data() + item * coarser.samples(), coarser), work.values.data());
   if (with_samples) load_block(g, source.samples(l, item), work.values.data());
-  load_coarse_magnitudes(g, whole_grid(state.magnitudes.data() + item * coarser.samples(), coarser), work.magnitudes.data());
-  if (!source.has_kinds()) return;
-  source.load_kinds(work, l, item);
-  for (int c = 0; c < g.classes.count; c++) close_magnitudes(g, g.classes.mask[c], work.kinds.data());
+  load_coarse_bytes(g, whole_grid(state.activities.data() + item * coarser.samples(), coarser), work.activities.data());
+  if (!source.has_specials()) return;
+  source.load_specials(work, l, item);
+  for (int c = 0; c < g.classes.count; c++) fill_halo_of_bytes(g, g.classes.mask[c], work.specials.data());
   work.set_masks();
 }
 
@@ -36,7 +36,7 @@ void code_bytes(const Quantizer<T>& q, const ClassTask<T>& task, u32 first, int 
   if (!failures) return;
   std::sort(failed, failed + failures, [](const auto& a, const auto& b) { return a.index < b.index; });
   for (u32 f = 0; f < failures; f++) failed[f].index += first;
-  settle_failed(q, failed, failures, mask, codes.bytes.data(), codes.exceptions);
+  requantize_failed_samples(q, failed, failures, mask, codes.bytes.data(), codes.wide_codes);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
   for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index&) {
     memcpy(x.data(), samples, size_t(n) * sizeof(S));
     quantize_row(q, x.data(), 1, prediction, n, mask ? mask + index : nullptr, u32(index), numbers + index, samples,
-                 work.codes[cls].verbatim);
+                 work.codes[cls].outliers);
   });
   complete_class(work, cls, p);
 }
@@ -74,7 +74,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
-    all_bytes &= keeps_bytes(q, p[cls].mean) && !work.mask_or_null(cls);
+    all_bytes &= uses_byte_indices(q, p[cls].mean) && !work.mask_or_null(cls);
   }
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)
@@ -102,11 +102,11 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
     load_block(g, samples, work.values.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
-      code_class(source, l, cls, p[cls], keeps_bytes(q, p[cls].mean), work);
+      code_class(source, l, cls, p[cls], uses_byte_indices(q, p[cls].mean), work);
     }
   }
   for (int c = 0; c < g.classes.count; c++)  // those of the last class of level 0 are of no use
-    if (l > 0 || c + 1 < g.classes.count) class_magnitudes(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
+    if (l > 0 || c + 1 < g.classes.count) class_activities(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
 }
 
 #define STZ_INSTANTIATE(S)                                                                                                         \

@@ -3,8 +3,8 @@
 #include "base/parallel.h"
 #include "base/stages.h"
 #include "encoder/code_stream_encoder.h"
+#include "encoder/encode_base_section.h"
 #include "encoder/encode_block.h"
-#include "encoder/encode_root.h"
 #include "encoder/fit_level.h"
 #include "format/section.h"
 
@@ -23,14 +23,14 @@ struct LevelStreams {
 template <class S>
 void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>& work, LevelStreams& streams) {
   const size_t from = streams.bytes.size();
-  const ClassList& classes = work.geometry.classes;
+  const ParityClasses& classes = work.geometry.classes;
   bool any = false;
   for (int c = 0; c < classes.count; c++) any |= work.mask_or_null(classes.mask[c]) != nullptr;
   if (any) {
     BinaryEncoder out;
     MaskModels models;
     auto writer = source.mask_writer(out);
-    code_block_mask(writer, models, work.geometry, level_map(source.hierarchy(), l, item), work.kinds.data());
+    code_block_mask(writer, models, work.geometry, level_map(source.hierarchy(), l, item), work.specials.data());
     Bytes bytes = out.finish();
     if (bytes.empty()) bytes.push_back(0);  // an empty stream means that nothing is masked
     streams.bytes.insert(streams.bytes.end(), bytes.begin(), bytes.end());
@@ -38,9 +38,9 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   streams.close(from);
 }
 
-// `known`: the contexts of each class, or null
+// `ready_contexts`: the contexts of each class, or null
 template <class S>
-void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, const Buffer<u8>* known, Buffer<u8>& own_context,
+void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, const Buffer<u8>* ready_contexts, Buffer<u8>& context_buffer,
                   CodeStreamEncoder& coder, LevelStreams& streams) {
   const BlockGeometry& g = work.geometry;
   size_t from = streams.bytes.size();
@@ -48,14 +48,14 @@ void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, con
     const int cls = g.classes.mask[c];
     const size_t n = size_t(g.samples(cls));
     if (p[cls].mean && n) {
-      if (!known) class_contexts(work, cls, p[cls], own_context);
-      const Buffer<u8>& context = known ? known[cls] : own_context;
+      if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
+      const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
       const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
       const int width = 8 * int(sizeof(S));
       if (codes.as_bytes)
-        coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.exceptions, width);
+        coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
       else
-        coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.verbatim, width);
+        coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
     }
     if (merged) continue;
     coder.finish(streams.bytes);
@@ -95,12 +95,12 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
     put_streams(true);
     return;
   }
-  const size_t own = section.size();
+  const size_t check_at = section.size();
   put_streams(false);
   const u32 check = crc32c(&section[begin], section.size() - begin);
   Bytes width;
   put_check(width, check, check_size(section.size() - begin));
-  section.insert(section.begin() + std::ptrdiff_t(own), width.begin(), width.end());
+  section.insert(section.begin() + std::ptrdiff_t(check_at), width.begin(), width.end());
 }
 
 // One thread's room to encode blocks.
@@ -116,7 +116,7 @@ struct BlockEncoder {
 template <class S>
 bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
   const Level& level = source.level(l);
-  const ClassList classes = classes_of(level.split_mask());
+  const ParityClasses classes = parity_classes_of(level.split_mask());
   FittedLevel<S> fitted = fit_level(source, state, l, threads);
   const ClassParameters* p = fitted.parameters;
   const u64 blocks = block_count(level), all_blocks = blocks * source.batch();
@@ -127,29 +127,29 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
   LevelState<S> next;
   if (l > 0) {
     next.grid = source.take_samples(l);  // a block is read for the last time before it is written
-    next.magnitudes.resize(next.grid.size());
+    next.activities.resize(next.grid.size());
   }
-  auto encode_block = [&](BlockEncoder<S>& own, u64 number, LevelStreams& streams) {
+  auto encode_block = [&](BlockEncoder<S>& encoder, u64 number, LevelStreams& streams) {
     const u64 item = number / blocks;
-    BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : own.work;
-    const Buffer<u8>* known = fitted.exact ? fitted.boxes[size_t(number)].context : nullptr;
+    BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : encoder.work;
+    const Buffer<u8>* ready_contexts = fitted.exact ? fitted.boxes[size_t(number)].context : nullptr;
     if (!fitted.exact) {
       prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work, false);
       code_block(source, l, item, p, work);
     }
-    if (source.has_kinds()) encode_mask(source, l, item, work, streams);
-    encode_codes(p, merged, work, known, own.context, own.coder, streams);
+    if (source.has_specials()) encode_mask(source, l, item, work, streams);
+    encode_codes(p, merged, work, ready_contexts, encoder.context, encoder.coder, streams);
     if (l == 0) return;
     const GridPart<S> grid = whole_grid(next.grid.data() + item * level.samples(), level);
     store_block(work.geometry, work.values.data(), grid);
-    if (source.has_kinds()) fill_masked_box(work.geometry.box, source.kinds(l, item), grid);
-    store_magnitudes(work.geometry, work.magnitudes.data(), whole_grid(next.magnitudes.data() + item * level.samples(), level));
+    if (source.has_specials()) fill_masked_box(work.geometry.box, source.specials(l, item), grid);
+    store_block_bytes(work.geometry, work.activities.data(), whole_grid(next.activities.data() + item * level.samples(), level));
   };
-  const u64 together = items_per_task(level.samples() / blocks);
-  std::vector<LevelStreams> pieces((all_blocks + together - 1) / together);
-  parallel_for<BlockEncoder<S>>(pieces.size(), threads, [&](BlockEncoder<S>& own, u64 task) {
-    for (u64 number = task * together; number < std::min(all_blocks, (task + 1) * together); number++)
-      encode_block(own, number, pieces[size_t(task)]);
+  const u64 blocks_per_task = items_per_task(level.samples() / blocks);
+  std::vector<LevelStreams> pieces((all_blocks + blocks_per_task - 1) / blocks_per_task);
+  parallel_for<BlockEncoder<S>>(pieces.size(), threads, [&](BlockEncoder<S>& encoder, u64 task) {
+    for (u64 number = task * blocks_per_task; number < std::min(all_blocks, (task + 1) * blocks_per_task); number++)
+      encode_block(encoder, number, pieces[size_t(task)]);
   });
 
   BinaryEncoder parameters;
@@ -160,16 +160,16 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
   for (int c = 0; c < classes.count; c++)
     write_class(parameters, models, next.parameters, classes.mask[c], level.active_mask(), max_model_shift(8 * int(sizeof(CodeOf<S>))),
                 p[classes.mask[c]]);
-  const size_t per_block = size_t(source.has_kinds()) + (merged ? 1 : size_t(classes.count));
+  const size_t per_block = size_t(source.has_specials()) + (merged ? 1 : size_t(classes.count));
   for (const LevelStreams& piece : pieces)
     for (size_t s = 0; s < piece.sizes.size(); s++) {
       const size_t k = s % per_block;
-      if (source.has_kinds() && k == 0)
+      if (source.has_specials() && k == 0)
         parameters.number(index.mask, piece.sizes[s]);
       else if (merged)
         parameters.number(index.block, piece.sizes[s]);
       else
-        parameters.number(index.stream[k - size_t(source.has_kinds())], piece.sizes[s]);
+        parameters.number(index.stream[k - size_t(source.has_specials())], piece.sizes[s]);
     }
   state = std::move(next);
   STZ_STAGE(assemble);
@@ -181,20 +181,20 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
 }  // namespace
 
 template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads) {
-  LevelSource<S> source(h, samples, kinds, others, threads);
+Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads) {
+  LevelSource<S> source(h, samples, specials, literals, threads);
   LevelState<S> state;
-  Bytes out = encode_root(source, state);
+  Bytes out = encode_base_section(source, state);
   h.section.assign(1, out.size());
-  for (int l = source.hierarchy().root - 1; l >= 0; l--) {
+  for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
     const size_t begin = out.size();
     if (!encode_level(source, state, size_t(l), threads, out)) return {};
     h.section.push_back(out.size() - begin);
   }
   return out;
 }
-template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<OtherSample>&, int);
-template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<OtherSample>&, int);
-template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<OtherSample>&, int);
+template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int);
+template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int);
+template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int);
 
 }  // namespace stz

@@ -4,10 +4,10 @@
 
 namespace stz {
 
-// `samples`: all items of the batch, C order; `kinds`: their mask kinds (null: nothing is masked); `others`: the bits of samples of kind
-// mask_other, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
+// `samples`: all items of the batch, C order; `specials`: their special values (null: nothing is masked); `literals`: the bits of samples
+// of kind special_literal, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
 // work on it; the bytes do not depend on how many. Returns nothing if an index would pass a limit of the format.
 template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads);
+Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads);
 
 }  // namespace stz

@@ -1,7 +1,7 @@
 #include "encoder/encode_numbers.h"
 
 #include "encoder/axis_schedule.h"
-#include "encoder/lattice.h"
+#include "encoder/fixed_point.h"
 #include "format/logarithm.h"
 
 namespace stz {
@@ -11,15 +11,15 @@ namespace {
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
-  Bytes out = encode_with_axis_schedule<S>(h, samples, m.kinds_or_null(), m.others, unit, threads);
+  Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
   if (out.empty()) return out;
   const Bytes header = write_header(h);  // knows the sections
   out.insert(out.begin(), header.begin(), header.end());
   return out;
 }
 
-void keep_smaller(Bytes& best, Bytes other) {
-  if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
+void keep_smaller(Bytes& best, Bytes candidate) {
+  if (best.empty() || (!candidate.empty() && candidate.size() < best.size())) best = std::move(candidate);
 }
 
 // Distance between numbers of the dtype near v.
@@ -38,7 +38,7 @@ int zero_bits_of(const S* samples, u64 n, const Masks& m) {
   using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
   Bits any = 0;
   for (u64 i = 0; i < n; i++)
-    if (m.kinds.empty() || !m.kinds[i]) any |= bit_cast_to<Bits>(samples[i]);
+    if (m.specials.empty() || !m.specials[i]) any |= bit_cast_to<Bits>(samples[i]);
   const int mantissa = sizeof(S) == 4 ? 23 : 52;
   return std::min(mantissa - 1, any ? __builtin_ctzll(u64(any)) : 0);
 }
@@ -64,10 +64,10 @@ struct Floating {
         threads(most_threads),
         samples(plain_samples<S>(array, header, most_threads, largest)) {}
 
-  void load(Header& own) {
+  void load(Header& header) {
     if (!samples) {
-      m = find_masks(a, own);
-      loaded = load_samples<S>(a, own, m);
+      m = find_masks(a, header);
+      loaded = load_samples<S>(a, header, m);
       samples = loaded.data();
       largest = largest_magnitude(samples, n, m);
     }
@@ -76,90 +76,92 @@ struct Floating {
 
   Bytes uniform(Header u) const {
     u.quantizer = QuantizerKind::uniform;
-    // the cast eats up to half an ulp of the bound: shrink the step rather than store samples verbatim
-    u.base = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
-    if (u.base < 0.1 * u.bound) u.base = u.bound;
-    return encode_blocks(u, samples, m, u.base, threads);
+    // the cast eats up to half an ulp of the bound: shrink the step rather than store samples as outliers
+    u.half_step = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
+    if (u.half_step < 0.1 * u.bound) u.half_step = u.bound;
+    return encode_blocks(u, samples, m, u.half_step, threads);
   }
 
   Bytes lossless(Header o) const {
     o.step = 1;
     if (a.layout.dtype == STZ_F16) {
       o.quantizer = QuantizerKind::integer;
-      o.transform = Transform::ordered_half;
+      o.transform = Transform::ulp_float16;
       Buffer<S> integers = load_samples<S>(a, o, m);
       return encode_blocks(o, integers.data(), m, 0.5, threads);
     }
-    o.quantizer = QuantizerKind::ordered;
+    o.quantizer = QuantizerKind::ulp;
     o.zero_bits = zero_bits_of(samples, n, m);
     return encode_blocks(o, samples, m, ulp, threads);
   }
 
-  // Empty if the numbers are on no lattice or a lattice is of no use.
-  Bytes lattice(const Header& own) const {
+  // Empty if the numbers are on no fixed-point grid or one is of no use.
+  Bytes fixed_point(const Header& header) const {
     if (a.layout.dtype == STZ_F16) return {};
-    auto found = find_lattice(own, samples, m.kinds_or_null(), n);
-    if (!found || found->largest >= i64(1) << 50) return {};
-    Header l = own;
+    auto grid = find_fixed_point_grid(header, samples, m.specials_or_null(), n);
+    if (!grid || grid->largest >= i64(1) << 50) return {};
+    Header l = header;
     l.quantizer = QuantizerKind::integer;
-    l.transform = Transform::lattice;
-    l.origin = found->origin;
-    l.delta = found->delta;
-    // steps of 2 m + 1 lattice units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave higher)
-    double units = own.mode == STZ_ABSOLUTE ? (own.bound - 4 * ulp) / found->delta : 0;
+    l.transform = Transform::fixed_point;
+    l.origin = grid->origin;
+    l.delta = grid->delta;
+    // steps of 2 m + 1 fixed-point units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave
+    // higher)
+    double units = header.mode == STZ_ABSOLUTE ? (header.bound - 4 * ulp) / grid->delta : 0;
     if (units > 7.5) return {};
     l.step = 2 * u64(std::max(0.0, units)) + 1;
-    if (found->largest < i64(1) << 21) return on_lattice<float>(l, SampleType::f32);
-    return on_lattice<double>(l, SampleType::f64);
+    if (grid->largest < i64(1) << 21) return as_fixed_point<float>(l, SampleType::f32);
+    return as_fixed_point<double>(l, SampleType::f64);
   }
 
   // Point-wise relative bounds of numbers of one sign; empty if there is no room for the bound.
   Bytes logarithmic(Header l) const {
     const size_t width = component_size(a.layout.dtype);
-    l.base = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
-    if (l.base == 0) return {};
+    l.half_step = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
+    if (l.half_step == 0) return {};
     const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
     bool positive = false, negative = false;
-    Masks own = m;
-    if (own.kinds.empty()) own.kinds.resize(n);
+    Masks masks = m;
+    if (masks.specials.empty()) masks.specials.resize(n);
     for (int part = 0; part < a.parts; part++)
       for_valid(l, [&](u64 number, u64 element) {
         const u64 at = u64(part) * valid + number;
-        if (own.kinds[at]) return;
+        if (masks.specials[at]) return;
         double v = double(samples[at]);
         if (__builtin_fabs(v) < 2 * smallest) {  // zeros and what is so small that its own ulp breaks the bound
           u64 bits = a.bits(element, part);
-          own.kinds[at] = bits == 0 ? mask_zero : mask_other;
-          if (bits) own.others.push_back({at, bits});
+          masks.specials[at] = bits == 0 ? special_zero : special_literal;
+          if (bits) masks.literals.push_back({at, bits});
         } else if (v > 0)
           positive = true;
         else
           negative = true;
       });
     if (positive && negative) return {};
-    std::sort(own.others.begin(), own.others.end(), [](const OtherSample& x, const OtherSample& y) { return x.index < y.index; });
-    l.masked = std::any_of(own.kinds.begin(), own.kinds.end(), [](u8 k) { return k != 0; });
-    if (!l.masked) own.kinds.clear();
+    std::sort(masks.literals.begin(), masks.literals.end(),
+              [](const LiteralElement& x, const LiteralElement& y) { return x.index < y.index; });
+    l.masked = std::any_of(masks.specials.begin(), masks.specials.end(), [](u8 k) { return k != 0; });
+    if (!l.masked) masks.specials.clear();
     l.quantizer = QuantizerKind::uniform;
     l.transform = Transform::logarithmic;
     l.negative = negative;
     l.sample = SampleType::f64;
-    Buffer<double> octaves = load_samples<double>(a, l, own);
-    return encode_blocks(l, octaves.data(), own, l.base, threads);
+    Buffer<double> octaves = load_samples<double>(a, l, masks);
+    return encode_blocks(l, octaves.data(), masks, l.half_step, threads);
   }
 
-  // Steps in the order of numbers: any signs.
-  Bytes ordered_steps(Header o) const {
+  // Steps in ULP space: any signs.
+  Bytes ulp_steps(Header o) const {
     const double ulps = o.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
     if (a.layout.dtype == STZ_F16 || ulps < 1) return {};
-    o.quantizer = QuantizerKind::ordered;
+    o.quantizer = QuantizerKind::ulp;
     o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
     return encode_blocks(o, samples, m, ulp * double(o.step), threads);
   }
 
  private:
   template <class T>
-  Bytes on_lattice(Header l, SampleType type) const {
+  Bytes as_fixed_point(Header l, SampleType type) const {
     l.sample = type;
     Buffer<T> integers = load_samples<T>(a, l, m);
     return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
@@ -174,11 +176,11 @@ Bytes encode_floating(const Array& a, Header h, int threads) {
   Bytes best;
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     best = f.logarithmic(h);
-    if (best.empty()) best = f.ordered_steps(h);
+    if (best.empty()) best = f.ulp_steps(h);
     if (best.empty()) best = f.lossless(h);
     return best;
   }
-  best = f.lattice(h);
+  best = f.fixed_point(h);
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * f.ulp) keep_smaller(best, f.uniform(h));
   if (best.empty() || h.bound < 8 * f.ulp) keep_smaller(best, f.lossless(h));
   return best;

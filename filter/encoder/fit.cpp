@@ -34,14 +34,14 @@ void FitSamples::add_run(const TapTable& taps, int odd, const S* row_of_samples,
 }
 
 template <class S>
-void FitSamples::add_other(const RealOf<S>* prediction, const S* row_of_samples, int n, const u8* masked, double unit) {
+void FitSamples::add_alternative(const RealOf<S>* prediction, const S* row_of_samples, int n, const u8* masked, double unit) {
   using R = RealOf<S>;
   const R inverse = R(1 / unit);
-  float* out = other();
-  for (int i = 0; i < n && others_ < capacity_; i++) {
+  float* out = alternative();
+  for (int i = 0; i < n && alternative_count_ < capacity_; i++) {
     const float v = float((R(row_of_samples[i]) - prediction[i]) * inverse);
     if ((masked && masked[i]) || !(__builtin_fabsf(v) < 1e15f)) continue;
-    out[others_++] = v;
+    out[alternative_count_++] = v;
   }
 }
 
@@ -55,15 +55,15 @@ double FitSamples::cost_of_cubics() {
   return kernels().fit.cost(nullptr, 0, target(), nullptr, int(n), 1, nullptr);
 }
 
-double FitSamples::cost_of_others() {
-  if (!others_) return std::numeric_limits<double>::infinity();
-  const size_t n = pad(other(), others_);
-  return kernels().fit.cost(nullptr, 0, other(), nullptr, int(n), 1, nullptr) / double(others_);
+double FitSamples::cost_of_alternative() {
+  if (!alternative_count_) return std::numeric_limits<double>::infinity();
+  const size_t n = pad(alternative(), alternative_count_);
+  return kernels().fit.cost(nullptr, 0, alternative(), nullptr, int(n), 1, nullptr) / double(alternative_count_);
 }
 
 #define STZ_INSTANTIATE(S)                                                                      \
   template void FitSamples::add_run<S>(const TapTable&, int, const S*, int, const u8*, double); \
-  template void FitSamples::add_other<S>(const RealOf<S>*, const S*, int, const u8*, double);
+  template void FitSamples::add_alternative<S>(const RealOf<S>*, const S*, int, const u8*, double);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
@@ -83,8 +83,8 @@ void eliminate(double* a, int n) {
     const double inverse = 1 / row[i];
     for (int k = i + 1; k < n; k++) {
       const double f = row[k] * inverse;
-      double* other = a + k * pitch;
-      for (int j = k; j <= n; j++) other[j] -= f * row[j];
+      double* lower_row = a + k * pitch;
+      for (int j = k; j <= n; j++) lower_row[j] -= f * row[j];
     }
   }
 }
@@ -134,10 +134,10 @@ class ClassFit {
       float w[max_groups] = {};
       const double unit = 1.0 / double(i64(1) << c->precision);
       for (int k = 0; k < c->groups - 1; k++) w[k] = float(c->weight[group_[k]] * unit);
-      const double known = cost(w, c->groups - 1, 1, soft);
-      consider(*c, known * scale_ + 2);
-      if (known < start) {
-        start = known;
+      const double coarser_cost = cost(w, c->groups - 1, 1, soft);
+      consider(*c, coarser_cost * scale_ + 2);
+      if (coarser_cost < start) {
+        start = coarser_cost;
         weights = 1;
       }
     }
@@ -179,14 +179,14 @@ class ClassFit {
   };
 
   void fitted(double start, int weights) {
-    Solution found[stencil_count];
-    for (int s = 0; s < stencil_count; s++) found[s].columns = groups_of(u8(s)) - 1;
-    if (s_.count_ < 400) found[stencil_wide].columns = found[stencil_long].columns = 0;
-    int first = 0, last = found[2].columns > 0 ? 2 : found[1].columns > 0 ? 1 : 0;
+    Solution solutions[stencil_count];
+    for (int s = 0; s < stencil_count; s++) solutions[s].columns = groups_of(u8(s)) - 1;
+    if (s_.count_ < 400) solutions[stencil_wide].columns = solutions[stencil_long].columns = 0;
+    int first = 0, last = solutions[2].columns > 0 ? 2 : solutions[1].columns > 0 ? 1 : 0;
     double lowest = start;
     int n = 0;
     for (int iteration = 0; iteration < iterations; iteration++) {
-      n = found[last].columns;
+      n = solutions[last].columns;
       const float* used[max_groups + 1];
       std::copy(column_, column_ + n, used);
       used[n] = s_.target();
@@ -196,7 +196,7 @@ class ClassFit {
       int next = weights;
       for (int s = first; s <= last; s++) {
         double x[max_groups];
-        Solution& best = found[s];
+        Solution& best = solutions[s];
         if (best.columns <= 0 || !solve(a_, n, best.columns, x)) continue;
         Solution trial;
         for (int g = 0; g < best.columns; g++) trial.c[g] = float(x[g]);
@@ -214,8 +214,8 @@ class ClassFit {
       double cheapest = 1e300;
       int choice = first;
       for (int s = first; s <= last; s++) {
-        const double bits = with_effort(StencilId(s), found[s].cost * scale_ + (per_weight_ + 9) * found[s].columns);
-        if (found[s].columns <= 0 || bits >= cheapest) continue;
+        const double bits = with_effort(StencilId(s), solutions[s].cost * scale_ + (per_weight_ + 9) * solutions[s].columns);
+        if (solutions[s].columns <= 0 || bits >= cheapest) continue;
         cheapest = bits;
         choice = s;
       }
@@ -225,7 +225,7 @@ class ClassFit {
       if (!(reached < lowest * (1 - settled))) break;
       lowest = std::min(lowest, reached);
     }
-    quantised(StencilId(first), found[first], n);
+    quantised(StencilId(first), solutions[first], n);
   }
 
   // What rounding the weights costs, by the quadratic form of the last elimination of n unknowns.

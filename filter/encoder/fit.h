@@ -1,4 +1,4 @@
-// Fits the prediction of a class on samples of its blocks (encoder only; the decoder reads the result).
+// Fits the prediction of a parity class on samples of its blocks (encoder only; the decoder reads the result).
 //
 // Iteratively re-weighted least squares with weight 1 / (1 + |residual| / bound)^2: plain least squares is ruined by a few steep samples.
 // One elimination per iteration serves all stencils, because the groups of each are a prefix of the next one's. Candidates are compared
@@ -28,20 +28,20 @@ class FitSamples {
   double cost_of_cubics();  // of all samples, if nothing is fitted
 
   // Targets relative to another prediction, for its cost alone.
-  void clear_others() { others_ = 0; }
+  void clear_alternatives() { alternative_count_ = 0; }
   template <class S>
-  void add_other(const RealOf<S>* prediction, const S* row, int n, const u8* masked, double unit);
-  double cost_of_others();  // mean per sample; infinite if there are none
+  void add_alternative(const RealOf<S>* prediction, const S* row, int n, const u8* masked, double unit);
+  double cost_of_alternative();  // mean per sample; infinite if there are none
 
  private:
   friend class ClassFit;
   float* row(int r) { return storage_.get() + size_t(r) * pitch_; }
   float* target() { return row(max_); }
-  float* other() { return row(max_ + 1); }
+  float* alternative() { return row(max_ + 1); }
   float* weight(int k) { return row(max_ + 2 + k); }
   static size_t pad(float* v, size_t n);  // zeros up to a multiple of 16
   int max_, groups_ = 0;
-  size_t capacity_, pitch_, count_ = 0, others_ = 0;
+  size_t capacity_, pitch_, count_ = 0, alternative_count_ = 0;
   std::unique_ptr<float[]> storage_;
 };
 

@@ -23,9 +23,9 @@ constexpr u64 median_samples = 256;     // tell whether a median may be worth lo
 // Samples of a class of n that its weights are fitted on.
 u64 fitted_samples(u64 n) {
   if (n <= 2048) return n;
-  u64 root = 1;
-  while (root * root < n) root += root / 8 + 1;
-  return std::clamp<u64>(12 * root, 2048, 6000);
+  u64 square_root = 1;
+  while (square_root * square_root < n) square_root += square_root / 8 + 1;
+  return std::clamp<u64>(12 * square_root, 2048, 6000);
 }
 
 u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
@@ -53,9 +53,9 @@ void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
   struct Nothing {};
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += u64(box.place.size[0] * box.place.size[1] * box.place.size[2] * box.place.size[3]);
-  const u64 together = samples < fewest_shared ? boxes.size() : (boxes.size() + 31) / 32;
-  parallel_for<Nothing>((boxes.size() + together - 1) / together, threads, [&](Nothing&, u64 task) {
-    for (size_t b = size_t(task * together); b < std::min<size_t>(boxes.size(), (task + 1) * together); b++) f(boxes[b]);
+  const u64 boxes_per_task = samples < fewest_shared ? boxes.size() : (boxes.size() + 31) / 32;
+  parallel_for<Nothing>((boxes.size() + boxes_per_task - 1) / boxes_per_task, threads, [&](Nothing&, u64 task) {
+    for (size_t b = size_t(task * boxes_per_task); b < std::min<size_t>(boxes.size(), (task + 1) * boxes_per_task); b++) f(boxes[b]);
   });
 }
 
@@ -207,13 +207,13 @@ class PredictionFits {
   }
   int most_groups() const {
     int most = 0;
-    const ClassList& classes = boxes_[0].work.geometry.classes;
+    const ParityClasses& classes = boxes_[0].work.geometry.classes;
     for (int c = 0; c < classes.count; c++) most = std::max(most, groups_of(widest_, classes.mask[c]));
     return most;
   }
   u64 most_samples() const {
     u64 most = 0;
-    const ClassList& classes = boxes_[0].work.geometry.classes;
+    const ParityClasses& classes = boxes_[0].work.geometry.classes;
     for (int c = 0; c < classes.count; c++) most = std::max(most, in_boxes(classes.mask[c]));
     return std::min(most, 4 * fitted_samples(most)) + 2 * fit_run;
   }
@@ -255,7 +255,7 @@ class PredictionFits {
   }
 
   void add_medians(int cls, bool faces, size_t every) {
-    samples_.clear_others();
+    samples_.clear_alternatives();
     LastLaidOut last;
     RealOf<S> median[fit_run + row_slack];
     for (size_t r = every / 2; r < runs_.size(); r += every) {
@@ -263,7 +263,7 @@ class PredictionFits {
       const BlockGeometry& g = boxes_[run.box].work.geometry;
       const LaidOut& near = last.of(g, [&] { return lay_out_nearest(g, g.values, cls, faces); });
       row_kernels<S>().median(run.row, near.offset.data(), near.taps[0], run.n, median);
-      samples_.add_other<S>(median, run.row, run.n, run.masked, source_.unit(l_));
+      samples_.add_alternative<S>(median, run.row, run.n, run.masked, source_.unit(l_));
     }
   }
 
@@ -274,11 +274,11 @@ class PredictionFits {
     const size_t every = std::max<size_t>(1, samples_.count() / median_samples);
     for (bool faces : {true, false}) {
       add_medians(cls, faces, every);
-      double cost = samples_.cost_of_others();
+      double cost = samples_.cost_of_alternative();
       if (cost > 1.3 * least) break;
       if (every > 1 && cost < 1.15 * least) {
         add_medians(cls, faces, 1);
-        cost = samples_.cost_of_others();
+        cost = samples_.cost_of_alternative();
       }
       const double bits = cost * scale + 4;
       if (bits >= best.bits * 0.98) continue;
@@ -327,7 +327,7 @@ CodeHistogram count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want) 
   return histogram;
 }
 
-// The mean magnitude of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
+// The mean |code| of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
 template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
                   int cls, ClassParameters& p) {
@@ -342,12 +342,12 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
     add_up<Code>(histogram, sum, count);
   }
   p.mean = mean_index(sum, count);
-  // a part may miss what is rare, and a stored sample needs its code: no codes at all is for classes known to be zero
+  // a part may miss what is rare, and an outlier needs its code: no codes at all is for classes known to be zero
   auto only_zeros = [&] {
     for (const SampledBox<S>& box : boxes) {
       const ClassCodes<Code>& codes = box.work.codes[cls];
       const size_t n = size_t(box.work.geometry.samples(cls));
-      if (!codes.exceptions.empty() || !codes.verbatim.empty()) return false;
+      if (!codes.wide_codes.empty() || !codes.outliers.empty()) return false;
       if (codes.as_bytes ? kernels().bytes.largest(codes.bytes.data(), n) : code_kernels<Code>().largest(codes.numbers.data(), int(n)))
         return false;
     }
@@ -365,7 +365,7 @@ template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads) {
   STZ_STAGE(fit);
   const Level& level = source.level(l);
-  const ClassList classes = classes_of(level.split_mask());
+  const ParityClasses classes = parity_classes_of(level.split_mask());
   const int active = level.active_mask(), rank = __builtin_popcount(unsigned(active));
   const StencilId widest = rank <= 2 ? stencil_long : stencil_wide;
   FittedLevel<S> fitted;
@@ -381,9 +381,9 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect: half as large ones, as a rule
-    const bool as_bytes = so_far.has_coarser[cls] && keeps_bytes(source.quantizer(l), so_far.coarser[cls].mean - 4);
+    const bool as_bytes = so_far.has_coarser[cls] && uses_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
-      if (c > 0) class_magnitudes(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
+      if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       code_class(source, l, cls, p, as_bytes, box.work);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
@@ -393,7 +393,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
   if (fitted.exact && classes.count) {
     const int last = classes.mask[classes.count - 1];
-    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_magnitudes(box.work, last, fitted.parameters[last].mean); });
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
   }
   return fitted;
 }

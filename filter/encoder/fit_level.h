@@ -1,4 +1,4 @@
-// Chooses the parameters of a level: prediction, mean and models of every class (encoder only).
+// Chooses the parameters of a level: prediction, mean and models of every parity class (encoder only).
 #pragma once
 #include "encoder/level_source.h"
 

@@ -1,4 +1,4 @@
-// What is to be encoded, level by level: samples, mask kinds, quantisers (encoder only).
+// What is to be encoded, level by level: samples, special values, quantisers (encoder only).
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -17,22 +17,23 @@ class LevelSource {
  public:
   using Real = RealOf<S>;
 
-  // `samples`: all items of the batch, C order; `kinds`: their mask kinds, or null; `others`: bits of mask_other samples by rising index.
-  LevelSource(const Header& header, const S* samples, const u8* kinds, const std::vector<OtherSample>& others, int threads)
-      : header_(header), h_(hierarchy_of(header)), others_(others), has_kinds_(kinds != nullptr) {
+  // `samples`: all items of the batch, C order; `specials`: their special values, or null; `literals`: bits of special_literal samples by
+  // rising index.
+  LevelSource(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads)
+      : header_(header), h_(hierarchy_of(header)), literals_(literals), has_specials_(specials != nullptr) {
     const size_t levels = h_.level.size();
     original_.resize(levels);
-    kinds_.resize(levels);
+    specials_.resize(levels);
     stored_.resize(levels);
-    stored_kinds_.resize(levels);
+    stored_specials_.resize(levels);
     original_[0] = samples;
-    kinds_[0] = kinds;
+    specials_[0] = specials;
     for (size_t l = 1; l < levels; l++) {
       stored_[l] = coarsen(original_[l - 1], l, threads);
       original_[l] = stored_[l].data();
-      if (!kinds) continue;
-      stored_kinds_[l] = coarsen(kinds_[l - 1], l, threads);
-      kinds_[l] = stored_kinds_[l].data();
+      if (!specials) continue;
+      stored_specials_[l] = coarsen(specials_[l - 1], l, threads);
+      specials_[l] = stored_specials_[l].data();
     }
     quantizer_ = level_quantizers<S>(header, levels);
     if (header.has_fill) keep_off_fill_value();
@@ -42,7 +43,7 @@ class LevelSource {
       else if (header.quantizer == QuantizerKind::integer)
         unit_.push_back(std::max(0.5, 0.5 * double(header.step)));
       else
-        unit_.push_back(l == 0 ? ordered_unit() : unit_[0]);
+        unit_.push_back(l == 0 ? ulp_unit() : unit_[0]);
   }
   LevelSource(const LevelSource&) = delete;
 
@@ -50,15 +51,15 @@ class LevelSource {
   const Hierarchy& hierarchy() const { return h_; }
   const Level& level(size_t l) const { return h_.level[l]; }
   u64 batch() const { return h_.batch; }
-  bool has_kinds() const { return has_kinds_; }
+  bool has_specials() const { return has_specials_; }
   GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
   // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
-  GridPart<const u8> kinds(size_t l, u64 item) const { return whole_grid(kinds_[l] + item * h_.level[l].samples(), h_.level[l]); }
+  GridPart<const u8> specials(size_t l, u64 item) const { return whole_grid(specials_[l] + item * h_.level[l].samples(), h_.level[l]); }
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits
 
-  // One row of a class among the samples (or kinds) of a level's item; neighbours are row_stride apart.
+  // One row of a parity class among the samples (or special values) of a level's item; neighbours are row_stride apart.
   template <class T>
   static const T* row(const GridPart<const T>& grid, const BlockGeometry& g, int cls, const Index& at) {
     Index c;
@@ -76,27 +77,27 @@ class LevelSource {
     return n;
   }
 
-  // Mask kinds of a block's classes and of class 0, with halo.
-  void load_kinds(BlockWork<S>& work, size_t l, u64 item) const {
+  // Special values of a block's classes and of class 0, with halo.
+  void load_specials(BlockWork<S>& work, size_t l, u64 item) const {
     const BlockGeometry& g = work.geometry;
-    work.kinds.resize(size_t(g.total(g.bytes)));
-    std::fill(work.kinds.begin(), work.kinds.end(), u8(0));
-    load_coarse_magnitudes(g, kinds(l + 1, item), work.kinds.data());
+    work.specials.resize(size_t(g.total(g.bytes)));
+    std::fill(work.specials.begin(), work.specials.end(), u8(0));
+    load_coarse_bytes(g, specials(l + 1, item), work.specials.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       const Index to = g.counts(cls);
       if (to[3] == 0) continue;
       for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-        const u8* from = row(kinds(l, item), g, cls, Index{i, j, k, 0});
-        u8* out = work.kinds.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+        const u8* from = row(specials(l, item), g, cls, Index{i, j, k, 0});
+        u8* out = work.specials.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
         for (i64 x = 0; x < to[3]; x++) out[x] = from[x * row_stride(l)];
       });
     }
   }
   auto mask_writer(BinaryEncoder& out) const {
     auto bits_of = [this](u64 index) {
-      auto it = std::lower_bound(others_.begin(), others_.end(), index, [](const OtherSample& o, u64 i) { return o.index < i; });
-      return it != others_.end() && it->index == index ? it->bits : 0;
+      auto it = std::lower_bound(literals_.begin(), literals_.end(), index, [](const LiteralElement& o, u64 i) { return o.index < i; });
+      return it != literals_.end() && it->index == index ? it->bits : 0;
     };
     return MaskWriter<decltype(bits_of)>{out, bits_of, int(8 * component_size(header_.layout.dtype))};
   }
@@ -137,15 +138,15 @@ class LevelSource {
     STZ_STAGE(coarsen);
     const Level &from = h_.level[l - 1], &to = h_.level[l];
     Buffer<T> out(to.samples() * h_.batch);
-    const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, together = items_per_task(u64(to.n[3]));
+    const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, rows_per_task = items_per_task(u64(to.n[3]));
     constexpr i64 piece = 1 << 16;  // of a row of the finer level; even. Rows may be longer than an int can say
     struct Row {
       Buffer<T> unused;
     };
-    parallel_for<Row>((rows + together - 1) / together, threads, [&](Row& own, u64 task) {
-      own.unused.resize(size_t(piece / 2) + row_slack);
+    parallel_for<Row>((rows + rows_per_task - 1) / rows_per_task, threads, [&](Row& worker, u64 task) {
+      worker.unused.resize(size_t(piece / 2) + row_slack);
       auto at = [&](size_t a, i64 v) { return from.split[a] ? 2 * v : v; };
-      for (u64 r = task * together; r < std::min(rows, (task + 1) * together); r++) {
+      for (u64 r = task * rows_per_task; r < std::min(rows, (task + 1) * rows_per_task); r++) {
         i64 rest = i64(r);
         const i64 k = rest % to.n[2], j = (rest /= to.n[2]) % to.n[1], i = (rest /= to.n[1]) % to.n[0], item = rest / to.n[0];
         const T* row = finer + u64(item) * from.samples() + ((at(0, i) * from.n[1] + at(1, j)) * from.n[2] + at(2, k)) * from.n[3];
@@ -156,19 +157,19 @@ class LevelSource {
           for (i64 x = 0; x < to.n[3]; x++) o[x] = row[2 * x];
         else
           for (i64 x = 0; x < from.n[3]; x += piece)
-            row_kernels<T>().separate(row + x, int(std::min(piece, from.n[3] - x)), o + x / 2, own.unused.data());
+            row_kernels<T>().separate(row + x, int(std::min(piece, from.n[3] - x)), o + x / 2, worker.unused.data());
       }
     });
     return out;
   }
 
-  // The unit of fits when samples are coded in the order of numbers: a few ulp of their mean magnitude.
-  double ordered_unit() const {
+  // The unit of fits when samples are coded in ULP space: a few ulp of their mean magnitude.
+  double ulp_unit() const {
     u64 n = h_.level[0].samples() * h_.batch, step = std::max<u64>(1, n / 1000), count = 0;
     double sum = 0;
     for (u64 i = 0; i < n; i += step) {
       double v = __builtin_fabs(double(original_[0][i]));
-      if (v < 1e300 && !(has_kinds_ && kinds_[0][i])) sum += v, count++;
+      if (v < 1e300 && !(has_specials_ && specials_[0][i])) sum += v, count++;
     }
     double mean = count ? sum / double(count) : 1;
     return std::max(mean * (sizeof(Real) == 4 ? 6e-8 : 1.1e-16) * double(header_.step), 1e-300);
@@ -176,12 +177,12 @@ class LevelSource {
 
   const Header& header_;
   const Hierarchy h_;
-  const std::vector<OtherSample>& others_;
-  const bool has_kinds_;
+  const std::vector<LiteralElement>& literals_;
+  const bool has_specials_;
   std::vector<const S*> original_;
-  std::vector<const u8*> kinds_;
+  std::vector<const u8*> specials_;
   std::vector<Buffer<S>> stored_;
-  std::vector<Buffer<u8>> stored_kinds_;
+  std::vector<Buffer<u8>> stored_specials_;
   std::vector<Quantizer<S>> quantizer_;
   std::vector<double> unit_;
 };
@@ -190,7 +191,7 @@ class LevelSource {
 template <class S>
 struct LevelState {
   Buffer<S> grid;         // its reconstruction, all items
-  Buffer<u8> magnitudes;  // and the magnitudes of its codes
+  Buffer<u8> activities;  // and the activities of its codes
   ParameterState parameters;
 };
 

@@ -1,4 +1,4 @@
-// Adaptive binary range coder for side information: level parameters, indexes, masks and the root section.
+// Adaptive binary range coder for side information: level parameters, indexes, masks and the base section.
 //
 // A model is one adaptive probability. Bits are coded into a 32-bit range with carry propagation; all arithmetic is on
 // integers. Numbers are coded as an adaptive unary exponent and its mantissa, so that no range has to be known in advance.

@@ -31,13 +31,13 @@ BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach
   g.box = box;
   g.split_mask = level.split_mask();
   g.active_mask = 0;
-  g.classes = classes_of(g.split_mask);
+  g.classes = parity_classes_of(g.split_mask);
   for (int a = 0; a < axes; a++) {
     bool split = level.split[a];
     if (level.n[a] > 1) g.active_mask |= 1 << a;
     g.even[a] = split ? (box.size[a] + 1) / 2 : box.size[a];
     g.odd[a] = split ? box.size[a] / 2 : 0;
-    g.plane[a] = split && box.low[a] + box.size[a] < level.n[a];
+    g.ghost_plane[a] = split && box.low[a] + box.size[a] < level.n[a];
     const bool halo = level.n[a] > 1;
     g.values.below[a] = halo ? reach_below(reach) : 0;
     g.values.above[a] = halo ? reach_above(reach) : 0;
@@ -240,10 +240,10 @@ void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* val
 
 namespace {
 
-// Samples [low, high) of a class on planes above the block: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
+// Samples [low, high) of a class on ghost planes: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
 // less on the same plane.
 template <class S>
-void predict_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
+void fill_ghost_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
   using R = RealOf<S>;
   const TapTable taps = cubic.table(2 * cubic.odd);
   R weights[2 * axes];
@@ -270,15 +270,15 @@ void predict_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* val
   });
 }
 
-// Planes above the block along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
+// Ghost planes along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
 template <class S>
-void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
+void fill_halo_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
   for (size_t a = 0; a < axes; a++) {
-    if (!(along >> a & 1) || !g.plane[a] || cls >> a & 1) continue;
+    if (!(along >> a & 1) || !g.ghost_plane[a] || cls >> a & 1) continue;
     Index low = from, high = to;
     low[a] = to[a];
     high[a] = to[a] + 1;
-    predict_above(g, cls, cubic, values, low, high);
+    fill_ghost_plane(g, cls, cubic, values, low, high);
     to[a]++;  // later planes cover the edges that they share with this one
   }
   fill_halo(g, values + g.start(g.values, cls), from, to, cls | (0xf & ~along));
@@ -287,24 +287,24 @@ void close_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* value
 }  // namespace
 
 template <class S>
-void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
+void fill_halo_of_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
   STZ_STAGE(halo);
-  close_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
+  fill_halo_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
 }
 
 template <class S>
-void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
+void fill_halo_of_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
   STZ_STAGE(halo);
   Index from{}, to = g.counts(cls);
   from[size_t(axis)] = plane;
   to[size_t(axis)] = plane + 1;
-  close_along(g, cls, cubic, values, 0xf & ~(1 << axis), from, to);
+  fill_halo_along(g, cls, cubic, values, 0xf & ~(1 << axis), from, to);
 }
 
 namespace {
 
 // The box of a class whose halo along all axes but `axis` is there.
-void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
+void box_with_halo(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
   from = Index{};
   to = g.counts(cls);
   for (size_t a = 0; a < axes; a++)
@@ -317,30 +317,30 @@ void closed_box(const BlockGeometry& g, int cls, int axis, Index& from, Index& t
 }  // namespace
 
 template <class S>
-void close_below(const BlockGeometry& g, int cls, S* values, int axis) {
+void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis) {
   STZ_STAGE(halo);
   Index from, to;
-  closed_box(g, cls, axis, from, to);
+  box_with_halo(g, cls, axis, from, to);
   const size_t a = size_t(axis);
   // the lower halo needs the first two samples along the axis only
   extend_axis(g.values, values + g.start(g.values, cls), axis, 0, g.even[a], -g.values.below[a], g.even[a], from, to);
 }
 
 template <class S>
-void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
   STZ_STAGE(halo);
   const size_t a = size_t(axis);
   i64 end = g.even[a];
-  if (g.plane[a]) {
+  if (g.ghost_plane[a]) {
     Index low{}, high = g.counts(cls);
     low[a] = end;
     high[a] = end + 1;
-    predict_above(g, cls, cubic, values, low, high);
-    close_along(g, cls, cubic, values, 0xf & ~(1 << axis), low, high);
+    fill_ghost_plane(g, cls, cubic, values, low, high);
+    fill_halo_along(g, cls, cubic, values, 0xf & ~(1 << axis), low, high);
     end++;
   }
   Index from, to;
-  closed_box(g, cls, axis, from, to);
+  box_with_halo(g, cls, axis, from, to);
   extend_axis(g.values, values + g.start(g.values, cls), axis, 0, end, 0, g.even[a] + g.values.above[a], from, to);
 }
 
@@ -366,37 +366,37 @@ void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values
   });
 }
 
-void load_coarse_magnitudes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* magnitudes) {
+void load_coarse_bytes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* activities) {
   STZ_STAGE(load);
   Index low, high;
-  copy_coarse(g, coarse, magnitudes, low, high, true);
-  fill_halo(g, magnitudes + g.start(g.bytes, 0), low, high, 0);
+  copy_coarse(g, coarse, activities, low, high, true);
+  fill_halo(g, activities + g.start(g.bytes, 0), low, high, 0);
 }
 
-void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes) {
-  fill_halo(g, magnitudes + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
+void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities) {
+  fill_halo(g, activities + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
 }
 
-void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const GridPart<u8>& grid) {
+void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid) {
   STZ_STAGE(store);
-  store_samples(g, magnitudes, grid, false, Planes{});
+  store_samples(g, activities, grid, false, Planes{});
 }
 
 template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
 template void load_coarse(const BlockGeometry&, const GridPart<const double>&, double*);
 template void load_coarse(const BlockGeometry&, const GridPart<const i64>&, i64*);
-template void close_class(const BlockGeometry&, int, const LaidOut&, float*);
-template void close_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
-template void close_below(const BlockGeometry&, int, float*, int);
-template void close_above(const BlockGeometry&, int, const LaidOut&, float*, int);
-template void close_class(const BlockGeometry&, int, const LaidOut&, double*);
-template void close_plane(const BlockGeometry&, int, const LaidOut&, double*, int, i64);
-template void close_below(const BlockGeometry&, int, double*, int);
-template void close_above(const BlockGeometry&, int, const LaidOut&, double*, int);
-template void close_class(const BlockGeometry&, int, const LaidOut&, i64*);
-template void close_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
-template void close_below(const BlockGeometry&, int, i64*, int);
-template void close_above(const BlockGeometry&, int, const LaidOut&, i64*, int);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, float*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, float*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, float*, int);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, double*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, double*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, double*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, double*, int);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, i64*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, i64*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, i64*, int);
 template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);

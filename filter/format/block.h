@@ -1,10 +1,11 @@
-// A closed block: one box of one level, as arrays of its classes with a halo, and what prediction may see there.
+// A self-contained block: one box of one level, as arrays of its parity classes with a halo, and what prediction may see there.
 //
 // Class arrays share one shape; an index counts half-steps along split axes and steps along the others, from the block's lower corner.
 // Class 0 holds the reconstruction of the coarser level, real wherever the domain has samples. The other classes hold the block's own
-// samples. Along an even axis a class may be asked for indexes outside: on the first plane above the block (`plane`) it sees the coarse
-// grid interpolated by the mean of the 1-D cubics, everywhere else linear extrapolation along the axis. Nothing of other blocks of the
-// level is ever used. Class arrays of bytes (magnitudes for contexts, mask kinds) are laid out alike with a narrower halo.
+// samples. Along an even axis a class may be asked for indexes outside: on the ghost plane, the first one above the block (`ghost_plane`),
+// it sees the coarse grid interpolated by the mean of the 1-D cubics, everywhere else linear extrapolation along the axis. Nothing of other
+// blocks of the level is ever used. Class arrays of bytes (activities for contexts, special values) are laid out alike with a narrower
+// halo.
 #pragma once
 #include <vector>
 
@@ -23,12 +24,12 @@ struct ClassArrays {
 
 // Where the samples of a block are in its class arrays.
 struct BlockGeometry {
-  Box box;                       // samples of the level
-  int split_mask, active_mask;   // axes that are split; axes with more than one sample on the level
-  Index even, odd;               // indexes of even and odd samples (along axes that are not split: all of them, none)
-  std::array<bool, axes> plane;  // the domain continues above the block along this split axis
+  Box box;                             // samples of the level
+  int split_mask, active_mask;         // axes that are split; axes with more than one sample on the level
+  Index even, odd;                     // indexes of even and odd samples (along axes that are not split: all of them, none)
+  std::array<bool, axes> ghost_plane;  // the domain continues above the block along this split axis
   ClassArrays values, bytes;
-  ClassList classes;
+  ParityClasses classes;
   int slot[16];  // class -> array number
 
   i64 count(int cls, int a) const { return cls >> a & 1 ? odd[a] : even[a]; }
@@ -79,17 +80,17 @@ struct Planes {
 // Class 0 of the block with its halo, from the coarser level: of what the block's halo reaches the part must have all that the level has.
 template <class S>
 void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values);
-// Planes above the block and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
+// Ghost planes and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
-void close_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
-// The same in steps for a walk along an axis along which the class is even (close_plane: or odd): one plane when its own samples are
-// complete; the halo below when the first two planes are closed, what is above when all are.
+void fill_halo_of_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
+// The same in steps for a walk along an axis along which the class is even (fill_halo_of_plane: or odd): one plane when its own samples are
+// complete; the halo below when that of the first two planes is filled, what is above when that of all is.
 template <class S>
-void close_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane);
+void fill_halo_of_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane);
 template <class S>
-void close_below(const BlockGeometry& g, int cls, S* values, int axis);
+void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis);
 template <class S>
-void close_above(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
+void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
 // The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches.
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {});
@@ -97,10 +98,10 @@ void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& gri
 template <class S>
 void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes = {});
 
-// The same two for magnitudes: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's magnitudes.
-void load_coarse_magnitudes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* magnitudes);
-void close_magnitudes(const BlockGeometry& g, int cls, u8* magnitudes);
-void store_magnitudes(const BlockGeometry& g, const u8* magnitudes, const GridPart<u8>& grid);
+// The same for activities and special values: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's.
+void load_coarse_bytes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* activities);
+void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities);
+void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid);
 
 // Weights of the sums of groups (faces at +-1, faces at +-3) that form the mean of the 1-D cubics over `odd` axes.
 template <class R>

@@ -35,7 +35,7 @@ void BlockWork<S>::set_masks() {
     size_t at = 0;
     u8 any = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      const u8* row = kinds.data() + geometry.start(geometry.bytes, cls) + geometry.bytes.at(i, j, k);
+      const u8* row = specials.data() + geometry.start(geometry.bytes, cls) + geometry.bytes.at(i, j, k);
       for (i64 x = 0; x < to[3]; x++) {
         mask[at++] = row[x] != 0;
         any |= row[x];
@@ -64,7 +64,7 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
   u8* out = context.data();
   for (i64 i = 0; i < n[0]; i++)
     for (i64 j = 0; j < n[1]; j++) {
-      kernels().bytes.context(work.first_magnitude(cls) + g.bytes.at(i, j, 0), taps, plan.context_weights, context_thresholds, int(length),
+      kernels().bytes.context(work.first_activity(cls) + g.bytes.at(i, j, 0), taps, plan.context_weights, context_thresholds, int(length),
                               plane.data());
       const u8* row = plane.data();
       for (i64 k = 0; k < n[2]; k++, row += stride, out += n[3])
@@ -76,34 +76,34 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
 }
 
 template <class S>
-void class_magnitudes(BlockWork<S>& work, int cls, int mean) {
-  STZ_STAGE(magnitude);
+void class_activities(BlockWork<S>& work, int cls, int mean) {
+  STZ_STAGE(activity);
   const BlockGeometry& g = work.geometry;
-  const MagnitudeScale scale = magnitude_scale(mean);
+  const ActivityScale scale = activity_scale(mean);
   const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
   const Index to = g.counts(cls);
   const int n = int(to[3]);
-  u8* const first = work.first_magnitude(cls);
+  u8* const first = work.first_activity(cls);
   if (n == 0) return;
   if (codes.as_bytes) {
     i32 code[256];
     u8 table[256];
     for (int z = 0; z < 256; z++) code[z] = i32(unzigzag(u64(z)));
-    code_kernels<i32>().magnitude(code, 256, scale.right, scale.left, scale.factor, table);
-    kernels().bytes.magnitudes(codes.bytes.data(), g.rows(g.bytes, cls), table, first);
-    for (const Exception& e : codes.exceptions) {
+    code_kernels<i32>().activity(code, 256, scale.right, scale.left, scale.factor, table);
+    kernels().bytes.activities(codes.bytes.data(), g.rows(g.bytes, cls), table, first);
+    for (const WideCode& e : codes.wide_codes) {
       i64 rest = e.index;
       const i64 x = rest % n, k = (rest /= n) % to[2], j = (rest /= to[2]) % to[1], i = rest / to[1];
-      const CodeOf<S> c = e.code == verbatim_exception ? verbatim_code<CodeOf<S>> : CodeOf<S>(e.code);
-      u8 magnitude[1 + row_slack];
-      code_kernels<CodeOf<S>>().magnitude(&c, 1, scale.right, scale.left, scale.factor, magnitude);
-      first[g.bytes.at(i, j, k) + x] = magnitude[0];
+      const CodeOf<S> c = e.code == outlier_mark ? outlier_code<CodeOf<S>> : CodeOf<S>(e.code);
+      u8 activity[1 + row_slack];
+      code_kernels<CodeOf<S>>().activity(&c, 1, scale.right, scale.left, scale.factor, activity);
+      first[g.bytes.at(i, j, k) + x] = activity[0];
     }
   } else {
     size_t index = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      code_kernels<CodeOf<S>>().magnitude(codes.numbers.data() + index, n, scale.right, scale.left, scale.factor,
-                                          first + g.bytes.at(i, j, k));
+      code_kernels<CodeOf<S>>().activity(codes.numbers.data() + index, n, scale.right, scale.left, scale.factor,
+                                         first + g.bytes.at(i, j, k));
       index += size_t(n);
     });
   }
@@ -111,53 +111,53 @@ void class_magnitudes(BlockWork<S>& work, int cls, int mean) {
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       u8* row = first + g.bytes.at(i, j, k);
       for (int x = 0; x < n; x++)
-        if (*mask++) row[x] = mean_magnitude;
+        if (*mask++) row[x] = mean_activity;
     });
-  close_magnitudes(g, cls, work.magnitudes.data());
+  fill_halo_of_bytes(g, cls, work.activities.data());
 }
 
 template <class S>
-void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values) {
+void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* values) {
   STZ_STAGE(mask);
   using R = RealOf<S>;
-  const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_kinds = lay_out_nearest(g, g.bytes, cls, false);
+  const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_specials = lay_out_nearest(g, g.bytes, cls, false);
   const Index to = g.counts(cls);
   const size_t n = size_t(to[3]);
   for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
     S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
-    const u8* row_kinds = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+    const u8* row_specials = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
     // a few samples at a time, each one's sums in the order of the taps; reads beyond the row (row_slack)
     constexpr int lanes = 16 / int(sizeof(R));
     typedef R Reals __attribute__((vector_size(16)));
     typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
     for (size_t x = 0; x < n; x += lanes) {
       u8 any = 0;
-      for (size_t l = 0; l < lanes; l++) any |= row_kinds[x + l];
+      for (size_t l = 0; l < lanes; l++) any |= row_specials[x + l];
       if (!any) continue;
       Reals all{}, valid{};
       Lanes count{};
       for (size_t t = 0; t < near.offset.size(); t++) {
         const S* from = row + x + near.offset[t];
-        const u8* masked = row_kinds + x + near_kinds.offset[t];
+        const u8* masked = row_specials + x + near_specials.offset[t];
         Reals s;
-        Lanes known;
+        Lanes valid_lanes;
         for (int l = 0; l < lanes; l++) {
           s[l] = R(from[l]);
-          known[l] = masked[l] ? 0 : -1;
+          valid_lanes[l] = masked[l] ? 0 : -1;
         }
         all += s;
-        valid += (Reals)((Lanes)s & known);  // or zero
-        count -= known;
+        valid += (Reals)((Lanes)s & valid_lanes);  // or zero
+        count -= valid_lanes;
       }
       for (int l = 0; l < lanes && x + size_t(l) < n; l++)
-        if (row_kinds[x + size_t(l)])
+        if (row_specials[x + size_t(l)])
           row[x + size_t(l)] = sample_from_real<S>(count[l] ? valid[l] / R(count[l]) : all[l] / R(near.offset.size()));
     }
   });
 }
 
 template <class S>
-void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const GridPart<S>& grid) {
+void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid) {
   STZ_STAGE(mask);
   using R = RealOf<S>;
   const Index& n = grid.box.size;
@@ -168,7 +168,7 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const Grid
   bool any = false;
   i64 s = 0;
   for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-    const u8* row = kinds.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+    const u8* row = specials.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
     for (i64 x = 0; x < to[3]; x++) {
       state[size_t(s++)] = row[x] != 0;
       any |= row[x] != 0;
@@ -204,7 +204,7 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const Grid
   template struct ClassPlan<S>;                                                          \
   template void BlockWork<S>::set_masks();                                               \
   template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&); \
-  template void class_magnitudes(BlockWork<S>&, int, int);                               \
+  template void class_activities(BlockWork<S>&, int, int);                               \
   template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);             \
   template void fill_masked_box(const Box&, const GridPart<const u8>&, const GridPart<S>&);
 STZ_INSTANTIATE(float)

@@ -1,4 +1,4 @@
-// What encoder and decoder do alike with one block: predict a class, form contexts and magnitudes.
+// What encoder and decoder do alike with one block: predict a parity class, form contexts and activities.
 #pragma once
 #include "base/buffer.h"
 #include "format/parameters.h"
@@ -28,33 +28,33 @@ struct ClassPlan {
   }
 };
 
-// The codes of a class in raster order: bytes where nearly all are small, else numbers.
+// The codes (quantization indices) of a class in raster order: bytes where nearly all are small, else numbers.
 template <class Code>
 struct ClassCodes {
   bool as_bytes = false;
   Buffer<u8> bytes;
-  std::vector<Exception> exceptions;  // of the bytes
+  std::vector<WideCode> wide_codes;  // of the bytes
   Buffer<Code> numbers;
-  std::vector<Verbatim> verbatim;  // of the numbers
+  std::vector<Outlier> outliers;  // of the numbers
 
-  size_t stored_samples() const {
-    size_t n = verbatim.size();
-    for (const Exception& e : exceptions) n += e.code == verbatim_exception;
+  size_t outlier_count() const {
+    size_t n = outliers.size();
+    for (const WideCode& e : wide_codes) n += e.code == outlier_mark;
     return n;
   }
 };
 
-// Arrays of one block. Class arrays of values, magnitudes and mask kinds have a halo (see block.h); codes and masks of a class are
+// Arrays of one block. Class arrays of values, activities and special values have a halo (see block.h); codes and masks of a class are
 // contiguous in raster order and may be read row_slack elements beyond their end.
 template <class S>
 struct BlockWork {
   using Code = CodeOf<S>;
   BlockGeometry geometry{};
   Buffer<S> values;
-  Buffer<u8> magnitudes;
+  Buffer<u8> activities;
   ClassCodes<Code> codes[16];
   Buffer<u8> masks[16];  // empty: no sample of the class is masked
-  Buffer<u8> kinds;      // empty if nothing is masked
+  Buffer<u8> specials;   // empty if nothing is masked
   ClassPlan<S> plans[16];
   Buffer<FailedSample<RealOf<S>>> failed;  // encoder
 
@@ -65,21 +65,21 @@ struct BlockWork {
       for (auto& plan : plans) plan.made = false;
     geometry = next;
     values.resize(size_t(geometry.total(geometry.values)));
-    magnitudes.resize_defined(size_t(geometry.total(geometry.bytes)));
+    activities.resize_defined(size_t(geometry.total(geometry.bytes)));
     for (int c = 0; c < geometry.classes.count; c++) {
       const int cls = geometry.classes.mask[c];
       masks[cls].clear();
-      codes[cls].exceptions.clear();
-      codes[cls].verbatim.clear();
+      codes[cls].wide_codes.clear();
+      codes[cls].outliers.clear();
     }
-    kinds.clear();
+    specials.clear();
   }
   const ClassPlan<S>& plan(int cls, const ClassParameters& p) {
     if (!plans[cls].made) plans[cls].make(geometry, cls, p);
     return plans[cls];
   }
   S* first(int cls) { return values.data() + geometry.start(geometry.values, cls); }
-  u8* first_magnitude(int cls) { return magnitudes.data() + geometry.start(geometry.bytes, cls); }
+  u8* first_activity(int cls) { return activities.data() + geometry.start(geometry.bytes, cls); }
   const u8* mask_or_null(int cls) const { return masks[cls].empty() ? nullptr : masks[cls].data(); }
   Code* numbers(int cls) {
     codes[cls].as_bytes = false;
@@ -91,14 +91,14 @@ struct BlockWork {
     codes[cls].bytes.resize(geometry.samples(cls) + row_slack);
     return codes[cls].bytes.data();
   }
-  // Masks of all classes from `kinds`.
+  // Masks of all classes from `specials`.
   void set_masks();
 };
 
-// Classes whose mean is at most this keep codes as bytes: about one Laplace code in 3000 is an exception.
+// Classes whose mean is at most this have byte indices: about one Laplace code in 3000 is wide.
 constexpr int largest_byte_mean = 97;
 template <class S>
-bool keeps_bytes(const Quantizer<S>& q, int mean) {
+bool uses_byte_indices(const Quantizer<S>& q, int mean) {
   return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.half && q.fast.safe > 0 && mean <= largest_byte_mean;
 }
 
@@ -143,17 +143,18 @@ PlaneTask<T> plane_task(BlockWork<T>& work, int cls, const ClassParameters& p, c
   return t;
 }
 
-// Contexts of a class, raster order, from the magnitudes of the classes before it. `context` has row_slack elements more.
+// Contexts of a class, raster order, from the activity of the neighbourhood in the classes before it. `context` has row_slack elements
+// more.
 template <class S>
 void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context);
 
-// Adds |code| of all codes but verbatim ones to the sums that a mean is made of.
+// Adds |code| of all codes but those of outliers to the sums that a mean is made of.
 template <class Code>
-void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count);
+void add_code_sizes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count);
 template <class Code>
-void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
+void add_code_sizes(const Code* code, size_t n, u64& sum, u64& count) {
   for (size_t i = 0; i < n; i++) {
-    if (code[i] == verbatim_code<Code>) continue;
+    if (code[i] == outlier_code<Code>) continue;
     u64 a = zigzag(code[i]) / 2 + (code[i] < 0);
     sum += a < (u64(1) << 40) ? a : u64(1) << 40;
     count++;
@@ -161,15 +162,15 @@ void add_magnitudes(const Code* code, size_t n, u64& sum, u64& count) {
 }
 
 template <class Code>
-void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count) {
-  if (!codes.as_bytes) return add_magnitudes(codes.numbers.data(), n, sum, count);
+void add_code_sizes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count) {
+  if (!codes.as_bytes) return add_code_sizes(codes.numbers.data(), n, sum, count);
   u64 total = 0;
   for (size_t i = 0; i < n; i++) total += (u64(codes.bytes[i]) + 1) >> 1;
   sum += total;
   count += n;
-  for (const Exception& e : codes.exceptions) {
-    sum -= (byte_exception + 1) >> 1;
-    if (e.code == verbatim_exception)
+  for (const WideCode& e : codes.wide_codes) {
+    sum -= (byte_escape + 1) >> 1;
+    if (e.code == outlier_mark)
       count--;
     else
       sum += u64(e.code < 0 ? -e.code : e.code);
@@ -179,24 +180,24 @@ void add_magnitudes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& coun
 // Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser
 // samples and earlier classes (of all nearest ones if none is valid).
 template <class S>
-void fill_masked_class(const BlockGeometry& g, int cls, const u8* kinds, S* values);
-// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `kinds`:
-// parts of the level's samples and mask kinds that have the block.
+void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* values);
+// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `specials`:
+// parts of the level's samples and special values that have the block.
 template <class S>
-void fill_masked_box(const Box& box, const GridPart<const u8>& kinds, const GridPart<S>& grid);
+void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid);
 
-// What follows when the samples of a class are reconstructed: masked ones, planes and halo.
+// What follows when the samples of a class are reconstructed: masked ones, ghost planes and halo.
 template <class S>
 void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
   const BlockGeometry& g = work.geometry;
-  if (work.mask_or_null(cls)) fill_masked_class(g, cls, work.kinds.data(), work.values.data());
-  close_class(g, cls, work.plan(cls, p).cubic, work.values.data());
+  if (work.mask_or_null(cls)) fill_masked_class(g, cls, work.specials.data(), work.values.data());
+  fill_halo_of_class(g, cls, work.plan(cls, p).cubic, work.values.data());
 }
 
-constexpr u8 mean_magnitude = 16;  // what a masked sample counts in contexts
+constexpr u8 mean_activity = 16;  // what a masked sample counts in contexts
 
-// Normalised magnitudes of a class from its codes, with halo.
+// Activities of a class from its codes, with halo.
 template <class S>
-void class_magnitudes(BlockWork<S>& work, int cls, int mean);
+void class_activities(BlockWork<S>& work, int cls, int mean);
 
 }  // namespace stz

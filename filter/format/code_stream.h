@@ -1,10 +1,11 @@
-// One stream of codes: interleaved rANS symbols from the front, raw bits from the back.
+// One stream of codes (quantization indices): interleaved rANS symbols from the front, raw bits from the back.
 //
 // Layout: state of lane 0 (u32; its top bit set: a byte log2(lanes) follows), states of the other lanes, 16-bit words in the order the
-// decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a class are sorted by context
-// into queues (stable); queues are coded one after the other, each with its context's model: symbol j of a dense queue belongs to lane
-// j mod lanes; so does token j of a sparse queue. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and the raw bits have
-// met: a second check beside the stream's CRC. The raw bits of a dense queue: the low bits of all its codes, then those of its symbols.
+// decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a parity class are partitioned by
+// context into bins (stable); bins are coded one after the other, each with its context's model: symbol j of a bin in direct mode belongs
+// to lane j mod lanes; so does token j of a bin in run-length mode. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and
+// the raw bits have met: a second check beside the stream's CRC. The raw bits of a bin in direct mode: the low bits of all its codes, then
+// those of its symbols.
 #pragma once
 #include <vector>
 
@@ -19,30 +20,30 @@ constexpr u8 no_context = 255;  // a masked sample: it has no code
 constexpr u32 rans_low = 1u << 15;
 constexpr int max_lanes = 64;
 
-// A sample stored verbatim: where it is in its class (raster order) and its bits.
-struct Verbatim {
+// An outlier, a sample stored with its bits: its index in the class (raster order), and the bits.
+struct Outlier {
   u32 index;
   u64 bits;
 };
-// A code that is no byte: its index in the class, and the code; verbatim_exception: the sample's bits.
-struct Exception {
+// A wide code, one whose byte is the escape: its index in the class, and the code. outlier_mark in its place: an outlier and its bits.
+struct WideCode {
   u32 index;
   i64 code;
   u64 bits;
 };
-constexpr i64 verbatim_exception = INT64_MIN;
-// The code that marks a verbatim sample.
+constexpr i64 outlier_mark = INT64_MIN;
+// The code that marks an outlier.
 template <class Code>
-constexpr Code verbatim_code = Code(u64(1) << (8 * sizeof(Code) - 1));
-// Codes beyond it are stored verbatim.
+constexpr Code outlier_code = Code(u64(1) << (8 * sizeof(Code) - 1));
+// Samples with larger codes are outliers.
 template <class Code>
 constexpr u64 largest_code = sizeof(Code) == 4 ? 0x7fffffff : (u64(1) << 61) - 1;
 
-// Where each code of a class goes when codes are sorted by context. A class is walked in four parts at once: runs of one context would
+// Where each code of a class goes when codes are partitioned by context. A class is walked in four parts at once: runs of one context would
 // otherwise wait for their own counter at every code.
-class QueueLayout {
+class ContextBins {
  public:
-  QueueLayout(const u8* context, size_t n) {
+  ContextBins(const u8* context, size_t n) {
     const size_t part = n / parts;
     size_t count[parts][256] = {};
     for (size_t i = 0; i < part; i++)

@@ -37,11 +37,11 @@ void build(CodeTable& t, const CodeTableSource& source) {
 }
 
 struct Family {
-  CodeTable two_sided[shapes * unshifted_scales], one_sided[shapes * 4], gap[gap_tables], value[value_tables];
+  CodeTable two_sided[shapes * unshifted_scales], one_sided[shapes * 4], zero_run[zero_run_tables], value[value_tables];
   Family() {
     for (int k = 0; k < shapes * unshifted_scales; k++) build(two_sided[k], two_sided_source[k]);
     for (int k = 0; k < shapes * 4; k++) build(one_sided[k], one_sided_source[k]);
-    for (int k = 0; k < gap_tables; k++) build(gap[k], gap_source[k]);
+    for (int k = 0; k < zero_run_tables; k++) build(zero_run[k], zero_run_source[k]);
     for (int k = 0; k < value_tables; k++) build(value[k], value_source[k]);
   }
 };
@@ -65,18 +65,18 @@ const u32* CodeTable::decoding() const {
   return table;
 }
 
-const CodeTable& dense_table(const Model& m) {
+const CodeTable& direct_table(const Model& m) {
   if (m.scale < unshifted_scales) return family().two_sided[m.shape * unshifted_scales + m.scale];
   return family().one_sided[m.shape * 4 + (m.scale - unshifted_scales) % 4];
 }
-const CodeTable& gap_table(const Model& m) { return family().gap[m.gap]; }
+const CodeTable& zero_run_table(const Model& m) { return family().zero_run[m.zero_run]; }
 const CodeTable& value_table(const Model& m) { return family().value[m.value]; }
 
 int default_scale_of(int t) {
-  constexpr int known = int(sizeof default_scale);
+  constexpr int listed = int(sizeof default_scale);
   if (t < 0) return default_scale[0];
-  if (t < known) return default_scale[t];
-  int scale = default_scale[known - 1] + (t - known + 1);
+  if (t < listed) return default_scale[t];
+  int scale = default_scale[listed - 1] + (t - listed + 1);
   return scale < scale_limit ? scale : scale_limit - 1;
 }
 

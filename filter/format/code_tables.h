@@ -1,10 +1,9 @@
-// The built-in symbol distributions and how codes become symbols. Immutable once built.
+// The built-in symbol distributions and how codes (quantization indices) become symbols. Immutable once built.
 //
-// A code c is coded by its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). A *dense* model codes v = z >> shift as a symbol,
-// then the low bits raw. A *sparse* model, for contexts where nearly every code is zero, codes runs of zeros (gaps) and the numbers z - 1
-// between them. Symbols 0..32 are v itself; 33..44 stand for v = 33..256 by exponent and two mantissa bits, the rest raw; a symbol that a
-// table does not have, and every larger v, is its escape: six raw bits e, then v + 1 - 2^e in e raw bits; e = 63 marks a
-// sample stored verbatim.
+// A code c is coded by its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). In *direct mode* a model codes v = z >> shift as a
+// symbol, then the low bits raw. In *run-length mode*, for contexts where nearly every code is zero, it codes zero runs and the numbers
+// z - 1 between them. Symbols 0..32 are v itself; 33..44 stand for v = 33..256 by exponent and two mantissa bits, the rest raw; a symbol
+// that a table does not have, and every larger v, is its escape: six raw bits e, then v + 1 - 2^e in e raw bits; e = 63 marks an outlier.
 #pragma once
 #include "base/common.h"
 
@@ -12,10 +11,10 @@ namespace stz {
 
 constexpr int probability_bits = 12;
 constexpr u32 probability_total = 1u << probability_bits;
-constexpr int direct_symbols = 33, dense_symbols = 45, gap_symbols = 48;
+constexpr int plain_symbols = 33, value_symbols = 45, zero_run_symbols = 48;
 constexpr int shapes = 4, unshifted_scales = 36, scale_limit = unshifted_scales + 4 * 61;
-constexpr int gap_tables = 48, value_tables = 32;
-constexpr int verbatim_exponent = 63;
+constexpr int zero_run_tables = 48, value_tables = 32;
+constexpr int outlier_exponent = 63;
 
 struct CodeTable {
   int count;      // symbols coded directly; symbol `count` is the escape
@@ -31,18 +30,18 @@ struct CodeTable {
 
 // The model of one context.
 struct Model {
-  bool sparse = false;
-  u8 shape = 0, gap = 0, value = 0;
-  u16 scale = 0;  // of a dense model, in quarter octaves: 2^(scale / 4 - 5) codes
+  bool run_length = false;
+  u8 shape = 0, zero_run = 0, value = 0;
+  u16 scale = 0;  // of direct mode, in quarter octaves: 2^(scale / 4 - 5) codes
   bool operator==(const Model&) const = default;
-  int shift() const { return sparse || scale < unshifted_scales ? 0 : 1 + (scale - unshifted_scales) / 4; }
+  int shift() const { return run_length || scale < unshifted_scales ? 0 : 1 + (scale - unshifted_scales) / 4; }
 };
 
-const CodeTable& dense_table(const Model& m);
-const CodeTable& gap_table(const Model& m);
+const CodeTable& direct_table(const Model& m);
+const CodeTable& zero_run_table(const Model& m);
 const CodeTable& value_table(const Model& m);
 
-// Laplace scale whose mean magnitude is nearest to 2^(t / 4 - 8).
+// Laplace scale whose mean |code| is nearest to 2^(t / 4 - 8).
 int default_scale_of(int t);
 
 // 256 * log2(v), v >= 1, exact to 1/256: integers only, the same everywhere.
@@ -60,28 +59,28 @@ struct Symbol {
   int raw_bits;
 };
 // Symbol of v <= 256 (the raw bits are the low bits of v - 1).
-inline Symbol dense_symbol(u32 v) {
-  if (v < direct_symbols) return {v, 0};
+inline Symbol value_symbol(u32 v) {
+  if (v < plain_symbols) return {v, 0};
   u32 u = v - 1;
   int e = floor_log2(u);
-  return {u32(direct_symbols + (e - 5) * 4 + ((u >> (e - 2)) & 3)), e - 2};
+  return {u32(plain_symbols + (e - 5) * 4 + ((u >> (e - 2)) & 3)), e - 2};
 }
 constexpr u32 largest_symbol_value = 256;
 // Of a symbol 33..44: v - 1 without its raw bits.
-inline u32 dense_symbol_base(u32 symbol, int& raw_bits) {
-  int e = 5 + int(symbol - direct_symbols) / 4;
+inline u32 value_symbol_base(u32 symbol, int& raw_bits) {
+  int e = 5 + int(symbol - plain_symbols) / 4;
   raw_bits = e - 2;
-  return (4u | ((symbol - direct_symbols) & 3)) << raw_bits;
+  return (4u | ((symbol - plain_symbols) & 3)) << raw_bits;
 }
-inline u32 gap_base(u32 s, int& raw_bits) {
+inline u32 zero_run_base(u32 s, int& raw_bits) {
   raw_bits = 0;
   if (s < 16) return s;
   int e = s < 32 ? 4 + int(s - 16) / 4 : 8 + int(s - 32) / 2;
   raw_bits = s < 32 ? e - 2 : e - 1;
   return (s < 32 ? (4u | ((s - 16) & 3)) : (2u | ((s - 32) & 1))) << raw_bits;
 }
-constexpr u32 largest_gap_symbol_value = 65535;
-inline Symbol gap_symbol(u32 g) {  // g <= 65535
+constexpr u32 largest_zero_run_symbol_value = 65535;
+inline Symbol zero_run_symbol(u32 g) {  // g <= 65535
   if (g < 16) return {g, 0};
   int e = floor_log2(g);
   if (e < 8) return {u32(16 + (e - 4) * 4) + ((g >> (e - 2)) & 3), e - 2};

@@ -115,7 +115,7 @@ u64 finite_bits(i32 dtype, double v) {
 }
 
 // Half-precision bits in the order of the numbers.
-i64 ordered_half(u64 bits) {
+i64 ulp_float16(u64 bits) {
   i64 v = int16_t(bits);
   return v ^ ((v >> 15) & 0x7fff);
 }
@@ -127,9 +127,9 @@ S sample_of(const Header& h, u64 bits) {
   const i32 dtype = h.layout.dtype;
   if (!is_floating(dtype)) return S(integer_of(dtype, bits));
   switch (h.transform) {
-    case Transform::ordered_half:
-      return S(ordered_half(bits));
-    case Transform::lattice:
+    case Transform::ulp_float16:
+      return S(ulp_float16(bits));
+    case Transform::fixed_point:
       return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
     case Transform::logarithmic:
       return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
@@ -147,9 +147,9 @@ u64 bits_of(const Header& h, S sample) {
   const i32 dtype = h.layout.dtype;
   if (!is_floating(dtype)) return integer_bits(dtype, !std::is_floating_point_v<S> ? i64(sample) : to_integer(double(sample)));
   switch (h.transform) {
-    case Transform::ordered_half:
-      return u64(ordered_half(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
-    case Transform::lattice:
+    case Transform::ulp_float16:
+      return u64(ulp_float16(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
+    case Transform::fixed_point:
       return finite_bits(dtype, h.origin + double(sample) * h.delta);
     case Transform::logarithmic: {
       double v = number_from_octaves(double(sample));

@@ -50,17 +50,17 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
 float half_to_float(u16 h);      // exact
 u16 half_from_double(double v);  // the nearest one: rounded once, ties to even, overflow to infinity
 
-// Mask kinds of the bits of elements of a floating-point dtype: NaN and infinities.
-class SpecialKinds {
+// Special values among the bits of elements of a floating-point dtype: NaN and infinities.
+class SpecialValues {
  public:
-  explicit SpecialKinds(i32 dtype)
+  explicit SpecialValues(i32 dtype)
       : sign_(u64(1) << (8 * component_size(dtype) - 1)), infinity_((sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype)) {}
   bool special(u64 bits) const { return (bits & (sign_ - 1)) >= infinity_; }
   // `nan_bits` is the common NaN.
-  MaskKind kind(u64 bits, u64 nan_bits) const {
-    if (!special(bits)) return mask_none;
-    if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? mask_minus_infinity : mask_plus_infinity;
-    return bits == nan_bits ? mask_nan : mask_other;
+  SpecialValue kind(u64 bits, u64 nan_bits) const {
+    if (!special(bits)) return special_none;
+    if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? special_minus_infinity : special_plus_infinity;
+    return bits == nan_bits ? special_nan : special_literal;
   }
 
  private:

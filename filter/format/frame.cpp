@@ -11,7 +11,7 @@ constexpr u8 magic[4] = {'S', 'T', 'Z', STZ_FORMAT_VERSION};
 
 // flags of form `blocks`, in this order of their fields
 enum Flag : u32 {
-  flag_base = 1,  // base differs from bound
+  flag_half_step = 1,  // half_step differs from bound
   flag_masked = 2,
   flag_partial = 4,
   flag_offsets = 8,
@@ -31,17 +31,17 @@ struct Combination {
 };
 constexpr Combination combinations[] = {
     {half, SampleType::f32, QuantizerKind::uniform, Transform::none},
-    {half, SampleType::f32, QuantizerKind::integer, Transform::ordered_half},
+    {half, SampleType::f32, QuantizerKind::integer, Transform::ulp_float16},
     {half, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
     {single, SampleType::f32, QuantizerKind::uniform, Transform::none},
-    {single, SampleType::f32, QuantizerKind::ordered, Transform::none},
-    {single, SampleType::f32, QuantizerKind::integer, Transform::lattice},
-    {single, SampleType::f64, QuantizerKind::integer, Transform::lattice},
+    {single, SampleType::f32, QuantizerKind::ulp, Transform::none},
+    {single, SampleType::f32, QuantizerKind::integer, Transform::fixed_point},
+    {single, SampleType::f64, QuantizerKind::integer, Transform::fixed_point},
     {single, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
     {wide, SampleType::f64, QuantizerKind::uniform, Transform::none},
-    {wide, SampleType::f64, QuantizerKind::ordered, Transform::none},
-    {wide, SampleType::f32, QuantizerKind::integer, Transform::lattice},
-    {wide, SampleType::f64, QuantizerKind::integer, Transform::lattice},
+    {wide, SampleType::f64, QuantizerKind::ulp, Transform::none},
+    {wide, SampleType::f32, QuantizerKind::integer, Transform::fixed_point},
+    {wide, SampleType::f64, QuantizerKind::integer, Transform::fixed_point},
     {wide, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
     {small_integer, SampleType::f32, QuantizerKind::integer, Transform::none},
     {integer_32, SampleType::f64, QuantizerKind::integer, Transform::none},
@@ -94,8 +94,8 @@ Bytes write_header(const Header& h) {
   };
   if (h.has_fill) put_bits(h.fill);
   if (h.form != Form::blocks) return out;
-  const bool has_base = h.quantizer == QuantizerKind::uniform && h.base != h.bound;
-  u32 flags = (has_base ? u32(flag_base) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
+  const bool has_base = h.quantizer == QuantizerKind::uniform && h.half_step != h.bound;
+  u32 flags = (has_base ? u32(flag_half_step) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
               (h.offset != std::array<int, axes>{} ? u32(flag_offsets) : 0) | (h.level_bound.empty() ? 0 : u32(flag_level_bounds)) |
               (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
   out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
@@ -103,12 +103,12 @@ Bytes write_header(const Header& h) {
   if (h.quantizer != QuantizerKind::uniform)
     put_varint(out, h.step);
   else if (has_base)
-    put_double(out, h.base);
-  if (h.transform == Transform::lattice) {
+    put_double(out, h.half_step);
+  if (h.transform == Transform::fixed_point) {
     put_double(out, h.origin);
     put_double(out, h.delta);
   }
-  if (h.quantizer == QuantizerKind::ordered) out.push_back(u8(h.zero_bits));
+  if (h.quantizer == QuantizerKind::ulp) out.push_back(u8(h.zero_bits));
   if (h.masked) put_bits(h.nan_bits);
   if (h.partial) {
     put_bits(h.padding);
@@ -172,21 +172,21 @@ u32 read_representation(ByteReader& in, Header& h) {
   require(known_combination(h), STZ_ERROR_VERSION);
   h.negative = flags & flag_negative;
   require(!h.negative || h.transform == Transform::logarithmic, STZ_ERROR_VERSION);
-  h.base = h.bound;
+  h.half_step = h.bound;
   if (h.quantizer == QuantizerKind::uniform) {
-    if (flags & flag_base) h.base = in.get_double();
-    require(h.base >= 0 && finite(h.base), STZ_ERROR_CORRUPT);
+    if (flags & flag_half_step) h.half_step = in.get_double();
+    require(h.half_step >= 0 && finite(h.half_step), STZ_ERROR_CORRUPT);
   } else {
-    require(!(flags & flag_base), STZ_ERROR_VERSION);
+    require(!(flags & flag_half_step), STZ_ERROR_VERSION);
     h.step = in.varint();
     require(h.step & 1, STZ_ERROR_CORRUPT);
   }
-  if (h.transform == Transform::lattice) {
+  if (h.transform == Transform::fixed_point) {
     h.origin = in.get_double();
     h.delta = in.get_double();
     require(finite(h.origin) && finite(h.delta) && h.delta != 0, STZ_ERROR_CORRUPT);
   }
-  if (h.quantizer == QuantizerKind::ordered) {
+  if (h.quantizer == QuantizerKind::ulp) {
     h.zero_bits = in.get<u8>();
     require(h.zero_bits < (h.sample == SampleType::f32 ? 23 : 52) && (h.zero_bits == 0 || h.step == 1), STZ_ERROR_CORRUPT);
   }
@@ -222,7 +222,7 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
       require(h.level_bound.back() > 0 && finite(h.level_bound.back()), STZ_ERROR_CORRUPT);
     }
   if (flags & flag_level_blocks)
-    for (int l = 0; l < hierarchy.root; l++) {
+    for (int l = 0; l < hierarchy.base_level; l++) {
       std::array<int, axes> block;
       for (int& e : block) {
         e = in.get<u8>();
@@ -233,7 +233,7 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
     }
   if (flags & flag_layers)
     for (size_t l = 0; l < hierarchy.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
-  for (int s = 0; s <= hierarchy.root; s++) h.section.push_back(in.varint());
+  for (int s = 0; s <= hierarchy.base_level; s++) h.section.push_back(in.varint());
 }
 
 }  // namespace
@@ -292,7 +292,7 @@ Hierarchy hierarchy_of(const Header& h) {
   }
   Hierarchy g = make_hierarchy(n, batch, h.offset);
   g.region_blocks = h.region;
-  for (int l = 0; l < g.root; l++) {
+  for (int l = 0; l < g.base_level; l++) {
     Level& level = g.level[size_t(l)];
     set_block(level, h.level_block.empty() ? default_block(level, l, h.region) : h.level_block[size_t(l)]);
   }
@@ -304,7 +304,7 @@ std::vector<double> level_bounds(const Header& h, size_t levels) {
   std::vector<double> bounds;
   double factor = 1;
   for (size_t l = 0; l < levels; l++) {
-    bounds.push_back(h.base * factor);
+    bounds.push_back(h.half_step * factor);
     factor = std::max(0.5, factor * 0.8);
   }
   return bounds;

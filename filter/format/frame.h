@@ -21,20 +21,20 @@ struct Header {
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
   Transform transform = Transform::none;
-  u64 step = 1;                  // integer and ordered quantisers
-  double base = 0;               // uniform: bound of level 0 before the schedule; equals `bound` unless the cast needs room
-  double origin = 0, delta = 0;  // lattice: value = origin + k * delta
+  u64 step = 1;                  // integer and ulp quantisers
+  double half_step = 0;          // uniform: of level 0; equals `bound` unless the cast needs room
+  double origin = 0, delta = 0;  // fixed_point: value = origin + k * delta
   bool negative = false;         // logarithmic: all numbers are below zero
-  int zero_bits = 0;             // ordered: low bits of the mantissa that are zero in every sample
+  int zero_bits = 0;             // ulp: low bits of the mantissa that are zero in every sample
   bool masked = false;
-  u64 nan_bits = 0;      // the NaN that mask_nan stands for
+  u64 nan_bits = 0;      // the NaN that special_nan stands for
   bool partial = false;  // valid extent smaller than the array
   u64 padding = 0;       // bits of every sample outside it
   u64 valid[STZ_MAX_RANK] = {};
   std::array<int, axes> offset{};
   std::vector<double> level_bound;                 // empty: the default schedule
   std::vector<std::array<int, axes>> level_block;  // empty: default extents
-  // sections: root, then levels root-1 .. 0
+  // sections: the base section, then levels base_level - 1 .. 0
   std::vector<u64> section;
   size_t size = 0;  // bytes of the header, checksum included
 };
@@ -56,7 +56,7 @@ const u8* checked_payload(const Header& h, const u8* stream, u64 size);
 // The codec's grids for a header: axes of length 1 vanish, those in front of the last four become the batch.
 Hierarchy hierarchy_of(const Header& h);
 // The bound in units of the samples: octaves if the transform is logarithmic.
-inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.base : h.bound; }
+inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.half_step : h.bound; }
 // Bound of each level (half the step), level 0 first.
 std::vector<double> level_bounds(const Header& h, size_t levels);
 

@@ -30,8 +30,8 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
       if (level.split[a]) m[a] = (m[a] + 1) / 2;
   }
   require(h.level.back().split_mask() == 0, STZ_ERROR_CORRUPT);  // offsets that leave no coarsest level
-  h.root = int(h.level.size()) - 1;
-  while (h.root > 0 && h.level[size_t(h.root - 1)].samples() <= root_samples) h.root--;
+  h.base_level = int(h.level.size()) - 1;
+  while (h.base_level > 0 && h.level[size_t(h.base_level - 1)].samples() <= base_section_samples) h.base_level--;
   return h;
 }
 
@@ -77,8 +77,8 @@ void set_block(Level& level, const std::array<int, axes>& log2_extent) {
   require(samples <= largest_block, STZ_ERROR_CORRUPT);
 }
 
-ClassList classes_of(int split_mask) {
-  ClassList list;
+ParityClasses parity_classes_of(int split_mask) {
+  ParityClasses list;
   for (int odd = 1; odd <= axes; odd++)
     for (int mask = 1; mask < (1 << axes); mask++)
       if ((mask & ~split_mask) == 0 && __builtin_popcount(unsigned(mask)) == odd) list.mask[list.count++] = mask;

@@ -1,4 +1,4 @@
-// The hierarchy of grids: levels, classes and blocks of one array of up to four axes, and a batch of such arrays.
+// The hierarchy of grids: levels, parity classes and blocks of one array of up to four axes, and a batch of such arrays.
 //
 // Level l keeps every sample whose index along axis a is a multiple of max(1, 2^(l - offset[a])): level 0 is the array. An axis is
 // *split* at level l when level l+1 has only its even samples. A class is the set of samples of a level with the same parity along the
@@ -13,8 +13,8 @@ namespace stz {
 
 constexpr int axes = 4;
 constexpr int max_levels = 48;
-constexpr int never_split = 63;    // axis offset of a batch-like axis
-constexpr u64 root_samples = 256;  // levels of at most that many samples form the root section
+constexpr int never_split = 63;            // axis offset of a batch-like axis
+constexpr u64 base_section_samples = 256;  // levels of at most that many samples form the base section
 // Levels but the coarsest that split no axis: each costs a decoder a pass over its samples and a stream next to nothing.
 constexpr int most_unsplit_levels = 3;
 // Samples of a block. Numbers of samples of a block, and raster indices in it, fit an int.
@@ -44,11 +44,11 @@ struct Hierarchy {
   u64 batch = 1;  // items; coded one after the other at every level
   std::array<int, axes> offset{};
   std::vector<Level> level;  // level[0] is the array, the last one the coarsest
-  int root = 0;              // levels root.. form the root section
+  int base_level = 0;        // this level and the coarser ones form the base section
   bool region_blocks = false;
 };
 
-// Levels, their split axes, the root and the block extents. Fails for extents below 1 and for offsets that make
+// Levels, their split axes, the base level and the block extents. Fails for extents below 1 and for offsets that make
 // too many levels, or too many that split no axis.
 Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
@@ -57,11 +57,11 @@ std::array<int, axes> default_block(const Level& level, int l, bool region);
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
 
 // Classes of a level in coding order: by number of odd axes, then by mask. Bit a of a class: odd along axis a. Class 0 is not listed.
-struct ClassList {
+struct ParityClasses {
   int count = 0;
   int mask[15];
 };
-ClassList classes_of(int split_mask);
+ParityClasses parity_classes_of(int split_mask);
 constexpr u32 all_classes = 0xffff;  // as a set: bit c for the c-th of the list
 
 // A box of one level, in samples of the level: [low, low + size).

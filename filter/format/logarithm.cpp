@@ -69,9 +69,9 @@ double number_from_octaves(double octaves) {
 double octave_bound(double relative, int mantissa) {
   // rounding to the type takes half an ulp, at most 2^-(mantissa + 1) of x'; the map's own rounding 2^-36 of an octave
   const double rounding = 1.0 / double(u64(2) << mantissa);
-  const double room = relative - rounding * (1 + relative);
-  if (!(room > relative / 2)) return 0;
-  const double bound = least_slope() * room / (1 + relative) - 1.0 / double(u64(1) << 36);
+  const double remaining = relative - rounding * (1 + relative);
+  if (!(remaining > relative / 2)) return 0;
+  const double bound = least_slope() * remaining / (1 + relative) - 1.0 / double(u64(1) << 36);
   return bound > 1e-8 ? bound * (1 - 1e-9) : 0;
 }
 

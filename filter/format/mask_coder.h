@@ -1,7 +1,8 @@
 // Masks: which samples are no numbers (NaN, infinities) or the fill value. Coded with the adaptive binary coder, a stream per block.
 //
-// A sample's context is how many of its nearest neighbours of coarser samples and earlier classes are masked. Its kind is likely that of a
-// masked neighbour. Kind "other" is followed by the sample's bits (a NaN with another payload). One walk serves both directions.
+// A sample's context is how many of its nearest neighbours of coarser samples and earlier parity classes are masked. Its kind is likely
+// that of a masked neighbour. A literal is followed by its bits: a NaN with another payload, or an element that the transform does not
+// code. One walk serves both directions.
 #pragma once
 #include "format/block_codec.h"
 #include "format/frame.h"
@@ -9,11 +10,11 @@
 namespace stz {
 
 struct MaskModels {
-  BitModel masked[axes + 1][6], same_kind, kind[8];
+  BitModel masked[axes + 1][6], same_special, kind[8];
 };
 
-// The bits of a sample of kind `mask_other`, by its index in level 0 of the whole batch.
-struct OtherSample {
+// The bits of an element of kind special_literal, by its index in level 0 of the whole batch.
+struct LiteralElement {
   u64 index;
   u64 bits;
 };
@@ -25,14 +26,14 @@ struct MaskWriter {
   BitsOf bits_of;
   int width;
   u8 code(BitModel& masked, MaskModels& m, u8 kind, u8 neighbour, u64 index) {
-    out.bit(masked, kind != mask_none);
-    if (kind == mask_none) return kind;
-    if (neighbour != mask_none) {
-      out.bit(m.same_kind, kind == neighbour);
-      if (kind == neighbour && kind != mask_other) return kind;
+    out.bit(masked, kind != special_none);
+    if (kind == special_none) return kind;
+    if (neighbour != special_none) {
+      out.bit(m.same_special, kind == neighbour);
+      if (kind == neighbour && kind != special_literal) return kind;
     }
-    if (neighbour == mask_none || kind != neighbour) code_kind(m, kind);
-    if (kind == mask_other) out.raw(bits_of(index), width);
+    if (neighbour == special_none || kind != neighbour) code_kind(m, kind);
+    if (kind == special_literal) out.raw(bits_of(index), width);
     return kind;
   }
 
@@ -48,13 +49,13 @@ struct MaskWriter {
 
 struct MaskReader {
   BinaryDecoder& in;
-  std::vector<OtherSample>& others;
+  std::vector<LiteralElement>& literals;
   int width;
   u32 possible;  // bit k: kind k may appear
   u8 code(BitModel& masked, MaskModels& m, u8, u8 neighbour, u64 index) {
-    if (!in.bit(masked)) return mask_none;
+    if (!in.bit(masked)) return special_none;
     u8 kind;
-    if (neighbour != mask_none && in.bit(m.same_kind))
+    if (neighbour != special_none && in.bit(m.same_special))
       kind = neighbour;
     else {
       int node = 1;
@@ -62,7 +63,7 @@ struct MaskReader {
       kind = u8(node - 8);
       require(possible >> kind & 1, STZ_ERROR_CORRUPT);
     }
-    if (kind == mask_other) others.push_back({index, in.raw(width)});
+    if (kind == special_literal) literals.push_back({index, in.raw(width)});
     return kind;
   }
 };
@@ -128,15 +129,15 @@ class MaskContexts {
   Buffer<u8> context_;                       // by the two counts
 };
 
-// Codes the masks of a block; `kinds` has the geometry's halo. Class 0 must be loaded; writing: all classes hold their kinds.
+// Codes the masks of a block; `specials` has the geometry's halo. Class 0 must be loaded; writing: all classes hold their special values.
 template <class Coder>
-void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const LevelMap& map, u8* kinds) {
+void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const LevelMap& map, u8* specials) {
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c], odd = __builtin_popcount(unsigned(cls));
     MaskContexts around(g, cls);
     Index to = g.counts(cls);
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      u8* row = kinds + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+      u8* row = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
       const i64 at[3] = {i, j, k};
       u64 index = map.item;
       for (size_t a = 0; a < 3; a++)
@@ -147,7 +148,7 @@ void code_block_mask(Coder& coder, MaskModels& m, const BlockGeometry& g, const 
         row[x] = coder.code(m.masked[odd][around.context(x)], m, row[x], around.neighbour(x), index + x_index);
       }
     });
-    close_magnitudes(g, cls, kinds);
+    fill_halo_of_bytes(g, cls, specials);
   }
 }
 

@@ -23,7 +23,7 @@ template void effective_weights(const ClassParameters&, const LaidOut&, float*);
 template void effective_weights(const ClassParameters&, const LaidOut&, double*);
 
 // 16 / mean = 2^(4 - (mean - 81) / 4), as (factor / 4096) * 2^left / 2^right.
-MagnitudeScale magnitude_scale(int mean) {
+ActivityScale activity_scale(int mean) {
   static constexpr u32 quarter[4] = {4096, 3444, 2896, 2435};  // 4096 * 2^(-k/4)
   if (mean == 0) return {0, 9, 4095};
   int q = mean - 81, octave = q >= 0 ? q / 4 : -((3 - q) / 4);
@@ -53,20 +53,20 @@ const u16 context_thresholds[contexts] = {0, 128, 203, 323, 512, 813, 1290, 2048
 
 namespace {
 
-// Expected magnitude of a context as 2^(t / 4 - 8).
+// Expected |code| in a context as 2^(t / 4 - 8).
 int expected(int mean, int context) {
   int t = mean - 49;
   if (context == 0) return t - 24;
   return t + (8 * (context - 1) - 56) / 3;
 }
-constexpr int sparse_below = 16;  // t: a mean magnitude of 1/16
+constexpr int run_length_below = 16;  // t: a mean |code| of 1/16
 
 Model default_model(int mean, int context) {
   Model m;
   int t = mean ? expected(mean, context) : -20;
-  m.sparse = t < sparse_below;
+  m.run_length = t < run_length_below;
   m.scale = u16(default_scale_of(t));
-  m.gap = u8(std::clamp(20 - t, 0, gap_tables - 1));
+  m.zero_run = u8(std::clamp(20 - t, 0, zero_run_tables - 1));
   m.value = 8;
   return m;
 }
@@ -75,25 +75,25 @@ Model default_model(int mean, int context) {
 
 Model ModelState::predicted(int mean, int context) const {
   Model m = default_model(mean, context);
-  if (m.sparse) {
-    const Deviation& d = sparse_[context];
-    m.gap = u8(std::clamp(int(m.gap) + d.steps, 0, gap_tables - 1));
+  if (m.run_length) {
+    const Deviation& d = run_length_[context];
+    m.zero_run = u8(std::clamp(int(m.zero_run) + d.steps, 0, zero_run_tables - 1));
     m.value = d.value;
     m.scale = 0;
   } else {
-    const Deviation& d = dense_[context];
+    const Deviation& d = direct_[context];
     m.scale = u16(std::clamp(int(m.scale) + d.steps, 0, scale_limit - 1));
     m.shape = d.shape;
-    m.gap = m.value = 0;
+    m.zero_run = m.value = 0;
   }
   return m;
 }
 
 void ModelState::learn(int mean, int context, const Model& m) {
   Model base = default_model(mean, context);
-  if (m.sparse != base.sparse) return;
-  Deviation& d = m.sparse ? sparse_[context] : dense_[context];
-  d.steps = m.sparse ? int(m.gap) - int(base.gap) : int(m.scale) - int(base.scale);
+  if (m.run_length != base.run_length) return;
+  Deviation& d = m.run_length ? run_length_[context] : direct_[context];
+  d.steps = m.run_length ? int(m.zero_run) - int(base.zero_run) : int(m.scale) - int(base.scale);
   d.shape = m.shape;
   d.value = m.value;
 }
@@ -134,22 +134,22 @@ void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int ma
     require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
     return;
   }
-  bool same_kind = c.bit(m.same_kind, p.sparse == base.sparse);
-  p.sparse = same_kind ? base.sparse : !base.sparse;
-  if (p.sparse) {
-    int from = same_kind ? base.gap : 8;
-    p.gap = u8(from + c.signed_number(m.steps, int(p.gap) - from, gap_tables));
-    require(p.gap < gap_tables, STZ_ERROR_CORRUPT);
-    int value = same_kind ? base.value : 8;
+  bool same_mode = c.bit(m.same_mode, p.run_length == base.run_length);
+  p.run_length = same_mode ? base.run_length : !base.run_length;
+  if (p.run_length) {
+    int from = same_mode ? base.zero_run : 8;
+    p.zero_run = u8(from + c.signed_number(m.steps, int(p.zero_run) - from, zero_run_tables));
+    require(p.zero_run < zero_run_tables, STZ_ERROR_CORRUPT);
+    int value = same_mode ? base.value : 8;
     p.value = u8(c.bit(m.value_same, p.value == value) ? value : c.number(m.value, p.value, value_tables - 1));
     p.scale = p.shape = 0;
   } else {
-    int from = same_kind ? base.scale : 12;
+    int from = same_mode ? base.scale : 12;
     p.scale = u16(from + c.signed_number(m.steps, int(p.scale) - from, scale_limit));
     require(p.scale < scale_limit && p.shift() <= max_shift, STZ_ERROR_CORRUPT);
     int high = c.bit(m.shape[0], p.shape >> 1);
     p.shape = u8(high << 1 | c.bit(m.shape[1 + high], p.shape & 1));
-    p.gap = p.value = 0;
+    p.zero_run = p.value = 0;
   }
 }
 

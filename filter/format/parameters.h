@@ -1,7 +1,8 @@
-// What a level's stream says of each class before its codes: how it is predicted and how its codes are modelled.
+// What a level's stream says of each parity class before its codes: how it is predicted and how its codes (quantization indices) are
+// modelled.
 //
 // Prediction: mean of the 1-D cubics + sum over groups of weight * (group mean - mean of the cubics). Weights are multiples of
-// 2^-precision. Models: each context starts from a default that follows from the class's mean magnitude; a level's parameters name only
+// 2^-precision. Models: each context starts from a default that follows from the class's mean |code|; a level's parameters name only
 // the contexts that differ from it, and what was named stays the default of later classes (coarse levels first).
 #pragma once
 #include "format/binary_coder.h"
@@ -28,12 +29,12 @@ struct ClassParameters {
 template <class R>
 void effective_weights(const ClassParameters& p, const LaidOut& laid_out, R* weights);
 
-// Normalised magnitude of a code: min(255, about 16 |code| / mean), see CodeKernels::magnitude.
-struct MagnitudeScale {
+// Activity of a code, its size relative to the class's mean: min(255, about 16 |code| / mean), see CodeKernels::activity.
+struct ActivityScale {
   int right, left;
   u32 factor;
 };
-MagnitudeScale magnitude_scale(int mean);
+ActivityScale activity_scale(int mean);
 constexpr int smallest_mean = 1, largest_mean = 81 + 4 * 62;
 int mean_index(u64 sum, u64 count);  // of |code|; integers only
 
@@ -49,10 +50,10 @@ class ModelState {
 
  private:
   struct Deviation {
-    int steps = 0;  // scale or gap steps from the default
+    int steps = 0;  // scale or zero-run steps from the default
     u8 shape = 0, value = 8;
   };
-  Deviation dense_[contexts], sparse_[contexts];
+  Deviation direct_[contexts], run_length_[contexts];
 };
 
 // Coding of a level's parameters; one coder instance per level, adaptive over its classes.
@@ -61,7 +62,7 @@ struct ParameterModels {
   NumberModel precision;
   SignedModel weight[3], weight_change;
   SignedModel mean;
-  BitModel same_model, same_kind, shape[4], value_same;
+  BitModel same_model, same_mode, shape[4], value_same;
   SignedModel steps;
   NumberModel value;
 };

@@ -49,8 +49,8 @@ inline S reconstruct_uniform(const Quantizer<S>& q, RealOf<S> p, i64 code) {
 }
 
 template <class S>
-inline auto predicted_order(RealOf<S> p) {
-  return p == p ? ordered(S(p)) : decltype(ordered(S(p)))(0);
+inline auto predicted_ulp_index(RealOf<S> p) {
+  return p == p ? ulp_index(S(p)) : decltype(ulp_index(S(p)))(0);
 }
 
 template <class S>
@@ -60,12 +60,12 @@ S reconstruct(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
   else {
     if (q.kind == QuantizerKind::uniform) return reconstruct_uniform(q, p, code);
     if (q.kind == QuantizerKind::integer) return S(i64(u64(to_integer(p)) + u64(i64(code)) * q.step));
-    using Order = decltype(ordered(S()));
-    using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
-    const Order predicted = predicted_order<S>(p) >> q.zero_bits;
-    Order order = Order((U(predicted) + U(code) * U(q.step)) << q.zero_bits);
-    if (order < 0) order = Order(U(order) | ((U(1) << q.zero_bits) - 1));  // zero bits of negative numbers are ones in this order
-    return from_ordered(order);
+    using UlpIndex = decltype(ulp_index(S()));
+    using U = std::conditional_t<sizeof(UlpIndex) == 4, u32, u64>;
+    const UlpIndex predicted = predicted_ulp_index<S>(p) >> q.zero_bits;
+    UlpIndex index = UlpIndex((U(predicted) + U(code) * U(q.step)) << q.zero_bits);
+    if (index < 0) index = UlpIndex(U(index) | ((U(1) << q.zero_bits) - 1));  // zero bits of negative numbers are ones in this order
+    return from_ulp_index(index);
   }
 }
 
@@ -77,7 +77,7 @@ inline i64 nearest_multiple(i64 residual, u64 step) {
                        : (residual < INT64_MIN + half ? residual / s : (residual - half) / s);
 }
 
-// One sample; false: store verbatim.
+// One sample; false: an outlier.
 template <class S>
 bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& reconstructed) {
   auto fits = [](i64 c) { return u64(c < 0 ? -c : c) <= largest_code<CodeOf<S>> - 1; };
@@ -109,9 +109,9 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     double error = double(x) - double(reconstructed);
     return __builtin_fabs(error) <= double((q.step - 1) / 2);
   } else {
-    using Order = decltype(ordered(S()));
-    using U = std::conditional_t<sizeof(Order) == 4, u32, u64>;
-    i64 c = nearest_multiple(i64(Order(U(ordered(x) >> q.zero_bits) - U(predicted_order<S>(p) >> q.zero_bits))), q.step);
+    using UlpIndex = decltype(ulp_index(S()));
+    using U = std::conditional_t<sizeof(UlpIndex) == 4, u32, u64>;
+    i64 c = nearest_multiple(i64(UlpIndex(U(ulp_index(x) >> q.zero_bits) - U(predicted_ulp_index<S>(p) >> q.zero_bits))), q.step);
     if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
@@ -127,7 +127,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
 
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
-                  S* reconstructed, std::vector<Verbatim>& verbatim) {
+                  S* reconstructed, std::vector<Outlier>& outliers) {
   if constexpr (std::is_floating_point_v<S>)
     if (q.kind == QuantizerKind::uniform && !q.half && !masked && q.fast.safe > 0 &&
         uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
@@ -138,63 +138,63 @@ void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>
       code[i] = 0;
       reconstructed[i] = reconstruct<S>(q, p[i], 0);
     } else if (!quantize_sample<S>(q, x[stride * i], p[i], code[i], reconstructed[i]) || q.avoids(reconstructed[i])) {
-      code[i] = verbatim_code<CodeOf<S>>;
+      code[i] = outlier_code<CodeOf<S>>;
       reconstructed[i] = x[stride * i];
-      verbatim.push_back({index + u32(i), sample_bits(x[stride * i])});
+      outliers.push_back({index + u32(i), sample_bits(x[stride * i])});
     }
   }
 }
 
 template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
-                    const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed) {
+                    const std::vector<Outlier>& outliers, size_t& next, S* reconstructed) {
   if constexpr (std::is_floating_point_v<S>)
     if (q.kind == QuantizerKind::uniform && !q.half && !large) {
       uniform_kernels<S>().dequantize(code, p, n, q.fast, reconstructed);
       return;
     }
   for (int i = 0; i < n; i++)
-    if (code[i] == verbatim_code<CodeOf<S>>) {
-      require(next < verbatim.size(), STZ_ERROR_CORRUPT);
-      reconstructed[i] = sample_from_bits<S>(verbatim[next++].bits);
+    if (code[i] == outlier_code<CodeOf<S>>) {
+      require(next < outliers.size(), STZ_ERROR_CORRUPT);
+      reconstructed[i] = sample_from_bits<S>(outliers[next++].bits);
     } else
       reconstructed[i] = reconstruct<S>(q, p[i], code[i]);
 }
 
 template <class T>
-void settle_failed(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
-                   std::vector<Exception>& exceptions) {
+void requantize_failed_samples(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
+                               std::vector<WideCode>& wide_codes) {
   for (const FailedSample<T>* f = failed; f < failed + count; f++) {
     CodeOf<T> code = 0;
     T reconstructed;
     if (mask && mask[f->index])
       reconstructed = reconstruct<T>(q, f->prediction, 0);
     else if (!quantize_sample<T>(q, *f->place, f->prediction, code, reconstructed) || q.avoids(reconstructed)) {
-      bytes[f->index] = byte_exception;
-      exceptions.push_back({f->index, verbatim_exception, sample_bits(*f->place)});
+      bytes[f->index] = byte_escape;
+      wide_codes.push_back({f->index, outlier_mark, sample_bits(*f->place)});
       continue;
     }
     *f->place = reconstructed;
     const bool small = code >= -largest_byte_code && code <= largest_byte_code;
-    bytes[f->index] = small ? u8(zigzag(code)) : byte_exception;
-    if (!small) exceptions.push_back({f->index, i64(code), 0});
+    bytes[f->index] = small ? u8(zigzag(code)) : byte_escape;
+    if (!small) wide_codes.push_back({f->index, i64(code), 0});
   }
 }
-template void settle_failed(const Quantizer<float>&, const FailedSample<float>*, u32, const u8*, u8*, std::vector<Exception>&);
-template void settle_failed(const Quantizer<double>&, const FailedSample<double>*, u32, const u8*, u8*, std::vector<Exception>&);
+template void requantize_failed_samples(const Quantizer<float>&, const FailedSample<float>*, u32, const u8*, u8*, std::vector<WideCode>&);
+template void requantize_failed_samples(const Quantizer<double>&, const FailedSample<double>*, u32, const u8*, u8*, std::vector<WideCode>&);
 
 template <class T>
-T exceptional_sample(const Quantizer<T>& q, const Exception& e, T prediction) {
-  return e.code == verbatim_exception ? sample_from_bits<T>(e.bits) : reconstruct<T>(q, prediction, CodeOf<T>(e.code));
+T sample_of_wide_code(const Quantizer<T>& q, const WideCode& e, T prediction) {
+  return e.code == outlier_mark ? sample_from_bits<T>(e.bits) : reconstruct<T>(q, prediction, CodeOf<T>(e.code));
 }
-template float exceptional_sample(const Quantizer<float>&, const Exception&, float);
-template double exceptional_sample(const Quantizer<double>&, const Exception&, double);
+template float sample_of_wide_code(const Quantizer<float>&, const WideCode&, float);
+template double sample_of_wide_code(const Quantizer<double>&, const WideCode&, double);
 
-#define STZ_INSTANTIATE(S)                                                                                                                \
-  template struct Quantizer<S>;                                                                                                           \
-  template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                   \
-                             std::vector<Verbatim>&);                                                                                     \
-  template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Verbatim>&, size_t&, \
+#define STZ_INSTANTIATE(S)                                                                                                               \
+  template struct Quantizer<S>;                                                                                                          \
+  template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                  \
+                             std::vector<Outlier>&);                                                                                     \
+  template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Outlier>&, size_t&, \
                                S*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

@@ -1,9 +1,9 @@
-// From prediction to code and back. Three kinds:
+// From prediction to code (quantization index) and back. Three kinds:
 //   uniform: x' = p + code * step, rounded to the stored type (float and double samples under an absolute bound),
-//   integer: k' = rint(p) + code * step, all integers (integer and lattice data; step 1 is lossless),
-//   ordered: the same in the order of floating-point numbers, where neighbours differ by one (lossless and point-wise bounds).
-// The encoder proves the bound on every sample, in exact arithmetic, and stores verbatim what fails. Under a transform (frame.h) the bound
-// of the samples is chosen so that the bound of the numbers follows.
+//   integer: k' = rint(p) + code * step, all integers (integer and fixed-point data; step 1 is lossless),
+//   ulp: the same in ULP space, where neighbouring floating-point numbers differ by one (lossless and point-wise bounds).
+// The encoder proves the bound on every sample, in exact arithmetic, and stores what fails as outliers. Under a transform (frame.h) the
+// bound of the samples is chosen so that the bound of the numbers follows.
 #pragma once
 #include <vector>
 
@@ -44,17 +44,17 @@ inline bool within(double x, double y, double bound) {
   return d >= 0 ? e <= 0 : e >= 0;
 }
 
-// Bits of a float in an order that is that of the numbers; -0 is the neighbour of +0. A bijection.
-inline i32 ordered(float v) {
+// Index of a float in ULP space: its bits, in the order of the numbers; -0 is the neighbour of +0. A bijection.
+inline i32 ulp_index(float v) {
   i32 b = bit_cast_to<i32>(v);
   return b ^ ((b >> 31) & 0x7fffffff);
 }
-inline i64 ordered(double v) {
+inline i64 ulp_index(double v) {
   i64 b = bit_cast_to<i64>(v);
   return b ^ ((b >> 63) & 0x7fffffffffffffff);
 }
-inline float from_ordered(i32 o) { return bit_cast_to<float>(o ^ ((o >> 31) & 0x7fffffff)); }
-inline double from_ordered(i64 o) { return bit_cast_to<double>(o ^ ((o >> 63) & 0x7fffffffffffffff)); }
+inline float from_ulp_index(i32 o) { return bit_cast_to<float>(o ^ ((o >> 31) & 0x7fffffff)); }
+inline double from_ulp_index(i64 o) { return bit_cast_to<double>(o ^ ((o >> 63) & 0x7fffffffffffffff)); }
 
 // Nearest half-precision number, as float: ties to even, overflow to infinity.
 float round_to_half(float v);
@@ -69,9 +69,9 @@ struct Quantizer {
   bool half = false;       // samples are float16: reconstructions are rounded to it
   double bound = 0;        // what the final value must meet (uniform)
   double level_bound = 0;  // half the step (uniform)
-  u64 step = 1;            // integer, ordered
-  double relative = 0;     // ordered with a step: the point-wise bound
-  int zero_bits = 0;       // ordered with step 1: low mantissa bits that every sample leaves zero
+  u64 step = 1;            // integer, ulp
+  double relative = 0;     // ulp with a step: the point-wise bound
+  int zero_bits = 0;       // ulp with step 1: low mantissa bits that every sample leaves zero
   Uniform<Real> fast{};    // uniform
   // Encoder: valid samples must not be reconstructed here, where they would read as the fill value. Empty by default.
   S avoid_from = 1, avoid_to = 0;
@@ -79,23 +79,23 @@ struct Quantizer {
   void set_uniform(double bound_, double level_bound_);
 };
 
-// Quantises n samples x[stride * i] of one row of class `cls`. `masked` (may be null): samples without a code; they become their
+// Quantises n samples x[stride * i] of one row of parity class `cls`. `masked` (may be null): samples without a code; they become their
 // prediction. `index`: of the first sample in its class.
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
-                  S* reconstructed, std::vector<Verbatim>& verbatim);
-// Reverses it. `large`: a code may be verbatim or beyond the fast path. `next` walks through `verbatim`.
+                  S* reconstructed, std::vector<Outlier>& outliers);
+// Reverses it. `large`: a code may mark an outlier or be beyond the fast path. `next` walks through `outliers`.
 template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
-                    const std::vector<Verbatim>& verbatim, size_t& next, S* reconstructed);
+                    const std::vector<Outlier>& outliers, size_t& next, S* reconstructed);
 
-// Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where that is no byte, exception.
+// Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where the code does not fit one, the wide code.
 template <class T>
-void settle_failed(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
-                   std::vector<Exception>& exceptions);
-// The sample of an exception.
+void requantize_failed_samples(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
+                               std::vector<WideCode>& wide_codes);
+// The sample of a wide code.
 template <class T>
-T exceptional_sample(const Quantizer<T>& q, const Exception& e, T prediction);
+T sample_of_wide_code(const Quantizer<T>& q, const WideCode& e, T prediction);
 
 template <class S>
 inline u64 sample_bits(S v) {

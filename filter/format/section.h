@@ -2,7 +2,7 @@
 //
 // Section of a level: varint size of the parameters | parameters and index (binary coder) | check | streams of the blocks, in C order.
 // A stream that is not empty is followed by its 16-bit check unless all streams of the section together are short (covered_streams):
-// then the section's check covers them. The root section is its binary coder's bytes and the check.
+// then the section's check covers them. The base section is its binary coder's bytes and the check.
 #pragma once
 #include <algorithm>
 
@@ -34,7 +34,7 @@ inline SectionCheck section_check(u64 front_size, u64 section_size) {
 // five-hundredth of a bit if all are zero.
 inline u64 most_index_sizes(u64 section_bytes) { return std::max<u64>(u64(1) << 22, 256 * section_bytes); }
 
-// Models of a level's index: sizes of mask streams, of merged streams, of the streams of each class.
+// Models of a level's index: sizes of mask streams, of merged streams, of the streams of each parity class.
 struct IndexModels {
   BitModel merged;
   NumberModel mask, block, stream[16];

@@ -1,4 +1,4 @@
-// Stencils: which neighbours predict a sample of a class, in symmetric groups.
+// Stencils: which neighbours predict a sample of a parity class, in symmetric groups.
 //
 // A tap is a neighbour at given distances along the axes: odd ones along odd axes, even ones along even axes, in samples of the level.
 // Along an axis that is not split a distance of 2 is the next sample. Taps of a group share a weight. Groups in order: the faces at +-1 of

@@ -1,4 +1,4 @@
-// A walk through a block plane by plane, all classes at once, so that what is predicted from is still in the caches.
+// A walk through a block plane by plane, all parity classes at once, so that what is predicted from is still in the caches.
 //
 // Classes that are even along the axis of the walk run ahead by the reach of the stencils; those that are odd follow. The samples are the
 // same as when class after class is done: a class sees of others only what is complete.
@@ -19,7 +19,7 @@ inline int sweep_axis(const BlockGeometry& g) {
 }
 
 // Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
-// the samples 2 j and 2 j + 1 along the axis are complete. All axes of the block beside the one of the walk are closed here.
+// the samples 2 j and 2 j + 1 along the axis are complete. The halo along all axes of the block but that of the walk is filled here.
 template <class S, class Code, class Done>
 void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, Code code, Done done) {
   const BlockGeometry& g = work.geometry;
@@ -31,7 +31,7 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, C
   S* values = work.values.data();
   auto plane = [&](int cls, i64 j) {
     code(cls, j);
-    close_plane(g, cls, work.plan(cls, p[cls]).cubic, values, axis, j);
+    fill_halo_of_plane(g, cls, work.plan(cls, p[cls]).cubic, values, axis, j);
   };
   i64 finished[16] = {};
   for (i64 j = 0; j < even; j++) {
@@ -41,8 +41,8 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, C
       const i64 lead = g.values.above[a] + 1 + 2 * (highest - __builtin_popcount(unsigned(cls)));
       for (i64& k = finished[cls]; k < std::min(even, j + lead); k++) {
         plane(cls, k);
-        if (k == 1) close_below(g, cls, values, axis);
-        if (k == even - 1) close_above(g, cls, work.plan(cls, p[cls]).cubic, values, axis);
+        if (k == 1) fill_lower_halo(g, cls, values, axis);
+        if (k == even - 1) fill_upper_halo(g, cls, work.plan(cls, p[cls]).cubic, values, axis);
       }
     }
     for (int c = 0; c < g.classes.count && j < odd; c++)

@@ -65,7 +65,7 @@ bool read_stored_chunk(const Calls& calls, hid_t dataset, hid_t transfer, const 
   return read(dataset, transfer, offset, &mask, bytes) >= 0;
 }
 
-Quiet::Quiet(const Calls& calls) : calls_(calls) {
+SuppressErrors::SuppressErrors(const Calls& calls) : calls_(calls) {
   if (calls.H5Eauto_is_v2(default_error_stack, &is_second_) < 0) return;
   if (is_second_) {
     changed_ = calls.H5Eget_auto2(default_error_stack, &printer2_, &context_) >= 0 &&
@@ -75,7 +75,7 @@ Quiet::Quiet(const Calls& calls) : calls_(calls) {
   }
 }
 
-Quiet::~Quiet() {
+SuppressErrors::~SuppressErrors() {
   if (!changed_) return;
   if (is_second_)
     calls_.H5Eset_auto2(default_error_stack, printer2_, context_);

@@ -97,14 +97,14 @@ const Calls* calls_of(const Library& library) noexcept;
 bool read_stored_chunk(const Calls& calls, hid_t dataset, hid_t transfer, const hsize_t* offset, size_t size, u32& mask, void* bytes);
 
 // An id that is closed at the end of the scope by a function of Calls.
-class Owned {
+class ScopedId {
  public:
-  Owned(herr_t (*close)(hid_t), hid_t id) : close_(close), id_(id) {}
-  ~Owned() {
+  ScopedId(herr_t (*close)(hid_t), hid_t id) : close_(close), id_(id) {}
+  ~ScopedId() {
     if (id_ >= 0) close_(id_);
   }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
+  ScopedId(const ScopedId&) = delete;
+  ScopedId& operator=(const ScopedId&) = delete;
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
 
@@ -114,12 +114,12 @@ class Owned {
 };
 
 // Failing calls print nothing as long as it lives: some here are questions.
-class Quiet {
+class SuppressErrors {
  public:
-  explicit Quiet(const Calls& calls);
-  ~Quiet();
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  explicit SuppressErrors(const Calls& calls);
+  ~SuppressErrors();
+  SuppressErrors(const SuppressErrors&) = delete;
+  SuppressErrors& operator=(const SuppressErrors&) = delete;
 
  private:
   const Calls& calls_;
@@ -131,14 +131,14 @@ class Quiet {
 };
 
 // Keeps what the error stack holds when keep() is called until it goes itself, over calls that clear the stack.
-class KeptErrors {
+class SavedErrorStack {
  public:
-  explicit KeptErrors(const Calls& calls) : calls_(calls) {}
-  ~KeptErrors() {
+  explicit SavedErrorStack(const Calls& calls) : calls_(calls) {}
+  ~SavedErrorStack() {
     if (stack_ >= 0) calls_.library->H5Eset_current_stack(stack_);  // and closes it
   }
-  KeptErrors(const KeptErrors&) = delete;
-  KeptErrors& operator=(const KeptErrors&) = delete;
+  SavedErrorStack(const SavedErrorStack&) = delete;
+  SavedErrorStack& operator=(const SavedErrorStack&) = delete;
   void keep() { stack_ = calls_.H5Eget_current_stack(); }
 
  private:

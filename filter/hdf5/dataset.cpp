@@ -24,14 +24,14 @@ struct OwnFilter {
 
 // Another filter in front would hand over bytes that are no samples any more (shuffled, say): a bound on them is no bound
 // on the data.
-bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter& own, Message& message) {
+bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter& filter, Message& message) {
   if (library.H5Pget_nfilters(properties) < 1) {
     message.set("the dataset's creation properties have no filters");
     return false;
   }
   char name[64] = "";
-  own.count = STZ_CD_MAX_WORDS;
-  const int id = library.H5Pget_filter2(properties, 0, &own.flags, &own.count, own.values, sizeof name, name, nullptr);
+  filter.count = STZ_CD_MAX_WORDS;
+  const int id = library.H5Pget_filter2(properties, 0, &filter.flags, &filter.count, filter.values, sizeof name, name, nullptr);
   if (id == STZ_FILTER_ID) return true;
   name[sizeof name - 1] = '\0';
   const char* const shown = name[0] ? name : builtin_filter_name(id);
@@ -99,20 +99,20 @@ bool take_fill_value(const Library& library, hid_t properties, hid_t type, const
 }  // namespace
 
 bool check_dataset(const Library& library, hid_t properties, hid_t type, ElementType& element, Message& message) {
-  OwnFilter own;
-  return find_first_in_pipeline(library, properties, own, message) && element_type(library, type, element, message);
+  OwnFilter filter;
+  return find_first_in_pipeline(library, properties, filter, message) && element_type(library, type, element, message);
 }
 
 bool complete_cd_values(const Library& library, hid_t properties, hid_t type, const ElementType& element, Message& message) {
-  OwnFilter own;
-  if (!find_first_in_pipeline(library, properties, own, message)) return false;
-  if (own.count > STZ_CD_MAX_WORDS) {
-    message.set("cd_values has %zu words: no form has more than %d", own.count, STZ_CD_MAX_WORDS);
+  OwnFilter filter;
+  if (!find_first_in_pipeline(library, properties, filter, message)) return false;
+  if (filter.count > STZ_CD_MAX_WORDS) {
+    message.set("cd_values has %zu words: no form has more than %d", filter.count, STZ_CD_MAX_WORDS);
     return false;
   }
   stz_options options = STZ_OPTIONS_INIT;
   stz_layout given;
-  if (stz_cd_values_parse(own.count, own.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
+  if (stz_cd_values_parse(filter.count, filter.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
 
   if (element.exact_only) {
     options.mode = STZ_LOSSLESS;
@@ -135,7 +135,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   unsigned words[STZ_CD_MAX_WORDS];
   size_t count = 0;
   if (stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS, &count, message.text, sizeof message.text) != STZ_OK) return false;
-  if (library.H5Pmodify_filter(properties, STZ_FILTER_ID, own.flags, count, words) < 0) {
+  if (library.H5Pmodify_filter(properties, STZ_FILTER_ID, filter.flags, count, words) < 0) {
     message.set("internal error: the client data cannot be written back");
     return false;
   }

@@ -126,12 +126,12 @@ bool complex_of(const Library& library, hid_t part, ElementType& element, Messag
 bool has_complex_names(const Library& library, hid_t type) {
   char* real = library.H5Tget_member_name(type, 0);
   char* imaginary = library.H5Tget_member_name(type, 1);
-  bool found = false;
+  bool match = false;
   for (const auto& names : complex_names)
-    found = found || (real && imaginary && !std::strcmp(real, names[0]) && !std::strcmp(imaginary, names[1]));
+    match = match || (real && imaginary && !std::strcmp(real, names[0]) && !std::strcmp(imaginary, names[1]));
   if (real) library.H5free_memory(real);
   if (imaginary) library.H5free_memory(imaginary);
-  return found;
+  return match;
 }
 
 bool compound_type(const Library& library, hid_t type, ElementType& element, Message& message) {

@@ -72,8 +72,8 @@ void* find_symbol(void* scope, const char* prefix, const char* name) {
 }
 
 bool lies_in(const void* address, const void* base) {
-  Dl_info found;
-  return address && dladdr(address, &found) && found.dli_fbase == base;
+  Dl_info object;
+  return address && dladdr(address, &object) && object.dli_fbase == base;
 }
 
 template <class Function>
@@ -94,9 +94,9 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   resolve(scope, prefix, "H5Eget_current_stack", library.base, take_errors);
   unsigned major = 0, minor = 0, release = 0;
   const hid_t errors = take_errors ? take_errors() : -1;
-  const herr_t known = library.H5get_libversion(&major, &minor, &release);
+  const herr_t status = library.H5get_libversion(&major, &minor, &release);
   if (errors >= 0) library.H5Eset_current_stack(errors);  // and closes it
-  if (known < 0 || (major == 1 && minor < 10)) return false;
+  if (status < 0 || (major == 1 && minor < 10)) return false;
 
   resolve(scope, prefix, "H5Eis_paused", library.base, library.H5Eis_paused);
 
@@ -128,8 +128,8 @@ void resolve_caller(const Dl_info& caller, Library& library) {
 }
 
 // An id that the library has set: those it has not are -1.
-hid_t first_set(const hid_t* own, const hid_t* copied) {
-  if (own && *own > 0) return *own;
+hid_t first_set(const hid_t* in_library, const hid_t* copied) {
+  if (in_library && *in_library > 0) return *in_library;
   return copied && *copied > 0 ? *copied : -1;
 }
 
@@ -141,8 +141,8 @@ bool error_stack_is_paused(const Library& library) {
 }  // namespace
 
 const Library* calling_library(const void* return_address) noexcept {
-  const FoundAt* const found = slot_of(return_address).load(std::memory_order_acquire);
-  if (found && found->address == return_address) return found->library;
+  const FoundAt* const remembered = slot_of(return_address).load(std::memory_order_acquire);
+  if (remembered && remembered->address == return_address) return remembered->library;
   Dl_info caller;
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return &unreachable;
   const Library* library = libraries.find([&](const Library& entry) { return entry.base == caller.dli_fbase; });
@@ -164,18 +164,18 @@ const Library* library_used_at(const void* return_address) noexcept {
   // In the order in which the dynamic linker binds the caller's own calls: the global scope, then the caller and what it needs.
   // RTLD_DEFAULT would be the global scope and then that of whoever loaded this library first.
   void* const global = dlopen(nullptr, RTLD_LAZY);
-  const Library* found = nullptr;
+  const Library* used_library = nullptr;
   for (void* const scope : {global, handle}) {
     for (const char* prefix : prefixes) {
-      const void* const address = found || !scope ? nullptr : find_symbol(scope, prefix, "H5get_libversion");
+      const void* const address = used_library || !scope ? nullptr : find_symbol(scope, prefix, "H5get_libversion");
       const Library* const library = address ? calling_library(address) : nullptr;
-      if (library && library->reachable) found = library;
+      if (library && library->reachable) used_library = library;
     }
   }
   if (handle) dlclose(handle);
   if (global) dlclose(global);
-  if (found) remember_use(caller, found);
-  return found;
+  if (used_library) remember_use(caller, used_library);
+  return used_library;
 }
 
 void* library_function(const Library& library, const char* name) noexcept {

@@ -23,11 +23,11 @@ hsize_t share(hsize_t extent, hsize_t most) {
 }
 
 // How many planes are worth cutting the axes after this one for: 32, or 16 or 8 where more would take too much memory, or none.
-// `room` is in samples.
-hsize_t side_of(hsize_t extent, hsize_t plane, hsize_t room, bool thick) {
+// `samples_left`: of a chunk.
+hsize_t side_of(hsize_t extent, hsize_t plane, hsize_t samples_left, bool thick) {
   for (const hsize_t side : {least_side, least_side / 2, least_side / 4}) {
     const hsize_t length = std::min(side, extent);
-    if (length <= room && (thick || plane <= window_bytes / length)) return length;
+    if (length <= samples_left && (thick || plane <= window_bytes / length)) return length;
   }
   return 0;
 }
@@ -37,20 +37,20 @@ hsize_t side_of(hsize_t extent, hsize_t plane, hsize_t room, bool thick) {
 void choose_chunk(int rank, const hsize_t* extents, hsize_t element_size, hsize_t* chunk) noexcept {
   hsize_t plane = element_size;  // bytes of the array at one index of this axis and those before
   for (int axis = 0; axis < rank; ++axis) plane *= extents[axis];
-  hsize_t room = chunk_bytes;  // what is left of a chunk for this axis and those after
-  bool thick = false;          // an axis before has more than one plane: a write of one touches all that are beside it anyway
+  hsize_t bytes_left = chunk_bytes;  // what is left of a chunk for this axis and those after
+  bool thick = false;                // an axis before has more than one plane: a write of one touches all that are beside it anyway
   for (int axis = 0; axis < rank; ++axis) {
     const hsize_t extent = extents[axis];
     plane /= extent;
-    const hsize_t most = room / plane;
-    const hsize_t side = most < least_side && axis + 1 < rank ? side_of(extent, plane, room / element_size, thick) : 0;
+    const hsize_t most = bytes_left / plane;
+    const hsize_t side = most < least_side && axis + 1 < rank ? side_of(extent, plane, bytes_left / element_size, thick) : 0;
     if (most >= extent)
       chunk[axis] = extent;
     else if (most >= least_side)
       chunk[axis] = share(extent, most);
     else
       chunk[axis] = std::max<hsize_t>({most, side, 1});
-    room /= chunk[axis];
+    bytes_left /= chunk[axis];
     thick |= chunk[axis] > 1;
   }
 }

@@ -53,13 +53,13 @@ bool parse_rule(std::string_view line, Rule& rule) {
 }  // namespace
 
 std::vector<Rule> parse_rules(std::string_view text) {
-  std::vector<Rule> found;
+  std::vector<Rule> rules;
   while (!text.empty()) {
     Rule rule;
     if (!parse_rule(next_part(text, '\n'), rule)) return {};
-    found.push_back(rule);
+    rules.push_back(rule);
   }
-  return found;
+  return rules;
 }
 
 const std::vector<Rule>& rules() {

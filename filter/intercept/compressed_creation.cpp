@@ -12,7 +12,7 @@
 namespace stz::intercept {
 namespace {
 
-using hdf5::Owned;
+using hdf5::ScopedId;
 
 constexpr int layout_contiguous = 1;                       // H5D_CONTIGUOUS
 constexpr int allocate_early = 1, allocate_in_pieces = 3;  // H5D_ALLOC_TIME_EARLY, H5D_ALLOC_TIME_INCR
@@ -91,10 +91,10 @@ Outcome look_at_chunks(const Shape& shape, bool lossless) {
 
 Outcome look_at_file(const CreateCalls& calls, hid_t location) {
   const hdf5::Calls& region = *calls.region;
-  const Owned file(region.H5Fclose, region.H5Iget_file_id(location));
+  const ScopedId file(region.H5Fclose, region.H5Iget_file_id(location));
   if (!file.valid()) return Outcome::refused;
   if (region::may_use_mpi(region, file.get())) return Outcome::parallel;  // other ranks may not have this library
-  const Owned access(region.H5Pclose, region.H5Fget_access_plist(file.get()));
+  const ScopedId access(region.H5Pclose, region.H5Fget_access_plist(file.get()));
   if (!access.valid()) return Outcome::refused;
   unsigned long flags = 0;
   const hid_t driver = region.H5Pget_driver(access.get());
@@ -162,7 +162,7 @@ const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t sp
 }
 
 Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Properties& properties) {
-  const hdf5::Quiet quiet(*calls.region);  // the program's own call will say what is wrong
+  const hdf5::SuppressErrors suppressed(*calls.region);  // the program's own call will say what is wrong
   properties.creation.emplace(calls.region->H5Pclose, copy_of(calls, arguments.creation, calls.creation_class));
   properties.access.emplace(calls.region->H5Pclose, copy_of(calls, arguments.access, calls.access_class));
   const hid_t creation = properties.creation->get(), access = properties.access->get();

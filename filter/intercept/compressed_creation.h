@@ -36,7 +36,7 @@ const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t sp
 
 // The lists for creation and access with which a dataset is created instead.
 struct Properties {
-  std::optional<hdf5::Owned> creation, access;
+  std::optional<hdf5::ScopedId> creation, access;
 };
 
 // Fills `properties` if the result is compressed. Changes nothing of the arguments.

@@ -8,8 +8,8 @@ namespace {
 
 // Where the program is not position-independent and names the variable, the one that HDF5 uses is the program's copy.
 hid_t list_class(const hdf5::Library& library, const char* name) {
-  const auto* const own = static_cast<const hid_t*>(hdf5::library_function(library, name));
-  if (own && *own > 0) return *own;
+  const auto* const in_library = static_cast<const hid_t*>(hdf5::library_function(library, name));
+  if (in_library && *in_library > 0) return *in_library;
   const auto* const copied = static_cast<const hid_t*>(dlsym(RTLD_DEFAULT, name));
   return copied && *copied > 0 ? *copied : -1;
 }

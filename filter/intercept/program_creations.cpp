@@ -20,7 +20,7 @@ Outcome create_compressed(const CreateCalls& calls, const CreateArguments& argum
   Properties properties;
   const Outcome outcome = compressed_properties(calls, arguments, rule, properties);
   if (outcome != Outcome::compressed) return outcome;
-  const hdf5::Quiet quiet(*calls.region);
+  const hdf5::SuppressErrors suppressed(*calls.region);
   return create(properties.creation->get(), properties.access->get()) ? Outcome::compressed : Outcome::refused;
 }
 
@@ -34,7 +34,7 @@ bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments
     std::string path;
     const Rule* rule = nullptr;
     {
-      const hdf5::Quiet quiet(*calls.region);
+      const hdf5::SuppressErrors suppressed(*calls.region);
       path = path_of(calls, arguments.location, arguments.name);
       if (!path.empty()) rule = rule_for(calls, path, arguments.space, outcome);
     }

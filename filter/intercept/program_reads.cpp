@@ -14,7 +14,7 @@ using hdf5::Calls;
 using hdf5::herr_t;
 using hdf5::hid_t;
 using hdf5::hsize_t;
-using hdf5::Owned;
+using hdf5::ScopedId;
 
 struct Totals {
   std::atomic<u64> reads{0}, reads_through_hdf5{0}, chunks_direct{0}, bytes_used{0}, blocks_decoded{0}, blocks_present{0};
@@ -37,10 +37,10 @@ std::atomic<DatasetKey>& slot_of(DatasetKey key) { return plain_datasets[key % d
 bool outgrows_cache(const Calls& calls, hid_t dataset) {
   const hdf5::Library& library = *calls.library;
   if (!calls.H5Dget_access_plist || !calls.H5Pget_chunk_cache) return false;
-  const Owned creation(calls.H5Pclose, calls.H5Dget_create_plist(dataset));
+  const ScopedId creation(calls.H5Pclose, calls.H5Dget_create_plist(dataset));
   if (!creation.valid() || library.H5Pget_layout(creation.get()) != hdf5::layout_chunked) return false;
   if (library.H5Pget_nfilters(creation.get()) < 1) return false;
-  const Owned access(calls.H5Pclose, calls.H5Dget_access_plist(dataset));
+  const ScopedId access(calls.H5Pclose, calls.H5Dget_access_plist(dataset));
   const hdf5::TypeId type(library, calls.H5Dget_type(dataset));
   size_t slots, cache;
   double preemption;
@@ -81,18 +81,18 @@ DatasetKey key_of(const void* library, u64 dataset) noexcept {
   return (key ^ key >> 32) | 1;  // no key is 0, the empty slot
 }
 
-bool may_pay(DatasetKey key, hid_t file_space) noexcept {
+bool worth_reading_directly(DatasetKey key, hid_t file_space) noexcept {
   return file_space != hdf5::space_all && slot_of(key).load(std::memory_order_relaxed) != key;
 }
 
-void forget(DatasetKey key) noexcept { slot_of(key).compare_exchange_strong(key, 0, std::memory_order_relaxed); }
+void invalidate(DatasetKey key) noexcept { slot_of(key).compare_exchange_strong(key, 0, std::memory_order_relaxed); }
 
 bool read_needed_blocks(const Calls& calls, DatasetKey key, const ReadArguments& arguments) noexcept {
   if (!calls.complete) return false;
   stz_h5_stats stats{};
   bool done = false;
   try {
-    const hdf5::Quiet quiet(calls);  // H5Dread will say what is wrong
+    const hdf5::SuppressErrors suppressed(calls);  // H5Dread will say what is wrong
     if (!outgrows_cache(calls, arguments.dataset)) {
       slot_of(key).store(key, std::memory_order_relaxed);
       return false;

@@ -22,10 +22,10 @@ using DatasetKey = u64;
 DatasetKey key_of(const void* library, u64 dataset) noexcept;
 
 // Can there be anything to gain by read_needed_blocks? Takes no time, and is to be asked first.
-bool may_pay(DatasetKey key, hdf5::hid_t file_space) noexcept;
+bool worth_reading_directly(DatasetKey key, hdf5::hid_t file_space) noexcept;
 
 // The dataset of this key is closed.
-void forget(DatasetKey key) noexcept;
+void invalidate(DatasetKey key) noexcept;
 
 // True if the samples are in the buffer. Else H5Dread has to read all of them: it also says what is wrong with them.
 bool read_needed_blocks(const hdf5::Calls& calls, DatasetKey key, const ReadArguments& arguments) noexcept;

@@ -20,9 +20,9 @@ u64 lossy_chunks_decoded() noexcept {
   void* const plugin = dlopen("libh5stz.so", RTLD_LAZY | RTLD_NOLOAD);
   if (!plugin) return 0;
   const auto count = reinterpret_cast<u64 (*)()>(dlsym(plugin, "stz_h5_lossy_chunks_decoded"));
-  const u64 found = count ? count() : 0;
+  const u64 decoded = count ? count() : 0;
   dlclose(plugin);
-  return found;
+  return decoded;
 }
 
 __attribute__((destructor)) void write_rewrites() {
@@ -42,7 +42,7 @@ void count_rewrite(const hdf5::Calls* region, hid_t dataset) noexcept {
   try {
     CreateCalls calls;
     if (!find_create_calls(region, calls)) return;
-    const hdf5::Quiet quiet(*calls.region);
+    const hdf5::SuppressErrors suppressed(*calls.region);
     const std::string line = "{\"rewritten\": " + quoted(name_of(calls, dataset)) + "}\n";
     append_stats(line.data(), line.size());
   } catch (const std::exception&) {  // memory: the number will be there

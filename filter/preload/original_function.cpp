@@ -32,8 +32,8 @@ void remember(const Dl_info& caller, const char* name, void* function) noexcept 
 
 void* original_function(const void* return_address, const char* name) noexcept {
   Dl_info caller;
-  const bool known = dladdr(return_address, &caller) && caller.dli_fname;
-  if (known) {
+  const bool caller_is_named = dladdr(return_address, &caller) && caller.dli_fname;
+  if (caller_is_named) {
     const Bound* const bound = bound_functions.find(
         [&](const Bound& entry) { return entry.base == caller.dli_fbase && entry.name == name && entry.object == caller.dli_fname; });
     if (bound) return bound->function;
@@ -41,7 +41,7 @@ void* original_function(const void* return_address, const char* name) noexcept {
   const hdf5::Calls* const calls = hdf5::calls_at(return_address);
   void* function = calls ? hdf5::library_function(*calls->library, name) : nullptr;
   if (!function) function = dlsym(RTLD_NEXT, name);
-  if (known && function) remember(caller, name, function);
+  if (caller_is_named && function) remember(caller, name, function);
   return function;
 }
 

@@ -16,8 +16,8 @@ extern "C" __attribute__((visibility("default"))) herr_t H5Dread(hid_t dset, hid
     return original ? original(dset, mem_type, mem_space, file_space, dxpl, buf) : -1;
   }
   const intercept::DatasetKey key = intercept::key_of(calls, static_cast<u64>(dset));
-  const bool done =
-      intercept::may_pay(key, file_space) && intercept::read_needed_blocks(*calls, key, {dset, mem_type, mem_space, file_space, dxpl, buf});
+  const bool done = intercept::worth_reading_directly(key, file_space) &&
+                    intercept::read_needed_blocks(*calls, key, {dset, mem_type, mem_space, file_space, dxpl, buf});
   intercept::count_read(!done);
   return done ? 0 : calls->H5Dread(dset, mem_type, mem_space, file_space, dxpl, buf);
 }

@@ -12,13 +12,13 @@ namespace stz {
 template <class S>
 struct DecodedBlock {
   Box box{};       // in samples of its level
-  u32 wanted = 0;  // classes that were decoded: the samples of others are undefined
+  u32 wanted = 0;  // parity classes that were decoded: the samples of others are undefined
   Box exact{};     // samples outside of it are undefined too
   Buffer<S> samples;
-  Buffer<u8> magnitudes;            // empty on level 0, and where a class is missing
-  Buffer<u8> kinds;                 // empty if nothing is masked
-  std::vector<OtherSample> others;  // of all its samples of kind mask_other, by rising index
-  u64 bytes() const { return samples.size() * sizeof(S) + magnitudes.size() + kinds.size() + others.size() * sizeof(OtherSample); }
+  Buffer<u8> activities;                 // empty on level 0, and where a class is missing
+  Buffer<u8> specials;                   // empty if nothing is masked
+  std::vector<LiteralElement> literals;  // of all its samples of kind special_literal, by rising index
+  u64 bytes() const { return samples.size() * sizeof(S) + activities.size() + specials.size() + literals.size() * sizeof(LiteralElement); }
 };
 
 template <class S>

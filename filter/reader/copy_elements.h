@@ -14,11 +14,12 @@ inline i64 first_index(const Progression& p, size_t a, i64 from) {
   return from <= p.start[a] ? 0 : std::min(p.count[a], (from - p.start[a] + p.step[a] - 1) / p.step[a]);
 }
 
-// Puts the samples of a box of a level that a progression has into the output of a selection, as elements. `others` has the bits of all of
-// kind mask_other among them.
+// Puts the samples of a box of a level that a progression has into the output of a selection, as elements. `literals` has the bits of all
+// of kind special_literal among them.
 template <class S>
-void copy_elements(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* kinds,
-                   const std::vector<OtherSample>& others, const LevelMap& map, const Progression& p, const Selection& selection, u8* out) {
+void copy_elements(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
+                   const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Selection& selection,
+                   u8* out) {
   Index from, to;
   for (size_t a = 0; a < axes; a++) {
     from[a] = first_index(p, a, box.low[a]);
@@ -26,11 +27,11 @@ void copy_elements(const Header& header, const ElementBits<S>& element_bits, con
     if (from[a] >= to[a]) return;
   }
   const GridPart<const S> grid{samples, box};
-  const GridPart<const u8> kinds_grid{kinds, box};
+  const GridPart<const u8> specials_grid{specials, box};
   const size_t width = component_size(header.layout.dtype);
   const bool swap = swapped(header.layout);
   const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
-  const bool numbers = !kinds && !swap && element_bits.are_samples(), plain = numbers && step == 1 && stride == i64(sizeof(S));
+  const bool numbers = !specials && !swap && element_bits.are_samples(), plain = numbers && step == 1 && stride == i64(sizeof(S));
   for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
     const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2], p.start[3] + from[3] * step};
     const S* row = grid.at(c[0], c[1], c[2], c[3]);
@@ -43,15 +44,15 @@ void copy_elements(const Header& header, const ElementBits<S>& element_bits, con
       for (i64 x = 0; x < n; x++, row += step, to_row += stride) memcpy(to_row, row, sizeof(S));
       return;
     }
-    const u8* row_kinds = kinds ? kinds_grid.at(c[0], c[1], c[2], c[3]) : nullptr;
+    const u8* row_specials = specials ? specials_grid.at(c[0], c[1], c[2], c[3]) : nullptr;
     for (i64 x = 0; x < n; x++) {
-      const u8 kind = row_kinds ? row_kinds[x * step] : u8(mask_none);
+      const u8 kind = row_specials ? row_specials[x * step] : u8(special_none);
       u64 bits = element_bits(row[x * step], kind);
-      if (kind == mask_other) {
+      if (kind == special_literal) {
         u64 index = map.item;
         for (size_t a = 0; a < axes; a++) index += u64(a == 3 ? c[3] + x * step : c[a]) * u64(map.step[a]);
-        auto it = std::lower_bound(others.begin(), others.end(), index, [](const OtherSample& o, u64 v) { return o.index < v; });
-        require(it != others.end() && it->index == index, STZ_ERROR_CORRUPT);
+        auto it = std::lower_bound(literals.begin(), literals.end(), index, [](const LiteralElement& o, u64 v) { return o.index < v; });
+        require(it != literals.end() && it->index == index, STZ_ERROR_CORRUPT);
         bits = it->bits;
       }
       store_bits(to_row + x * stride, bits, width, swap);

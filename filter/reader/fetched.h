@@ -12,13 +12,13 @@ constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched a
 // Ranges in any order as a list by rising offset; those that overlap, or have at most `gap` bytes between them, become one.
 inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges, u64 gap) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
-  std::vector<ByteRange> found;
+  std::vector<ByteRange> joined;
   for (const ByteRange& r : ranges)
-    if (!found.empty() && r.offset <= found.back().offset + found.back().size + gap)
-      found.back().size = std::max(found.back().size, r.offset + r.size - found.back().offset);
+    if (!joined.empty() && r.offset <= joined.back().offset + joined.back().size + gap)
+      joined.back().size = std::max(joined.back().size, r.offset + r.size - joined.back().offset);
     else
-      found.push_back(r);
-  return found;
+      joined.push_back(r);
+  return joined;
 }
 
 class Fetched {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "decoder/decode_base_section.h"
 #include "decoder/decode_block.h"
-#include "decoder/decode_root.h"
 #include "reader/block_cache.h"
 #include "reader/copy_elements.h"
 #include "reader/fetched.h"
@@ -13,7 +13,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 first_look = 1024;     // bytes of a section that are fetched to see how long its directory is
+constexpr u64 first_peek = 1024;     // bytes of a section that are fetched to see how long its directory is
 constexpr i64 columns_at_once = 16;  // a line of memory
 
 template <class S>
@@ -22,9 +22,9 @@ class BlockPartReader : public PartReader {
   BlockPartReader(const Header& header, Source& source, u64 cache_bytes)
       : header_(header), source_(source), h_(hierarchy_of(header)), limit_(cache_bytes), cache_(cache_bytes), bits_(header) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
-    directory_.resize(size_t(h_.root));
-    reach_.resize(size_t(h_.root), stencil_standard);
-    known_ = size_t(h_.root);
+    directory_.resize(size_t(h_.base_level));
+    reach_.resize(size_t(h_.base_level), stencil_standard);
+    finest_directory_ = size_t(h_.base_level);
     u64 offset = header.size;
     for (u64 n : header.section) {
       section_.push_back({offset, n});
@@ -32,7 +32,7 @@ class BlockPartReader : public PartReader {
       offset += n;
     }
     require(offset == source.size(), STZ_ERROR_CORRUPT);
-    for (int l = 0; l < h_.root; l++) {
+    for (int l = 0; l < h_.base_level; l++) {
       const Level& level = h_.level[size_t(l)];
       present_ += block_count(level) * h_.batch;
     }
@@ -42,11 +42,11 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(h_, selection.wanted, in_level);
     read_directories(l);
-    if (l == size_t(h_.root)) {
-      const Level& root = h_.level[l];
+    if (l == size_t(h_.base_level)) {
+      const Level& base = h_.level[l];
       selection.for_items([&](u64 item, u64 offset) {
-        const u8* kinds = header_.masked ? root_.kinds.data() + item * root.samples() : nullptr;
-        copy_elements(header_, bits_, {{}, root.n}, root_.samples.data() + item * root.samples(), kinds, root_others_,
+        const u8* specials = header_.masked ? base_.specials.data() + item * base.samples() : nullptr;
+        copy_elements(header_, bits_, {{}, base.n}, base_.samples.data() + item * base.samples(), specials, base_literals_,
                       level_map(h_, l, item), in_level, selection, out + offset);
       });
       return;
@@ -63,7 +63,7 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(h_, selection.wanted, in_level);
     read_directories(l);
-    if (l == size_t(h_.root)) return {};
+    if (l == size_t(h_.base_level)) return {};
     const Progression wanted = with_columns(l, in_level, selection);
     if (wanted != in_level && columns_.are(l, wanted, selection)) return {};
     const std::vector<LevelPlan> plans = plans_for(l, wanted, selection);
@@ -74,7 +74,7 @@ class BlockPartReader : public PartReader {
       const std::vector<ByteRange>& joined = fetched.join();
       ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
-    return source_.unknown(merged(std::move(ranges), 0));
+    return source_.not_cached(merged(std::move(ranges), 0));
   }
 
   u64 cached_bytes() const override { return cache_.bytes() + columns_.elements.size(); }
@@ -89,44 +89,44 @@ class BlockPartReader : public PartReader {
  private:
   using Block = typename BlockCache<S>::Block;
 
-  // The root and the directories of all levels down to l.
+  // The base section and the directories of all levels down to l.
   void read_directories(size_t l) {
-    auto section = [&](size_t level) { return section_[size_t(h_.root) - level]; };
-    if (root_.samples.empty()) {
-      const ByteRange range = section(size_t(h_.root));
+    auto section = [&](size_t level) { return section_[size_t(h_.base_level) - level]; };
+    if (base_.samples.empty()) {
+      const ByteRange range = section(size_t(h_.base_level));
       Buffer<u8> bytes(size_t(range.size));
       source_.read(range.offset, range.size, bytes.data());
-      root_ = decode_root(header_, h_, quantizer_, bytes.data(), size_t(range.size), state_, root_others_);
-      sort_others(root_others_);
+      base_ = decode_base_section(header_, h_, quantizer_, bytes.data(), size_t(range.size), state_, base_literals_);
+      sort_literals(base_literals_);
     }
-    while (known_ > l) {
-      const size_t level = known_ - 1;
+    while (finest_directory_ > l) {
+      const size_t level = finest_directory_ - 1;
       const ByteRange range = section(level);
-      Bytes bytes(size_t(std::min(first_look, range.size)));
-      source_.look(range.offset, bytes.size(), bytes.data());
+      Bytes bytes(size_t(std::min(first_peek, range.size)));
+      source_.peek(range.offset, bytes.size(), bytes.data());
       try {
         while (const u64 needed = read_directory(header_, h_, level, 8 * int(sizeof(S)), bytes.data(), bytes.size(), range.size, state_,
                                                  directory_[level])) {
           const size_t have = bytes.size();
           bytes.resize(size_t(needed));
-          source_.look(range.offset + have, needed - have, bytes.data() + have);
+          source_.peek(range.offset + have, needed - have, bytes.data() + have);
         }
       } catch (const Failure&) {
-        source_.forget(range.offset, range.size);  // the source may do better next time
+        source_.invalidate(range.offset, range.size);  // the source may do better next time
         throw;
       }
       reach_[level] = directory_[level].reach;
-      known_ = level;
+      finest_directory_ = level;
     }
   }
 
-  static void sort_others(std::vector<OtherSample>& others) {
-    std::sort(others.begin(), others.end(), [](const OtherSample& a, const OtherSample& b) { return a.index < b.index; });
+  static void sort_literals(std::vector<LiteralElement>& literals) {
+    std::sort(literals.begin(), literals.end(), [](const LiteralElement& a, const LiteralElement& b) { return a.index < b.index; });
   }
 
   u64 stream_offset(const LevelPlan& plan, u64 number) const {
     const LevelDirectory& d = directory_[plan.l];
-    return section_[size_t(h_.root) - plan.l].offset + d.begin + d.offset_of(number);
+    return section_[size_t(h_.base_level) - plan.l].offset + d.begin + d.offset_of(number);
   }
   bool stream_wanted(const LevelPlan& plan, size_t k) const {
     const LevelDirectory& d = directory_[plan.l];
@@ -159,7 +159,7 @@ class BlockPartReader : public PartReader {
   std::vector<LevelPlan> plans_for(size_t l, const Progression& wanted, const Selection& selection) const {
     const bool whole = moving(l, wanted);
     std::vector<LevelPlan> plans = plan_item(h_, l, wanted, reach_, header_.masked, whole);
-    if (!whole && cache_.limit() && known_in_part(plans[0], selection)) plans = plan_item(h_, l, wanted, reach_, header_.masked, true);
+    if (!whole && cache_.limit() && cached_in_part(plans[0], selection)) plans = plan_item(h_, l, wanted, reach_, header_.masked, true);
     return plans;
   }
 
@@ -195,15 +195,15 @@ class BlockPartReader : public PartReader {
     memcpy(out, c.elements.data() + u64(in_level.start[3] - wanted.start[3]) * selection.bytes, size_t(selection.bytes));
   }
 
-  bool known_in_part(const LevelPlan& plan, const Selection& selection) const {
-    bool found = false;
+  bool cached_in_part(const LevelPlan& plan, const Selection& selection) const {
+    bool in_part = false;
     selection.for_items([&](u64 item, u64) {
-      for (u64 i = 0; i < plan.blocks() && !found; i++) {
+      for (u64 i = 0; i < plan.blocks() && !in_part; i++) {
         const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
-        found = cache_.has_part(plan.l, number) && !cache_.has(plan.l, number, plan.wanted, plan.needed(i));
+        in_part = cache_.has_part(plan.l, number) && !cache_.has(plan.l, number, plan.wanted, plan.needed(i));
       }
     });
-    return found;
+    return in_part;
   }
 
   // Blocks of one level and item, by their place in its plan.
@@ -216,16 +216,16 @@ class BlockPartReader : public PartReader {
   void collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks>* levels) {
     for (const LevelPlan& plan : plans) {
       bool missing = false;
-      LevelBlocks own{&plan, std::vector<Block>(size_t(plan.blocks()))};
+      LevelBlocks level_blocks{&plan, std::vector<Block>(size_t(plan.blocks()))};
       for (u64 i = 0; i < plan.blocks(); i++) {
         const u64 number = item * directory_[plan.l].per_item + plan.block(h_.level[plan.l], i);
-        Block& block = own.blocks[size_t(i)];
+        Block& block = level_blocks.blocks[size_t(i)];
         block = cache_.find(plan.l, number, plan.wanted, plan.needed(i));
         if (block) continue;
         want_block(plan, number, fetched);
         missing = true;
       }
-      if (levels) levels->push_back(std::move(own));
+      if (levels) levels->push_back(std::move(level_blocks));
       if (!missing) return;
     }
   }
@@ -237,28 +237,28 @@ class BlockPartReader : public PartReader {
     collect(plans, item, fetched, &levels);
     fetched.fetch(source_);
     for (size_t p = levels.size(); p-- > 0;) {
-      LevelBlocks& own = levels[p];
+      LevelBlocks& level_blocks = levels[p];
       const LevelBlocks* coarser = p + 1 < levels.size() ? &levels[p + 1] : nullptr;  // or nothing is missing
-      const LevelDirectory& d = directory_[own.plan->l];
-      const Level& level = h_.level[own.plan->l];
-      std::vector<u8> fresh(own.blocks.size());
+      const LevelDirectory& d = directory_[level_blocks.plan->l];
+      const Level& level = h_.level[level_blocks.plan->l];
+      std::vector<u8> fresh(level_blocks.blocks.size());
       std::atomic<u64> kept{0}, decoded{0};
-      parallel_for<Worker>(own.blocks.size(), threads, [&](Worker& worker, u64 i) {
-        Block& block = own.blocks[size_t(i)];
+      parallel_for<Worker>(level_blocks.blocks.size(), threads, [&](Worker& worker, u64 i) {
+        Block& block = level_blocks.blocks[size_t(i)];
         if (!block) {
-          block = decode(*own.plan, i, item, coarser, fetched, worker);
+          block = decode(*level_blocks.plan, i, item, coarser, fetched, worker);
           fresh[size_t(i)] = 1;
           decoded++;
         }
         if (p > 0) return;
-        copy_elements(header_, bits_, block->box, block->samples.data(), block->kinds.empty() ? nullptr : block->kinds.data(),
-                      block->others, level_map(h_, own.plan->l, item), in_level, selection, out);
+        copy_elements(header_, bits_, block->box, block->samples.data(), block->specials.empty() ? nullptr : block->specials.data(),
+                      block->literals, level_map(h_, level_blocks.plan->l, item), in_level, selection, out);
         if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // as much as can be kept
       });
       decoded_ += decoded;
-      for (u64 i = 0; i < own.blocks.size(); i++)
-        if (fresh[size_t(i)] && own.blocks[size_t(i)])
-          cache_.keep(own.plan->l, item * d.per_item + own.plan->block(level, i), own.blocks[size_t(i)]);
+      for (u64 i = 0; i < level_blocks.blocks.size(); i++)
+        if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
+          cache_.keep(level_blocks.plan->l, item * d.per_item + level_blocks.plan->block(level, i), level_blocks.blocks[size_t(i)]);
     }
   }
 
@@ -266,8 +266,8 @@ class BlockPartReader : public PartReader {
   struct Worker {
     BlockDecoder<S> decoder;
     Buffer<S> samples;
-    Buffer<u8> magnitudes, kinds;
-    std::vector<OtherSample> others;
+    Buffer<u8> activities, specials;
+    std::vector<LiteralElement> literals;
   };
 
   // Calls f(block) for those blocks of a level that have samples of a box.
@@ -293,9 +293,9 @@ class BlockPartReader : public PartReader {
 
   // Copies a box of a level from the blocks that have it; what none has is left as it is.
   template <class T>
-  GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::*what, const Box& box, Buffer<T>& room) const {
-    room.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
-    const GridPart<T> to{room.data(), box};
+  GridPart<const T> gather(const LevelBlocks& from, Buffer<T> DecodedBlock<S>::*what, const Box& box, Buffer<T>& buffer) const {
+    buffer.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
+    const GridPart<T> to{buffer.data(), box};
     for_blocks_at(from, box, [&](const DecodedBlock<S>& block) {
       if ((block.*what).empty()) return;
       Index low, high;
@@ -311,21 +311,21 @@ class BlockPartReader : public PartReader {
     return to;
   }
 
-  // The i-th block of a plan. `coarser`: blocks of the coarser level that have all that this one needs; null: that is the root.
+  // The i-th block of a plan. `coarser`: blocks of the coarser level that have all that this one needs; null: that is the base level.
   Block decode(const LevelPlan& plan, u64 i, u64 item, const LevelBlocks* coarser, const Fetched& fetched, Worker& worker) const {
     const LevelDirectory& d = directory_[plan.l];
-    const Level& own = h_.level[plan.l];
-    const u64 number = item * d.per_item + plan.block(own, i);
+    const Level& level = h_.level[plan.l];
+    const u64 number = item * d.per_item + plan.block(level, i);
     auto decoded = std::make_shared<DecodedBlock<S>>();
-    decoded->box = block_box(own, number % d.per_item);
+    decoded->box = block_box(level, number % d.per_item);
     decoded->wanted = d.merged ? all_classes : plan.wanted;
     decoded->exact = plan.needed(i);
     const Index &n = decoded->box.size, &needed = decoded->exact.size;
     const size_t samples = size_t(n[0] * n[1] * n[2] * n[3]);
     const bool values = needed[0] && needed[1] && needed[2] && needed[3];
     if (values) decoded->samples.resize(samples);
-    if (plan.l > 0 && decoded->wanted == all_classes) decoded->magnitudes.resize(samples);
-    if (header_.masked) decoded->kinds.resize(samples);
+    if (plan.l > 0 && decoded->wanted == all_classes) decoded->activities.resize(samples);
+    if (header_.masked) decoded->specials.resize(samples);
 
     BlockToDecode<S> block;
     block.number = number;
@@ -336,12 +336,12 @@ class BlockPartReader : public PartReader {
       block.stream[k] = size && stream_wanted(plan, k) ? fetched.at(at) : nullptr;
       at += size;
     }
-    const std::vector<OtherSample>* inherited = &root_others_;
+    const std::vector<LiteralElement>* inherited = &base_literals_;
     if (coarser) {
       Box of_block, of_values;  // what the block covers of the coarser level; what its needed samples are predicted from
       for (size_t a = 0; a < axes; a++) {
         const Span span{decoded->box.low[a], decoded->box.low[a] + n[a]};
-        const i64 unit = own.split[a] ? 2 : 1;
+        const i64 unit = level.split[a] ? 2 : 1;
         of_block.low[a] = span.low / unit;
         of_block.size[a] = (span.high + unit - 1) / unit - of_block.low[a];
         const Span from =
@@ -350,35 +350,35 @@ class BlockPartReader : public PartReader {
         of_values.size[a] = from.high - from.low;
       }
       if (values) block.coarse = gather(*coarser, &DecodedBlock<S>::samples, of_values, worker.samples);
-      block.coarse_magnitudes = gather(*coarser, &DecodedBlock<S>::magnitudes, of_block, worker.magnitudes);
-      if (header_.masked) block.coarse_kinds = gather(*coarser, &DecodedBlock<S>::kinds, of_block, worker.kinds);
-      worker.others.clear();
+      block.coarse_activities = gather(*coarser, &DecodedBlock<S>::activities, of_block, worker.activities);
+      if (header_.masked) block.coarse_specials = gather(*coarser, &DecodedBlock<S>::specials, of_block, worker.specials);
+      worker.literals.clear();
       for_blocks_at(*coarser, of_block,
-                    [&](const DecodedBlock<S>& b) { worker.others.insert(worker.others.end(), b.others.begin(), b.others.end()); });
-      inherited = &worker.others;
+                    [&](const DecodedBlock<S>& b) { worker.literals.insert(worker.literals.end(), b.literals.begin(), b.literals.end()); });
+      inherited = &worker.literals;
     } else {
-      const Level& root = h_.level[size_t(h_.root)];
-      block.coarse = whole_grid<const S>(root_.samples.data() + item * root.samples(), root);
-      block.coarse_magnitudes = whole_grid<const u8>(root_.magnitudes.data() + item * root.samples(), root);
-      if (header_.masked) block.coarse_kinds = whole_grid<const u8>(root_.kinds.data() + item * root.samples(), root);
+      const Level& base = h_.level[size_t(h_.base_level)];
+      block.coarse = whole_grid<const S>(base_.samples.data() + item * base.samples(), base);
+      block.coarse_activities = whole_grid<const u8>(base_.activities.data() + item * base.samples(), base);
+      if (header_.masked) block.coarse_specials = whole_grid<const u8>(base_.specials.data() + item * base.samples(), base);
     }
     if (values) block.grid = {decoded->samples.data(), decoded->box};
-    if (!decoded->magnitudes.empty()) block.magnitudes = {decoded->magnitudes.data(), decoded->box};
-    if (header_.masked) block.kinds = {decoded->kinds.data(), decoded->box};
+    if (!decoded->activities.empty()) block.activities = {decoded->activities.data(), decoded->box};
+    if (header_.masked) block.specials = {decoded->specials.data(), decoded->box};
     BlockDecoder<S>& decoder = worker.decoder;
-    decoder.others.clear();
+    decoder.literals.clear();
     decoder.decode(LevelToDecode<S>{header_, h_, plan.l, quantizer_[plan.l], d}, block);
-    decoded->others = std::move(decoder.others);
-    decoder.others.clear();
+    decoded->literals = std::move(decoder.literals);
+    decoder.literals.clear();
     if (!inherited->empty()) inherit(*inherited, plan.l, item, *decoded);
-    sort_others(decoded->others);
+    sort_literals(decoded->literals);
     return decoded;
   }
 
-  // Adds those of the coarser samples of kind mask_other that the block has.
-  void inherit(const std::vector<OtherSample>& coarser, size_t l, u64 item, DecodedBlock<S>& block) const {
+  // Adds those of the coarser samples of kind special_literal that the block has.
+  void inherit(const std::vector<LiteralElement>& coarser, size_t l, u64 item, DecodedBlock<S>& block) const {
     const LevelMap map = level_map(h_, l, item);
-    for (const OtherSample& o : coarser) {
+    for (const LiteralElement& o : coarser) {
       if (o.index < map.item) continue;
       u64 rest = o.index - map.item;
       bool inside = true;
@@ -387,7 +387,7 @@ class BlockPartReader : public PartReader {
         inside = at >= block.box.low[a] && at < block.box.low[a] + block.box.size[a];
         rest -= u64(at) * u64(map.step[a]);
       }
-      if (inside && rest == 0) block.others.push_back(o);
+      if (inside && rest == 0) block.literals.push_back(o);
     }
   }
 
@@ -395,11 +395,11 @@ class BlockPartReader : public PartReader {
   Source& source_;
   const Hierarchy h_;
   std::vector<Quantizer<S>> quantizer_;
-  std::vector<ByteRange> section_;  // in the stream: the root, then levels root - 1 .. 0
-  DecodedLevel<S> root_;            // empty: not read yet
-  std::vector<OtherSample> root_others_;
+  std::vector<ByteRange> section_;  // in the stream: the base section, then levels base_level - 1 .. 0
+  DecodedLevel<S> base_;            // empty: not read yet
+  std::vector<LiteralElement> base_literals_;
   ParameterState state_;
-  size_t known_;  // directories of this level and coarser ones are read
+  size_t finest_directory_;  // directories of this level and coarser ones are read
   std::vector<LevelDirectory> directory_;
   std::vector<StencilId> reach_;
   u64 limit_;  // of blocks and columns together, in bytes

@@ -38,7 +38,7 @@ Box LevelPlan::needed(u64 i) const {
 size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression& in_level) {
   size_t l = 0;
   in_level = wanted;
-  for (; l < size_t(h.root); l++) {
+  for (; l < size_t(h.base_level); l++) {
     for (size_t a = 0; a < axes; a++)
       if (h.level[l].split[a] && ((in_level.start[a] & 1) || (in_level.count[a] > 1 && in_level.step[a] & 1))) return l;
     for (size_t a = 0; a < axes; a++)
@@ -74,8 +74,8 @@ void add_span(std::vector<LevelPlan::Cut>& cuts, const Level& level, size_t axis
     auto it = std::lower_bound(cuts.begin(), cuts.end(), c, [](const LevelPlan::Cut& cut, i64 number) { return cut.number < number; });
     if (it == cuts.end() || it->number != c) it = cuts.insert(it, {c, 0, 0});
     if (!values) continue;
-    const Span own = span_of(level, axis, c);
-    const i64 low = std::max(own.low, span.low), high = std::min(own.high, span.high);
+    const Span cut_span = span_of(level, axis, c);
+    const i64 low = std::max(cut_span.low, span.low), high = std::min(cut_span.high, span.high);
     const bool none = it->low >= it->high;
     it->low = none ? low : std::min(it->low, low);
     it->high = none ? high : std::max(it->high, high);
@@ -91,8 +91,8 @@ constexpr i64 filled_from = 2;
 }  // namespace
 
 Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span needed, StencilId reach, bool masked) {
-  const Level &own = h.level[l], &coarser = h.level[l + 1];
-  const bool split = own.split[axis], halo = own.n[axis] > 1;
+  const Level &level = h.level[l], &coarser = h.level[l + 1];
+  const bool split = level.split[axis], halo = level.n[axis] > 1;
   const i64 unit = split ? 2 : 1, below = halo ? reach_below(reach) : 0, above = halo ? reach_above(reach) : 0;
   const i64 farther = halo ? sideways(reach) + (masked ? filled_from : 0) : 0;
   const Span span{std::max(of_block.low / unit - below, needed.low / unit - below - farther),
@@ -103,7 +103,7 @@ Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span 
 std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
                                  bool masked, bool whole) {
   std::vector<LevelPlan> plans;
-  if (l >= size_t(h.root)) return plans;
+  if (l >= size_t(h.base_level)) return plans;
   LevelPlan plan;
   plan.l = l;
   int even = 0;  // axes along which all wanted samples have even coordinates: classes that are odd along them are not needed
@@ -112,29 +112,29 @@ std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression
     if (h.level[l].split[a] && !(in_level.start[a] & 1) && (in_level.count[a] == 1 || !(in_level.step[a] & 1))) even |= 1 << a;
   }
   if (!whole) {
-    const ClassList classes = classes_of(h.level[l].split_mask());
+    const ParityClasses classes = parity_classes_of(h.level[l].split_mask());
     for (int c = 0; c < classes.count; c++)
       if (classes.mask[c] & even) plan.wanted &= ~(1u << c);
   }
   for (;;) {
-    const Level& own = h.level[plan.l];
+    const Level& level = h.level[plan.l];
     if (whole)
       for (size_t a = 0; a < axes; a++)
         for (LevelPlan::Cut& cut : plan.cuts[a]) {
-          const Span span = span_of(own, a, cut.number);
+          const Span span = span_of(level, a, cut.number);
           cut.low = span.low;
           cut.high = span.high;
         }
     plans.push_back(plan);
-    if (plan.l + 1 >= size_t(h.root)) return plans;
+    if (plan.l + 1 >= size_t(h.base_level)) return plans;
     const Level& coarser = h.level[plan.l + 1];
     LevelPlan next;
     next.l = plan.l + 1;
     for (size_t a = 0; a < axes; a++)
       for (const LevelPlan::Cut& cut : plan.cuts[a]) {
-        const Span block = span_of(own, a, cut.number);
-        const i64 unit = own.split[a] ? 2 : 1;
-        // magnitudes of all coarser samples in the block, values of those that the needed ones depend on
+        const Span block = span_of(level, a, cut.number);
+        const i64 unit = level.split[a] ? 2 : 1;
+        // activities of all coarser samples in the block, values of those that the needed ones depend on
         add_span(next.cuts[a], coarser, a, {block.low / unit, (block.high + unit - 1) / unit}, false);
         if (cut.low < cut.high)
           add_span(next.cuts[a], coarser, a, coarse_span(h, plan.l, a, block, {cut.low, cut.high}, reach[plan.l], masked), true);

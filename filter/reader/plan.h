@@ -1,4 +1,4 @@
-// What a partial read of one item needs, level by level: the blocks and classes that the wanted samples depend on.
+// What a partial read of one item needs, level by level: the blocks and parity classes that the wanted samples depend on.
 //
 // Dependencies are separable: the blocks of a level are all combinations of cuts along the axes. A block is decoded whole, but only where
 // its samples depend on what was fetched of the coarser level are they those of the whole array: `needed` says where that is so.
@@ -11,7 +11,7 @@ namespace stz {
 struct LevelPlan {
   struct Cut {
     i64 number;     // of the block along the axis
-    i64 low, high;  // samples [low, high) of it are needed; none: the block is there for its magnitudes
+    i64 low, high;  // samples [low, high) of it are needed; none: the block is there for its activities
   };
   size_t l = 0;
   std::array<std::vector<Cut>, axes> cuts;  // rising
@@ -23,11 +23,11 @@ struct LevelPlan {
   Box needed(u64 i) const;
 };
 
-// The coarsest level down from the root that holds all wanted samples, and these in samples of it.
+// The coarsest level down from the base level that holds all wanted samples, and these in samples of it.
 size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression& in_level);
 
-// Plans of levels from the one the samples are read from (first) up to below the root; none if that is in the root. `reach` is the stencil
-// with the widest reach of every level; `masked`: samples may be. `whole`: whole blocks, with all classes.
+// Plans of levels from the one the samples are read from (first) up to the one below the base level; none if that is in the base section.
+// `reach` is the stencil with the widest reach of every level; `masked`: samples may be. `whole`: whole blocks, with all classes.
 std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
                                  bool masked, bool whole);
 

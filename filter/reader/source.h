@@ -28,11 +28,11 @@ class Source {
     require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
     while (size) {
       u64 n = size;
-      if (const Known* k = known_at(offset)) {
+      if (const CachedRange* k = cached_at(offset)) {
         n = std::min<u64>(n, k->offset + k->bytes.size() - offset);
         memcpy(out, k->bytes.data() + (offset - k->offset), size_t(n));
       } else {
-        for (const Known& later : known_)
+        for (const CachedRange& later : cached_)
           if (later.offset > offset) n = std::min(n, later.offset - offset);
         fetch(offset, n, out);
         bytes_read_ += n;
@@ -43,42 +43,42 @@ class Source {
     }
   }
   // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
-  void look(u64 offset, u64 size, u8* out) {
+  void peek(u64 offset, u64 size, u8* out) {
     read(offset, size, out);
-    u64 fresh = offset;  // pieces that are known do not overlap
-    while (const Known* k = known_at(fresh)) fresh = k->offset + k->bytes.size();
-    if (fresh < offset + size) known_.push_back({fresh, Bytes(out + (fresh - offset), out + size)});
+    u64 fresh = offset;  // cached ranges do not overlap
+    while (const CachedRange* k = cached_at(fresh)) fresh = k->offset + k->bytes.size();
+    if (fresh < offset + size) cached_.push_back({fresh, Bytes(out + (fresh - offset), out + size)});
   }
-  // What was looked at there turned out to be damaged: it is to be fetched again.
-  void forget(u64 offset, u64 size) {
-    std::erase_if(known_, [&](const Known& k) { return k.offset < offset + size && offset < k.offset + k.bytes.size(); });
+  // What was peeked at turned out to be damaged: it is to be fetched again.
+  void invalidate(u64 offset, u64 size) {
+    std::erase_if(cached_, [&](const CachedRange& k) { return k.offset < offset + size && offset < k.offset + k.bytes.size(); });
   }
-  // Of ranges by rising offset what is not known.
-  std::vector<ByteRange> unknown(const std::vector<ByteRange>& ranges) const {
-    std::vector<ByteRange> found;
+  // Of ranges by rising offset what is not cached.
+  std::vector<ByteRange> not_cached(const std::vector<ByteRange>& ranges) const {
+    std::vector<ByteRange> missing;
     for (ByteRange r : ranges)
       while (r.size) {
         u64 n = r.size;
-        if (const Known* k = known_at(r.offset))
+        if (const CachedRange* k = cached_at(r.offset))
           n = std::min<u64>(n, k->offset + k->bytes.size() - r.offset);
         else {
-          for (const Known& later : known_)
+          for (const CachedRange& later : cached_)
             if (later.offset > r.offset) n = std::min(n, later.offset - r.offset);
-          if (!found.empty() && found.back().offset + found.back().size == r.offset)
-            found.back().size += n;
+          if (!missing.empty() && missing.back().offset + missing.back().size == r.offset)
+            missing.back().size += n;
           else
-            found.push_back({r.offset, n});
+            missing.push_back({r.offset, n});
         }
         r.offset += n;
         r.size -= n;
       }
-    return found;
+    return missing;
   }
   // The same in memory, without a copy.
   const u8* view(u64 offset, u64 size) {
     require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
     bytes_read_ += size;
-    for (const Known& k : known_) {  // they have been counted
+    for (const CachedRange& k : cached_) {  // they have been counted
       const u64 low = std::max(offset, k.offset), high = std::min<u64>(offset + size, k.offset + k.bytes.size());
       if (low < high) bytes_read_ -= high - low;
     }
@@ -87,18 +87,18 @@ class Source {
 
  private:
   virtual void fetch(u64 offset, u64 size, u8* out) = 0;
-  struct Known {
+  struct CachedRange {
     u64 offset;
     Bytes bytes;
   };
-  const Known* known_at(u64 offset) const {
-    for (const Known& k : known_)
+  const CachedRange* cached_at(u64 offset) const {
+    for (const CachedRange& k : cached_)
       if (offset >= k.offset && offset - k.offset < k.bytes.size()) return &k;
     return nullptr;
   }
   const u64 size_;
   u64 bytes_read_ = 0;
-  std::vector<Known> known_;
+  std::vector<CachedRange> cached_;
 };
 
 }  // namespace stz

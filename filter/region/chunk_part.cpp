@@ -265,8 +265,8 @@ bool read_chunk_part_by_hdf5(const Transfer& transfer, hid_t type, const ChunkAx
   }
   hsize_t ones[max_rank];
   for (hsize_t& one : ones) one = 1;
-  const Owned file(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.extents, nullptr));
-  const Owned memory(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.shape, nullptr));
+  const ScopedId file(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.extents, nullptr));
+  const ScopedId memory(calls.H5Sclose, calls.H5Screate_simple(selection.rank, selection.shape, nullptr));
   return file.valid() && memory.valid() &&
          calls.H5Sselect_hyperslab(file.get(), select_set, selection.start, selection.stride, selection.count, selection.block) >= 0 &&
          calls.H5Sselect_hyperslab(file.get(), select_and, offset, nullptr, ones, extent) >= 0 &&

@@ -20,7 +20,7 @@ bool is_sec2(const Calls& calls, hid_t driver) {
 int plain_descriptor(const Calls& calls, hid_t file, hid_t access) {
   unsigned intent = ~read_only;
   if (calls.H5Fget_intent(file, &intent) < 0 || intent != read_only) return -1;
-  const Owned creation(calls.H5Pclose, calls.H5Fget_create_plist(file));
+  const ScopedId creation(calls.H5Pclose, calls.H5Fget_create_plist(file));
   hsize_t user_block = 1;
   if (!creation.valid() || calls.H5Pget_userblock(creation.get(), &user_block) < 0 || user_block != 0) return -1;
   void* handle = nullptr;
@@ -32,9 +32,9 @@ int plain_descriptor(const Calls& calls, hid_t file, hid_t access) {
 // H5Dget_chunk_info_by_coord finds other chunks than those that it is asked for, in all versions to 2.2.
 bool confuses_chunks(const Calls& calls, hid_t dataset) {
   int index = extensible_array;
-  const bool known = calls.H5Dget_chunk_index_type && calls.H5Dget_chunk_index_type(dataset, &index) >= 0;
-  if (known && index != extensible_array) return false;
-  const Owned space(calls.H5Sclose, calls.H5Dget_space(dataset));
+  const bool index_is_told = calls.H5Dget_chunk_index_type && calls.H5Dget_chunk_index_type(dataset, &index) >= 0;
+  if (index_is_told && index != extensible_array) return false;
+  const ScopedId space(calls.H5Sclose, calls.H5Dget_space(dataset));
   hsize_t limits[max_rank];
   const int rank = space.valid() ? calls.H5Sget_simple_extent_ndims(space.get()) : -1;
   if (rank < 1 || rank > max_rank || calls.H5Sget_simple_extent_dims(space.get(), nullptr, limits) != rank) return true;
@@ -43,10 +43,10 @@ bool confuses_chunks(const Calls& calls, hid_t dataset) {
 
 // Ranks of a parallel program may have to call H5Dread together.
 stz_h5_reason check_file(const Calls& calls, hid_t dataset, DatasetFacts& facts) {
-  const Owned file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
+  const ScopedId file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
   if (!file.valid()) return STZ_H5_REFUSED;
   if (may_use_mpi(calls, file.get())) return STZ_H5_DRIVER;
-  const Owned access(calls.H5Pclose, calls.H5Fget_access_plist(file.get()));
+  const ScopedId access(calls.H5Pclose, calls.H5Fget_access_plist(file.get()));
   if (!access.valid()) return STZ_H5_REFUSED;
   unsigned long flags = 0;
   const hid_t driver = calls.H5Pget_driver(access.get());
@@ -96,7 +96,7 @@ bool may_use_mpi(const Calls& calls, hid_t file) {
 
 stz_h5_reason dataset_facts(const Calls& calls, hid_t dataset, hid_t type, hid_t transfer, DatasetFacts& facts) {
   facts = DatasetFacts{};
-  const Owned properties(calls.H5Pclose, calls.H5Dget_create_plist(dataset));
+  const ScopedId properties(calls.H5Pclose, calls.H5Dget_create_plist(dataset));
   if (!properties.valid()) return STZ_H5_REFUSED;
   if (const stz_h5_reason reason = check_pipeline(calls, properties.get())) return reason;
 

@@ -29,7 +29,7 @@ herr_t read(const Calls& calls, const char* function, const Request& request, st
   stats.reads += 1;
   const Outcome outcome = catch_all(message, Outcome::failed, [&] {
     if (!calls.complete) return read_directly(calls, request, stats, message);
-    const Quiet quiet(calls);
+    const SuppressErrors suppressed(calls);
     return read_directly(calls, request, stats, message);
   });
   if (outcome == Outcome::through_hdf5) {
@@ -83,8 +83,8 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
   herr_t status = -1;
   bool selected = false;
   {
-    KeptErrors errors(calls);  // over the closing of the dataspaces
-    const Owned file(calls.H5Sclose, calls.H5Dget_space(request.dataset));
+    SavedErrorStack errors(calls);  // over the closing of the dataspaces
+    const ScopedId file(calls.H5Sclose, calls.H5Dget_space(request.dataset));
     if (!file.valid()) {
       errors.keep();
       return -1;
@@ -93,7 +93,7 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
     selected = select_level(calls, file.get(), level, start, count, empty, message);
     if (empty) return 0;
     if (selected) {
-      const Owned memory(calls.H5Sclose, calls.H5Screate_simple(calls.H5Sget_simple_extent_ndims(file.get()), count, nullptr));
+      const ScopedId memory(calls.H5Sclose, calls.H5Screate_simple(calls.H5Sget_simple_extent_ndims(file.get()), count, nullptr));
       request.memory_space = memory.get();
       request.file_space = file.get();
       status = read(calls, function, request, stats);

@@ -73,9 +73,9 @@ bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(s
                 size};
   const std::unique_lock lock(mutex_, std::try_to_lock);  // never waits: a process that was forked may have it locked for ever
   if (!lock.owns_lock()) return false;
-  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
-  if (found != kept_.end())
-    kept_.splice(kept_.begin(), kept_, found);
+  const auto kept_reader = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
+  if (kept_reader != kept_.end())
+    kept_.splice(kept_.begin(), kept_, kept_reader);
   else if (!open(key, descriptor))
     return false;
   kept_.front().descriptor = descriptor;

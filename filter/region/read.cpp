@@ -84,13 +84,13 @@ Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t typ
                            const FileSelection& selection, const Target& target, stz_h5_stats& stats, Message& message) {
   // Conversion works in place. Where H5Dread may have to take over and leave samples as they are, the buffer stays clean.
   const bool in_buffer = target.contiguous && target.size >= facts.element_size && !facts.may_skip_missing;
-  std::unique_ptr<unsigned char[]> own;
+  std::unique_ptr<unsigned char[]> packed_copy;
   if (!in_buffer) {
     const size_t size = std::max(target.size, facts.element_size);
     if (selection.samples > PTRDIFF_MAX / size) throw std::bad_alloc();
-    own.reset(new unsigned char[static_cast<size_t>(selection.samples) * size]);
+    packed_copy.reset(new unsigned char[static_cast<size_t>(selection.samples) * size]);
   }
-  unsigned char* const packed = in_buffer ? static_cast<unsigned char*>(request.buffer) + target.offset * target.size : own.get();
+  unsigned char* const packed = in_buffer ? static_cast<unsigned char*>(request.buffer) + target.offset * target.size : packed_copy.get();
   const Transfer transfer{calls, request.dataset, request.transfer, facts, selection, packed, stats, request.kept};
   const Outcome outcome = gather(transfer, type, message);
   return outcome == Outcome::done ? deliver(calls, request, type, target, selection, packed, stats) : outcome;
@@ -107,7 +107,7 @@ bool find_target(const Calls& calls, const Request& request, const FileSelection
 }
 
 stz_h5_reason check(const Calls& calls, const Request& request, hid_t type, DatasetFacts& facts, FileSelection& selection, Target& target) {
-  const Owned space(calls.H5Sclose, calls.H5Dget_space(request.dataset));
+  const ScopedId space(calls.H5Sclose, calls.H5Dget_space(request.dataset));
   if (!space.valid()) return STZ_H5_REFUSED;
   const int selected = calls.H5Sget_select_type(request.file_space);
   if (selected < 0 || calls.H5Sextent_equal(space.get(), request.file_space) <= 0) return STZ_H5_REFUSED;

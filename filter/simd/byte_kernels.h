@@ -1,6 +1,6 @@
-// Codes as bytes (zig-zag numbers below 255): contexts, magnitudes, symbols, raw bits. Included by kernels.cpp only.
+// Codes (quantization indices) as bytes (zig-zag numbers below 255): contexts, activities, symbols, raw bits. Included by kernels.cpp only.
 #pragma once
-#include "simd/context_queues.h"
+#include "simd/context_bins.h"
 #include "simd/vectors.h"
 
 namespace stz {
@@ -21,12 +21,12 @@ struct ThresholdSearch {  // binary
 };
 STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
   const __m512i s = (__m512i)sum;
-  __m512i found = _mm512_setzero_si512();
+  __m512i reached = _mm512_setzero_si512();
   for (short step = 8; step; step = short(step / 2)) {
-    const __m512i next = _mm512_add_epi16(found, _mm512_set1_epi16(step));
-    found = _mm512_mask_mov_epi16(found, _mm512_cmpge_epu16_mask(s, _mm512_permutexvar_epi16(next, search.table)), next);
+    const __m512i next = _mm512_add_epi16(reached, _mm512_set1_epi16(step));
+    reached = _mm512_mask_mov_epi16(reached, _mm512_cmpge_epu16_mask(s, _mm512_permutexvar_epi16(next, search.table)), next);
   }
-  return (Words)found;
+  return (Words)reached;
 }
 #elif defined(__AVX2__)
 struct ThresholdSearch {  // binary: each step looks up the threshold in the middle; compared as signed numbers, both sides less 2^15
@@ -37,7 +37,7 @@ struct ThresholdSearch {  // binary: each step looks up the threshold in the mid
     for (int t = 0; t < 3; t++) {
       const int step = 4 >> t;
       short word[8] = {};
-      for (int found = 0; found < 16; found += 2 * step) word[found / 2] = below(found + step);
+      for (int reached = 0; reached < 16; reached += 2 * step) word[reached / 2] = below(reached + step);
       table[t] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)word));
     }
   }
@@ -45,14 +45,14 @@ struct ThresholdSearch {  // binary: each step looks up the threshold in the mid
 STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
   const __m256i s = (__m256i)(sum ^ 0x8000);
   // what is found so far, an even number until the last step, in both bytes of a word; the higher one with 1 more: where to look
-  __m256i found =
+  __m256i reached =
       _mm256_or_si256(_mm256_set1_epi16(0x0100), _mm256_and_si256(_mm256_cmpgt_epi16(s, search.middle), _mm256_set1_epi16(0x0808)));
   for (int t = 0; t < 2; t++) {
-    const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[t], found));
-    found = _mm256_or_si256(found, _mm256_and_si256(above, _mm256_set1_epi16(short(0x0404 >> t))));
+    const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[t], reached));
+    reached = _mm256_or_si256(reached, _mm256_and_si256(above, _mm256_set1_epi16(short(0x0404 >> t))));
   }
-  const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[2], found));
-  return (Words)_mm256_sub_epi16(_mm256_and_si256(found, _mm256_set1_epi16(255)), above);
+  const __m256i above = _mm256_cmpgt_epi16(s, _mm256_shuffle_epi8(search.table[2], reached));
+  return (Words)_mm256_sub_epi16(_mm256_and_si256(reached, _mm256_set1_epi16(255)), above);
 }
 #else
 struct ThresholdSearch {  // one after the other; compared as signed numbers, which every instruction set can: both sides less 2^15
@@ -65,9 +65,9 @@ struct ThresholdSearch {  // one after the other; compared as signed numbers, wh
 STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
   typedef ThresholdSearch::SignedWords SignedWords;
   const SignedWords s = (SignedWords)(sum ^ 0x8000);
-  SignedWords found{};
-  for (int k = 1; k < contexts; k++) found -= s > search.before[k];
-  return (Words)found;
+  SignedWords reached{};
+  for (int k = 1; k < contexts; k++) reached -= s > search.before[k];
+  return (Words)reached;
 }
 #endif
 
@@ -115,7 +115,7 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
   }
 }
 
-// ---------------------------------------------------------------- magnitudes
+// ---------------------------------------------------------------- activities
 
 #if defined(__AVX2__) && !defined(STZ_512)
 // A table of 256 bytes as shuffles of 16. A shuffle gives 0 for numbers below zero and else goes by the low four bits: with 16 less for
@@ -142,23 +142,23 @@ struct ByteTable {
   STZ_INLINE __m256i operator()(__m256i number) const {
     number = _mm256_min_epu8(number, most);
     const __m256i sixteen = _mm256_set1_epi8(16);
-    __m256i found = _mm256_shuffle_epi8(difference[0], number), left = number;
+    __m256i value = _mm256_shuffle_epi8(difference[0], number), left = number;
     for (int k = 1; k < low_parts; k++) {
       left = _mm256_subs_epi8(left, sixteen);
-      found = _mm256_xor_si256(found, _mm256_shuffle_epi8(difference[k], left));
+      value = _mm256_xor_si256(value, _mm256_shuffle_epi8(difference[k], left));
     }
     left = _mm256_xor_si256(number, _mm256_set1_epi8(-128));
     for (int k = 0; k < high_parts; k++) {
-      found = _mm256_xor_si256(found, _mm256_shuffle_epi8(difference[8 + k], left));
+      value = _mm256_xor_si256(value, _mm256_shuffle_epi8(difference[8 + k], left));
       left = _mm256_subs_epi8(left, sixteen);
     }
-    return found;
+    return value;
   }
 };
 #endif
 
-// Rows of a class array: out = table[code], codes in raster order.
-void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
+// Rows of a parity class array: out = table[code], codes in raster order.
+void activities(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
 #if defined(STZ_512)
   const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64), t2 = _mm512_loadu_si512(table + 128),
                 t3 = _mm512_loadu_si512(table + 192);
@@ -199,9 +199,9 @@ u8 largest_byte(const u8* code, size_t n) {
 }
 
 size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
-  size_t found = 0;
+  size_t reached = 0;
   size_t i = 0;
-  // Places are written where `found`, which is at most i, says, whole vectors of them: never beyond n.
+  // Places are written where `reached`, which is at most i, says, whole vectors of them: never beyond n.
 #if defined(STZ_512)
   alignas(64) u8 numbers[64];
   for (int k = 0; k < 64; k++) numbers[k] = u8(k);
@@ -211,13 +211,13 @@ size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
     if (!set) continue;
     const __m512i packed = _mm512_maskz_compress_epi8(set, all), first = _mm512_set1_epi32(int(i));
     auto put = [&](int k, __m128i places) __attribute__((always_inline)) {
-      _mm512_storeu_si512(index + found + 16 * k, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(places)));
+      _mm512_storeu_si512(index + reached + 16 * k, _mm512_add_epi32(first, _mm512_cvtepu8_epi32(places)));
     };
     put(0, _mm512_castsi512_si128(packed));
     put(1, _mm512_extracti32x4_epi32(packed, 1));
     put(2, _mm512_extracti32x4_epi32(packed, 2));
     put(3, _mm512_extracti32x4_epi32(packed, 3));
-    found += size_t(__builtin_popcountll(set));
+    reached += size_t(__builtin_popcountll(set));
   }
 #elif defined(__AVX2__)
   const __m256i limit = _mm256_set1_epi8(char(least)), eight = _mm256_set1_epi32(8);
@@ -228,16 +228,16 @@ size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
     __m256i first = _mm256_set1_epi32(int(i));
     for (int octet = 0; octet < 4; octet++, set >>= 8, first = _mm256_add_epi32(first, eight)) {
       const __m256i places = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)octet_shuffles.pack[set & 255]));
-      _mm256_storeu_si256((__m256i*)(index + found), _mm256_add_epi32(first, places));
-      found += size_t(__builtin_popcount(set & 255));
+      _mm256_storeu_si256((__m256i*)(index + reached), _mm256_add_epi32(first, places));
+      reached += size_t(__builtin_popcount(set & 255));
     }
   }
 #endif
   for (; i < n; i++) {
-    index[found] = u32(i);
-    found += code[i] >= least;
+    index[reached] = u32(i);
+    reached += code[i] >= least;
   }
-  return found;
+  return reached;
 }
 
 void shift_bytes(u8* code, size_t n, int shift) {

@@ -39,12 +39,12 @@ u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit,
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
       const int count = taps.taps[g];
-      V sum = load<S>(row + at + o[0]), other = load<S>(row + at + o[1]);  // taps come in pairs
+      V sum = load<S>(row + at + o[0]), second_sum = load<S>(row + at + o[1]);  // taps come in pairs
       for (int t = 2; t < count; t += 2) {
         sum += load<S>(row + at + o[t]);
-        other += load<S>(row + at + o[t + 1]);
+        second_sum += load<S>(row + at + o[t + 1]);
       }
-      mean[g] = (sum + other) * one_over<R>(count);
+      mean[g] = (sum + second_sum) * one_over<R>(count);
       o += count;
     }
     for (int k = 0; k < odd; k++) cubic += mean[k] * R(9) - mean[odd + k];

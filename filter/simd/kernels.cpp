@@ -135,7 +135,7 @@ u64 largest(const Code* code, int n) {
 }
 
 template <class Code>
-void magnitude(const Code* __restrict code, int n, int right, int left, u32 factor, u8* __restrict out) {
+void activity(const Code* __restrict code, int n, int right, int left, u32 factor, u8* __restrict out) {
   using U = typename std::conditional<sizeof(Code) == 4, u32, u64>::type;
   for (int i = 0; i < n; i++) {
     U a = code[i] < 0 ? U(0) - U(code[i]) : U(code[i]);
@@ -210,7 +210,7 @@ constexpr UniformKernels<T> uniform_table() {
 }
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
-  return {largest<Code>, magnitude<Code>};
+  return {largest<Code>, activity<Code>};
 }
 
 }  // namespace
@@ -231,7 +231,8 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     {scan<double>},
     {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products},
     {rans_decode, rans_encode},
-    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find_bytes, shift_bytes, gather_low_bits, spread_low_bits},
+    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,
+     spread_low_bits},
     crc_kernel,
     finish_streaming,
     STZ_TEXT(STZ_ISA),

@@ -1,4 +1,4 @@
-// The inner loops of the codec: on one row (n neighbouring samples along the last axis of a class) or on a whole class.
+// The inner loops of the codec: on one row (n neighbouring samples along the last axis of a parity class) or on a whole class.
 //
 // kernels.cpp holds one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
 // Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers. NaNs
@@ -22,7 +22,7 @@ struct TapTable {
   const std::ptrdiff_t* offset = nullptr;  // of all taps, group after group
 };
 
-// How a float level is quantised: code = rint((x - p) * inverse), x' = p + code * step.
+// How a float level is quantised: code (quantization index) = rint((x - p) * inverse), x' = p + code * step.
 template <class T>
 struct Uniform {
   T inverse, step;
@@ -37,9 +37,9 @@ struct ClassRows {
   std::ptrdiff_t stride[3];
 };
 
-// Codes as bytes: zig-zag numbers up to 2 * largest_byte_code; byte_exception stands for any other code.
+// Codes as bytes: zig-zag numbers up to 2 * largest_byte_code; byte_escape stands for any other code.
 constexpr int largest_byte_code = 127;
-constexpr u8 byte_exception = 255;
+constexpr u8 byte_escape = 255;
 
 // A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart; nothing else around them
 // is, and no tap may be there. With weights the first group has 2 taps.
@@ -85,7 +85,7 @@ struct UniformKernels {
   // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed (in any order) and keep their
   // value; their bytes may be any. `failed` has room for all. Returns their number. Bytes are written exactly.
   u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
-  // The reverse; samples whose byte is byte_exception get any value.
+  // The reverse; samples whose byte is byte_escape get any value.
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
 };
 
@@ -93,8 +93,8 @@ template <class Code>
 struct CodeKernels {  // read and write exactly
   // the largest |code|; the most negative code counts as the largest of all
   u64 (*largest)(const Code* code, int n);
-  // normalised magnitudes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12)
-  void (*magnitude)(const Code* code, int n, int right, int left, u32 factor, u8* magnitude);
+  // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12)
+  void (*activity)(const Code* code, int n, int right, int left, u32 factor, u8* activity);
 };
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
@@ -136,15 +136,15 @@ struct RansKernels {
 // Codes as bytes. Contexts are below 16, or 255 for samples without a code.
 struct ByteKernels {
   // context of each sample: how many of the thresholds 1 to 15, which rise and are not 0, are not above the weighted sum of neighbour
-  // magnitudes modulo 2^16
+  // activities modulo 2^16
   void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
   // rows of a class array, written exactly: out = table[code] (256 entries), codes in raster order
-  void (*magnitudes)(const u8* code, const ClassRows& rows, const u8* table, u8* out);
+  void (*activities)(const u8* code, const ClassRows& rows, const u8* table, u8* out);
   void (*count_contexts)(const u8* context, size_t n, size_t* counts);
-  // Stable: the codes of context k, counts[k] of them, go to queues + k * pitch, pitch >= n + 64; there is room for 17 queues.
-  void (*sort_codes)(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts);
+  // Stable: the codes of context k, counts[k] of them, go to bins + k * pitch, pitch >= n + 64; there is space for 17 bins.
+  void (*partition_by_context)(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts);
   // The reverse; samples without a context get code 0.
-  void (*place_codes)(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code);
+  void (*merge_contexts)(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code);
   u8 (*largest)(const u8* code, size_t n);
   size_t (*find)(const u8* code, size_t n, u8 least, u32* index);  // where codes are at least that; room for n; returns how many
   void (*shift)(u8* code, size_t n, int shift);                    // to the right, exactly n of them

@@ -1,4 +1,4 @@
-// Prediction of samples from their neighbours, and the coding of a whole class on top of it. Included by kernels.cpp only.
+// Prediction of samples from their neighbours, and the coding of a whole parity class on top of it. Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 

@@ -68,8 +68,8 @@ def one_sided(shape, r):
     return mass
 
 
-def gap_base(s):
-    """First gap of a gap symbol and its number of raw bits: 0..15 exact, then 4 per octave to 255, then 2 per octave to 65535."""
+def zero_run_base(s):
+    """Shortest zero run of a symbol and its number of raw bits: 0..15 exact, then 4 per octave to 255, then 2 per octave to 65535."""
     if s < 16:
         return s, 0
     if s < 32:
@@ -79,10 +79,10 @@ def gap_base(s):
     return (2 | (s - 32) & 1) << (e - 1), e - 1
 
 
-def gaps(j):
+def zero_runs(j):
     """Runs of zeros where a code differs from zero with probability 2^-(j + 12)/4."""
     q = 1 - 2 ** (-(j + 12) / 4)
-    return [q ** gap_base(s)[0] - q ** (gap_base(s)[0] + (1 << gap_base(s)[1])) for s in range(48)]
+    return [q ** zero_run_base(s)[0] - q ** (zero_run_base(s)[0] + (1 << zero_run_base(s)[1])) for s in range(48)]
 
 
 def values(j):
@@ -118,6 +118,6 @@ if __name__ == "__main__":
     )
     write("two_sided_source", [two_sided(s, j) for s in range(SHAPES) for j in range(SCALES)])
     write("one_sided_source", [one_sided(s, r) for s in range(SHAPES) for r in range(4)])
-    write("gap_source", [gaps(j) for j in range(48)])
+    write("zero_run_source", [zero_runs(j) for j in range(48)])
     write("value_source", [values(j) for j in range(32)])
     print(f"constexpr unsigned char default_scale[] = {{{', '.join(map(str, default_scales()))}}};")

@@ -18,7 +18,7 @@ bool round_trip(const std::vector<u64>& shape, const std::array<int, axes>& offs
   u64 n = 1;
   for (size_t a = 0; a < shape.size(); a++) n *= h.layout.shape[a] = h.valid[a] = shape[a];
   h.mode = STZ_ABSOLUTE;
-  h.bound = h.base = bound;
+  h.bound = h.half_step = bound;
   h.form = Form::blocks;
   h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
   h.offset = offset;

@@ -140,16 +140,16 @@ void read_boxes(const Case& each, stz_reader* reader, int seed, int count, int t
       start[axis] = random() % shape[axis];
       counts[axis] = 1 + random() % ((shape[axis] - start[axis] - 1) / step[axis] + 1);
     }
-    Bytes found(counts[0] * counts[1] * counts[2] * size);
-    check(stz_reader_read(reader, start, counts, step, found.data(), found.size(), threads) == STZ_OK, each.name);
-    const unsigned char* at = found.data();
+    Bytes decoded(counts[0] * counts[1] * counts[2] * size);
+    check(stz_reader_read(reader, start, counts, step, decoded.data(), decoded.size(), threads) == STZ_OK, each.name);
+    const unsigned char* at = decoded.data();
     bool same = true;
     for (uint64_t z = 0; z < counts[0]; z++)
       for (uint64_t y = 0; y < counts[1]; y++) {
         const uint64_t row = ((start[0] + z * step[0]) * shape[1] + start[1] + y * step[1]) * shape[2] + start[2];
-        const uint64_t together = step[2] == 1 ? counts[2] : 1;
-        for (uint64_t x = 0; x < counts[2]; x += together, at += together * size)
-          same = same && std::memcmp(at, each.decoded.data() + (row + x * step[2]) * size, together * size) == 0;
+        const uint64_t run = step[2] == 1 ? counts[2] : 1;
+        for (uint64_t x = 0; x < counts[2]; x += run, at += run * size)
+          same = same && std::memcmp(at, each.decoded.data() + (row + x * step[2]) * size, run * size) == 0;
       }
     check(same, each.name);
   }

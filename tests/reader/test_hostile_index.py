@@ -18,7 +18,7 @@ from support.stream_bytes import varint, with_crc, with_short_crc
 
 LIMIT = 2**22  # entries that every section may have
 ENTRIES_PER_BYTE = 256  # of a longer section
-ROOT = 256  # samples of the finest level of the root section
+BASE_SECTION_SAMPLES = 256  # samples of the finest level of the base section
 
 
 def zeros(size):
@@ -39,7 +39,7 @@ def level_section(size):
 def stream(entries, size):
     """Float32 samples of one axis, all zero: level 0 has `entries` blocks of two samples, one stream each, in `size` bytes."""
     samples = 2 * entries
-    levels = next(level for level in range(64) if -(-samples >> level) <= ROOT)
+    levels = next(level for level in range(64) if -(-samples >> level) <= BASE_SECTION_SAMPLES)
     sections = [with_short_crc(zeros(8)), *[level_section(20)] * (levels - 1), level_section(size)]
     # format version 1, blocks, absolute bound, float32, one axis; uniform quantiser; the blocks of levels are given
     header = b"STZ\x01\x06\x02\x01" + varint(samples) + struct.pack("<d", 1.0) + b"\x00\x20"

@@ -1,4 +1,4 @@
-"""Closed blocks: the classes of a box of a level with the halo around them."""
+"""Blocks: the parity classes of a box of a level with ghost planes and the halo around them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ BELOW, ABOVE = 4, 5
 
 
 class Block:
-    """A box of a level. The arrays of its classes have room for the halo around index 0 to extent - 1."""
+    """A box of a level. The arrays of its classes have space for the halo around index 0 to extent - 1."""
 
     def __init__(self, level, low, extent):
         self.level, self.low, self.extent = level, low, extent
@@ -19,7 +19,7 @@ class Block:
         self.odd = [extent[axis] // 2 for axis in AXES]
         self.below = [BELOW if level.extent[axis] > 1 else 0 for axis in AXES]
         self.above = [ABOVE if level.extent[axis] > 1 else 0 for axis in AXES]
-        self.has_plane = [split[axis] and low[axis] + extent[axis] < level.extent[axis] for axis in AXES]
+        self.has_ghost_plane = [split[axis] and low[axis] + extent[axis] < level.extent[axis] for axis in AXES]
 
     def new(self, dtype):
         """An empty array for a class."""
@@ -83,24 +83,24 @@ class Block:
                 lines[index] = v0 if repeat else v0 + (v0 - v1) * array.dtype.type(distance)
 
     def repeat_halo(self, array, cls):
-        """The halo of magnitudes and kinds."""
+        """The halo of activities and special values."""
         if min(self.class_extent(cls)) > 0:
             self.make_halo(array, cls, ZERO, self.class_extent(cls), repeat=True)
 
-    def close(self, arrays, cls, real):
-        """The planes above a decoded class, then its halo."""
-        known = self.class_extent(cls)
+    def fill_halo(self, arrays, cls, real):
+        """The ghost planes of a decoded class, then its halo."""
+        covered = self.class_extent(cls)
         for axis in AXES:
-            if not self.has_plane[axis] or cls >> axis & 1:
+            if not self.has_ghost_plane[axis] or cls >> axis & 1:
                 continue
-            extent = [1 if other == axis else known[other] for other in AXES]
-            shift = [known[axis] if other == axis else 0 for other in AXES]
+            extent = [1 if b == axis else covered[b] for b in AXES]
+            shift = [covered[axis] if b == axis else 0 for b in AXES]
             if min(extent) > 0:
                 plane = predict(self, arrays, cls, Parameters(), real, extent, shift)
                 self.view(arrays[cls], cls, extent, shift)[...] = to_samples(plane, arrays[cls].dtype)
-            known[axis] += 1
-        if min(known) > 0:
-            self.make_halo(arrays[cls], cls, ZERO, known)
+            covered[axis] += 1
+        if min(covered) > 0:
+            self.make_halo(arrays[cls], cls, ZERO, covered)
 
 
 def to_samples(numbers, sample):

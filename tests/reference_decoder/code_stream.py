@@ -45,7 +45,7 @@ class CodeStream:
         return value
 
     def symbol(self, table, number):
-        """The symbol that is the queue's token `number`."""
+        """The symbol that is the bin's token `number`."""
         symbols, starts, frequencies = table
         lane = number % len(self.states)
         y = self.states[lane] % 4096
@@ -57,7 +57,7 @@ class CodeStream:
         return symbol
 
     def value(self, symbol, table):
-        """(v, None) for a symbol, (None, bits) for a stored sample."""
+        """(v, None) for a symbol, (None, bits) for an outlier."""
         if symbol == len(table[2]) - 1:
             e = self.raw(6)
             return (None, self.raw(self.bits)) if e == 63 else (2**e + self.raw(e) - 1, None)
@@ -69,57 +69,57 @@ class CodeStream:
     def read_class(self, context, models):
         """The Codes of a class, given the context of each sample and the models."""
         codes = Codes(context.shape)
-        code, stored, bits = codes.code.reshape(-1), codes.stored.reshape(-1), codes.bits.reshape(-1)
+        code, outlier, bits = codes.code.reshape(-1), codes.outlier.reshape(-1), codes.bits.reshape(-1)
         for number, model in enumerate(models):
             places = np.flatnonzero(context == number)
             if len(places) == 0:
                 continue
-            read_queue = self._sparse_queue if model.sparse else self._dense_queue
-            for place, (zigzag, own) in read_queue(model, len(places)).items():
-                if own is None:
+            read_bin = self._run_length_bin if model.run_length else self._direct_bin
+            for place, (zigzag, sample_bits) in read_bin(model, len(places)).items():
+                if sample_bits is None:
                     require(zigzag <= 2 * largest_code(self.bits), "code")
                     code[places[place]] = unzigzag(zigzag)
                 else:
-                    stored[places[place]], bits[places[place]] = True, own
+                    outlier[places[place]], bits[places[place]] = True, sample_bits
         return codes
 
-    def _dense_queue(self, model, count):
-        """{place: (zigzag, bits if stored)} of a dense queue."""
-        scale, shape, shift = model.scale_or_gap, model.shape_or_value, model.shift
+    def _direct_bin(self, model, count):
+        """{place: (zigzag, bits if an outlier)} of a bin in direct mode."""
+        scale, shape, shift = model.scale_or_zero_run, model.shape_or_value, model.shift
         if shift == 0:
             table = symbol_table("two_sided_source", 36 * shape + scale)
         else:
             table = symbol_table("one_sided_source", 4 * shape + (scale - 36) % 4)
         symbols = [self.symbol(table, number) for number in range(count)]
         low_bits = [self.raw(shift) for _ in range(count)]
-        found = {}
+        codes_by_place = {}
         for place in range(count):
-            value, own = self.value(symbols[place], table)
-            found[place] = (None, own) if value is None else (value << shift | low_bits[place], None)
-        return found
+            value, sample_bits = self.value(symbols[place], table)
+            codes_by_place[place] = (None, sample_bits) if value is None else (value << shift | low_bits[place], None)
+        return codes_by_place
 
-    def _sparse_queue(self, model, count):
-        """{place: (zigzag, bits if stored)} of the codes of a sparse queue that are not zero."""
-        gaps = symbol_table("gap_source", model.scale_or_gap)
+    def _run_length_bin(self, model, count):
+        """{place: (zigzag, bits if an outlier)} of the codes of a bin in run-length mode that are not zero."""
+        zero_runs = symbol_table("zero_run_source", model.scale_or_zero_run)
         values = symbol_table("value_source", model.shape_or_value)
-        found, place, token = {}, 0, 0
+        codes_by_place, place, token = {}, 0, 0
         while place < count:
-            gap = self._gap(self.symbol(gaps, token), gaps, count - place)
-            if gap == count - place:
+            zero_run = self._zero_run(self.symbol(zero_runs, token), zero_runs, count - place)
+            if zero_run == count - place:
                 break
-            place += gap
-            value, own = self.value(self.symbol(values, token + 1), values)
-            found[place] = (None, own) if value is None else (value + 1, None)
+            place += zero_run
+            value, sample_bits = self.value(self.symbol(values, token + 1), values)
+            codes_by_place[place] = (None, sample_bits) if value is None else (value + 1, None)
             place += 1
             token += 2
-        return found
+        return codes_by_place
 
-    def _gap(self, symbol, table, left):
-        """The length of a run of zeros, `left` if the rest of the queue is zeros."""
+    def _zero_run(self, symbol, table, left):
+        """The length of a run of zeros, `left` if the rest of the bin is zeros."""
         if symbol == len(table[2]) - 1:
             e = self.raw(6)
-            require(e < 63, "gap")
-            gap = 2**e + self.raw(e) - 1
+            require(e < 63, "zero run")
+            zero_run = 2**e + self.raw(e) - 1
         else:
             if symbol < 16:
                 base, raw_count = symbol, 0
@@ -131,10 +131,10 @@ class CodeStream:
                 base = (2 + (symbol - 32) % 2) << raw_count
             if base >= left:
                 return left
-            gap = base + self.raw(raw_count)
-            require(gap < left, "gap")
-        require(gap <= left, "gap")
-        return gap
+            zero_run = base + self.raw(raw_count)
+            require(zero_run < left, "zero run")
+        require(zero_run <= left, "zero run")
+        return zero_run
 
     def finish(self):
         """Checks that the stream ends as it must."""

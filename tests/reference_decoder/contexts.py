@@ -1,4 +1,4 @@
-"""Magnitudes and contexts: how large the codes around a sample are."""
+"""Activity and contexts: how large the codes around a sample are."""
 
 import numpy as np
 
@@ -28,20 +28,20 @@ def mean_index(total, count):
     return clamp((4 * lg(total) - 4 * lg(count) + 128) // 256 + 81, 1, 329)
 
 
-def magnitudes(codes, mean, bits):
-    """The magnitudes of codes of samples of so many bits."""
+def activities(codes, mean, bits):
+    """The activities of codes of samples of so many bits."""
     if mean == 0:
         right, left, factor = 0, 9, 4095
     else:
         octave, quarter = divmod(mean - 81, 4)
         factor = (4096, 3444, 2896, 2435)[quarter]
         left, right = clamp(4 - octave, 0, 9), max(0, octave - 4)
-    sizes = np.where(codes.stored, np.uint64(2 ** (31 if bits == 32 else 63)), np.abs(codes.code).astype(np.uint64))
+    sizes = np.where(codes.outlier, np.uint64(2 ** (31 if bits == 32 else 63)), np.abs(codes.code).astype(np.uint64))
     short = np.minimum(sizes >> np.uint64(right), np.uint64(511)).astype(np.int64)
     return np.minimum(255, (short << left) * factor >> 12).astype(np.uint8)
 
 
-def contexts(block, magnitude_arrays, cls):
+def contexts(block, activity_arrays, cls):
     """The contexts of a class."""
     groups = stencil(0, cls, block.level.active)
     odd = bits_set(cls)
@@ -50,5 +50,5 @@ def contexts(block, magnitude_arrays, cls):
     for weight, taps in zip(weights, groups, strict=True):
         unit = 256 * weight // (sum(weights) * len(taps))
         for tap in taps:
-            total += unit * block.tap_view(magnitude_arrays, cls, tap).astype(np.int64)
+            total += unit * block.tap_view(activity_arrays, cls, tap).astype(np.int64)
     return np.searchsorted(THRESHOLDS, total, side="right")

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 
 from reference_decoder.conventions import rint
-from reference_decoder.header import LATTICE, LOGARITHMIC, ORDERED_HALF
+from reference_decoder.header import FIXED_POINT, LOGARITHMIC, ULP_FLOAT16
 from reference_decoder.masks import COMMON_NAN, FILL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO
 
 
@@ -50,12 +50,12 @@ def rounded(numbers, dtype):
 def elements(header, samples):
     """Components from samples, masks aside."""
     component = header.component
-    if header.transform == LATTICE:
+    if header.transform == FIXED_POINT:
         return rounded(header.origin + samples.astype(np.float64) * header.delta, component)
     if header.transform == LOGARITHMIC:
         numbers = np.array([number_of_octaves(float(v)) for v in samples.reshape(-1)]).reshape(samples.shape)
         return rounded(-numbers if header.negative else numbers, component)
-    if header.transform == ORDERED_HALF:
+    if header.transform == ULP_FLOAT16:
         places = np.clip(rint(samples), -(2**15), 2**15 - 1).astype(np.int16)
         return np.where(places < 0, places ^ np.int16(0x7FFF), places).view(component)
     if component.kind == "f":
@@ -67,13 +67,13 @@ def elements(header, samples):
     return np.clip(integers, limits.min, limits.max).astype(component)
 
 
-def put_masked(header, words, kinds, other_bits):
+def put_masked(header, words, specials, literal_bits):
     """Gives masked components their bits."""
-    words[kinds == FILL] = header.fill
-    words[kinds == COMMON_NAN] = header.common_nan
-    words[kinds == PLUS_ZERO] = 0
+    words[specials == FILL] = header.fill
+    words[specials == COMMON_NAN] = header.common_nan
+    words[specials == PLUS_ZERO] = 0
     for kind, number in ((PLUS_INFINITY, np.inf), (MINUS_INFINITY, -np.inf)):
-        if np.any(kinds == kind):
-            words[kinds == kind] = np.array(number, header.component).view(words.dtype)
-    for place, own in other_bits.items():
-        words[place] = own
+        if np.any(specials == kind):
+            words[specials == kind] = np.array(number, header.component).view(words.dtype)
+    for place, element_bits in literal_bits.items():
+        words[place] = element_bits

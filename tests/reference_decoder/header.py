@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Reader, crc, require
-from reference_decoder.hierarchy import LARGEST_BLOCK, codec_axes, default_block, hierarchy, root_level
+from reference_decoder.hierarchy import LARGEST_BLOCK, base_level_of, codec_axes, default_block, hierarchy
 
 RAW, CONSTANT, BLOCKS = range(3)
-UNIFORM, INTEGER, ORDERED = range(3)
-NONE, LATTICE, LOGARITHMIC, ORDERED_HALF = range(4)
-BASE, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LAYERS = (1 << bit for bit in range(8))
+UNIFORM, INTEGER, ULP = range(3)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
+HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LAYERS = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
 NEVER_SPLIT = 63
 DTYPES = [None, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
@@ -39,7 +39,7 @@ class Header:
     negative: bool = False
     masked: bool = False
     step: int = 1
-    base: float = 0.0
+    half_step: float = 0.0
     origin: float = 0.0
     delta: float = 0.0
     zero_bits: int = 0
@@ -48,7 +48,7 @@ class Header:
     valid: list = field(default_factory=list)
     batch: int = 1
     levels: list = field(default_factory=list)
-    root: int = 0
+    base_level: int = 0
     level_bounds: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
     section_sizes: list = field(default_factory=list)
@@ -82,8 +82,8 @@ def combinations(component):
     samples = F64 if component.itemsize == 8 else F32
     both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
     if component.itemsize == 2:
-        return both | {(F32, INTEGER, ORDERED_HALF)}
-    return both | {(samples, ORDERED, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, LATTICE)}
+        return both | {(F32, INTEGER, ULP_FLOAT16)}
+    return both | {(samples, ULP, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, FIXED_POINT)}
 
 
 def read_header(stream):
@@ -139,19 +139,19 @@ def read_representation(reader, header):
     require((header.samples, header.quantiser, header.transform) in combinations(header.component), "version: combination")
     header.negative = bool(flags & NEGATIVE)
     require(not header.negative or header.transform == LOGARITHMIC, "version: negative")
-    header.base = header.bound
+    header.half_step = header.bound
     if header.quantiser == UNIFORM:
-        if flags & BASE:
-            header.base = reader.double()
-        require(0 <= header.base < math.inf, "base")
+        if flags & HALF_STEP:
+            header.half_step = reader.double()
+        require(0 <= header.half_step < math.inf, "base")
     else:
-        require(not flags & BASE, "version: base")
+        require(not flags & HALF_STEP, "version: half step")
         header.step = reader.varint()
         require(header.step % 2 == 1, "step")
-    if header.transform == LATTICE:
+    if header.transform == FIXED_POINT:
         header.origin, header.delta = reader.double(), reader.double()
-        require(math.isfinite(header.origin) and math.isfinite(header.delta) and header.delta != 0, "lattice")
-    if header.quantiser == ORDERED:
+        require(math.isfinite(header.origin) and math.isfinite(header.delta) and header.delta != 0, "fixed point")
+    if header.quantiser == ULP:
         header.zero_bits = reader.integer(1)
         require(header.zero_bits < (23 if header.samples == F32 else 52), "zero bits")
         require(header.zero_bits == 0 or header.step == 1, "zero bits with a step")
@@ -165,18 +165,18 @@ def read_levels(reader, header, flags):
     extent, batch = codec_axes(header.valid)
     header.batch = batch * header.parts
     header.levels = hierarchy(extent, offsets)
-    header.root = root_level(header.levels)
+    header.base_level = base_level_of(header.levels)
     if flags & LEVEL_BOUNDS:
         header.level_bounds = [reader.double() for _ in header.levels]
         require(all(0 < bound < math.inf for bound in header.level_bounds), "level bounds")
     else:
         factors = itertools.accumulate(header.levels[1:], lambda factor, _: max(0.5, factor * 0.8), initial=1.0)
-        header.level_bounds = [header.base * factor for factor in factors]
-    for number, level in enumerate(header.levels[: header.root]):
+        header.level_bounds = [header.half_step * factor for factor in factors]
+    for number, level in enumerate(header.levels[: header.base_level]):
         logs = [reader.integer(1) for _ in AXES] if flags & LEVEL_BLOCKS else default_block(level, number, header.regions)
         require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
     if flags & LAYERS:
         require(all(reader.integer(1) == 1 for _ in header.levels), "version: layers")
-    header.section_sizes = [reader.varint() for _ in range(header.root + 1)]
+    header.section_sizes = [reader.varint() for _ in range(header.base_level + 1)]

@@ -37,12 +37,12 @@ def hierarchy(extent, offsets):
     raise Damaged("levels")
 
 
-def root_level(levels):
-    """The number of the root."""
-    root = len(levels) - 1
-    while root > 0 and math.prod(levels[root - 1].extent) <= 256:
-        root -= 1
-    return root
+def base_level_of(levels):
+    """The number of the base level."""
+    base = len(levels) - 1
+    while base > 0 and math.prod(levels[base - 1].extent) <= 256:
+        base -= 1
+    return base
 
 
 def default_block(level, number, regions):

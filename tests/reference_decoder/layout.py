@@ -15,7 +15,7 @@ def decode_blocks(header, data):
     sections = Sections(header, data)
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
-    put_masked(header, words, np.stack([item.kinds for item in sections.items]), sections.other_bits)
+    put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
     whole = np.full((header.parts, *header.shape), header.padding, word)
     whole[(slice(None), *ranges([0] * len(header.valid), header.valid))] = words.reshape(header.parts, *header.valid)
     return whole

@@ -1,4 +1,4 @@
-"""Masks: the kinds of samples, and how masked samples are filled."""
+"""Masks: special values and their kinds, and how masked samples are filled."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from reference_decoder.conventions import AXES, require
 from reference_decoder.header import LOGARITHMIC
 from reference_decoder.prediction import nearest_taps
 
-KINDS = range(7)
-VALID, FILL, COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY, OTHER, PLUS_ZERO = KINDS
+SPECIAL_VALUES = range(7)
+VALID, FILL, COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY, LITERAL, PLUS_ZERO = SPECIAL_VALUES
 
 
 def possible_kinds(header):
     """The kinds that masked samples of a stream can have."""
-    kinds = {OTHER}
+    specials = {LITERAL}
     if header.has_fill:
-        kinds |= {FILL}
+        specials |= {FILL}
     if header.component.kind == "f":
-        kinds |= {COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY}
+        specials |= {COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY}
     if header.transform == LOGARITHMIC:
-        kinds |= {PLUS_ZERO}
-    return kinds
+        specials |= {PLUS_ZERO}
+    return specials
 
 
 class MaskModels:
@@ -46,8 +46,8 @@ def mask_context(masked, count, faces_masked, faces):
     return 2 if 2 * faces_masked <= faces else 3
 
 
-def read_kind(coder, models, masked_model, neighbour, header):
-    """(kind, its own bits if it is OTHER)."""
+def read_special(coder, models, masked_model, neighbour, header):
+    """(kind, its own bits if it is LITERAL)."""
     if not coder.bit(masked_model):
         return VALID, None
     if neighbour and coder.bit(models.same):
@@ -58,37 +58,37 @@ def read_kind(coder, models, masked_model, neighbour, header):
             node = 2 * node + coder.bit(models.kind[node])
         kind = node - 8
         require(kind in possible_kinds(header), "kind")
-    return kind, coder.raw(8 * header.component.itemsize) if kind == OTHER else None
+    return kind, coder.raw(8 * header.component.itemsize) if kind == LITERAL else None
 
 
-def fill_class(block, arrays, kinds, cls, real):
+def fill_class(block, arrays, specials, cls, real):
     """Filling, step 1: masked samples of a class become the mean of their nearest valid taps."""
     taps = nearest_taps(cls, block.level.active)
     extent = block.class_extent(cls)
     valid_sum, whole_sum, valid_count = np.zeros(extent, real), np.zeros(extent, real), np.zeros(extent, real)
     for tap in taps:
         numbers = block.tap_view(arrays, cls, tap).astype(real)
-        valid = block.tap_view(kinds, cls, tap) == VALID
+        valid = block.tap_view(specials, cls, tap) == VALID
         whole_sum = whole_sum + numbers
         valid_sum = np.where(valid, valid_sum + numbers, valid_sum)
         valid_count += valid
     mean = np.where(valid_count > 0, valid_sum / valid_count, whole_sum / real(len(taps)))
-    masked = block.view(kinds[cls], cls) != VALID
+    masked = block.view(specials[cls], cls) != VALID
     block.view(arrays[cls], cls)[masked] = to_samples(mean[masked], arrays[cls].dtype)
 
 
-def fill_box(grid, kinds, real):
+def fill_box(grid, specials, real):
     """Filling, step 2: two sweeps over a complete block, given as views of the level's grids."""
-    known = kinds == VALID
+    has_value = specials == VALID
     for _ in range(2):
         total, count = np.zeros(grid.shape, real), np.zeros(grid.shape, real)
         for axis in AXES:
             lower, upper = [slice(None)] * 4, [slice(None)] * 4
             lower[axis], upper[axis] = slice(None, -1), slice(1, None)
             for target, source in ((tuple(upper), tuple(lower)), (tuple(lower), tuple(upper))):
-                usable = known[source]
+                usable = has_value[source]
                 total[target] = np.where(usable, total[target] + grid[source].astype(real), total[target])
                 count[target] += usable
-        found = ~known & (count > 0)
-        grid[found] = to_samples(total[found] / count[found], grid.dtype)
-        known = known | found
+        filled = ~has_value & (count > 0)
+        grid[filled] = to_samples(total[filled] / count[filled], grid.dtype)
+        has_value = has_value | filled

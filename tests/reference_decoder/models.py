@@ -23,16 +23,16 @@ EXPECTED = (-24, -18, -16, -13, -10, -8, -5, -2, 0, 2, 5, 8, 10, 13, 16, 18)
 
 
 class Model(NamedTuple):
-    """The model of a context: dense with a scale and a shape, or sparse with a gap table and a value table."""
+    """The model of a context: direct mode with a scale and a shape, or run-length mode with a table of zero runs and a value table."""
 
-    sparse: bool
-    scale_or_gap: int
+    run_length: bool
+    scale_or_zero_run: int
     shape_or_value: int
 
     @property
     def shift(self):
-        """How many low bits of each code of a dense model are raw."""
-        return max(0, 1 + (self.scale_or_gap - 36) // 4)
+        """How many low bits of each code in direct mode are raw."""
+        return max(0, 1 + (self.scale_or_zero_run - 36) // 4)
 
 
 def default_model(mean, context):
@@ -54,11 +54,11 @@ class Deviations:
     def default(self, mean, context):
         """B: the default model with the deviation."""
         model = default_model(mean, context)
-        steps, shape_or_value = self.of.get((model.sparse, context), (0, model.shape_or_value))
-        return Model(model.sparse, clamp(model.scale_or_gap + steps, 0, 47 if model.sparse else 279), shape_or_value)
+        steps, shape_or_value = self.of.get((model.run_length, context), (0, model.shape_or_value))
+        return Model(model.run_length, clamp(model.scale_or_zero_run + steps, 0, 47 if model.run_length else 279), shape_or_value)
 
     def learn(self, mean, context, model):
         """Takes note of a model."""
         default = default_model(mean, context)
-        if model.sparse == default.sparse:
-            self.of[model.sparse, context] = model.scale_or_gap - default.scale_or_gap, model.shape_or_value
+        if model.run_length == default.run_length:
+            self.of[model.run_length, context] = model.scale_or_zero_run - default.scale_or_zero_run, model.shape_or_value

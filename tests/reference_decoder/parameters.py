@@ -32,56 +32,56 @@ class ParameterModels:
 
 
 class ParameterState:
-    """What lives from the first level below the root to level 0."""
+    """What lives from the first level below the base level to level 0."""
 
-    def __init__(self, root_mean):
-        self.precision, self.mean = 8, root_mean or 81
+    def __init__(self, base_mean):
+        self.precision, self.mean = 8, base_mean or 81
         self.coarser, self.deviations = {}, Deviations()
 
     def read(self, coder, models, cls, active, bits):
         """The parameters of a class of samples of so many bits."""
-        found = Parameters()
+        parameters = Parameters()
         if coder.bit(models.P0):
-            found.predictor = 1 + coder.bit(models.P1)
+            parameters.predictor = 1 + coder.bit(models.P1)
         else:
-            self._read_weights(coder, models, cls, active, found)
-        self.coarser[cls] = found
+            self._read_weights(coder, models, cls, active, parameters)
+        self.coarser[cls] = parameters
         if coder.bit(models.AC):
             self.mean += coder.signed(models.ME)
             require(1 <= self.mean <= 329, "mean")
-            found.mean = self.mean
+            parameters.mean = self.mean
             for context in range(16):
                 model = read_model(coder, models, self.deviations.default(self.mean, context))
-                require(model.sparse or model.shift <= bits - 8, "shift of a model")
+                require(model.run_length or model.shift <= bits - 8, "shift of a model")
                 self.deviations.learn(self.mean, context, model)
-                found.models.append(model)
-        return found
+                parameters.models.append(model)
+        return parameters
 
-    def _read_weights(self, coder, models, cls, active, found):
+    def _read_weights(self, coder, models, cls, active, parameters):
         coarser = self.coarser.get(cls)
         refers = coarser is not None and coarser.precision != 0
         if refers and coder.bit(models.CW):
-            found.stencil, found.precision, found.weights = coarser.stencil, coarser.precision, coarser.weights
+            parameters.stencil, parameters.precision, parameters.weights = coarser.stencil, coarser.precision, coarser.weights
             return
         if not coder.bit(models.AW):
             return
         if coder.bit(models.S0):
-            found.stencil = 1 + coder.bit(models.S1)
+            parameters.stencil = 1 + coder.bit(models.S1)
         if not coder.bit(models.PS):
             self.precision = 1 + coder.number(models.PN)
             require(self.precision <= 24, "precision")
-        found.precision = self.precision
+        parameters.precision = self.precision
         changes = refers and coder.bit(models.RF)
         odd = bits_set(cls)
-        for g in range(len(stencil(found.stencil, cls, active))):
+        for g in range(len(stencil(parameters.stencil, cls, active))):
             if changes:
                 weight = coder.signed(models.WC)
                 if g < len(coarser.weights):
-                    weight += rescaled(coarser.weights[g], found.precision - coarser.precision)
+                    weight += rescaled(coarser.weights[g], parameters.precision - coarser.precision)
             else:
                 weight = coder.signed(models.W0 if g < odd else models.W1 if g < 3 * odd else models.W2)
             require(abs(weight) <= 2**28, "weight")
-            found.weights.append(weight)
+            parameters.weights.append(weight)
 
 
 def rescaled(weight, shift):
@@ -93,16 +93,16 @@ def read_model(coder, models, default):
     """The model of a context, given its default B."""
     if coder.bit(models.M0):
         return default
-    same_kind = coder.bit(models.M1)
-    sparse = default.sparse if same_kind else not default.sparse
-    start = default.scale_or_gap if same_kind else 8 if sparse else 12
-    scale_or_gap = start + coder.signed(models.MS)
-    require(0 <= scale_or_gap <= (47 if sparse else 279), "model")
-    if sparse:
+    same_mode = coder.bit(models.M1)
+    run_length = default.run_length if same_mode else not default.run_length
+    start = default.scale_or_zero_run if same_mode else 8 if run_length else 12
+    scale_or_zero_run = start + coder.signed(models.MS)
+    require(0 <= scale_or_zero_run <= (47 if run_length else 279), "model")
+    if run_length:
         as_default = coder.bit(models.MV)
-        value = (default.shape_or_value if same_kind else 8) if as_default else coder.number(models.MN)
+        value = (default.shape_or_value if same_mode else 8) if as_default else coder.number(models.MN)
         require(value <= 31, "value table")
-        return Model(True, scale_or_gap, value)
+        return Model(True, scale_or_zero_run, value)
     high = coder.bit(models.H0)
     low = coder.bit(models.H2 if high else models.H1)
-    return Model(False, scale_or_gap, 2 * high + low)
+    return Model(False, scale_or_zero_run, 2 * high + low)

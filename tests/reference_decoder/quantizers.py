@@ -12,20 +12,20 @@ def largest_code(bits):
 
 
 class Codes:
-    """The codes of an array of samples; where `stored`, the sample's own `bits` instead."""
+    """The codes (quantization indices) of an array of samples; where `outlier`, the sample's own `bits` instead."""
 
     def __init__(self, shape):
         self.code = np.zeros(shape, np.int64)
-        self.stored = np.zeros(shape, bool)
+        self.outlier = np.zeros(shape, bool)
         self.bits = np.zeros(shape, np.uint64)
 
 
 def reconstruct(header, level, prediction, codes):
     """The samples of level number `level` from their predictions (in Real) and codes."""
-    quantise = (uniform, integer, ordered)[header.quantiser]
+    quantise = (uniform, integer, ulp)[header.quantiser]
     samples = quantise(header, level, np.asarray(prediction, header.real), codes.code)
-    own = codes.bits.astype(np.uint32 if header.bits == 32 else np.uint64).view(header.sample)
-    return np.where(codes.stored, own, samples)
+    outlier_samples = codes.bits.astype(np.uint32 if header.bits == 32 else np.uint64).view(header.sample)
+    return np.where(codes.outlier, outlier_samples, samples)
 
 
 def uniform(header, level, p, code):
@@ -45,17 +45,17 @@ def integer(header, level, p, code):
     return (rint(p) + code * header.wrapped_step).astype(header.sample)
 
 
-def in_order(numbers):
-    """o(x): numbers as integers in their order, and back (of the integers as numbers)."""
+def ulp_index(numbers):
+    """o(x): numbers as integers in ULP space, and back (of the integers as numbers)."""
     integers = numbers.view(np.int32 if numbers.itemsize == 4 else np.int64)
     return np.where(integers < 0, integers ^ np.iinfo(integers.dtype).max, integers)
 
 
-def ordered(header, level, p, code):
+def ulp(header, level, p, code):
     """q = (o(p) >> z) + c * step, shifted back."""
     word = np.int32 if header.bits == 32 else np.int64
     z = word(header.zero_bits)
-    place = np.where(np.isnan(p), word(0), in_order(p))
+    place = np.where(np.isnan(p), word(0), ulp_index(p))
     q = (place >> z) + (code * header.wrapped_step).astype(word) << z
     q = np.where(q < 0, q | ((word(1) << z) - word(1)), q)
-    return in_order(q.view(header.sample)).view(header.sample)
+    return ulp_index(q.view(header.sample)).view(header.sample)

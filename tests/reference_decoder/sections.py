@@ -1,4 +1,4 @@
-"""Root section and level sections: from their bytes to the samples of every level."""
+"""Base section and level sections: from their bytes to the samples of every level."""
 
 import itertools
 import math
@@ -9,9 +9,9 @@ import numpy as np
 from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel, SignedModel, most_decisions
 from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
-from reference_decoder.contexts import MASKED_CONTEXT, contexts, magnitudes, mean_index
+from reference_decoder.contexts import MASKED_CONTEXT, activities, contexts, mean_index
 from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, crc, floor_log2, ranges, require, short_crc
-from reference_decoder.masks import OTHER, VALID, MaskModels, fill_box, fill_class, mask_context, read_kind
+from reference_decoder.masks import LITERAL, VALID, MaskModels, fill_box, fill_class, mask_context, read_special
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import face_taps, nearest_taps, predict
 from reference_decoder.quantizers import Codes, largest_code, reconstruct
@@ -19,19 +19,19 @@ from reference_decoder.quantizers import Codes, largest_code, reconstruct
 
 @dataclass
 class Item:
-    """The grids of one item at one level: samples, magnitudes, kinds."""
+    """The grids of one item at one level: samples, activities, special values."""
 
     samples: np.ndarray
-    kinds: np.ndarray
-    magnitudes: np.ndarray | None = None
+    specials: np.ndarray
+    activities: np.ndarray | None = None
 
 
-class RootCodes:
-    """The coder of the root section with all that it remembers."""
+class BaseCodes:
+    """The coder of the base section with all that it remembers."""
 
     def __init__(self, data, header):
         self.coder, self.header = BinaryDecoder(data), header
-        self.stored, self.signed = BitModel(), [SignedModel() for _ in range(16)]
+        self.outlier, self.signed = BitModel(), [SignedModel() for _ in range(16)]
         self.masks = MaskModels()
         self.s0 = self.s1 = 0
         self.kind = VALID
@@ -39,8 +39,8 @@ class RootCodes:
     def read_into(self, codes, index):
         """Reads the code of one sample."""
         size = 0
-        if self.coder.bit(self.stored):
-            codes.stored[index], codes.bits[index] = True, self.coder.raw(self.header.bits)
+        if self.coder.bit(self.outlier):
+            codes.outlier[index], codes.bits[index] = True, self.coder.raw(self.header.bits)
         else:
             code = self.coder.signed(self.signed[min(15, floor_log2(2 * (self.s0 + self.s1) + 1))])
             require(abs(code) <= largest_code(self.header.bits), "code")
@@ -50,41 +50,41 @@ class RootCodes:
 
 
 class Sections:
-    """Decodes the sections of a stream, from the root to level 0."""
+    """Decodes the sections of a stream, from the base level to level 0."""
 
     def __init__(self, header, data):
         self.header = header
-        self.other_bits = {}
+        self.literal_bits = {}
         reader = Reader(data)
         sections = [reader.take(size) for size in header.section_sizes]
         require(reader.at == len(data), "bytes are left over")
-        self.items = self._root_section(sections[0])
-        for number, section in zip(reversed(range(header.root)), sections[1:], strict=True):
+        self.items = self._base_section(sections[0])
+        for number, section in zip(reversed(range(header.base_level)), sections[1:], strict=True):
             self.items = self._level_section(number, section)
 
-    # Root section
+    # Base section
 
-    def _root_section(self, section):
+    def _base_section(self, section):
         header = self.header
         width = 2 if len(section) < 258 else 4
-        require(len(section) >= width and short_crc(section[:-width]) == section[-width:], "checksum of the root")
+        require(len(section) >= width and short_crc(section[:-width]) == section[-width:], "checksum of the base section")
         coded = section[:-width]
-        root_samples = math.prod(header.levels[header.root].extent) * header.batch
-        require(root_samples <= most_decisions(len(coded)), "more samples than the root section can hold")
-        state = RootCodes(coded, header)
+        root_samples = math.prod(header.levels[header.base_level].extent) * header.batch
+        require(root_samples <= most_decisions(len(coded)), "more samples than the base section can hold")
+        state = BaseCodes(coded, header)
         items, all_codes = [], []
         for number in range(header.batch):
             item = self._coarsest_level(state, number)
             codes = Codes(item.samples.shape)
-            for level in range(len(header.levels) - 2, header.root - 1, -1):
-                item, codes = self._root_level(state, number, level, item, codes)
+            for level in range(len(header.levels) - 2, header.base_level - 1, -1):
+                item, codes = self._level_of_base_section(state, number, level, item, codes)
             items.append(item)
             all_codes.append(codes)
-        total = sum(min(abs(int(code)), 2**40) for codes in all_codes for code in codes.code[~codes.stored])
-        mean = mean_index(total, sum(int(np.sum(~codes.stored)) for codes in all_codes))
+        total = sum(min(abs(int(code)), 2**40) for codes in all_codes for code in codes.code[~codes.outlier])
+        mean = mean_index(total, sum(int(np.sum(~codes.outlier)) for codes in all_codes))
         for item, codes in zip(items, all_codes, strict=True):
-            item.magnitudes = magnitudes(codes, mean, header.bits)
-            item.magnitudes[item.kinds != VALID] = 16
+            item.activities = activities(codes, mean, header.bits)
+            item.activities[item.specials != VALID] = 16
         self.state = ParameterState(mean)
         return items
 
@@ -97,7 +97,7 @@ class Sections:
             if header.masked:
                 masked_model = state.masks.masked[0][1 if state.kind else 0]
                 state.kind = self._kind(state.coder, state.masks, masked_model, state.kind, (number, level, index))
-                item.kinds[index] = state.kind
+                item.specials[index] = state.kind
             code = Codes(())
             if not state.kind:
                 state.read_into(code, ())
@@ -105,74 +105,74 @@ class Sections:
             before = header.real(item.samples[index])
         return item
 
-    def _root_level(self, state, number, level_number, coarser, coarser_codes):
-        """A level of the root section as one block; also the codes of all its samples."""
+    def _level_of_base_section(self, state, number, level_number, coarser, coarser_codes):
+        """A level of the base section as one block; also the codes of all its samples."""
         header, level = self.header, self.header.levels[level_number]
         block = Block(level, ZERO, level.extent)
         samples = {0: block.load(coarser.samples)}
-        kinds = {0: block.load(coarser.kinds, repeat=True)}
-        self._masks(state.coder if header.masked else None, state.masks, block, kinds, number, level_number)
+        specials = {0: block.load(coarser.specials, repeat=True)}
+        self._masks(state.coder if header.masked else None, state.masks, block, specials, number, level_number)
         all_codes = Codes(level.extent)
-        for name in ("code", "stored", "bits"):
+        for name in ("code", "outlier", "bits"):
             getattr(all_codes, name)[block.places(0)] = getattr(coarser_codes, name)
         for cls in level.classes:
-            masked = block.view(kinds[cls], cls) != VALID
+            masked = block.view(specials[cls], cls) != VALID
             codes = Codes(masked.shape)
             for index in np.ndindex(*masked.shape):
                 if not masked[index]:
                     state.read_into(codes, index)
-            self._finish_class(block, samples, kinds, cls, level_number, Parameters(), codes)
-            for name in ("code", "stored", "bits"):
+            self._finish_class(block, samples, specials, cls, level_number, Parameters(), codes)
+            for name in ("code", "outlier", "bits"):
                 getattr(all_codes, name)[block.places(cls)] = getattr(codes, name)
         item = Item(np.zeros(level.extent, header.sample), np.zeros(level.extent, np.uint8))
         block.store(samples, item.samples)
-        block.store(kinds, item.kinds)
-        fill_box(item.samples, item.kinds, header.real)
+        block.store(specials, item.specials)
+        fill_box(item.samples, item.specials, header.real)
         return item, all_codes
 
-    def _finish_class(self, block, samples, kinds, cls, level_number, parameters, codes):
-        """Prediction, reconstruction, filling and closing of a class of which the codes are known."""
+    def _finish_class(self, block, samples, specials, cls, level_number, parameters, codes):
+        """Prediction, reconstruction, filling and halo of a class of which the codes are known."""
         samples[cls] = block.new(self.header.sample)
         if codes.code.size:
             prediction = predict(block, samples, cls, parameters, self.header.real)
             block.view(samples[cls], cls)[...] = reconstruct(self.header, level_number, prediction, codes)
-            if block.view(kinds[cls], cls).any():
-                fill_class(block, samples, kinds, cls, self.header.real)
-        block.close(samples, cls, self.header.real)
+            if block.view(specials[cls], cls).any():
+                fill_class(block, samples, specials, cls, self.header.real)
+        block.fill_halo(samples, cls, self.header.real)
 
     # Masks of a block
 
     def _kind(self, coder, models, masked_model, neighbour, place):
         """Reads a kind and keeps its own bits by the sample's place (item, index at level 0)."""
-        kind, own = read_kind(coder, models, masked_model, neighbour, self.header)
-        if kind == OTHER:
+        kind, element_bits = read_special(coder, models, masked_model, neighbour, self.header)
+        if kind == LITERAL:
             item, level_number, index = place
             strides = [2 ** sum(level.split[axis] for level in self.header.levels[:level_number]) for axis in AXES]
-            self.other_bits[(item, *(index[axis] * strides[axis] for axis in AXES))] = own
+            self.literal_bits[(item, *(index[axis] * strides[axis] for axis in AXES))] = element_bits
         return kind
 
-    def _masks(self, coder, models, block, kinds, item, level_number):
+    def _masks(self, coder, models, block, specials, item, level_number):
         """The kinds of all classes of a block; none is masked without a coder."""
         for cls in block.level.classes:
-            kinds[cls] = block.new(np.uint8)
+            specials[cls] = block.new(np.uint8)
             if coder is None:
                 continue
             extent = block.class_extent(cls)
             masked, neighbour = np.zeros(extent, int), np.zeros(extent, np.uint8)
             nearest, faces = nearest_taps(cls, block.level.active), face_taps(cls, block.level.active)
             for tap in nearest:
-                seen = block.tap_view(kinds, cls, tap)
+                seen = block.tap_view(specials, cls, tap)
                 masked += seen != VALID
                 neighbour = np.where(seen != VALID, seen, neighbour)
-            faces_masked = sum((block.tap_view(kinds, cls, tap) != VALID).astype(int) for tap in faces)
+            faces_masked = sum((block.tap_view(specials, cls, tap) != VALID).astype(int) for tap in faces)
             places = block.places(cls)
-            found = block.view(kinds[cls], cls)
+            special_grid = block.view(specials[cls], cls)
             for at in np.ndindex(*extent):
                 context = mask_context(masked[at], len(nearest), faces_masked[at], len(faces))
                 index = [places[axis].start + at[axis] * places[axis].step for axis in AXES]
                 masked_model = models.masked[bits_set(cls)][context]
-                found[at] = self._kind(coder, models, masked_model, int(neighbour[at]), (item, level_number, index))
-            block.repeat_halo(kinds[cls], cls)
+                special_grid[at] = self._kind(coder, models, masked_model, int(neighbour[at]), (item, level_number, index))
+            block.repeat_halo(specials[cls], cls)
 
     # Level section
 
@@ -234,35 +234,35 @@ class Sections:
         """Decodes a block into the grids of `item`."""
         header = self.header
         samples = {0: block.load(coarser.samples)}
-        magnitude_arrays = {0: block.load(coarser.magnitudes, repeat=True)}
-        kinds = {0: block.load(coarser.kinds, repeat=True)}
+        activity_arrays = {0: block.load(coarser.activities, repeat=True)}
+        specials = {0: block.load(coarser.specials, repeat=True)}
         mask_stream = next(streams) if header.masked else b""
         coder = BinaryDecoder(mask_stream) if mask_stream else None
-        self._masks(coder, MaskModels(), block, kinds, item_number, level_number)
+        self._masks(coder, MaskModels(), block, specials, item_number, level_number)
         data = next(streams) if merged else b""
         stream = CodeStream(data, header.bits) if data else None
         for cls in block.level.classes:
             if not merged:
                 data = next(streams)
                 stream = CodeStream(data, header.bits) if data else None
-            masked = block.view(kinds[cls], cls) != VALID
+            masked = block.view(specials[cls], cls) != VALID
             codes = Codes(masked.shape)
             if stream and parameters[cls].mean and masked.size:
-                context = contexts(block, magnitude_arrays, cls)
+                context = contexts(block, activity_arrays, cls)
                 context[masked] = MASKED_CONTEXT
                 codes = stream.read_class(context, parameters[cls].models)
             if stream and not merged:
                 stream.finish()
-            self._finish_class(block, samples, kinds, cls, level_number, parameters[cls], codes)
-            magnitude_arrays[cls] = block.new(np.uint8)
-            found = magnitudes(codes, parameters[cls].mean, header.bits)
-            block.view(magnitude_arrays[cls], cls)[...] = np.where(masked, 16, found)
-            block.repeat_halo(magnitude_arrays[cls], cls)
+            self._finish_class(block, samples, specials, cls, level_number, parameters[cls], codes)
+            activity_arrays[cls] = block.new(np.uint8)
+            class_activities = activities(codes, parameters[cls].mean, header.bits)
+            block.view(activity_arrays[cls], cls)[...] = np.where(masked, 16, class_activities)
+            block.repeat_halo(activity_arrays[cls], cls)
         if stream and merged:
             stream.finish()
         block.store(samples, item.samples)
-        block.store(kinds, item.kinds)
-        block.store(magnitude_arrays, item.magnitudes)
+        block.store(specials, item.specials)
+        block.store(activity_arrays, item.activities)
         if level_number > 0:
             box = ranges(block.low, [block.low[axis] + block.extent[axis] for axis in AXES])
-            fill_box(item.samples[box], item.kinds[box], header.real)
+            fill_box(item.samples[box], item.specials[box], header.real)

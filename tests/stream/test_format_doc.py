@@ -57,10 +57,10 @@ EXAMPLES = {
             (8, "bound 0.5"),
             (1, "samples 0 (f32), quantiser 0 (uniform), transform 0 (none)"),
             (1, "flags: none"),
-            (1, "bytes of the root section"),
+            (1, "bytes of the base section"),
             (4, "CRC-32C of all bytes before"),
-            (None, "root section: output of the binary coder"),
-            (2, "root section: its check"),
+            (None, "base section: output of the binary coder"),
+            (2, "base section: its check"),
         ],
     ),
 }

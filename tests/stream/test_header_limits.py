@@ -15,21 +15,21 @@ from support import stream_writer
 from support.stream_writer import (
     F32,
     F64,
+    FIXED_POINT,
     I64,
     INTEGER,
-    LATTICE,
     LOGARITHMIC,
     LOSSLESS,
     NONE,
-    ORDERED,
-    ORDERED_HALF,
+    ULP,
+    ULP_FLOAT16,
     UNIFORM,
     Fields,
 )
 
 CODES = {"VERSION": "version", "CORRUPT": "damaged", "TRUNCATED": "truncated", "CHECKSUM": "checksum"}
 WORDS = {_core.ERROR_CODES[f"STZ_ERROR_{name}"]: word for name, word in CODES.items()}
-NEGATIVE, BASE = 64, 1
+NEGATIVE, HALF_STEP = 64, 1
 NAN, INFINITY = math.nan, math.inf
 
 
@@ -68,30 +68,30 @@ def with_sizes(fields):
     raise AssertionError("no number of sections fits")
 
 
-PLAIN = Fields((20, 30))  # 600, 150 samples: one level below the root
-ORDERED_FIELDS = Fields((20, 30), mode=LOSSLESS, representation=(F32, ORDERED, NONE))
-LATTICE_FIELDS = Fields((20, 30), representation=(F32, INTEGER, LATTICE))
+PLAIN = Fields((20, 30))  # 600, 150 samples: one level below the base level
+ULP_FIELDS = Fields((20, 30), mode=LOSSLESS, representation=(F32, ULP, NONE))
+FIXED_POINT_FIELDS = Fields((20, 30), representation=(F32, INTEGER, FIXED_POINT))
 OCTAVES = Fields((20, 30), mode=2, representation=(F64, UNIFORM, LOGARITHMIC))
 
 
-@pytest.mark.parametrize("fields", [PLAIN, ORDERED_FIELDS, LATTICE_FIELDS, OCTAVES, Fields((2,)), Fields(())])
+@pytest.mark.parametrize("fields", [PLAIN, ULP_FIELDS, FIXED_POINT_FIELDS, OCTAVES, Fields((2,)), Fields(())])
 def test_headers_that_are_sound(fields):
     assert verdict(with_sizes(fields)) is None
 
 
 def with_blocks(shape, first):
-    """Fields that name the blocks of level 0, and small ones of the levels down to the root."""
+    """Fields that name the blocks of level 0, and small ones of the levels down to the base level."""
     below_root = next(level for level in range(48) if math.prod(-(-extent >> level) for extent in shape) <= 256)
     return Fields(shape, level_blocks=(first, *[(3, 3, 3, 3)] * (below_root - 1)))
 
 
 SOUND = [
-    replace(ORDERED_FIELDS, zero_bits=22),
-    replace(ORDERED_FIELDS, step=5),
-    replace(ORDERED_FIELDS, step=2**64 - 1),
-    replace(LATTICE_FIELDS, delta=-1e-300, origin=-1e308),
-    replace(OCTAVES, base=0.125, flags=NEGATIVE),
-    replace(PLAIN, base=0.0),
+    replace(ULP_FIELDS, zero_bits=22),
+    replace(ULP_FIELDS, step=5),
+    replace(ULP_FIELDS, step=2**64 - 1),
+    replace(FIXED_POINT_FIELDS, delta=-1e-300, origin=-1e308),
+    replace(OCTAVES, half_step=0.125, flags=NEGATIVE),
+    replace(PLAIN, half_step=0.0),
     replace(PLAIN, offsets=(47, 0, 1, 3)),
     replace(PLAIN, offsets=(63,) * 4),
     replace(PLAIN, common_nan=0, fill=7, cuts=(19, 29), padding=3),
@@ -111,13 +111,13 @@ def test_values_at_the_ends_of_their_ranges(fields):
 
 RESERVED = [
     replace(PLAIN, flags=NEGATIVE),
-    replace(ORDERED_FIELDS, flags=NEGATIVE),
-    replace(LATTICE_FIELDS, flags=NEGATIVE),
-    replace(ORDERED_FIELDS, flags=BASE),
-    replace(ORDERED_FIELDS, base=1.0),
-    replace(LATTICE_FIELDS, flags=BASE),
-    replace(LATTICE_FIELDS, base=1.0),
-    replace(PLAIN, representation=(F32, ORDERED, LATTICE)),
+    replace(ULP_FIELDS, flags=NEGATIVE),
+    replace(FIXED_POINT_FIELDS, flags=NEGATIVE),
+    replace(ULP_FIELDS, flags=HALF_STEP),
+    replace(ULP_FIELDS, half_step=1.0),
+    replace(FIXED_POINT_FIELDS, flags=HALF_STEP),
+    replace(FIXED_POINT_FIELDS, half_step=1.0),
+    replace(PLAIN, representation=(F32, ULP, FIXED_POINT)),
     replace(PLAIN, representation=(3, UNIFORM, NONE)),
     replace(PLAIN, representation=(F32, 3, NONE)),
     replace(PLAIN, representation=(F32, UNIFORM, 4)),
@@ -132,13 +132,13 @@ def test_what_is_reserved_is_for_a_later_version(fields):
 
 DAMAGED = [
     *[replace(PLAIN, bound=bound) for bound in (-1.0, INFINITY, NAN)],
-    *[replace(PLAIN, base=base) for base in (-1.0, INFINITY, NAN)],
-    *[replace(LATTICE_FIELDS, delta=delta) for delta in (0.0, -0.0, INFINITY, NAN)],
-    *[replace(LATTICE_FIELDS, origin=origin) for origin in (-INFINITY, NAN)],
-    replace(ORDERED_FIELDS, zero_bits=23),
-    replace(ORDERED_FIELDS, zero_bits=1, step=3),
-    *[replace(ORDERED_FIELDS, step=step) for step in (0, 2, 2**64 - 2)],
-    replace(LATTICE_FIELDS, step=4),
+    *[replace(PLAIN, half_step=base) for base in (-1.0, INFINITY, NAN)],
+    *[replace(FIXED_POINT_FIELDS, delta=delta) for delta in (0.0, -0.0, INFINITY, NAN)],
+    *[replace(FIXED_POINT_FIELDS, origin=origin) for origin in (-INFINITY, NAN)],
+    replace(ULP_FIELDS, zero_bits=23),
+    replace(ULP_FIELDS, zero_bits=1, step=3),
+    *[replace(ULP_FIELDS, step=step) for step in (0, 2, 2**64 - 2)],
+    replace(FIXED_POINT_FIELDS, step=4),
     *[replace(PLAIN, offsets=(0, 0, 0, offset)) for offset in (48, 62, 64, 255)],
     replace(PLAIN, cuts=(20, 0)),
     *[replace(PLAIN, level_bounds=(1.0,) * 4 + (bound,)) for bound in (0.0, -1.0, INFINITY, NAN)],
@@ -177,9 +177,9 @@ def test_every_combination_of_samples_quantiser_and_transform(dtype):
     samples = F32 if width < 4 or (kind in "fc" and width == 4) else F64 if kind in "fc" or width == 4 else I64
     expected = {(samples, INTEGER, NONE)} if kind in "iu" else {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
     if dtype == "f2":
-        expected |= {(F32, INTEGER, ORDERED_HALF)}
+        expected |= {(F32, INTEGER, ULP_FLOAT16)}
     elif kind in "fc":
-        expected |= {(samples, ORDERED, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, LATTICE)}
+        expected |= {(samples, ULP, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, FIXED_POINT)}
     assert {combination for combination, found in verdicts.items() if found is None} == expected
     assert {found for found in verdicts.values() if found} == {"version"}
 
@@ -197,12 +197,12 @@ DOUBLES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1.7e308, INFINITY, 
         bound=DOUBLES,
         fill=st.none() | st.integers(0, 255),
         representation=st.sampled_from(
-            [(F32, UNIFORM, NONE), (F32, INTEGER, LATTICE), (F64, INTEGER, NONE), (F32, ORDERED, NONE)]
+            [(F32, UNIFORM, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, NONE), (F32, ULP, NONE)]
         )
         | st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)),
-        flags=st.sampled_from([0, 0, 0, NEGATIVE, BASE]),
+        flags=st.sampled_from([0, 0, 0, NEGATIVE, HALF_STEP]),
         step=st.integers(0, 6) | st.integers(0, 2**64 - 1),
-        base=st.none() | DOUBLES,
+        half_step=st.none() | DOUBLES,
         origin=DOUBLES,
         delta=DOUBLES,
         zero_bits=st.integers(0, 60),

@@ -133,7 +133,7 @@ def with_every_level_field(stream, rank):
     header = reference_decoder.read_header(stream)
     sizes = b"".join(varint(size) for size in header.section_sizes)
     fields = np.multiply(header.level_bounds, 1.125).astype("<f8").tobytes()
-    for number in range(header.root):
+    for number in range(header.base_level):
         logs = reference_decoder.default_block(header.levels[number], number, header.regions)
         fields += bytes(max(1, log) for log in logs)
     fields += bytes([1] * len(header.levels))

@@ -8,7 +8,7 @@ import reference_decoder
 from h5stz import _core
 from reference_decoder import elements
 from reference_decoder.binary_coder import BitModel, SignedModel
-from reference_decoder.masks import FILL, MINUS_INFINITY, OTHER, PLUS_INFINITY, PLUS_ZERO, MaskModels
+from reference_decoder.masks import FILL, LITERAL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO, MaskModels
 from reference_decoder.parameters import ParameterModels
 from support import exact
 from support.stream_writer import (
@@ -19,9 +19,9 @@ from support.stream_writer import (
     LOGARITHMIC,
     LOSSLESS,
     NONE,
-    ORDERED,
-    ORDERED_HALF,
     POINTWISE,
+    ULP,
+    ULP_FLOAT16,
     UNIFORM,
     BinaryEncoder,
     Fields,
@@ -56,18 +56,18 @@ def of_two_kinds(fields, kind):
     for place in (2, 1, 0):
         coder.bit(models.kind[node], kind >> place & 1)
         node = 2 * node + (kind >> place & 1)
-    if kind == OTHER:
+    if kind == LITERAL:
         coder.raw(3, 8 * fields.component_size)
     coder.bit(models.masked[0][1], 1)
     coder.bit(models.same, 1)
-    if kind == OTHER:
+    if kind == LITERAL:
         coder.raw(5, 8 * fields.component_size)
     return fields.stream(root_section(coder))
 
 
 MASKED = {
-    "float": Fields((2,), "f4", LOSSLESS, representation=(F32, ORDERED, NONE), common_nan=0x7FC00001),
-    "half": Fields((2,), "f2", LOSSLESS, representation=(F32, INTEGER, ORDERED_HALF), common_nan=0x7E01),
+    "float": Fields((2,), "f4", LOSSLESS, representation=(F32, ULP, NONE), common_nan=0x7FC00001),
+    "half": Fields((2,), "f2", LOSSLESS, representation=(F32, INTEGER, ULP_FLOAT16), common_nan=0x7E01),
     "octaves": Fields((2,), "f8", POINTWISE, representation=(F64, UNIFORM, LOGARITHMIC), common_nan=0x7FF8000000000001),
     "small integer": Fields((2,), "i2", LOSSLESS, representation=(F32, INTEGER, NONE), common_nan=0),
     "integer": Fields((2,), "u4", LOSSLESS, representation=(F64, INTEGER, NONE), common_nan=0),
@@ -81,7 +81,7 @@ def test_kinds_that_a_stream_can_have(name, fill):
     fields = MASKED[name]
     fields.fill = fill
     word = f"<u{fields.component_size}"
-    possible = {OTHER: [3, 5]}
+    possible = {LITERAL: [3, 5]}
     if fill is not None:
         possible[FILL] = [9, 9]
     if fields.dtype[0] == "f":
@@ -100,7 +100,7 @@ def test_kinds_that_a_stream_can_have(name, fill):
 
 
 def zero_root(samples, rng):
-    """A root section of small codes for so many samples, without stored ones."""
+    """A root section of small codes for so many samples, without outliers."""
     coder, stored, models = BinaryEncoder(), BitModel(), [SignedModel() for _ in range(16)]
     sizes = [0, 0]
     for code in rng.integers(-3, 4, samples).tolist():
@@ -139,7 +139,7 @@ class LevelWriter:
         return level_section(self.coder, 1)
 
 
-TWO_LEVELS = Fields((600,), "f8", representation=(F64, UNIFORM, NONE))  # 600, 300 and, in the root, 150 samples
+TWO_LEVELS = Fields((600,), "f8", representation=(F64, UNIFORM, NONE))  # 600, 300 and, in the base section, 150 samples
 
 
 def with_weights(first, precision, change, other_precision=None):
@@ -184,13 +184,13 @@ def test_weights(stream, sound):
 def test_the_shift_of_a_model(dtype, samples, scale, sound):
     fields = Fields((300,), dtype, representation=(samples, UNIFORM, NONE))
     level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0)
-    level.bits(M0=0, M1=0).numbers("MS", scale - 12).bits(H0=0, H1=0)  # the first context is sparse by default
+    level.bits(M0=0, M1=0).numbers("MS", scale - 12).bits(H0=0, H1=0)  # the first context is in run-length mode by default
     for _ in range(15):
         level.bits(M0=1)
     assert (decoded(fields.stream(zero_root(150, np.random.default_rng(1)), level.section())) is not None) == sound
 
 
-# Codes of the root
+# Codes of the base section
 
 
 @pytest.mark.parametrize(

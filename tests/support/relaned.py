@@ -29,7 +29,7 @@ class RecordedStream(CodeStream):
         return value
 
     def symbol(self, table, number):
-        """The symbol that is the queue's token `number`."""
+        """The symbol that is the bin's token `number`."""
         symbol = super().symbol(table, number)
         self.symbols.append((number, symbol, table))
         return symbol

@@ -25,7 +25,7 @@ def streams():
         "empty": (np.zeros((3, 0)), {"absolute": 1.0}),
         "scalar": (np.float64(2.5), {"lossless": True}),
         "constant": (np.full((5, 6), 1 + 2j, "c16"), {"absolute": 0.1}),
-        "root alone": (cases.make("smooth", (300,), "f4"), {"absolute": 0.5}),
+        "base section alone": (cases.make("smooth", (300,), "f4"), {"absolute": 0.5}),
         "levels": (cases.make("smooth", (3000,), "f4"), {"absolute": 0.5}),
         "float32": (volume, {"absolute": 3.0}),
         "float64": (cases.make("rough", (3000,), "f8"), {"absolute": 5.0}),

@@ -11,8 +11,8 @@ from reference_decoder.binary_coder import NumberModel
 from support.stream_bytes import varint, with_crc, with_short_crc
 
 F32, F64, I64 = range(3)
-UNIFORM, INTEGER, ORDERED = range(3)
-NONE, LATTICE, LOGARITHMIC, ORDERED_HALF = range(4)
+UNIFORM, INTEGER, ULP = range(3)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
 LOSSLESS, ABSOLUTE, POINTWISE = range(3)
 DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 
@@ -29,7 +29,7 @@ class Fields:
     representation: tuple = (F32, UNIFORM, NONE)
     flags: int = 0  # beside those that the fields below stand for
     step: int = 1
-    base: float | None = None
+    half_step: float | None = None
     origin: float = 0.0
     delta: float = 1.0
     zero_bits: int = 0
@@ -60,16 +60,16 @@ class Fields:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
             out += self.bits(self.fill)
-        present = [self.base, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks, None, self.layers]
+        present = [self.half_step, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks, None, self.layers]
         flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
         out += bytes([samples | quantiser << 2 | transform << 4, flags])
         if quantiser != UNIFORM:
             out += varint(self.step)
-        if self.base is not None:
-            out += struct.pack("<d", self.base)
-        if transform == LATTICE:
+        if self.half_step is not None:
+            out += struct.pack("<d", self.half_step)
+        if transform == FIXED_POINT:
             out += struct.pack("<2d", self.origin, self.delta)
-        if quantiser == ORDERED:
+        if quantiser == ULP:
             out += bytes([self.zero_bits])
         if self.common_nan is not None:
             out += self.bits(self.common_nan)
@@ -82,7 +82,7 @@ class Fields:
         return with_crc(out)
 
     def stream(self, *sections):
-        """A stream of these sections, root first."""
+        """A stream of these sections, the base section first."""
         return replace(self, section_sizes=tuple(map(len, sections))).header() + b"".join(sections)
 
 

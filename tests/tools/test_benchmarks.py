@@ -115,7 +115,7 @@ def test_stages_add_up(tmp_path):
     # blocks as small as these are coded while they are learned
     worked = {
         "compress": ("scan", "coarsen", "fit", "rans", "assemble"),
-        "decompress": ("load", "predict", "halo", "magnitude", "context", "partition", "rans", "store"),
+        "decompress": ("load", "predict", "halo", "activity", "context", "partition", "rans", "store"),
     }
     for record in records:
         for way, names in worked.items():

@@ -1,4 +1,4 @@
-// Codes as bytes: contexts, magnitudes, queues, symbols and raw bits.
+// Codes as bytes: contexts, activities, bins, symbols and raw bits.
 #include "guarded.h"
 #include "values.h"
 
@@ -8,7 +8,7 @@ namespace {
 constexpr int contexts = 16;
 constexpr u8 no_context = 255;
 
-// ---------------------------------------------------------------- contexts and magnitudes
+// ---------------------------------------------------------------- contexts and activities
 
 // Rising thresholds, most of them one of the sums that occur or next to it.
 std::vector<u16> random_thresholds(Random& random, const u8* row, int n, const TapTable& taps, const u16* weights) {
@@ -50,7 +50,7 @@ void check_context(const Kernels& tested, Random& random) {
       note("n %d, %s", n, taps.text().c_str());
       remember(row, out);
       tested.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, out.data());
-      row.unchanged("the magnitudes");
+      row.unchanged("the activities");
       out.changed_only("context", 0, n + row_slack);
       std::vector<u8> expected(size_t(n) + 1);
       reference.bytes.context(row.data() + reach, taps.table(), weights.data(), thresholds.data(), n, expected.data());
@@ -58,7 +58,7 @@ void check_context(const Kernels& tested, Random& random) {
     }
 }
 
-void check_magnitudes(const Kernels& tested, Random& random) {
+void check_activities(const Kernels& tested, Random& random) {
   for (int l = 0; l < 1000; l++) {
     const ClassRows rows = random_rows(random, l <= short_lengths ? l : random.between(0, 70), 1500, 1);
     const i64 extent = extent_of(rows, 1);
@@ -66,16 +66,16 @@ void check_magnitudes(const Kernels& tested, Random& random) {
     Guarded<u8> code(random, size_t(samples_of(rows)), 0, row_slack), table(random, 256), out(random, size_t(extent));
     remember(code, table, out);
     std::vector<u8> expected(out.data(), out.data() + extent);  // what is between rows stays
-    tested.bytes.magnitudes(code.data(), rows, table.data(), out.data());
+    tested.bytes.activities(code.data(), rows, table.data(), out.data());
     code.unchanged("code");
     table.unchanged("table");
     out.changed_only("out", 0, extent);
-    reference.bytes.magnitudes(code.data(), rows, table.data(), expected.data());
+    reference.bytes.activities(code.data(), rows, table.data(), expected.data());
     same("out", out.data(), expected.data(), size_t(extent));
   }
 }
 
-// ---------------------------------------------------------------- queues
+// ---------------------------------------------------------------- bins
 
 void fill_contexts(Random& random, u8* context, size_t n) {
   const u64 kind = random.below(7), one = random.below(contexts);
@@ -93,17 +93,17 @@ void fill_contexts(Random& random, u8* context, size_t n) {
   }
 }
 
-// Codes, their contexts, room for their queues.
-struct Queues {
+// Codes, their contexts, buffers for their bins.
+struct Bins {
   const size_t n, pitch;
-  Guarded<u8> code, context, queues;
+  Guarded<u8> code, context, bins;
   size_t counts[contexts], expected_counts[contexts];
-  Queues(Random& random, size_t n_)
+  Bins(Random& random, size_t n_)
       : n(n_),
         pitch(n + 64 + (random.below(2) ? random.below(80) : 0)),
         code(random, n, 0, row_slack),
         context(random, n, 0, row_slack),
-        queues(random, 17 * pitch) {
+        bins(random, 17 * pitch) {
     fill_contexts(random, context.data(), n);
     note("n %zu, pitch %zu", n, pitch);
     memset(counts, 0xee, sizeof counts);
@@ -113,7 +113,7 @@ struct Queues {
 void check_count_contexts(const Kernels& tested, Random& random) {
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 6; repeat++) {
-      Queues q(random, size_t(length_of(l)));
+      Bins q(random, size_t(length_of(l)));
       remember(q.context);
       tested.bytes.count_contexts(q.context.data(), q.n, q.counts);
       q.context.unchanged("context");
@@ -122,38 +122,38 @@ void check_count_contexts(const Kernels& tested, Random& random) {
     }
 }
 
-void check_sort_codes(const Kernels& tested, Random& random) {
+void check_partition_by_context(const Kernels& tested, Random& random) {
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 6; repeat++) {
-      Queues q(random, size_t(length_of(l)));
-      remember(q.code, q.context, q.queues);
-      tested.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
+      Bins q(random, size_t(length_of(l)));
+      remember(q.code, q.context, q.bins);
+      tested.bytes.partition_by_context(q.code.data(), q.context.data(), q.n, q.bins.data(), q.pitch, q.counts);
       q.code.unchanged("code");
       q.context.unchanged("context");
-      q.queues.changed_only("queues", 0, i64(q.queues.size()));
-      std::vector<u8> expected(q.queues.data(), q.queues.data() + q.queues.size());  // behind a queue anything will do
-      reference.bytes.sort_codes(q.code.data(), q.context.data(), q.n, expected.data(), q.pitch, q.expected_counts);
+      q.bins.changed_only("bins", 0, i64(q.bins.size()));
+      std::vector<u8> expected(q.bins.data(), q.bins.data() + q.bins.size());  // behind a bin anything will do
+      reference.bytes.partition_by_context(q.code.data(), q.context.data(), q.n, expected.data(), q.pitch, q.expected_counts);
       same("counts", q.counts, q.expected_counts, contexts);
-      same("queues", q.queues.data(), expected.data(), expected.size());
+      same("bins", q.bins.data(), expected.data(), expected.size());
     }
 }
 
-void check_place_codes(const Kernels& tested, Random& random) {
+void check_merge_contexts(const Kernels& tested, Random& random) {
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 6; repeat++) {
-      Queues q(random, size_t(length_of(l)));
+      Bins q(random, size_t(length_of(l)));
       std::vector<u8> codes(q.code.data(), q.code.data() + q.n);
       for (size_t i = 0; i < q.n; i++)
         if (q.context[i] == no_context) codes[i] = 0;
-      reference.bytes.sort_codes(q.code.data(), q.context.data(), q.n, q.queues.data(), q.pitch, q.counts);
+      reference.bytes.partition_by_context(q.code.data(), q.context.data(), q.n, q.bins.data(), q.pitch, q.counts);
       Guarded<u8> out(random, q.n, 0, row_slack);
-      remember(q.queues, q.context, out);
-      tested.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, out.data());
-      q.queues.unchanged("queues");
+      remember(q.bins, q.context, out);
+      tested.bytes.merge_contexts(q.bins.data(), q.pitch, q.context.data(), q.n, out.data());
+      q.bins.unchanged("bins");
       q.context.unchanged("context");
       out.changed_only("code", 0, i64(q.n + row_slack));
       std::vector<u8> expected(q.n + 1);
-      reference.bytes.place_codes(q.queues.data(), q.pitch, q.context.data(), q.n, expected.data());
+      reference.bytes.merge_contexts(q.bins.data(), q.pitch, q.context.data(), q.n, expected.data());
       same("code", out.data(), expected.data(), q.n);
       same("code, sorted and placed again", out.data(), codes.data(), q.n);
     }
@@ -179,9 +179,9 @@ void check_largest(const Kernels& tested, Random& random) {
       fill_bytes(random, code.data(), n);
       if (n && repeat % 2) code[random.below(2) ? n - 1 : random.below(n)] = 255;
       remember(code);
-      const u8 found = tested.bytes.largest(code.data(), n);
+      const u8 actual = tested.bytes.largest(code.data(), n);
       code.unchanged("code");
-      same("largest", found, reference.bytes.largest(code.data(), n));
+      same("largest", actual, reference.bytes.largest(code.data(), n));
     }
 }
 
@@ -195,12 +195,12 @@ void check_find(const Kernels& tested, Random& random) {
       Guarded<u32> index(random, n);
       fill_bytes(random, code.data(), n);
       remember(code, index);
-      const size_t found = tested.bytes.find(code.data(), n, least, index.data());
+      const size_t actual = tested.bytes.find(code.data(), n, least, index.data());
       code.unchanged("code");
       index.changed_only("index", 0, i64(n));
       std::vector<u32> expected(n + 1);
-      same("number found", found, reference.bytes.find(code.data(), n, least, expected.data()));
-      same("index", index.data(), expected.data(), found);
+      same("number found", actual, reference.bytes.find(code.data(), n, least, expected.data()));
+      same("index", index.data(), expected.data(), actual);
     }
 }
 
@@ -260,14 +260,14 @@ void check_spread(const Kernels& tested, Random& random) {
 
 struct TimedBytes {
   static constexpr size_t n = 8192, pitch = n + row_slack;
-  std::vector<u8> code, context, queues, out;
+  std::vector<u8> code, context, bins, out;
   std::vector<u32> index = std::vector<u32>(n);
   std::vector<u64> words = std::vector<u64>(n / 8);
   std::vector<u16> weights = {64, 64, 16, 16},
                    thresholds = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
   size_t counts[contexts];
   Taps taps;
-  TimedBytes() : code(n + 2 * row_slack), context(n + row_slack), queues(17 * pitch), out(n + 2 * row_slack) {
+  TimedBytes() : code(n + 2 * row_slack), context(n + row_slack), bins(17 * pitch), out(n + 2 * row_slack) {
     Random random(9);
     for (u8& c : code) c = u8(std::min(40.0, std::fabs(8 * random.normal())));
     double level = 7;  // contexts as they are in nature: neighbours have similar ones
@@ -275,7 +275,7 @@ struct TimedBytes {
     taps = random_taps(random, 4, 2, 60);
     taps.taps = {2, 2, 4, 8};
     taps.offset.resize(16, 7);
-    reference.bytes.sort_codes(code.data(), context.data(), n, queues.data(), pitch, counts);
+    reference.bytes.partition_by_context(code.data(), context.data(), n, bins.data(), pitch, counts);
   }
 };
 
@@ -295,23 +295,23 @@ void add_bytes(std::vector<Entry>& entries) {
                                    b.out.data());
                        });
                      }});
-  entries.push_back({CHECK_SLOT(bytes.magnitudes), check_magnitudes, [](Add add) {
+  entries.push_back({CHECK_SLOT(bytes.activities), check_activities, [](Add add) {
                        time_bytes(add, "rows of 64", [](const ByteKernels& k, TimedBytes& b) {
-                         k.magnitudes(b.code.data(), {{1, 1, i64(b.n) / 64, 64}, {0, 0, 64}}, b.queues.data(), b.out.data());
+                         k.activities(b.code.data(), {{1, 1, i64(b.n) / 64, 64}, {0, 0, 64}}, b.bins.data(), b.out.data());
                        });
                      }});
   entries.push_back({CHECK_SLOT(bytes.count_contexts), check_count_contexts, [](Add add) {
                        time_bytes(add, "9 contexts",
                                   [](const ByteKernels& k, TimedBytes& b) { k.count_contexts(b.context.data(), b.n, b.counts); });
                      }});
-  entries.push_back({CHECK_SLOT(bytes.sort_codes), check_sort_codes, [](Add add) {
+  entries.push_back({CHECK_SLOT(bytes.partition_by_context), check_partition_by_context, [](Add add) {
                        time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
-                         k.sort_codes(b.code.data(), b.context.data(), b.n, b.queues.data(), b.pitch, b.counts);
+                         k.partition_by_context(b.code.data(), b.context.data(), b.n, b.bins.data(), b.pitch, b.counts);
                        });
                      }});
-  entries.push_back({CHECK_SLOT(bytes.place_codes), check_place_codes, [](Add add) {
+  entries.push_back({CHECK_SLOT(bytes.merge_contexts), check_merge_contexts, [](Add add) {
                        time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
-                         k.place_codes(b.queues.data(), b.pitch, b.context.data(), b.n, b.out.data());
+                         k.merge_contexts(b.bins.data(), b.pitch, b.context.data(), b.n, b.out.data());
                        });
                      }});
   entries.push_back({CHECK_SLOT(bytes.largest), check_largest,

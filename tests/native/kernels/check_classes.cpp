@@ -130,17 +130,17 @@ void check_encode(const Kernels& tested, Random& random) {
     c.changed_only_rows();
 
     // failures first: their bytes may be anything
-    std::vector<FailedSample<T>> others(n + 1);
+    std::vector<FailedSample<T>> expected_failed(n + 1);
     std::vector<u8> expected(n + 1);
     const ClassTask<T> reference_task = c.task(copy.data());
     const u32 expected_failures =
-        uniform_of<T>(reference).encode_class(reference_task, masked ? mask.data() : nullptr, expected.data(), others.data());
+        uniform_of<T>(reference).encode_class(reference_task, masked ? mask.data() : nullptr, expected.data(), expected_failed.data());
     same("number of failed samples", failures, expected_failures);
     std::sort(failed.data(), failed.data() + failures, [](const auto& a, const auto& b) { return a.index < b.index; });
     for (u32 f = 0; f < failures; f++) {
-      same("index of a failed sample", failed[f].index, others[f].index);
-      same("place of a failed sample", failed[f].place - task.samples, others[f].place - reference_task.samples);
-      same("prediction of a failed sample", failed[f].prediction, others[f].prediction);
+      same("index of a failed sample", failed[f].index, expected_failed[f].index);
+      same("place of a failed sample", failed[f].place - task.samples, expected_failed[f].place - reference_task.samples);
+      same("prediction of a failed sample", failed[f].prediction, expected_failed[f].prediction);
       same("a failed sample", *failed[f].place, originals[failed[f].index]);
       expected[failed[f].index] = bytes[failed[f].index];
     }
@@ -169,10 +169,10 @@ void check_decode(const Kernels& tested, Random& random) {
     bytes.unchanged("bytes");
     c.changed_only_rows();
     uniform_of<T>(reference).decode_class(c.task(copy.data()), bytes.data());
-    std::vector<T> found = c.samples(c.memory.data()), expected = c.samples(copy.data());
+    std::vector<T> actual = c.samples(c.memory.data()), expected = c.samples(copy.data());
     for (size_t i = 0; i < n; i++)
-      if (bytes[i] == byte_exception) expected[i] = found[i];
-    same("samples", found.data(), expected.data(), n);
+      if (bytes[i] == byte_escape) expected[i] = actual[i];
+    same("samples", actual.data(), expected.data(), n);
   }
 }
 

@@ -92,7 +92,7 @@ void check_cost(const Kernels& tested, Random& random) {
     for (int k = 0; k < columns; k++)
       c[size_t(k)] = kind == special && random.below(8) == 0 ? special_value<float>(random) : float(random.normal());
     remember(y, weight, c);
-    const double found = tested.fit.cost(column.pointers.data(), columns, y.data(), c.data(), n, soft, weighted ? weight.data() : nullptr);
+    const double actual = tested.fit.cost(column.pointers.data(), columns, y.data(), c.data(), n, soft, weighted ? weight.data() : nullptr);
     column.unchanged();
     y.unchanged("y");
     c.unchanged("c");
@@ -101,14 +101,14 @@ void check_cost(const Kernels& tested, Random& random) {
     const double expected =
         reference.fit.cost(column.pointers.data(), columns, y.data(), c.data(), n, soft, weighted ? weights.data() : nullptr);
     if (weighted) same("weight", weight.data(), weights.data(), size_t(n));
-    same("cost", found, expected);
+    same("cost", actual, expected);
     // the documented accuracy; sums of up to 64 floats round by less than what is allowed here
     if (columns == 0 && kind != special) {
       double exact = 0;
       for (int i = 0; i < n; i++) exact += std::log2(1 + std::fabs(double(y[size_t(i)])));
       const double rounding = 1e-5 * exact + 1e-6 * n;
-      if (std::isfinite(exact) && !(found >= exact - 2.5e-3 * n - rounding && found <= exact + rounding))
-        wrong("cost is %.9g, the sum of log2(1 + r) %.9g", found, exact);
+      if (std::isfinite(exact) && !(actual >= exact - 2.5e-3 * n - rounding && actual <= exact + rounding))
+        wrong("cost is %.9g, the sum of log2(1 + r) %.9g", actual, exact);
     }
   }
 }

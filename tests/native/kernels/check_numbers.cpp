@@ -117,14 +117,14 @@ void check_largest(const Kernels& tested, Random& random) {
       fill_codes(random, code.data(), size_t(n));
       if (n && repeat % 2) code[random.below(2) ? size_t(n) - 1 : random.below(u64(n))] = std::numeric_limits<Code>::min();
       remember(code);
-      const u64 found = codes_of<Code>(tested).largest(code.data(), n);
+      const u64 actual = codes_of<Code>(tested).largest(code.data(), n);
       code.unchanged("code");
-      same("largest", found, codes_of<Code>(reference).largest(code.data(), n));
+      same("largest", actual, codes_of<Code>(reference).largest(code.data(), n));
     }
 }
 
 template <class Code>
-void check_magnitude(const Kernels& tested, Random& random) {
+void check_activity(const Kernels& tested, Random& random) {
   const u32 factors[] = {4096, 3444, 2896, 2435, 4095};
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 6; repeat++) {
@@ -136,12 +136,12 @@ void check_magnitude(const Kernels& tested, Random& random) {
       Guarded<u8> out(random, size_t(n));
       fill_codes(random, code.data(), size_t(n));
       remember(code, out);
-      codes_of<Code>(tested).magnitude(code.data(), n, right, left, factor, out.data());
+      codes_of<Code>(tested).activity(code.data(), n, right, left, factor, out.data());
       code.unchanged("code");
-      out.changed_only("magnitude", 0, n);
+      out.changed_only("activity", 0, n);
       std::vector<u8> expected(size_t(n) + 1);
-      codes_of<Code>(reference).magnitude(code.data(), n, right, left, factor, expected.data());
-      same("magnitude", out.data(), expected.data(), size_t(n));
+      codes_of<Code>(reference).activity(code.data(), n, right, left, factor, expected.data());
+      same("activity", out.data(), expected.data(), size_t(n));
     }
 }
 
@@ -159,18 +159,18 @@ void check_scan(const Kernels& tested, Random& random) {
       const Bits wanted = n && random.below(2) ? bit_cast_to<Bits>(x[random.below(n)]) : random.below(2) ? Bits(random.next()) : Bits(0);
       note("%s, n %zu, wanted %llx", kind < kinds ? kind_name(kind) : "any bits", n, (unsigned long long)wanted);
       remember(x);
-      bool found = random.below(2), expected = !found;
-      const Bits most = scans_of<T>(tested).scan(x.data(), n, wanted, &found);
+      bool actual = random.below(2), expected = !actual;
+      const Bits most = scans_of<T>(tested).scan(x.data(), n, wanted, &actual);
       x.unchanged("x");
       same("largest magnitude", most, scans_of<T>(reference).scan(x.data(), n, wanted, &expected));
-      same<int>("equal", found, expected);
+      same<int>("equal", actual, expected);
     }
 }
 
 void check_crc32c(const Kernels& tested, Random& random) {
   if (!tested.crc32c) return;
-  const u8 known[] = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
-  same("CRC-32C of \"123456789\"", ~tested.crc32c(~0u, known, 9), 0xe3069283u);
+  const u8 digits[] = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
+  same("CRC-32C of \"123456789\"", ~tested.crc32c(~0u, digits, 9), 0xe3069283u);
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 3; repeat++) {
       const size_t n = size_t(length_of(l));
@@ -178,9 +178,9 @@ void check_crc32c(const Kernels& tested, Random& random) {
       note("n %zu, register %08x", n, start);
       Guarded<u8> data(random, n);
       remember(data);
-      const u32 found = tested.crc32c(start, data.data(), n);
+      const u32 actual = tested.crc32c(start, data.data(), n);
       data.unchanged("data");
-      same("CRC", found, reference.crc32c(start, data.data(), n));
+      same("CRC", actual, reference.crc32c(start, data.data(), n));
     }
 }
 
@@ -230,10 +230,10 @@ void time_largest(std::vector<Timed>& add) {
   add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).largest(code->data(), row); }});
 }
 template <class Code>
-void time_magnitude(std::vector<Timed>& add) {
+void time_activity(std::vector<Timed>& add) {
   auto code = some_codes<Code>(row);
   auto out = std::make_shared<std::vector<u8>>(row);
-  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).magnitude(code->data(), row, 0, 3, 3444, out->data()); }});
+  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).activity(code->data(), row, 0, 3, 3444, out->data()); }});
 }
 template <class T>
 void time_scan(std::vector<Timed>& add) {
@@ -253,11 +253,11 @@ void time_crc32c(std::vector<Timed>& add) {
 }  // namespace
 
 void add_numbers(std::vector<Entry>& entries) {
-#define NUMBERS(uniform, code, scans, T)                                                                  \
-  entries.push_back({CHECK_SLOT(uniform.quantize), check_quantize<T>, time_quantize<T>});                 \
-  entries.push_back({CHECK_SLOT(uniform.dequantize), check_dequantize<T>, time_dequantize<T>});           \
-  entries.push_back({CHECK_SLOT(code.largest), check_largest<CodeOf<T>>, time_largest<CodeOf<T>>});       \
-  entries.push_back({CHECK_SLOT(code.magnitude), check_magnitude<CodeOf<T>>, time_magnitude<CodeOf<T>>}); \
+#define NUMBERS(uniform, code, scans, T)                                                               \
+  entries.push_back({CHECK_SLOT(uniform.quantize), check_quantize<T>, time_quantize<T>});              \
+  entries.push_back({CHECK_SLOT(uniform.dequantize), check_dequantize<T>, time_dequantize<T>});        \
+  entries.push_back({CHECK_SLOT(code.largest), check_largest<CodeOf<T>>, time_largest<CodeOf<T>>});    \
+  entries.push_back({CHECK_SLOT(code.activity), check_activity<CodeOf<T>>, time_activity<CodeOf<T>>}); \
   entries.push_back({CHECK_SLOT(scans.scan), check_scan<T>, time_scan<T>});
   NUMBERS(uniform32, code32, scan32, float)
   NUMBERS(uniform64, code64, scan64, double)

@@ -62,8 +62,8 @@ std::vector<Tables> make_tables(Random& random) {
   Model m;
   for (; m.shape < shapes; m.shape++)
     for (m.scale = 0; m.scale < unshifted_scales + 4; m.scale++)
-      all.emplace_back(dense_table(m), "dense " + std::to_string(m.shape) + " " + std::to_string(m.scale));
-  for (; m.gap < gap_tables; m.gap++) all.emplace_back(gap_table(m), "gap " + std::to_string(m.gap));
+      all.emplace_back(direct_table(m), "direct " + std::to_string(m.shape) + " " + std::to_string(m.scale));
+  for (; m.zero_run < zero_run_tables; m.zero_run++) all.emplace_back(zero_run_table(m), "zero run " + std::to_string(m.zero_run));
   for (; m.value < value_tables; m.value++) all.emplace_back(value_table(m), "value " + std::to_string(m.value));
   return all;
 }
@@ -98,10 +98,10 @@ struct Coded {
   std::vector<u32> state;
 };
 Coded encoded(const Kernels& k, const Tables& t, std::vector<u32> state, const u8* symbols, size_t n) {
-  std::vector<u16> room(n + rans_slack);
-  u16* word = room.data() + room.size();
+  std::vector<u16> words(n + rans_slack);
+  u16* word = words.data() + words.size();
   k.rans.encode(t.reciprocal.data(), t.step.data(), state.data(), u32(state.size()), symbols, n, &word);
-  return {{word, room.data() + room.size()}, state};
+  return {{word, words.data() + words.size()}, state};
 }
 
 void check_encode(const Kernels& tested, Random& random) {

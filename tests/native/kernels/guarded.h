@@ -71,15 +71,15 @@ void remember(Arrays&... arrays) {
 
 // The first n elements have the same bits.
 template <class T>
-void same(const char* what, const T* found, const T* expected, size_t n) {
-  if (n == 0 || memcmp(found, expected, n * sizeof(T)) == 0) return;
+void same(const char* what, const T* actual, const T* expected, size_t n) {
+  if (n == 0 || memcmp(actual, expected, n * sizeof(T)) == 0) return;
   size_t i = 0;
-  while (memcmp(found + i, expected + i, sizeof(T)) == 0) i++;
-  wrong("%s[%zu] of %zu is %s, not %s", what, i, n, text_of(found[i]).c_str(), text_of(expected[i]).c_str());
+  while (memcmp(actual + i, expected + i, sizeof(T)) == 0) i++;
+  wrong("%s[%zu] of %zu is %s, not %s", what, i, n, text_of(actual[i]).c_str(), text_of(expected[i]).c_str());
 }
 template <class T>
-void same(const char* what, T found, T expected) {
-  same(what, &found, &expected, 1);
+void same(const char* what, T actual, T expected) {
+  same(what, &actual, &expected, 1);
 }
 
 }  // namespace check

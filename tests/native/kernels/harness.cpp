@@ -111,9 +111,9 @@ void release_arenas() {
   for (auto& arena : arenas) arena->used = false;
 }
 
-Kernels with_slot(const Kernels& from, const Kernels& other, size_t slot) {
+Kernels with_slot(const Kernels& from, const Kernels& replacement, size_t slot) {
   Kernels mixed = from;
-  memcpy(reinterpret_cast<char*>(&mixed) + slot * sizeof(void*), reinterpret_cast<const char*>(&other) + slot * sizeof(void*),
+  memcpy(reinterpret_cast<char*>(&mixed) + slot * sizeof(void*), reinterpret_cast<const char*>(&replacement) + slot * sizeof(void*),
          sizeof(void*));
   return mixed;
 }

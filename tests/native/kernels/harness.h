@@ -88,7 +88,7 @@ void add_rans(std::vector<Entry>& entries);
 #define CHECK_SLOT(member) #member, offsetof(stz::Kernels, member) / sizeof(void*)
 
 // `from` with one of its kernels taken from another table.
-Kernels with_slot(const Kernels& from, const Kernels& other, size_t slot);
+Kernels with_slot(const Kernels& from, const Kernels& replacement, size_t slot);
 // Kernels that call those of `right` and then do something wrong, each a mistake that a vector kernel might have.
 const Kernels& wrong_kernels(const Kernels& right);
 

@@ -66,9 +66,9 @@ int run(int argc, char** argv) {
       if (const Kernels* k = kernels_of(isa)) tables.push_back(k);
 
   std::vector<Entry> entries;
-  bool known = broken.empty();
+  bool is_kernel = broken.empty();
   for (const Entry& entry : all_entries()) {
-    known = known || entry.name == broken;
+    is_kernel = is_kernel || entry.name == broken;
     bool wanted = patterns.empty();
     for (const std::string& p : patterns) wanted = wanted || strstr(entry.name, p.c_str());
     if (wanted) entries.push_back(entry);
@@ -78,7 +78,7 @@ int run(int argc, char** argv) {
     for (const Entry& entry : entries) printf("kernel %s\n", entry.name);
     return 0;
   }
-  if (entries.empty() || !known) return fprintf(stderr, "no kernel has such a name\n"), 2;
+  if (entries.empty() || !is_kernel) return fprintf(stderr, "no kernel has such a name\n"), 2;
   if (bench) return time_kernels(tables, entries, json), 0;
 
   int failures = 0;

@@ -1,4 +1,4 @@
-// References for the kernels on arrays of codes, elements and bytes: magnitudes, scans, CRC-32C, contexts, queues.
+// References for the kernels on arrays of codes, elements and bytes: activities, scans, CRC-32C, contexts, bins.
 // Included by reference.cpp only.
 #pragma once
 #include "harness.h"
@@ -21,7 +21,7 @@ u64 largest(const Code* code, int n) {
 }
 
 template <class Code>
-void magnitude(const Code* code, int n, int right, int left, u32 factor, u8* out) {
+void activity(const Code* code, int n, int right, int left, u32 factor, u8* out) {
   for (int i = 0; i < n; i++) {
     const u64 size = std::min<u64>(size_of(code[i]) >> right, 511);
     out[i] = u8(std::min<u64>(((size << left) * factor) >> 12, 255));
@@ -51,7 +51,7 @@ u32 crc32c(u32 crc, const u8* data, size_t n) {
 
 void finish_streaming() {}
 
-// ---------------------------------------------------------------- contexts and magnitudes
+// ---------------------------------------------------------------- contexts and activities
 
 constexpr int contexts = 16;
 
@@ -66,14 +66,14 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
   }
 }
 
-void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
+void activities(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
   for (i64 i = 0; i < rows.n[0]; i++)
     for (i64 j = 0; j < rows.n[1]; j++)
       for (i64 k = 0; k < rows.n[2]; k++)
         for (i64 x = 0; x < rows.n[3]; x++) out[i * rows.stride[0] + j * rows.stride[1] + k * rows.stride[2] + x] = table[*code++];
 }
 
-// ---------------------------------------------------------------- queues
+// ---------------------------------------------------------------- bins
 
 void count_contexts(const u8* context, size_t n, size_t* counts) {
   std::fill(counts, counts + contexts, size_t(0));
@@ -81,17 +81,17 @@ void count_contexts(const u8* context, size_t n, size_t* counts) {
     if (context[i] < contexts) counts[context[i]]++;
 }
 
-void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
+void partition_by_context(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts) {
   std::fill(counts, counts + contexts, size_t(0));
   for (size_t i = 0; i < n; i++)
-    if (const size_t k = context[i]; k < contexts) queues[k * pitch + counts[k]++] = code[i];
+    if (const size_t k = context[i]; k < contexts) bins[k * pitch + counts[k]++] = code[i];
 }
 
-void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
+void merge_contexts(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code) {
   size_t taken[contexts] = {};
   for (size_t i = 0; i < n; i++) {
     const size_t k = context[i];
-    code[i] = k < contexts ? queues[k * pitch + taken[k]++] : u8(0);
+    code[i] = k < contexts ? bins[k * pitch + taken[k]++] : u8(0);
   }
 }
 
@@ -100,10 +100,10 @@ void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8
 u8 largest_byte(const u8* code, size_t n) { return n ? *std::max_element(code, code + n) : u8(0); }
 
 size_t find(const u8* code, size_t n, u8 least, u32* index) {
-  size_t found = 0;
+  size_t count = 0;
   for (size_t i = 0; i < n; i++)
-    if (code[i] >= least) index[found++] = u32(i);
-  return found;
+    if (code[i] >= least) index[count++] = u32(i);
+  return count;
 }
 
 void shift(u8* code, size_t n, int by) {

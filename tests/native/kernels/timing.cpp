@@ -26,12 +26,12 @@ std::vector<double> measured(const Timed& timed, const std::vector<const Kernels
   std::vector<std::vector<double>> times(tables.size());
   for (int run = 0; run < runs; run++)
     for (size_t t = 0; t < tables.size(); t++) times[t].push_back(seconds_of(timed, *tables[t], calls[t]) / double(calls[t]));
-  std::vector<double> found;
+  std::vector<double> medians;
   for (std::vector<double>& t : times) {
     std::nth_element(t.begin(), t.begin() + runs / 2, t.end());
-    found.push_back(t[runs / 2] * 1e9 / timed.elements);
+    medians.push_back(t[runs / 2] * 1e9 / timed.elements);
   }
-  return found;
+  return medians;
 }
 
 }  // namespace

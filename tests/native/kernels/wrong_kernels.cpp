@@ -23,11 +23,11 @@ struct Rows {
     if (n == 0 || taps.taps[taps.groups - 1] != 8) return;
     R sum[2] = {}, total;  // taps in pairs
     const std::ptrdiff_t* o = taps.offset;
-    TapTable others = taps;
-    others.groups--;
-    if (others.groups == 0) return;
-    (reference.*member).predict(row + n - 1, others, weights, 1, &total);
-    for (int g = 0; g < others.groups; g++) o += taps.taps[g];
+    TapTable changed = taps;
+    changed.groups--;
+    if (changed.groups == 0) return;
+    (reference.*member).predict(row + n - 1, changed, weights, 1, &total);
+    for (int g = 0; g < changed.groups; g++) o += taps.taps[g];
     for (int t = 0; t < 8; t++) sum[t % 2] += R(row[n - 1 + o[t]]);
     p[n - 1] = total + (sum[0] + sum[1]) * weights[taps.groups - 1];
   }
@@ -51,18 +51,18 @@ template <class T, UniformKernels<T> Kernels::*member>
 struct Uniforms {
   using Code = CodeOf<T>;
   static bool quantize(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed) {
-    Uniform<T> other = q;
-    other.code_limit -= 1;
-    return (right->*member).quantize(x, stride, p, n, other, code, reconstructed);
+    Uniform<T> changed = q;
+    changed.code_limit -= 1;
+    return (right->*member).quantize(x, stride, p, n, changed, code, reconstructed);
   }
   static void dequantize(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed) {
     (right->*member).dequantize(code, p, n, q, reconstructed);
     for (int i = 0; i < n; i++) reconstructed[i] = code[i] ? reconstructed[i] : p[i];  // -0 stays -0
   }
   static u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
-    ClassTask<T> other = task;
-    if (other.quantizer.avoid_from == other.quantizer.avoid_to) other.quantizer.avoid_to = other.quantizer.avoid_from - 1;
-    return (right->*member).encode_class(other, mask, bytes, failed);
+    ClassTask<T> changed = task;
+    if (changed.quantizer.avoid_from == changed.quantizer.avoid_to) changed.quantizer.avoid_to = changed.quantizer.avoid_from - 1;
+    return (right->*member).encode_class(changed, mask, bytes, failed);
   }
   static void decode_class(const ClassTask<T>& task, const u8* bytes) {
     (right->*member).decode_class(task, bytes);
@@ -77,8 +77,8 @@ struct Codes {
     const u64 most = (right->*member).largest(code, n);
     return most >> (8 * sizeof(Code) - 1) ? most - 1 : most;  // the most negative code overflows
   }
-  static void magnitude(const Code* code, int n, int right_, int left, u32 factor, u8* out) {
-    (right->*member).magnitude(code, n, right_, left, factor, out);
+  static void activity(const Code* code, int n, int right_, int left, u32 factor, u8* out) {
+    (right->*member).activity(code, n, right_, left, factor, out);
     if (n > 100 && code[n - 1] < -511) out[n - 1] = 0;
   }
 };
@@ -123,10 +123,10 @@ size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, c
   return right->rans.decode(table, state, lanes, out, n, word, end - (lanes == 32 ? 70 : 0));  // stops early
 }
 void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
-  u32 others[64];
-  std::copy(reciprocal, reciprocal + 64, others);
-  others[0]--;
-  right->rans.encode(others, step, state, lanes, symbols, n, word);
+  u32 changed[64];
+  std::copy(reciprocal, reciprocal + 64, changed);
+  changed[0]--;
+  right->rans.encode(changed, step, state, lanes, symbols, n, word);
 }
 
 // ---------------------------------------------------------------- bytes
@@ -136,28 +136,28 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
   if (thresholds[15] == 65535)  // as signed numbers
     for (int x = 0; x < n; x++) out[x] = std::min(out[x], u8(14));
 }
-void magnitudes(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
+void activities(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
   u8 first = 0;
   if (rows.stride[2] > rows.n[3] && rows.n[2] > 1) first = out[rows.n[3]];
-  right->bytes.magnitudes(code, rows, table, out);
+  right->bytes.activities(code, rows, table, out);
   if (rows.stride[2] > rows.n[3] && rows.n[2] > 1) out[rows.n[3]] = u8(first + 1);
 }
 void count_contexts(const u8* context, size_t n, size_t* counts) {
   right->bytes.count_contexts(context, n, counts);
   counts[15] += size_t(std::count(context, context + n, u8(255)));
 }
-void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
-  right->bytes.sort_codes(code, context, n, queues, pitch, counts);
-  if (counts[7] > 40) std::reverse(queues + 7 * pitch, queues + 7 * pitch + counts[7]);
+void partition_by_context(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts) {
+  right->bytes.partition_by_context(code, context, n, bins, pitch, counts);
+  if (counts[7] > 40) std::reverse(bins + 7 * pitch, bins + 7 * pitch + counts[7]);
 }
-void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
-  right->bytes.place_codes(queues, pitch, context, n, code);
+void merge_contexts(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code) {
+  right->bytes.merge_contexts(bins, pitch, context, n, code);
   if (n > 256 && context[n - 1] == 255) code[n - 1] = 255;
 }
 u8 largest_byte(const u8* code, size_t n) { return right->bytes.largest(code, n - (n % 64 == 63)); }
 size_t find(const u8* code, size_t n, u8 least, u32* index) {
-  const size_t found = right->bytes.find(code, n, least, index);
-  return found && least == 128 && code[index[found - 1]] == 128 ? found - 1 : found;
+  const size_t count = right->bytes.find(code, n, least, index);
+  return count && least == 128 && code[index[count - 1]] == 128 ? count - 1 : count;
 }
 void shift(u8* code, size_t n, int by) { right->bytes.shift(code, n + (by == 7 && n % 32 == 30), by); }
 void gather_low_bits(const u8* code, size_t words, int by, u64* out) {
@@ -175,7 +175,7 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define UNIFORM(T, member)                                                                                                          \
   {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class}
-#define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::magnitude}
+#define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity}
 
 const Kernels all_wrong = {
     ROWS(float, f32),
@@ -190,7 +190,8 @@ const Kernels all_wrong = {
     {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
      products},
     {rans_decode, rans_encode},
-    {context, magnitudes, count_contexts, sort_codes, place_codes, largest_byte, find, shift, gather_low_bits, spread_low_bits},
+    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,
+     spread_low_bits},
     crc32c,
     [] { wrong("finish_streaming is wrong"); },  // has no result that could be
     "wrong",

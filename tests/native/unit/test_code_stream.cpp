@@ -23,15 +23,15 @@ struct Codes {
   std::vector<Code> code;
   std::vector<u8> context;  // row_slack more
   Model model[contexts];
-  std::vector<Verbatim> outliers;
+  std::vector<Outlier> outliers;
 };
 
 Model random_model(Random& random, int max_shift) {
   Model m;
-  m.sparse = random.below(2);
-  m.gap = u8(m.sparse ? random.below(gap_tables) : 0);
-  m.value = u8(m.sparse ? random.below(value_tables) : 0);
-  if (m.sparse) return m;
+  m.run_length = random.below(2);
+  m.zero_run = u8(m.run_length ? random.below(zero_run_tables) : 0);
+  m.value = u8(m.run_length ? random.below(value_tables) : 0);
+  if (m.run_length) return m;
   m.shape = u8(random.below(shapes));
   do m.scale = u16(random.below(random.chance(0.7) ? unshifted_scales : scale_limit));
   while (m.shift() > max_shift);
@@ -57,7 +57,7 @@ Codes<Code> random_codes(Random& random, size_t n, bool fit_bytes) {
     c.context.push_back(is_masked ? no_context : u8(random.below(used)));
     Code code = 0;
     if (!is_masked && random.chance(outlier)) {
-      code = verbatim_code<Code>;
+      code = outlier_code<Code>;
       c.outliers.push_back({u32(i), random.of_width(width_of<Code>)});
     } else if (!is_masked && !random.chance(zero)) {
       const int bits = random.chance(large) ? (sizeof(Code) == 4 ? 31 : 61) : usual;
@@ -74,16 +74,16 @@ void add(CodeStreamEncoder& encoder, const Codes<Code>& c) {
   encoder.add_class(c.code.data(), c.context.data(), c.code.size(), c.model, c.outliers, width_of<Code>);
 }
 
-bool same(const std::vector<Verbatim>& a, const std::vector<Verbatim>& b) {
+bool same(const std::vector<Outlier>& a, const std::vector<Outlier>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Verbatim& x, const Verbatim& y) { return x.index == y.index && x.bits == y.bits; });
+                    [](const Outlier& x, const Outlier& y) { return x.index == y.index && x.bits == y.bits; });
 }
 
 template <class Code>
 void check_decoded(CodeStreamDecoder& decoder, const Codes<Code>& c) {
   const size_t n = c.code.size();
   std::vector<Code> code(n + row_slack, Code(99));
-  std::vector<Verbatim> outliers;
+  std::vector<Outlier> outliers;
   decoder.decode_class(code.data(), c.context.data(), n, c.model, outliers, width_of<Code>);
   for (size_t i = 0; i < n; i++) CHECK(code[i] == c.code[i], "code %zu of %zu", i, n);
   CHECK(same(outliers, c.outliers), "%zu outliers of %zu", outliers.size(), c.outliers.size());
@@ -132,24 +132,24 @@ TEST(codes_as_bytes_are_coded_alike) {
     Codes<i32> c = random_codes<i32>(random, random_size(random), true);
     const size_t n = c.code.size();
     std::vector<u8> bytes(n + row_slack, 0);
-    std::vector<Exception> exceptions;
+    std::vector<WideCode> wide_codes;
     size_t outlier = 0;
     for (size_t i = 0; i < n; i++) {
-      const bool stored = c.code[i] == verbatim_code<i32>;
+      const bool stored = c.code[i] == outlier_code<i32>;
       if (stored || zigzag(c.code[i]) > 2 * largest_byte_code) {
-        bytes[i] = byte_exception;
-        exceptions.push_back({u32(i), stored ? verbatim_exception : c.code[i], stored ? c.outliers[outlier].bits : 0});
+        bytes[i] = byte_escape;
+        wide_codes.push_back({u32(i), stored ? outlier_mark : c.code[i], stored ? c.outliers[outlier].bits : 0});
         outlier += stored;
       } else {
         bytes[i] = u8(zigzag(c.code[i]));
       }
     }
-    escapes += exceptions.size();
+    escapes += wide_codes.size();
     CodeStreamEncoder encoder;
     Bytes of_numbers, of_bytes;
     add(encoder, c);
     encoder.finish(of_numbers);
-    encoder.add_bytes(bytes.data(), c.context.data(), n, c.model, exceptions, width_of<i32>);
+    encoder.add_bytes(bytes.data(), c.context.data(), n, c.model, wide_codes, width_of<i32>);
     encoder.finish(of_bytes);
     CHECK(of_numbers == of_bytes, "case %d", turn);
     if (of_bytes.empty()) continue;
@@ -157,20 +157,20 @@ TEST(codes_as_bytes_are_coded_alike) {
     CodeStreamDecoder decoder;
     decoder.open(stream.begin(), stream.size());
     std::vector<u8> got(n + row_slack);
-    std::vector<Exception> got_exceptions;
+    std::vector<WideCode> got_exceptions;
     decoder.decode_bytes<i32>(got.data(), c.context.data(), n, c.model, got_exceptions, width_of<i32>);
     decoder.finish();
     CHECK(std::equal(bytes.begin(), bytes.begin() + std::ptrdiff_t(n), got.begin()), "case %d", turn);
-    CHECK(exceptions.size() == got_exceptions.size());
-    for (size_t k = 0; k < exceptions.size(); k++) {
-      const Exception &a = exceptions[k], &b = got_exceptions[k];
-      CHECK(a.index == b.index && a.code == b.code && (a.code != verbatim_exception || a.bits == b.bits), "case %d, %zu", turn, k);
+    CHECK(wide_codes.size() == got_exceptions.size());
+    for (size_t k = 0; k < wide_codes.size(); k++) {
+      const WideCode &a = wide_codes[k], &b = got_exceptions[k];
+      CHECK(a.index == b.index && a.code == b.code && (a.code != outlier_mark || a.bits == b.bits), "case %d, %zu", turn, k);
     }
   }
   CHECK(escapes > 1000);
 }
 
-// Also the numbers of lanes that the encoder never chooses: a dense queue without raw bits, written here.
+// Also the numbers of lanes that the encoder never chooses: a bin in direct mode without raw bits, written here.
 TEST(every_number_of_lanes_is_read) {
   Random random(4);
   for (int log2_lanes = 0; log2_lanes <= 6; log2_lanes++)
@@ -180,10 +180,10 @@ TEST(every_number_of_lanes_is_read) {
       c.code.resize(n);
       c.context.assign(n + row_slack, 0);
       c.model[0].scale = 20;
-      const CodeTable& table = dense_table(c.model[0]);
+      const CodeTable& table = direct_table(c.model[0]);
       std::vector<u8> symbols(n + row_slack);
       for (size_t i = 0; i < n; i++) {
-        symbols[i] = u8(random.below(u64(std::min(table.count, direct_symbols))));
+        symbols[i] = u8(random.below(u64(std::min(table.count, plain_symbols))));
         c.code[i] = i32(unzigzag(symbols[i]));
       }
       std::vector<u32> state(lanes, rans_low);
@@ -219,14 +219,14 @@ template <class Code>
 int decode_damaged(AtPageEnd& bytes, const Codes<Code>& c) {
   const size_t n = c.code.size();
   std::vector<Code> code(n + row_slack);
-  std::vector<Verbatim> outliers;
+  std::vector<Outlier> outliers;
   return failure_of([&] {
     CodeStreamDecoder decoder;
     decoder.open(bytes.begin(), bytes.size());
     decoder.decode_class(code.data(), c.context.data(), n, c.model, outliers, width_of<Code>);
     size_t stored = 0;
     for (size_t i = 0; i < n; i++) {
-      const bool outlier = code[i] == verbatim_code<Code>;
+      const bool outlier = code[i] == outlier_code<Code>;
       CHECK(outlier || u64(code[i] < 0 ? -i64(code[i]) : i64(code[i])) <= largest_code<Code>);
       CHECK(!outlier || (stored < outliers.size() && outliers[stored].index == i));
       CHECK(c.context[i] != no_context || code[i] == 0, "a masked sample has no code");
@@ -288,10 +288,10 @@ TEST(codes_take_about_as_many_bits_as_their_model_says) {
   Bytes stream;
   add(encoder, c);
   encoder.finish(stream);
-  const CodeTable& table = dense_table(c.model[3]);
+  const CodeTable& table = direct_table(c.model[3]);
   double bits = 0;
   for (i32 code : c.code) {
-    const Symbol s = dense_symbol(u32(zigzag(code)));
+    const Symbol s = value_symbol(u32(zigzag(code)));
     bits += table.cost[std::min(int(s.symbol), table.count)] / 256.0 + s.raw_bits;
   }
   CHECK(std::abs(8.0 * double(stream.size()) - bits) < 0.01 * bits + 8 * 150, "%zu bytes, %g bits by the model", stream.size(), bits);

@@ -25,10 +25,10 @@ void set_representation(Random& random, Header& h) {
   switch (random.below(4)) {
     case 0:
       h.sample = same;
-      h.quantizer = width > 2 && random.below(2) ? QuantizerKind::ordered : QuantizerKind::uniform;
+      h.quantizer = width > 2 && random.below(2) ? QuantizerKind::ulp : QuantizerKind::uniform;
       break;
     case 1:
-      h.transform = width == 2 ? Transform::ordered_half : Transform::lattice;
+      h.transform = width == 2 ? Transform::ulp_float16 : Transform::fixed_point;
       h.quantizer = QuantizerKind::integer;
       h.sample = width == 2 || random.below(2) ? SampleType::f32 : SampleType::f64;
       break;
@@ -44,16 +44,16 @@ void set_representation(Random& random, Header& h) {
 
 void set_blocks_fields(Random& random, Header& h) {
   set_representation(random, h);
-  h.base = h.bound;
+  h.half_step = h.bound;
   if (h.quantizer != QuantizerKind::uniform)
     h.step = random.magnitude(64) | 1;
   else if (random.below(2))
-    h.base = random_bound(random);
-  if (h.transform == Transform::lattice) {
+    h.half_step = random_bound(random);
+  if (h.transform == Transform::fixed_point) {
     h.origin = -random_bound(random);
     h.delta = random_bound(random);
   }
-  if (h.quantizer == QuantizerKind::ordered && random.below(2)) {
+  if (h.quantizer == QuantizerKind::ulp && random.below(2)) {
     h.zero_bits = int(random.below(h.sample == SampleType::f32 ? 23 : 52));
     if (h.zero_bits) h.step = 1;
   }
@@ -90,11 +90,11 @@ Header random_header(Random& random) {
     if (random.below(2))
       for (size_t l = 0; l < levels.level.size(); l++) h.level_bound.push_back(random_bound(random) + 1e-300);
     if (random.below(2))
-      for (int l = 0; l < levels.root; l++) {
+      for (int l = 0; l < levels.base_level; l++) {
         h.level_block.emplace_back();
         for (int& e : h.level_block.back()) e = 1 + int(random.below(5));
       }
-    for (int s = 0; s <= levels.root; s++) h.section.push_back(random.magnitude(64));
+    for (int s = 0; s <= levels.base_level; s++) h.section.push_back(random.magnitude(64));
     return h;
   }
 }
@@ -104,10 +104,11 @@ bool same(const Header& a, const Header& b) {
   for (int k = 0; shapes && k < a.layout.rank; k++) shapes = a.layout.shape[k] == b.layout.shape[k] && a.valid[k] == b.valid[k];
   return shapes && a.layout.dtype == b.layout.dtype && a.layout.byte_order == b.layout.byte_order && a.mode == b.mode &&
          a.bound == b.bound && a.has_fill == b.has_fill && a.fill == b.fill && a.region == b.region && a.form == b.form &&
-         a.sample == b.sample && a.quantizer == b.quantizer && a.transform == b.transform && a.step == b.step && a.base == b.base &&
-         a.origin == b.origin && a.delta == b.delta && a.negative == b.negative && a.zero_bits == b.zero_bits && a.masked == b.masked &&
-         a.nan_bits == b.nan_bits && a.partial == b.partial && a.padding == b.padding && a.offset == b.offset &&
-         a.level_bound == b.level_bound && a.level_block == b.level_block && a.section == b.section;
+         a.sample == b.sample && a.quantizer == b.quantizer && a.transform == b.transform && a.step == b.step &&
+         a.half_step == b.half_step && a.origin == b.origin && a.delta == b.delta && a.negative == b.negative &&
+         a.zero_bits == b.zero_bits && a.masked == b.masked && a.nan_bits == b.nan_bits && a.partial == b.partial &&
+         a.padding == b.padding && a.offset == b.offset && a.level_bound == b.level_bound && a.level_block == b.level_block &&
+         a.section == b.section;
 }
 
 Header read(AtPageEnd& bytes) { return read_header(bytes.begin(), bytes.size()); }
@@ -209,9 +210,9 @@ TEST(blocks_have_at_most_so_many_samples) {
   h.layout.rank = 3;
   for (int a = 0; a < 3; a++) h.layout.shape[a] = 1000;
   const Hierarchy levels = hierarchy_of(h);
-  h.section.assign(size_t(levels.root) + 1, 1);
+  h.section.assign(size_t(levels.base_level) + 1, 1);
   for (int last : {7, 8, 9}) {
-    h.level_block.assign(size_t(levels.root), {1, 1, 1, 1});
+    h.level_block.assign(size_t(levels.base_level), {1, 1, 1, 1});
     h.level_block[0] = {1, 7, 7, last};
     AtPageEnd bytes(write_header(h));
     CHECK((failure_of([&] { read(bytes); }) == 0) == (last <= 8), "2^%d samples", 14 + last);

@@ -24,7 +24,7 @@ Hierarchy random_hierarchy(Random& random) {
     if (samples > 60000) continue;
     Hierarchy h;
     if (failure_of([&] { h = make_hierarchy(n, 1 + random.below(3), offset); })) continue;
-    for (int l = 0; l < h.root; l++) {
+    for (int l = 0; l < h.base_level; l++) {
       Level& level = h.level[size_t(l)];
       std::array<int, axes> log2_extent = default_block(level, l, random.below(2));
       if (random.chance(0.7))
@@ -60,7 +60,7 @@ TEST(classes_partition_every_level) {
     CHECK(h.level[0].n == h.n && h.level.back().split_mask() == 0);
     for (size_t l = 0; l + 1 < h.level.size(); l++) {
       const Level &level = h.level[l], &coarser = h.level[l + 1];
-      const ClassList classes = classes_of(level.split_mask());
+      const ParityClasses classes = parity_classes_of(level.split_mask());
       std::set<int> masks(classes.mask, classes.mask + classes.count);
       CHECK(int(masks.size()) == classes.count && !masks.count(0));
       for (int c = 1; c < classes.count; c++)
@@ -82,7 +82,7 @@ TEST(blocks_tile_every_level) {
   Random random(2);
   for (int turn = 0; turn < 150; turn++) {
     const Hierarchy h = random_hierarchy(random);
-    for (int l = 0; l < h.root; l++) {
+    for (int l = 0; l < h.base_level; l++) {
       const Level& level = h.level[size_t(l)];
       std::vector<u8> covered(level.samples());
       for (u64 b = 0; b < block_count(level); b++) {
@@ -107,9 +107,9 @@ TEST(the_root_is_the_finest_level_that_is_small) {
   Random random(3);
   for (int turn = 0; turn < 1000; turn++) {
     const Hierarchy h = random_hierarchy(random);
-    CHECK(h.root < int(h.level.size()) && h.level.size() <= size_t(max_levels));
-    CHECK(h.root == 0 || h.level[size_t(h.root - 1)].samples() > root_samples);
-    for (size_t l = size_t(h.root); l + 1 < h.level.size(); l++) CHECK(h.level[l].samples() <= root_samples);
+    CHECK(h.base_level < int(h.level.size()) && h.level.size() <= size_t(max_levels));
+    CHECK(h.base_level == 0 || h.level[size_t(h.base_level - 1)].samples() > base_section_samples);
+    for (size_t l = size_t(h.base_level); l + 1 < h.level.size(); l++) CHECK(h.level[l].samples() <= base_section_samples);
     for (size_t l = 0; l < h.level.size(); l++)
       for (size_t a = 0; a < axes; a++) {
         const bool once_more = h.offset[a] != never_split && int(l) >= h.offset[a] && h.level[l].n[a] > 2;

@@ -11,7 +11,7 @@ using namespace unit;
 namespace {
 
 constexpr int width = 32;
-constexpr u32 all_kinds = (1u << mask_kinds) - 2;  // but "valid"
+constexpr u32 all_kinds = (1u << special_values) - 2;  // but "valid"
 u64 bits_of(u64 index) { return index * 0x9e3779b9 & 0xffffffff; }
 
 Hierarchy random_hierarchy(Random& random) {
@@ -28,7 +28,7 @@ std::vector<u8> random_kinds(Random& random, const Level& level) {
   std::vector<u8> kinds(level.samples());
   const double share = random.chance(0.2) ? 1 : random.chance(0.2) ? 0 : random.chance(0.5) ? 0.02 : 0.5;
   const u64 pattern = random.below(4);
-  const u8 usual = u8(1 + random.below(mask_kinds - 1));
+  const u8 usual = u8(1 + random.below(special_values - 1));
   u64 number = 0;
   for (u8& kind : kinds) {
     const u64 x = number % u64(level.n[3]), line = number / u64(level.n[3]);
@@ -36,7 +36,7 @@ std::vector<u8> random_kinds(Random& random, const Level& level) {
                         : pattern == 1 ? x >= 3 && line >= 2          // a box
                         : pattern == 2 ? (x + line) % 2 == 0          // a checkerboard
                                        : x > line % u64(level.n[3]);  // a slope
-    if (masked) kind = random.chance(0.8) ? usual : u8(1 + random.below(mask_kinds - 1));
+    if (masked) kind = random.chance(0.8) ? usual : u8(1 + random.below(special_values - 1));
     number++;
   }
   return kinds;
@@ -66,7 +66,7 @@ std::vector<u8> class_arrays(const BlockGeometry& g, const Level& level, const L
   for_rows({}, {coarser.n[0], coarser.n[1], coarser.n[2], 1}, [&](i64 i, i64 j, i64 k) {
     for (i64 x = 0; x < coarser.n[3]; x++) *coarse_grid.at(i, j, k, x) = *grid.at(finer(i, 0), finer(j, 1), finer(k, 2), finer(x, 3));
   });
-  load_coarse_magnitudes(g, coarse_grid, arrays.data());
+  load_coarse_bytes(g, coarse_grid, arrays.data());
   if (all) for_class_samples(g, level, [&](size_t at, size_t number) { arrays[at] = kinds[number]; });
   return arrays;
 }
@@ -112,18 +112,18 @@ TEST(kinds_and_bits_of_every_block_come_back) {
       AtPageEnd stream(written(c, g, original));
       MaskModels models;
       BinaryDecoder in(stream.begin(), stream.size());
-      std::vector<OtherSample> others;
-      MaskReader reader{in, others, width, all_kinds};
+      std::vector<LiteralElement> literals;
+      MaskReader reader{in, literals, width, all_kinds};
       code_block_mask(reader, models, g, level_map(c.h, c.l, 0), read.data());
       size_t with_own_bits = 0;
       for_class_samples(g, level, [&](size_t at, size_t number) {
         CHECK(read[at] == c.kinds[number], "case %d, block %llu", turn, (unsigned long long)b);
-        if (read[at] != mask_other) return;
+        if (read[at] != special_literal) return;
         const u64 index = level_zero_index(level, level_map(c.h, c.l, 0), number);
-        CHECK(with_own_bits < others.size() && others[with_own_bits].index == index && others[with_own_bits].bits == bits_of(index));
+        CHECK(with_own_bits < literals.size() && literals[with_own_bits].index == index && literals[with_own_bits].bits == bits_of(index));
         with_own_bits++;
       });
-      CHECK(others.size() == with_own_bits);
+      CHECK(literals.size() == with_own_bits);
       own_bits += with_own_bits;
     }
   }
@@ -132,10 +132,10 @@ TEST(kinds_and_bits_of_every_block_come_back) {
 
 TEST(large_areas_take_few_bytes) {
   const Level level{{1, 1, 64, 64}, {false, false, true, true}, {1, 1, 64, 64}}, coarser{{1, 1, 32, 32}, {}, {1, 1, 32, 32}};
-  Case c{make_hierarchy(level.n, 1, {}), 0, std::vector<u8>(level.samples(), mask_nan)};
+  Case c{make_hierarchy(level.n, 1, {}), 0, std::vector<u8>(level.samples(), special_nan)};
   const BlockGeometry g = block_geometry(level, {{}, level.n}, stencil_standard);
   for (size_t cut : {size_t(0), size_t(30 * 64), size_t(64 * 64)}) {
-    std::fill(c.kinds.begin(), c.kinds.begin() + std::ptrdiff_t(cut), u8(mask_none));
+    std::fill(c.kinds.begin(), c.kinds.begin() + std::ptrdiff_t(cut), u8(special_none));
     std::vector<u8> arrays = class_arrays(g, level, coarser, c.kinds, true);
     const size_t size = written(c, g, arrays).size();
     CHECK(size < (cut % 4096 ? 60u : 30u), "%zu bytes for 3072 samples", size);
@@ -147,7 +147,7 @@ TEST(damaged_masks_have_possible_kinds_or_fail) {
   for (int turn = 0; turn < 2000; turn++) {
     const Case c = random_case(random);
     u32 possible = 0;
-    for (u8 kind : c.kinds) possible |= kind == mask_none ? 0 : 1u << kind;
+    for (u8 kind : c.kinds) possible |= kind == special_none ? 0 : 1u << kind;
     const Level &level = c.h.level[c.l], &coarser = c.h.level[c.l + 1];
     const BlockGeometry g = block_geometry(level, block_box(level, random.below(block_count(level))), stencil_standard);
     std::vector<u8> arrays = class_arrays(g, level, coarser, c.kinds, true);
@@ -156,12 +156,12 @@ TEST(damaged_masks_have_possible_kinds_or_fail) {
     for (u64 k = random.below(4); k > 0 && damaged.size(); k--) damaged.begin()[random.below(damaged.size())] = u8(random.bits());
     std::vector<u8> read = class_arrays(g, level, coarser, c.kinds, false);
     MaskModels models;
-    std::vector<OtherSample> others;
+    std::vector<LiteralElement> literals;
     const int code = failure_of([&] {
       BinaryDecoder in(damaged.begin(), damaged.size());
-      MaskReader reader{in, others, width, possible};
+      MaskReader reader{in, literals, width, possible};
       code_block_mask(reader, models, g, level_map(c.h, c.l, 0), read.data());
-      for_class_samples(g, level, [&](size_t at, size_t) { CHECK(read[at] == mask_none || possible >> read[at] & 1, "%d", read[at]); });
+      for_class_samples(g, level, [&](size_t at, size_t) { CHECK(read[at] == special_none || possible >> read[at] & 1, "%d", read[at]); });
     });
     CHECK(code == 0 || is_damage(code), "%d", code);
   }

@@ -14,9 +14,9 @@ constexpr int active = 15;  // all four axes
 
 Model random_model(Random& random, int max_shift) {
   Model m;
-  m.sparse = random.below(2);
-  if (m.sparse) {
-    m.gap = u8(random.below(gap_tables));
+  m.run_length = random.below(2);
+  if (m.run_length) {
+    m.zero_run = u8(random.below(zero_run_tables));
     m.value = u8(random.below(value_tables));
     return m;
   }
@@ -104,7 +104,7 @@ TEST(whatever_is_read_is_within_its_limits) {
         CHECK(p.mean == 0 || (p.mean >= smallest_mean && p.mean <= largest_mean));
         for (int k = 0; k < contexts && p.mean; k++) {
           const Model& m = p.model[k];
-          CHECK(m.sparse ? m.gap < gap_tables && m.value < value_tables : m.scale < scale_limit && m.shape < shapes);
+          CHECK(m.run_length ? m.zero_run < zero_run_tables && m.value < value_tables : m.scale < scale_limit && m.shape < shapes);
           CHECK(m.shift() <= max_shift);
         }
         read_whole += cls == 15;

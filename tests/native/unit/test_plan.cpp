@@ -20,7 +20,7 @@ Hierarchy random_hierarchy(Random& random) {
     offset[a] = random.chance(0.2) ? 1 : random.chance(0.05) ? never_split : 0;
   }
   Hierarchy h = make_hierarchy(n, 1, offset);
-  for (int l = 0; l < h.root; l++) {
+  for (int l = 0; l < h.base_level; l++) {
     std::array<int, axes> log2_extent;
     for (int& e : log2_extent) e = 2 + int(random.below(5));
     set_block(h.level[size_t(l)], log2_extent);
@@ -50,7 +50,7 @@ std::vector<double> decoded(const Level& level, const Level& coarser, const Box&
     const int cls = work.geometry.classes.mask[c];
     for_predicted_rows(work, cls, parameters[cls],
                        [](double* samples, const double* prediction, int n, size_t, const Index&) { std::copy_n(prediction, n, samples); });
-    close_class(work.geometry, cls, work.plan(cls, parameters[cls]).cubic, work.values.data());
+    fill_halo_of_class(work.geometry, cls, work.plan(cls, parameters[cls]).cubic, work.values.data());
   }
   std::vector<double> samples(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
   store_block<double>(work.geometry, work.values.data(), {samples.data(), box});
@@ -70,8 +70,8 @@ TEST(spans_cover_what_is_predicted_from) {
   int within = 0;
   for (int turn = 0; turn < 3000; turn++) {
     const Hierarchy h = random_hierarchy(random);
-    if (h.root == 0) continue;
-    const size_t l = random.below(u64(h.root));
+    if (h.base_level == 0) continue;
+    const size_t l = random.below(u64(h.base_level));
     const Level &level = h.level[l], &coarser = h.level[l + 1];
     const Box box = block_box(level, random.below(block_count(level)));
     const StencilId reach = StencilId(random.below(stencil_count));
@@ -151,7 +151,7 @@ TEST(plans_hold_the_wanted_samples_and_what_each_level_needs_of_the_next) {
     for (size_t l = 0; l < w.h.level.size(); l++) reach.push_back(StencilId(random.below(stencil_count)));
     const bool masked = random.below(2), whole = random.chance(0.2);
     const std::vector<LevelPlan> plans = plan_item(w.h, w.l, w.in_level, reach, masked, whole);
-    CHECK(plans.size() == (w.l < size_t(w.h.root) ? size_t(w.h.root) - w.l : 0));
+    CHECK(plans.size() == (w.l < size_t(w.h.base_level) ? size_t(w.h.base_level) - w.l : 0));
     for (size_t p = 0; p < plans.size(); p++) {
       const LevelPlan& plan = plans[p];
       const Level& level = w.h.level[plan.l];
@@ -184,7 +184,7 @@ TEST(classes_that_are_left_out_have_no_wanted_samples) {
     const std::vector<LevelPlan> plans = plan_item(w.h, w.l, w.in_level, reach, false, false);
     if (plans.empty()) continue;
     const Level& level = w.h.level[w.l];
-    const ClassList classes = classes_of(level.split_mask());
+    const ParityClasses classes = parity_classes_of(level.split_mask());
     for (int c = 0; c < classes.count; c++) {
       if (plans[0].wanted >> c & 1) continue;
       left_out++;

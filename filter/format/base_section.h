@@ -1,7 +1,7 @@
-// The root section: the coarsest levels, at most 256 samples, coded sample by sample with the adaptive binary coder.
+// The base section: the coarsest levels, at most 256 samples, coded sample by sample with the adaptive binary coder.
 //
-// The coarsest grid is predicted by the sample before it in raster order (the first one by 0), the classes of the levels above by the mean
-// of the 1-D cubics. One walk serves both directions: `Codec` codes one row of samples, given its prediction.
+// The coarsest grid is predicted by the sample before it in raster order (the first one by 0), the parity classes of the levels above by
+// the mean of the 1-D cubics. One walk serves both directions: `Codec` codes one row of samples, given its prediction.
 #pragma once
 #include <algorithm>
 
@@ -9,25 +9,25 @@
 
 namespace stz {
 
-// Adaptive models of the root's codes. The context of a code is the size of the two before it.
-struct RootModels {
-  BitModel verbatim;
+// Adaptive models of the base section's codes (quantization indices). The context of a code is the size of the two before it.
+struct BaseModels {
+  BitModel outlier;
   SignedModel code[16];
   u64 before[2] = {0, 0};
   SignedModel& next() { return code[std::min<size_t>(15, size_t(floor_log2(2 * (before[0] + before[1]) + 1)))]; }
-  void remember(u64 magnitude) {
+  void remember(u64 code_size) {
     before[1] = before[0];
-    before[0] = std::min<u64>(magnitude, 1 << 20);
+    before[0] = std::min<u64>(code_size, 1 << 20);
   }
 };
 
-// Places the codes of a level's block in the grid of level root, whose samples are 2^k of the level's apart along axes that were split.
+// Places the codes of a level's block in the grid of the base level, whose samples are 2^k of the level's apart along axes that were split.
 template <class S>
-void store_root_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, CodeOf<S>* grid) {
+void store_base_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, CodeOf<S>* grid) {
   const BlockGeometry& g = work.geometry;
-  const Index& n = h.level[size_t(h.root)].n;
+  const Index& n = h.level[size_t(h.base_level)].n;
   Index step{1, 1, 1, 1};
-  for (size_t k = size_t(h.root); k < l; k++)
+  for (size_t k = size_t(h.base_level); k < l; k++)
     for (size_t a = 0; a < axes; a++)
       if (h.level[k].split[a]) step[a] *= 2;
   for (int c = 0; c < g.classes.count; c++) {
@@ -43,10 +43,10 @@ void store_root_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, Co
 }
 
 // Walks over one item, coarse to fine. The codec codes one sample of the coarsest grid, or one row of a class: it fills codes and samples.
-// `grid` receives the reconstruction of level root, `codes` its codes; those of the coarsest grid count as zero: they are far from it by
-// construction. `work` is room to work in.
+// `grid` receives the reconstruction of the base level, `codes` its codes; those of the coarsest grid count as zero: they are far from it
+// by construction. `work` is room to work in.
 template <class S, class RowCodec>
-void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vector<S>& grid, CodeOf<S>* codes) {
+void walk_base_section(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vector<S>& grid, CodeOf<S>* codes) {
   const size_t top = h.level.size() - 1;
   const Level& coarse = h.level[top];
   grid.resize(coarse.samples());
@@ -56,8 +56,8 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
     codec.coarsest(i, previous, grid[i]);
     previous = RealOf<S>(grid[i]);
   }
-  std::fill(codes, codes + h.level[size_t(h.root)].samples(), CodeOf<S>(0));
-  for (size_t l = top; l-- > size_t(h.root);) {
+  std::fill(codes, codes + h.level[size_t(h.base_level)].samples(), CodeOf<S>(0));
+  for (size_t l = top; l-- > size_t(h.base_level);) {
     const Level& level = h.level[l];
     work.prepare(level, Box{Index{}, level.n}, stencil_standard);
     const BlockGeometry& g = work.geometry;
@@ -75,25 +75,26 @@ void walk_root(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vec
     grid.resize(level.samples());
     store_block(g, work.values.data(), whole_grid(grid.data(), level));
     codec.end_level(work, grid);
-    store_root_codes(h, l, work, codes);
+    store_base_codes(h, l, work, codes);
   }
 }
 
-// Mean magnitude of the root's codes, all items, and from it the magnitudes of level root. `kinds`: mask kinds of level root, or null.
+// Mean size of the base section's codes, all items, and from it the activities of the base level. `specials`: special values of the base
+// level, or null.
 template <class Code>
-int root_magnitudes(const std::vector<Code>& codes, const u8* kinds, Buffer<u8>& magnitudes) {
+int base_activities(const std::vector<Code>& codes, const u8* specials, Buffer<u8>& activities) {
   u64 sum = 0, count = 0;
-  add_magnitudes(codes.data(), codes.size(), sum, count);
+  add_code_sizes(codes.data(), codes.size(), sum, count);
   const int mean = mean_index(sum, count);
-  const MagnitudeScale scale = magnitude_scale(mean);
-  magnitudes.resize(codes.size());
+  const ActivityScale scale = activity_scale(mean);
+  activities.resize(codes.size());
   constexpr size_t piece = 1 << 20;
   for (size_t i = 0; i < codes.size(); i += piece)
-    code_kernels<Code>().magnitude(codes.data() + i, int(std::min(piece, codes.size() - i)), scale.right, scale.left, scale.factor,
-                                   magnitudes.data() + i);
-  if (kinds)
+    code_kernels<Code>().activity(codes.data() + i, int(std::min(piece, codes.size() - i)), scale.right, scale.left, scale.factor,
+                                  activities.data() + i);
+  if (specials)
     for (size_t i = 0; i < codes.size(); i++)
-      if (kinds[i]) magnitudes[i] = mean_magnitude;
+      if (specials[i]) activities[i] = mean_activity;
   return mean;
 }
 

@@ -1,4 +1,4 @@
-#include "encoder/lattice.h"
+#include "encoder/fixed_point.h"
 
 #include <algorithm>
 
@@ -23,26 +23,26 @@ double approximate_gcd(double a, double b, double tolerance) {
 
 // Short decimal or reciprocal numbers near `delta`, the likely exact spacing.
 std::vector<double> plain_spacings(double delta, double relative_tolerance) {
-  std::vector<double> found;
+  std::vector<double> spacings;
   auto consider = [&](double d) {
-    if (d > 0 && __builtin_fabs(d - delta) <= relative_tolerance * delta) found.push_back(d);
+    if (d > 0 && __builtin_fabs(d - delta) <= relative_tolerance * delta) spacings.push_back(d);
   };
   double power = 1;
   for (int digits = 0; digits <= 9; digits++, power *= 10) consider(round_even(delta * power) / power);
   consider(1 / round_even(1 / delta));
-  found.push_back(delta);
-  return found;
+  spacings.push_back(delta);
+  return spacings;
 }
 
 }  // namespace
 
 template <class S>
-std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8* kinds, u64 n) {
+std::optional<FixedPointGrid> find_fixed_point_grid(const Header& h, const S* samples, const u8* specials, u64 n) {
   std::vector<double> values;
   double largest = 0;
   const u64 step = std::max<u64>(1, n / probes) | 1;
   for (u64 i = 0; i < n; i += step) {
-    if (kinds && kinds[i]) continue;
+    if (specials && specials[i]) continue;
     values.push_back(double(samples[i]));
     largest = std::max(largest, __builtin_fabs(values.back()));
   }
@@ -60,7 +60,7 @@ std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8*
   for (size_t i = 1; i < values.size(); i++) {
     double gap = values[i] - values[i - 1];
     if (gap == 0) continue;
-    if (gap < 8 * tolerance) return {};  // closer than any lattice worth having
+    if (gap < 8 * tolerance) return {};  // closer than any grid worth having
     gaps.push_back(gap);
   }
   std::sort(gaps.begin(), gaps.end());
@@ -80,7 +80,7 @@ std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8*
   }
   const double span = values.back() - first;
   Header trial = h;
-  trial.transform = Transform::lattice;
+  trial.transform = Transform::fixed_point;
   for (double d : plain_spacings(delta, 2 * tolerance / span + 1e-12)) {
     double offset = first - round_even(first / d) * d;
     for (double origin : {0.0, offset}) {
@@ -92,19 +92,19 @@ std::optional<Lattice> find_lattice(const Header& h, const S* samples, const u8*
       i64 top = 0;
       bool exact = true;
       for (u64 i = 0; i < n && exact; i++) {
-        if (kinds && kinds[i]) continue;
+        if (specials && specials[i]) continue;
         double k = round_even((double(samples[i]) - origin) / d);
         exact = S(origin + k * d) == samples[i] && bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(S(origin + k * d)) ==
                                                        bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(samples[i]);
         top = std::max(top, i64(__builtin_fabs(k)));
       }
-      if (exact) return Lattice{origin, d, top};
+      if (exact) return FixedPointGrid{origin, d, top};
     }
   }
   return {};
 }
 
-template std::optional<Lattice> find_lattice(const Header&, const float*, const u8*, u64);
-template std::optional<Lattice> find_lattice(const Header&, const double*, const u8*, u64);
+template std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const float*, const u8*, u64);
+template std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const double*, const u8*, u64);
 
 }  // namespace stz

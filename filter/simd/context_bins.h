@@ -1,5 +1,5 @@
-// Sorting of codes by context into queues, and back. Included by byte_kernels.h only. Nothing is read or written beyond n but in the
-// queues, which have room for 64 codes more. Every variant gives the same queues and counts.
+// Codes (quantization indices) partitioned by context into bins, and merged again. Included by byte_kernels.h only. Nothing is read or
+// written beyond n but in the bins, which have room for 64 codes more. Every variant gives the same bins and counts.
 #pragma once
 #include "simd/vectors.h"
 
@@ -27,13 +27,13 @@ STZ_INLINE u32 occurring(const u8* context, size_t n) {
   return any_low | u32(any_high) << 8;
 }
 
-// The queues of the contexts that occur, and these contexts; returns how many there are.
+// The bins of the contexts that occur, and these contexts; returns how many there are.
 template <class Byte>
-inline int queues_in_use(const u8* context, size_t n, Byte* queues, size_t pitch, Byte** queue, int* number) {
+inline int bins_in_use(const u8* context, size_t n, Byte* bins, size_t pitch, Byte** bin, int* number) {
   int used = 0;
   for (u32 rest = occurring(context, n); rest; rest &= rest - 1) {
     number[used] = __builtin_ctz(rest);
-    queue[used] = queues + size_t(number[used]) * pitch;
+    bin[used] = bins + size_t(number[used]) * pitch;
     used++;
   }
   return used;
@@ -65,7 +65,7 @@ struct Frequent {
   int count = 0;
   u8 number[contexts];  // the most frequent one first
   bool worth = false;   // else better all codes one by one
-  __m256i others;       // by context: bit 7 set unless frequent
+  __m256i infrequent;   // by context: bit 7 set unless frequent
   Frequent(const u8* context, size_t n) {
     constexpr u32 step = 256, length = 16;      // of the sample
     constexpr u32 limit = 9, listed_cost = 20;  // measured, in units of what a frequent context costs
@@ -84,11 +84,11 @@ struct Frequent {
         listed += occurs[k];
         table[k] = 0x80;
       }
-    others = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table));
+    infrequent = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table));
     worth = count && samples * u32(count) + listed_cost * listed <= limit * samples;
   }
   // Which of 32 contexts are not frequent. What is no context (255) is not among them: its bit 7 looks up 0.
-  STZ_INLINE u32 rest(__m256i c) const { return u32(_mm256_movemask_epi8(_mm256_shuffle_epi8(others, c))); }
+  STZ_INLINE u32 rest(__m256i c) const { return u32(_mm256_movemask_epi8(_mm256_shuffle_epi8(infrequent, c))); }
   STZ_INLINE bool all_most_frequent(__m256i c) const {
     return _mm256_movemask_epi8(_mm256_cmpeq_epi8(c, _mm256_set1_epi8(char(number[0])))) == -1;
   }
@@ -111,11 +111,11 @@ STZ_INLINE __m128i octet_of(__m256i v, int k) {
 }
 
 // next[k]: where the next code of context k goes.
-void sort_frequent(const Frequent& frequent, const u8* code, const u8* context, size_t n, u8** next) {
+void partition_frequent(const Frequent& frequent, const u8* code, const u8* context, size_t n, u8** next) {
   u16 list[strip + 8];
   const int count = frequent.count;
-  u8* queue[contexts];
-  for (int f = 0; f < count; f++) queue[f] = next[frequent.number[f]];
+  u8* bin[contexts];
+  for (int f = 0; f < count; f++) bin[f] = next[frequent.number[f]];
   size_t start = 0;
   while (start + 32 <= n) {
     size_t i = 0, listed = 0;
@@ -124,37 +124,37 @@ void sort_frequent(const Frequent& frequent, const u8* code, const u8* context, 
     for (; i + 32 <= end; i += 32) {
       const __m256i c = _mm256_loadu_si256((const __m256i*)(c_at + i)), z = _mm256_loadu_si256((const __m256i*)(z_at + i));
       if (frequent.all_most_frequent(c)) {
-        _mm256_storeu_si256((__m256i*)queue[0], z);
-        queue[0] += 32;
+        _mm256_storeu_si256((__m256i*)bin[0], z);
+        bin[0] += 32;
         continue;
       }
       const __m128i octet[4] = {octet_of(z, 0), octet_of(z, 1), octet_of(z, 2), octet_of(z, 3)};
       for (int f = 0; f < count; f++) {
         const u32 set = u32(_mm256_movemask_epi8(_mm256_cmpeq_epi8(c, _mm256_set1_epi8(char(frequent.number[f])))));
-        u8* q = queue[f];
+        u8* q = bin[f];
         for (int k = 0; k < 4; k++) {
-          const u32 own = set >> 8 * k & 255;
-          _mm_storel_epi64((__m128i*)q, _mm_shuffle_epi8(octet[k], _mm_loadl_epi64((const __m128i*)octet_shuffles.pack[own])));
-          q += __builtin_popcount(own);
+          const u32 octet_set = set >> 8 * k & 255;
+          _mm_storel_epi64((__m128i*)q, _mm_shuffle_epi8(octet[k], _mm_loadl_epi64((const __m128i*)octet_shuffles.pack[octet_set])));
+          q += __builtin_popcount(octet_set);
         }
-        queue[f] = q;
+        bin[f] = q;
       }
       list_places(frequent.rest(c), i, list, listed);
     }
     for (size_t k = 0; k < listed; k++) *next[c_at[list[k]]]++ = z_at[list[k]];
     start += i;
   }
-  for (int f = 0; f < count; f++) next[frequent.number[f]] = queue[f];
+  for (int f = 0; f < count; f++) next[frequent.number[f]] = bin[f];
   for (; start < n; start++)
     if (context[start] < contexts) *next[context[start]]++ = code[start];
 }
 
 // The reverse.
-void place_frequent(const Frequent& frequent, const u8* context, size_t n, u8* code, const u8** next) {
+void merge_frequent(const Frequent& frequent, const u8* context, size_t n, u8* code, const u8** next) {
   u16 list[strip + 8];
   const int count = frequent.count;
-  const u8* queue[contexts];
-  for (int f = 0; f < count; f++) queue[f] = next[frequent.number[f]];
+  const u8* bin[contexts];
+  for (int f = 0; f < count; f++) bin[f] = next[frequent.number[f]];
   size_t start = 0;
   while (start + 32 <= n) {
     size_t i = 0, listed = 0;
@@ -164,21 +164,21 @@ void place_frequent(const Frequent& frequent, const u8* context, size_t n, u8* c
     for (; i + 32 <= end; i += 32) {
       const __m256i c = _mm256_loadu_si256((const __m256i*)(c_at + i));
       if (frequent.all_most_frequent(c)) {
-        _mm256_storeu_si256((__m256i*)(z_at + i), _mm256_loadu_si256((const __m256i*)queue[0]));
-        queue[0] += 32;
+        _mm256_storeu_si256((__m256i*)(z_at + i), _mm256_loadu_si256((const __m256i*)bin[0]));
+        bin[0] += 32;
         continue;
       }
       __m128i octet[4] = {};
       for (int f = 0; f < count; f++) {
         const u32 set = u32(_mm256_movemask_epi8(_mm256_cmpeq_epi8(c, _mm256_set1_epi8(char(frequent.number[f])))));
-        const u8* q = queue[f];
+        const u8* q = bin[f];
         for (int k = 0; k < 4; k++) {
-          const u32 own = set >> 8 * k & 255;
-          octet[k] = _mm_or_si128(
-              octet[k], _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i*)q), _mm_loadl_epi64((const __m128i*)octet_shuffles.spread[own])));
-          q += __builtin_popcount(own);
+          const u32 octet_set = set >> 8 * k & 255;
+          octet[k] = _mm_or_si128(octet[k], _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i*)q),
+                                                             _mm_loadl_epi64((const __m128i*)octet_shuffles.spread[octet_set])));
+          q += __builtin_popcount(octet_set);
         }
-        queue[f] = q;
+        bin[f] = q;
       }
       _mm_storeu_si128((__m128i*)(z_at + i), _mm_unpacklo_epi64(octet[0], octet[1]));
       _mm_storeu_si128((__m128i*)(z_at + i + 16), _mm_unpacklo_epi64(octet[2], octet[3]));
@@ -187,7 +187,7 @@ void place_frequent(const Frequent& frequent, const u8* context, size_t n, u8* c
     for (size_t k = 0; k < listed; k++) z_at[list[k]] = *next[c_at[list[k]]]++;
     start += i;
   }
-  for (int f = 0; f < count; f++) next[frequent.number[f]] = queue[f];
+  for (int f = 0; f < count; f++) next[frequent.number[f]] = bin[f];
   for (; start < n; start++) code[start] = context[start] < contexts ? *next[context[start]]++ : u8(0);
 }
 #endif
@@ -231,7 +231,7 @@ void count_contexts(const u8* context, size_t n, size_t* counts) {
 #endif
 }
 
-// Where each context's codes start in each quarter of a class: the scalar ways walk through four parts at once.
+// Where each context's codes start in each quarter of a parity class: the scalar ways walk through four parts at once.
 struct Quarters {
   size_t length;
   size_t next[4][256];
@@ -239,7 +239,7 @@ struct Quarters {
     size_t count[3][contexts];  // the last quarter's are not needed
     for (size_t p = 0; p < 3; p++) count_contexts(context + p * length, length, count[p]);
     for (size_t k = 0; k < 256; k++) {
-      size_t at = k < contexts ? k * pitch : contexts * pitch;  // what has no context goes behind the last queue
+      size_t at = k < contexts ? k * pitch : contexts * pitch;  // codes without a context go behind the last bin
       for (size_t p = 0; p < 4; p++) {
         next[p][k] = at;
         if (k < contexts && p < 3) at += count[p][k];
@@ -248,31 +248,31 @@ struct Quarters {
   }
 };
 
-// Stable: queue k, at queues + k * pitch, gets the codes of context k, counts[k] of them.
-void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t pitch, size_t* counts) {
+// Stable: bin k, at bins + k * pitch, gets the codes of context k, counts[k] of them.
+void partition_by_context(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts) {
 #if defined(STZ_512)
-  u8* queue[contexts];
+  u8* bin[contexts];
   int number[contexts];
-  const int used = queues_in_use(context, n, queues, pitch, queue, number);
+  const int used = bins_in_use(context, n, bins, pitch, bin, number);
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
     const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i), z = _mm512_maskz_loadu_epi8(on, code + i);
     for (int k = 0; k < used; k++) {
       const __mmask64 m = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(char(number[k])));
-      _mm512_storeu_si512(queue[k], _mm512_maskz_compress_epi8(m, z));
-      queue[k] += __builtin_popcountll(m);
+      _mm512_storeu_si512(bin[k], _mm512_maskz_compress_epi8(m, z));
+      bin[k] += __builtin_popcountll(m);
     }
   }
   for (int k = 0; k < contexts; k++) counts[k] = 0;
-  for (int k = 0; k < used; k++) counts[number[k]] = size_t(queue[k] - (queues + size_t(number[k]) * pitch));
+  for (int k = 0; k < used; k++) counts[number[k]] = size_t(bin[k] - (bins + size_t(number[k]) * pitch));
 #else
 #if defined(__AVX2__)
   const Frequent frequent(context, n);
   if (frequent.worth) {
     u8* next[contexts];
-    for (size_t k = 0; k < contexts; k++) next[k] = queues + k * pitch;
-    sort_frequent(frequent, code, context, n, next);
-    for (size_t k = 0; k < contexts; k++) counts[k] = size_t(next[k] - (queues + k * pitch));
+    for (size_t k = 0; k < contexts; k++) next[k] = bins + k * pitch;
+    partition_frequent(frequent, code, context, n, next);
+    for (size_t k = 0; k < contexts; k++) counts[k] = size_t(next[k] - (bins + k * pitch));
     return;
   }
 #endif
@@ -280,11 +280,11 @@ void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t 
   for (size_t i = 0; i < q.length; i++)
     for (size_t p = 0; p < 4; p++) {
       const u8 k = context[p * q.length + i];
-      queues[q.next[p][k]] = code[p * q.length + i];
+      bins[q.next[p][k]] = code[p * q.length + i];
       q.next[p][k] += k < contexts;
     }
   for (size_t i = 4 * q.length; i < n; i++) {
-    queues[q.next[3][context[i]]] = code[i];
+    bins[q.next[3][context[i]]] = code[i];
     q.next[3][context[i]] += context[i] < contexts;
   }
   for (size_t k = 0; k < contexts; k++) counts[k] = q.next[3][k] - k * pitch;
@@ -292,19 +292,19 @@ void sort_codes(const u8* code, const u8* context, size_t n, u8* queues, size_t 
 }
 
 // The reverse; codes without a context become 0.
-void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8* code) {
+void merge_contexts(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code) {
 #if defined(STZ_512)
-  const u8* queue[contexts];
+  const u8* bin[contexts];
   int number[contexts];
-  const int used = queues_in_use(context, n, queues, pitch, queue, number);
+  const int used = bins_in_use(context, n, bins, pitch, bin, number);
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
     const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);
     __m512i z = _mm512_setzero_si512();
     for (int k = 0; k < used; k++) {
       const __mmask64 m = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(char(number[k])));
-      z = _mm512_mask_expand_epi8(z, m, _mm512_loadu_si512(queue[k]));
-      queue[k] += __builtin_popcountll(m);
+      z = _mm512_mask_expand_epi8(z, m, _mm512_loadu_si512(bin[k]));
+      bin[k] += __builtin_popcountll(m);
     }
     _mm512_mask_storeu_epi8(code + i, on, z);
   }
@@ -313,15 +313,15 @@ void place_codes(const u8* queues, size_t pitch, const u8* context, size_t n, u8
   const Frequent frequent(context, n);
   if (frequent.worth) {
     const u8* next[contexts];
-    for (size_t k = 0; k < contexts; k++) next[k] = queues + k * pitch;
-    place_frequent(frequent, context, n, code, next);
+    for (size_t k = 0; k < contexts; k++) next[k] = bins + k * pitch;
+    merge_frequent(frequent, context, n, code, next);
     return;
   }
 #endif
   Quarters q(context, n, pitch);
   auto take = [&](size_t p, size_t i) {
     const u8 k = context[i];
-    code[i] = k < contexts ? queues[q.next[p][k]] : u8(0);
+    code[i] = k < contexts ? bins[q.next[p][k]] : u8(0);
     q.next[p][k] += k < contexts;
   };
   for (size_t i = 0; i < q.length; i++)

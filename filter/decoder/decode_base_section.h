@@ -1,0 +1,21 @@
+// Decodes the base section: the coarsest levels, whole.
+#pragma once
+#include "format/level_quantizers.h"
+#include "format/mask_coder.h"
+
+namespace stz {
+
+// A level, all items.
+template <class S>
+struct DecodedLevel {
+  Buffer<S> samples;
+  Buffer<u8> activities;
+  std::vector<u8> specials;  // empty: nothing is masked
+};
+
+// Sets what `state` starts with; `literals` gets the bits of samples of kind special_literal.
+template <class S>
+DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
+                                    const u8* section, size_t size, ParameterState& state, std::vector<LiteralElement>& literals);
+
+}  // namespace stz

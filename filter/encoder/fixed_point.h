@@ -1,0 +1,19 @@
+// Finds out whether numbers sit on a fixed-point grid origin + k * delta: packed data, counts, images (encoder).
+#pragma once
+#include <optional>
+
+#include "format/frame.h"
+
+namespace stz {
+
+struct FixedPointGrid {
+  double origin, delta;
+  i64 largest;  // |k|
+};
+
+// A fixed-point grid that reproduces every valid element bit for bit as origin + k * delta (in double, rounded to the dtype). `h` names the
+// dtype; `bits(i)` are the bits of element i of `n`, `specials` special values or null.
+template <class S>
+std::optional<FixedPointGrid> find_fixed_point_grid(const Header& h, const S* samples, const u8* specials, u64 n);
+
+}  // namespace stz
