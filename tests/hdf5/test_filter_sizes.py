@@ -6,24 +6,9 @@ import numpy as np
 import pytest
 
 from support import host_tools
-from support.host_tools import ABSOLUTE, LOSSLESS, POINTWISE, field, full_form
+from support.host_tools import ABSOLUTE, CODES, LOSSLESS, POINTWISE, field, full_form
 
 DECODE = 0x100  # H5Z_FLAG_REVERSE
-CODES = {
-    "f2": 1,
-    "f4": 2,
-    "f8": 3,
-    "i1": 4,
-    "u1": 5,
-    "i2": 6,
-    "u2": 7,
-    "i4": 8,
-    "u4": 9,
-    "i8": 10,
-    "u8": 11,
-    "c8": 12,
-    "c16": 13,
-}
 SHAPES = [(1,), (7,), (64,), (1000,), (1, 1), (33, 65), (5, 6, 7), (40, 48, 32), (2, 3, 4, 5), (1, 128, 1), (2,) * 10]
 
 libc = ctypes.CDLL(None)
@@ -32,31 +17,7 @@ libc.free.argtypes = [ctypes.c_void_p]
 libc.malloc_usable_size.restype, libc.malloc_usable_size.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
 
 
-class FilterClass(ctypes.Structure):
-    """H5Z_class2_t."""
-
-    _fields_ = [
-        ("numbers", ctypes.c_int * 4),
-        ("name", ctypes.c_char_p),
-        ("others", ctypes.c_void_p * 2),
-        (
-            "filter",
-            ctypes.CFUNCTYPE(
-                ctypes.c_size_t,
-                ctypes.c_uint,
-                ctypes.c_size_t,
-                ctypes.POINTER(ctypes.c_uint),
-                ctypes.c_size_t,
-                ctypes.POINTER(ctypes.c_size_t),
-                ctypes.POINTER(ctypes.c_void_p),
-            ),
-        ),
-    ]
-
-
-plugin = ctypes.CDLL(host_tools.plugin_file())
-plugin.H5PLget_plugin_info.restype = ctypes.POINTER(FilterClass)
-run_filter = plugin.H5PLget_plugin_info().contents.filter
+run_filter = host_tools.filter_class().filter
 
 
 def call(flags, words, content, spare=0):

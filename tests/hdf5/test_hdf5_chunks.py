@@ -180,35 +180,7 @@ libc.malloc.restype = ctypes.c_void_p
 libc.free.argtypes = [ctypes.c_void_p]
 
 
-class FilterClass(ctypes.Structure):
-    """H5Z_class2_t of HDF5."""
-
-    _fields_ = [
-        ("version", ctypes.c_int),
-        ("id", ctypes.c_int),
-        ("encoder", ctypes.c_uint),
-        ("decoder", ctypes.c_uint),
-        ("name", ctypes.c_char_p),
-        ("can_apply", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
-        ("set_local", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
-        (
-            "filter",
-            ctypes.CFUNCTYPE(
-                ctypes.c_size_t,
-                ctypes.c_uint,
-                ctypes.c_size_t,
-                ctypes.POINTER(ctypes.c_uint),
-                ctypes.c_size_t,
-                ctypes.POINTER(ctypes.c_size_t),
-                ctypes.POINTER(ctypes.c_void_p),
-            ),
-        ),
-    ]
-
-
-plugin = ctypes.CDLL(host_tools.plugin_file())
-plugin.H5PLget_plugin_info.restype = ctypes.POINTER(FilterClass)
-record = plugin.H5PLget_plugin_info().contents
+record = host_tools.filter_class()
 
 
 def call_filter(flags, words, content: bytes):
@@ -226,7 +198,7 @@ def call_filter(flags, words, content: bytes):
 
 
 def test_filter_record():
-    assert plugin.H5PLget_plugin_type() == 0
+    assert ctypes.CDLL(host_tools.plugin_file()).H5PLget_plugin_type() == 0
     assert (record.version, record.id, record.encoder, record.decoder) == (1, FILTER_ID, 1, 1)
     assert record.name == b"h5stz: error-bounded compression"
 

@@ -13,6 +13,7 @@ import pytest
 from support import host_tools
 from support.host_tools import (
     ABSOLUTE,
+    CODES,
     FILTER_ID,
     LOSSLESS,
     POINTWISE,
@@ -29,22 +30,6 @@ h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 MANDATORY, OPTIONAL = 0, 1
 HALF = short_form(ABSOLUTE, 0.5)
 
-# stz_dtype of stz.h
-CODES = {
-    "f2": 1,
-    "f4": 2,
-    "f8": 3,
-    "i1": 4,
-    "u1": 5,
-    "i2": 6,
-    "u2": 7,
-    "i4": 8,
-    "u4": 9,
-    "i8": 10,
-    "u8": 11,
-    "c8": 12,
-    "c16": 13,
-}
 DTYPES = [order + name for name in CODES for order in "<>" if not (order == ">" and name in ("i1", "u1"))]
 
 

@@ -23,7 +23,7 @@ EXPECTED = (-24, -18, -16, -13, -10, -8, -5, -2, 0, 2, 5, 8, 10, 13, 16, 18)
 
 
 class Model(NamedTuple):
-    """The model of a context: direct mode with a scale and a shape, or run-length mode with a table of zero runs and a value table."""
+    """The model of a context: direct mode (scale, shape) or run-length mode (tables of zero runs and of values)."""
 
     run_length: bool
     scale_or_zero_run: int
@@ -55,7 +55,9 @@ class Deviations:
         """B: the default model with the deviation."""
         model = default_model(mean, context)
         steps, shape_or_value = self.of.get((model.run_length, context), (0, model.shape_or_value))
-        return Model(model.run_length, clamp(model.scale_or_zero_run + steps, 0, 47 if model.run_length else 279), shape_or_value)
+        return Model(
+            model.run_length, clamp(model.scale_or_zero_run + steps, 0, 47 if model.run_length else 279), shape_or_value
+        )
 
     def learn(self, mean, context, model):
         """Takes note of a model."""

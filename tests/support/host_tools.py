@@ -84,6 +84,39 @@ def store_edge_chunks_unfiltered(properties):
     assert call(properties.id, 2) >= 0
 
 
+class FilterClass(ctypes.Structure):
+    """H5Z_class2_t of HDF5."""
+
+    _fields_ = [
+        ("version", ctypes.c_int),
+        ("id", ctypes.c_int),
+        ("encoder", ctypes.c_uint),
+        ("decoder", ctypes.c_uint),
+        ("name", ctypes.c_char_p),
+        ("can_apply", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
+        ("set_local", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)),
+        (
+            "filter",
+            ctypes.CFUNCTYPE(
+                ctypes.c_size_t,
+                ctypes.c_uint,
+                ctypes.c_size_t,
+                ctypes.POINTER(ctypes.c_uint),
+                ctypes.c_size_t,
+                ctypes.POINTER(ctypes.c_size_t),
+                ctypes.POINTER(ctypes.c_void_p),
+            ),
+        ),
+    ]
+
+
+def filter_class() -> FilterClass:
+    """The plug-in's callbacks, to be called without HDF5."""
+    plugin = ctypes.CDLL(plugin_file())
+    plugin.H5PLget_plugin_info.restype = ctypes.POINTER(FilterClass)
+    return plugin.H5PLget_plugin_info().contents
+
+
 class Layout(ctypes.Structure):
     """stz_layout of stz.h."""
 

@@ -60,7 +60,16 @@ class Fields:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
             out += self.bits(self.fill)
-        present = [self.half_step, self.common_nan, self.cuts, self.offsets, self.level_bounds, self.level_blocks, None, self.layers]
+        present = [
+            self.half_step,
+            self.common_nan,
+            self.cuts,
+            self.offsets,
+            self.level_bounds,
+            self.level_blocks,
+            None,
+            self.layers,
+        ]
         flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
         out += bytes([samples | quantiser << 2 | transform << 4, flags])
         if quantiser != UNIFORM:
