@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "stz.h"
+#include "stz_cd_values.h"
 
 extern "C" int stz_environment_threads() {
-  constexpr int most_threads = 255;  // what client data can hold
   const char* text = std::getenv("H5STZ_THREADS");
   if (!text || !*text) return 0;
   int threads = 0;
   for (; *text; ++text) {
     if (*text < '0' || *text > '9') return 0;
-    threads = std::min(10 * threads + (*text - '0'), most_threads);
+    threads = std::min(10 * threads + (*text - '0'), STZ_CD_MAX_THREADS);
   }
   return threads;
 }

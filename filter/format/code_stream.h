@@ -11,14 +11,12 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "base/code_constants.h"
 #include "format/code_tables.h"
 
 namespace stz {
 
-constexpr int contexts = 16;
 constexpr u8 no_context = 255;  // a masked sample: it has no code
-constexpr u32 rans_low = 1u << 15;
-constexpr int max_lanes = 64;
 
 // An outlier, a sample stored with its bits: its index in the class (raster order), and the bits.
 struct Outlier {

@@ -32,6 +32,5 @@ constexpr int reach_below(StencilId id) { return id == stencil_long ? 4 : 2; }
 constexpr int reach_above(StencilId id) { return id == stencil_long ? 5 : 3; }
 // What contexts see: groups with a context weight.
 constexpr int context_reach_below = 1, context_reach_above = 2;
-constexpr int max_groups = 32;
 
 }  // namespace stz

@@ -23,6 +23,7 @@ extern "C" {
 
 #define STZ_CD_FIXED_WORDS 9                                 /* words of the full form before the extents */
 #define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + STZ_MAX_RANK) /* no form is longer */
+#define STZ_CD_MAX_THREADS 255                               /* largest number of threads that client data hold */
 #define STZ_CD_MAX_DECIMALS 400u                             /* largest e of the integer form */
 #define STZ_MAX_CHUNK_BYTES 0xffffffffull                    /* HDF5 stores the size of a chunk in 32 bits */
 

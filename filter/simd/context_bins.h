@@ -6,8 +6,6 @@
 namespace stz {
 namespace {
 
-constexpr int contexts = 16;
-
 #if defined(STZ_512)
 // Contexts that occur among n (bit k: context k).
 STZ_INLINE u32 occurring(const u8* context, size_t n) {

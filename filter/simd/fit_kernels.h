@@ -35,7 +35,7 @@ u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit,
   constexpr int wide = lanes_of<R>;
   const R share = R(1) / R(8 * odd);
   for (int at = 0; at < run; at += wide) {
-    V mean[max_fit_groups], cubic{};
+    V mean[max_groups], cubic{};
     const std::ptrdiff_t* o = taps.offset;
     for (int g = 0; g < taps.groups; g++) {
       const int count = taps.taps[g];
@@ -128,7 +128,7 @@ void products(const float* const* column, int columns, const float* w, int n, do
   for (int i = 0; i < columns * columns; i++) sums[i] = 0;
   for (int from = 0; from < n; from += chunk) {
     const int size = n - from < chunk ? n - from : chunk;
-    const float* at[max_fit_groups + 2];
+    const float* at[max_groups + 2];
     for (int c = 0; c < columns; c++) at[c] = column[c] + from;
     for (int g = 0; g < columns; g += 2) {
       double* out = sums + g * columns + g;

@@ -8,6 +8,7 @@
 #pragma once
 #include <type_traits>
 
+#include "base/code_constants.h"
 #include "base/sample_types.h"
 #include "simd/cpu_features.h"
 
@@ -99,7 +100,6 @@ struct CodeKernels {  // read and write exactly
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
 // lanes are formed in a fixed order.
-constexpr int max_fit_groups = 32;
 template <class S>
 using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
 struct FitKernels {

@@ -7,8 +7,6 @@
 namespace stz {
 namespace {
 
-constexpr u32 low_state = 1u << 15;
-
 inline u16 load_word(const u8* p) { return u16(p[0] | p[1] << 8); }
 
 // Whether a word is taken or put is hard to predict. A single lane still does best to guess, for each step waits for the one before; more
@@ -17,11 +15,11 @@ template <u32 lanes>
 STZ_INLINE u32 rans_refill(u32 x, const u8*& word) {
   if constexpr (lanes == 1) {
     const u32 refilled = x << 16 | load_word(word);
-    const bool refill = x < low_state;
+    const bool refill = x < rans_low;
     word += refill ? 2 : 0;
     return refill ? refilled : x;
   } else {
-    u32 refill = x < low_state;
+    u32 refill = x < rans_low;
     __asm__("" : "+r"(refill), "+r"(x));
     x = x << 16 * refill | (load_word(word) & (0 - refill));
     word += 2 * refill;
@@ -98,7 +96,7 @@ template <int vectors>
 size_t rans_decode_512(const u32* table, u32* state, u8* out, size_t n, const u8** position, const u8* end) {
   constexpr u32 lanes = 16 * vectors;
   const u8* word = *position;
-  const __m512i mask = _mm512_set1_epi32(4095), low = _mm512_set1_epi32(low_state);
+  const __m512i mask = _mm512_set1_epi32(4095), low = _mm512_set1_epi32(rans_low);
   __m512i x[vectors];
   for (int v = 0; v < vectors; v++) x[v] = _mm512_loadu_si512(state + 16 * v);
   size_t i = 0;

@@ -63,7 +63,7 @@ size_t rans_decode_256(const u32* table, u32* state, u8* out, size_t n, const u8
         const __m256i y =
             _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(_mm256_srli_epi32(d[h], 8), mask), _mm256_srli_epi32(x[v + h], 12)),
                              _mm256_srli_epi32(d[h], 20));
-        const __m256i refill = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 15), zero);  // below low_state
+        const __m256i refill = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 15), zero);  // below rans_low
         const u32 set = u32(_mm256_movemask_ps(_mm256_castsi256_ps(refill)));
         const __m256i words = _mm256_cvtepu16_epi32(
             _mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)word), _mm_load_si128((const __m128i*)word_shuffles.spread[set])));

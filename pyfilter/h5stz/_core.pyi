@@ -47,6 +47,7 @@ VERSION: str
 FORMAT_VERSION: int
 CD_FORM_INTEGER: int
 CD_MAX_DECIMALS: int
+CD_MAX_THREADS: int
 LITTLE: int
 BIG: int
 MODES: dict[str, int]

@@ -265,8 +265,7 @@ class DatasetReader:
                 fresh = ChunkReader.in_memory(content, self._readers.cache_bytes)
             if fresh is None:
                 return _Instead.NO_STREAM
-            fresh.check(self.index.chunks, self.dataset.dtype)
-            return fresh
+            return fresh if fresh.holds(self.index.chunks, self.dataset.dtype) else _Instead.NO_STREAM
 
     def _decode(self, reader: ChunkReader, piece: Piece, part: Array, threads: int, whole: bool) -> None:
         with self._naming(piece.chunk):

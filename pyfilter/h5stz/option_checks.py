@@ -20,14 +20,12 @@ _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
-MOST_THREADS = 255  # what client data can hold
-
 
 def thread_count(threads: int | None) -> int:
     """The number of threads that `threads` means: itself if it is one, for None what H5STZ_THREADS says, or 1."""
     if threads is None:
         return _core.threads_of_environment() or 1
-    return checked_count("threads", threads, MOST_THREADS, default=1) or 1
+    return checked_count("threads", threads, _core.CD_MAX_THREADS, default=1) or 1
 
 
 def checked_bound(

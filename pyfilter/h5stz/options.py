@@ -18,7 +18,7 @@ from h5stz import _core, bounds, elements, slabs
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
 from h5stz.fill import Scan, fill_value_of
-from h5stz.option_checks import MOST_THREADS, checked_block, checked_bound, checked_chunks, checked_count, checked_dtype
+from h5stz.option_checks import checked_block, checked_bound, checked_chunks, checked_count, checked_dtype
 from h5stz.settings import Settings
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
@@ -166,7 +166,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             None,
             checked_block(block),
             # Defaults are 0: so the core takes them, and the client data are the shortest.
-            threads=0 if threads is None else checked_count("threads", threads, MOST_THREADS, default=1),
+            threads=0 if threads is None else checked_count("threads", threads, _core.CD_MAX_THREADS, default=1),
             effort=0 if effort is None else checked_count("effort", effort, 9),
             layers=checked_count("layers", layers, 1, default=1),
         )

@@ -175,19 +175,24 @@ class ChunkReader:
             raise
         return cls(reader, len(stored), cache_bytes, stored)
 
-    def check(self, shape: tuple[int, ...], dtype: DType) -> None:
-        """Raises the StzError of a stream that holds anything but an array of `shape` (a chunk) and of the dataset's dtype."""
+    def holds(self, shape: tuple[int, ...], dtype: DType) -> bool:
+        """Whether the stream is an array of `shape` (a chunk) and of the dataset's dtype.
+
+        False if only axes of length 1 differ: the samples lie in the same order, and HDF5 decodes such a chunk. Else StzError.
+        """
         info = self._reader.info()
         held = elements.dtype_of(info["dtype"], info["byte_order"])
         # Integers with and without sign share their bits: so HDF5 reads them, and so bool is stored.
         kinds = {dtype.kind.replace("b", "u").replace("i", "u"), held.kind.replace("i", "u")}
         same = len(kinds) == 1 and held.itemsize == dtype.itemsize and held.isnative == dtype.isnative
-        if info["shape"] != tuple(shape) or not same:
+        long = [[extent for extent in extents if extent != 1] for extents in (info["shape"], shape)]
+        if long[0] != long[1] or not same:
             raise StzError(
                 f"holds an array of shape {info['shape']} and dtype {held.str}, not {tuple(shape)} and {dtype.str} as the "
                 "dataset says: the file is damaged or was replaced",
                 _CORRUPT,
             )
+        return bool(info["shape"] == tuple(shape))
 
     def read(self, piece: Piece, target: Array, threads: int) -> tuple[int, int, int]:
         """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).

@@ -100,7 +100,9 @@ def test_axes_of_length_1_do_not_count(tmp_path, region_reader, shape, chunk):
     samples = write(tmp_path / "f.h5", shape, chunk)
     with h5py.File(tmp_path / "f.h5") as file:
         read = file["d"][tuple(slice(extent) for extent in chunk)]
+        viewed = h5stz.view(file["d"])[tuple(slice(extent) for extent in chunk)]
     assert np.abs(read - samples).max() <= 1e-2
+    assert np.array_equal(viewed, read)
     start, ones = ",".join("0" * len(chunk)), ",".join("1" * len(chunk))
     host_tools.run(region_reader, tmp_path / "f.h5", "d", "file", start, ones, ",".join(map(str, chunk)), ones)
 

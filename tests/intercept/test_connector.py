@@ -255,6 +255,7 @@ def other_hdf5(directory, *flags):
         "-fPIC",
         "-O1",
         f"-I{ROOT / 'filter'}",
+        f"-I{ROOT / 'filter/include'}",
         *flags,
         PROGRAMS / "other_hdf5.cpp",
         "-o",

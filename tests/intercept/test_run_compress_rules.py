@@ -1,6 +1,7 @@
 """The rules of `h5stz run --compress`: what they may say, what is refused and why, and what the command reports."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import h5stz
 from h5stz import _core, cli, compress_rules, run
 from support import host_tools
 from support.created_files import FIELD, SIMPLE, python
+from support.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -72,3 +74,9 @@ def test_rules_name_paths_with_any_characters():
     bits = [host_tools.bits(np.dtype(dtype).type(1e30)) for dtype in ("f4", "f8")]
     assert [_core.parse(words)["fill"] for words in rule.words] == [None, *bits]
     assert h5stz.STZ(absolute=1e-3).filter_options == compress_rules.parse("/x=absolute:1e-3").words[0]
+
+
+def test_every_outcome_of_the_library_has_its_explanation():
+    source = (ROOT / "filter/intercept/compressed_creation.cpp").read_text()
+    names = re.findall(r'"([^"]+)"', re.search(r"reason_names\[\] = \{(.*?)\}", source, re.DOTALL)[1])
+    assert names == ["compressed", *compress_rules.REASONS]

@@ -31,7 +31,7 @@ void check_collect(const Kernels& tested, Random& random) {
   using R = RealOf<S>;
   for (int repeat = 0; repeat < 3000; repeat++) {
     const int odd = int(random.between(1, 4)),
-              groups = int(random.below(8) ? random.between(2 * odd, 2 * odd + 4) : random.between(2 * odd, max_fit_groups)),
+              groups = int(random.below(8) ? random.between(2 * odd, 2 * odd + 4) : random.between(2 * odd, max_groups)),
               reach = int(random.between(0, 40)), kind = int(random.below(kinds + 1)), pitch = int(random.between(16, 40));
     const Taps taps = random_taps(random, groups, 2, reach);
     const R inverse_unit = kind == kinds     ? R(1)

@@ -6,7 +6,7 @@
 namespace check {
 namespace {
 
-constexpr u32 low_state = 1u << 15;
+constexpr u32 rans_low = 1u << 15;
 
 // Frequencies that add up to 4096, as the tables that kernels see.
 struct Tables {
@@ -85,11 +85,11 @@ void fill_symbols(Random& random, const Tables& t, u8* symbols, size_t n) {
 // Any state, often one where division by the frequency has no remainder or the largest.
 u32 random_state(Random& random, u32 frequency) {
   if (random.below(2)) {
-    const u32 x = u32(random.between(low_state, (1u << 31) - 1) >> random.below(17)) / frequency * frequency - u32(random.below(2));
-    if (x >= low_state && x < 1u << 31) return x;
+    const u32 x = u32(random.between(rans_low, (1u << 31) - 1) >> random.below(17)) / frequency * frequency - u32(random.below(2));
+    if (x >= rans_low && x < 1u << 31) return x;
   }
-  const u32 edges[] = {low_state, low_state + 1, 0x7fffffff, 0x7ffffffe, 1u << 30};
-  return random.below(4) ? low_state + u32(random.below((1u << 31) - low_state)) : edges[random.below(5)];
+  const u32 edges[] = {rans_low, rans_low + 1, 0x7fffffff, 0x7ffffffe, 1u << 30};
+  return random.below(4) ? rans_low + u32(random.below((1u << 31) - rans_low)) : edges[random.below(5)];
 }
 
 // Symbols behind each other; words end at the array's end.
@@ -145,7 +145,7 @@ void check_decode(const Kernels& tested, Random& random) {
       std::vector<u8> symbols(n + 1);
       fill_symbols(random, t, symbols.data(), n);
       const bool valid = random.below(8);  // else any states and words, as in streams that no encoder wrote
-      Coded coded = encoded(reference, t, std::vector<u32>(lanes, low_state), symbols.data(), n);
+      Coded coded = encoded(reference, t, std::vector<u32>(lanes, rans_low), symbols.data(), n);
       if (!valid)
         for (u32& s : coded.state) s = u32(random.next() >> random.below(64));
       const size_t after = random.below(3) * random.below(200);  // bytes that belong to something else
@@ -193,7 +193,7 @@ struct TimedRans {
   explicit TimedRans(u32 lanes) : tables(std::vector<u32>{1400, 900, 600, 400, 250, 180, 120, 80, 60, 40, 30, 20, 10, 6}, "falling") {
     Random random(11);
     for (u8& s : symbols) s = u8(tables.decoding[random.below(4096)]);
-    const Coded coded = encoded(reference, tables, std::vector<u32>(lanes, low_state), symbols.data(), n);
+    const Coded coded = encoded(reference, tables, std::vector<u32>(lanes, rans_low), symbols.data(), n);
     state = coded.state;
     for (u16 w : coded.words) bytes.push_back(u8(w)), bytes.push_back(u8(w >> 8));
     bytes.resize(bytes.size() + 2 * lanes + 32);
@@ -205,7 +205,7 @@ void time_encode(std::vector<Timed>& add) {
     auto r = std::make_shared<TimedRans>(lanes);
     add.push_back({std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane"), double(r->n), [=](const Kernels& k) {
                      u32 state[64];
-                     std::fill(state, state + lanes, low_state);
+                     std::fill(state, state + lanes, rans_low);
                      u16* word = r->words.data() + r->words.size();
                      k.rans.encode(r->tables.reciprocal.data(), r->tables.step.data(), state, lanes, r->symbols.data(), r->n, &word);
                    }});
