@@ -32,7 +32,7 @@ REAL_DTYPES = [order + kind for kind in ("f2", "f4", "f8", "i2", "u2", "i4", "u4
         ({"absolute": math.nan}, "finite"),
         ({"absolute": math.inf}, "finite"),
         ({"absolute": True}, "number"),
-        ({"absolute": 5.3e-315}, "lossless=True"),
+        ({"absolute": 5.3e-315}, "lossless mode"),
         ({"absolute": "1e-3"}, "number"),
         ({"absolute": 1j}, "number"),
         ({"absolute": [1.0]}, "number"),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import h5stz
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(h5stz.__file__).parent
 
 PROGRAM = """\
@@ -73,7 +73,6 @@ def checker(request):
     return run
 
 
-@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="there is no checkout around the tests")
 def test_the_package_is_clean(checker):
     arguments = ["-p", ROOT] if checker.name == "basedpyright" else []
     status, output = checker(*arguments, directory=ROOT)
