@@ -12,66 +12,6 @@ namespace {
 
 constexpr i64 rows_ahead = 8;  // that are prefetched
 
-// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row
-// before.
-void set_layout(ClassArrays& a, const Index& even, i64 unit) {
-  Index extent;
-  for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];
-  extent[3] = (extent[3] + unit - 1) / unit * unit;
-  a.stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
-  a.origin = a.below[0] * a.stride[0] + a.below[1] * a.stride[1] + a.below[2] * a.stride[2] + (a.below[3] + unit - 1) / unit * unit;
-  a.size = (extent[0] * a.stride[0] + unit + row_slack + 15) / 16 * 16;
-  a.origin += unit;  // rows may be read from before their start
-}
-
-}  // namespace
-
-BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach) {
-  BlockGeometry g;
-  g.box = box;
-  g.split_mask = level.split_mask();
-  g.active_mask = 0;
-  g.classes = parity_classes_of(g.split_mask);
-  for (int a = 0; a < axes; a++) {
-    bool split = level.split[a];
-    if (level.n[a] > 1) g.active_mask |= 1 << a;
-    g.even[a] = split ? (box.size[a] + 1) / 2 : box.size[a];
-    g.odd[a] = split ? box.size[a] / 2 : 0;
-    g.ghost_plane[a] = split && box.low[a] + box.size[a] < level.n[a];
-    const bool halo = level.n[a] > 1;
-    g.values.below[a] = halo ? reach_below(reach) : 0;
-    g.values.above[a] = halo ? reach_above(reach) : 0;
-    g.bytes.below[a] = halo ? context_reach_below : 0;
-    g.bytes.above[a] = halo ? context_reach_above : 0;
-  }
-  set_layout(g.values, g.even, 16);
-  set_layout(g.bytes, g.even, 1);
-  for (int& s : g.slot) s = 0;
-  for (int c = 0; c < g.classes.count; c++) g.slot[g.classes.mask[c]] = c + 1;
-  return g;
-}
-
-namespace {
-
-// Offset from a sample of class `cls` to its neighbour at the distances of `tap`.
-std::ptrdiff_t tap_offset(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Tap& tap) {
-  int source = cls;
-  std::ptrdiff_t offset = 0;
-  for (int a = 0; a < axes; a++) {
-    int d = tap[size_t(a)];
-    if (d & 1) {
-      source ^= 1 << a;
-      offset += (d + 1) / 2 * arrays.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
-    } else
-      offset += d / 2 * arrays.stride[size_t(a)];
-  }
-  return offset + g.start(arrays, source) - g.start(arrays, cls);
-}
-
-void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const std::vector<Tap>& taps, LaidOut& out) {
-  for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
-}
-
 // Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
 template <class S>
 inline S extrapolated(S from, S inner, int distance) {
@@ -205,30 +145,6 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
 }
 
 }  // namespace
-
-LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Stencil& stencil) {
-  LaidOut out;
-  out.groups = int(stencil.groups.size());
-  out.odd = stencil.odd;
-  for (const Group& group : stencil.groups) {
-    out.taps.push_back(int(group.taps.size()));
-    add_taps(g, arrays, cls, group.taps, out);
-  }
-  return out;
-}
-
-LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only) {
-  const Stencil& stencil = stencil_of(stencil_standard, cls, g.active_mask);
-  LaidOut out;
-  out.groups = 1;
-  out.odd = stencil.odd;
-  for (size_t k = 0; k < stencil.groups.size(); k++) {
-    bool face = k < size_t(stencil.odd), farther = !face && k < size_t(3 * stencil.odd);
-    if (face || (!farther && !faces_only)) add_taps(g, arrays, cls, stencil.groups[k].taps, out);
-  }
-  out.taps.push_back(int(out.offset.size()));
-  return out;
-}
 
 template <class S>
 void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values) {
