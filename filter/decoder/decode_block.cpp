@@ -23,6 +23,14 @@ const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDe
   return data;
 }
 
+// Whether the k-th stream of the block is there to read codes from.
+template <class S>
+bool BlockDecoder<S>::open_stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
+  const size_t n = size_t(size(level, block, k));
+  if (n) coder_.open(stream(level, block, k), n);
+  return n != 0;
+}
+
 template <class S>
 void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   STZ_STAGE(mask);
@@ -112,63 +120,87 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   });
 }
 
+// Codes of a class from the stream that is open, or zeros.
+template <class S>
+void BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
+  const ClassParameters& p = level.directory.p[cls];
+  const bool coded = open && p.mean && work_.geometry.samples(cls);
+  if (coded) class_contexts(work_, cls, p, context_);
+  if (uses_byte_indices(level.quantizer, p.mean))
+    read_bytes(level, cls, coded);
+  else
+    read_numbers(level, cls, coded);
+}
+
+// The samples of a class whose codes are there, with its halo.
+template <class S>
+void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
+  const ClassParameters& p = level.directory.p[cls];
+  if (!work_.codes[cls].as_bytes)
+    place_numbers(level, cls);
+  else if constexpr (std::is_floating_point_v<S>) {
+    size_t next = 0;
+    place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
+  }
+  complete_class(work_, cls, p);
+}
+
+// The axis along which the block is placed plane by plane, which takes byte indices and no masks; -1: class by class.
+template <class S>
+int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
+  const ParityClasses& classes = work_.geometry.classes;
+  for (int c = 0; c < classes.count; c++) {
+    const int cls = classes.mask[c];
+    if (!uses_byte_indices(level.quantizer, level.directory.p[cls].mean) || work_.mask_or_null(cls)) return -1;
+  }
+  return sweep_axis(work_.geometry);
+}
+
+// One class after the other: its codes, its samples where they do not wait for all classes, its activities where anything needs them.
+template <class S>
+void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, bool place_each) {
+  const LevelDirectory& d = level.directory;
+  const ParityClasses& classes = work_.geometry.classes;
+  const size_t first_stream = size_t(level.header.masked);
+  bool open = d.merged && open_stream(level, block, first_stream);
+  for (int c = 0; c < classes.count; c++) {
+    if (!(wanted >> c & 1)) continue;
+    const int cls = classes.mask[c];
+    if (!d.merged) open = open_stream(level, block, first_stream + size_t(c));
+    read_codes(level, cls, open);
+    if (!d.merged && open) coder_.finish();
+    if (place_each) place_class(level, cls);
+    if (block.activities.data || c + 1 < classes.count) class_activities(work_, cls, d.p[cls].mean);
+  }
+  if (d.merged && open) coder_.finish();
+}
+
+// What the finer level needs beyond the samples: final stand-ins of masked samples, activities.
+template <class S>
+void BlockDecoder<S>::store_for_finer_level(const BlockToDecode<S>& block) {
+  const BlockGeometry& g = work_.geometry;
+  if (block.grid.data && block.coarse_specials.data) fill_masked_box<S>(g.box, block.specials, block.grid);
+  store_block_bytes(g, work_.activities.data(), block.activities);
+}
+
 template <class S>
 void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const LevelDirectory& d = level.directory;
   const Level& level_grid = level.hierarchy.level[level.l];
-  const bool masked = block.coarse_specials.data, values = block.grid.data;
   work_.prepare(level_grid, block_box(level_grid, block.number % d.per_item), d.reach);
   const BlockGeometry& g = work_.geometry;
+  const bool values = block.grid.data;
   if (values) load_coarse(g, block.coarse, work_.values.data());
   load_coarse_bytes(g, block.coarse_activities, work_.activities.data());
-  if (masked) masks(level, block);
+  if (block.coarse_specials.data) masks(level, block);
   const u32 wanted = d.merged ? all_classes : block.wanted;
-  const int axis = sweep_axis(g);
-  bool sweeping = axis >= 0;
-  for (int c = 0; c < g.classes.count; c++) {
-    const int cls = g.classes.mask[c];
-    sweeping &= uses_byte_indices(level.quantizer, d.p[cls].mean) && !work_.mask_or_null(cls);
-  }
-  bool open = false;
-  size_t next_stream = size_t(masked);
-  auto open_next = [&] {
-    const size_t k = next_stream++, n = size_t(size(level, block, k));
-    open = n != 0;
-    if (open) coder_.open(stream(level, block, k), n);
-  };
-  if (d.merged) open_next();
-  for (int c = 0; c < g.classes.count; c++) {
-    const int cls = g.classes.mask[c];
-    const ClassParameters& p = d.p[cls];
-    if (!(wanted >> c & 1)) {
-      next_stream++;
-      continue;
-    }
-    if (!d.merged) open_next();
-    const bool coded = open && p.mean && g.samples(cls);
-    if (coded) class_contexts(work_, cls, p, context_);
-    if (uses_byte_indices(level.quantizer, p.mean))
-      read_bytes(level, cls, coded);
-    else
-      read_numbers(level, cls, coded);
-    if (!d.merged && open) coder_.finish();
-    if (values && !sweeping) {
-      if (!work_.codes[cls].as_bytes) place_numbers(level, cls);
-      if constexpr (std::is_floating_point_v<S>)
-        if (work_.codes[cls].as_bytes) {
-          size_t next = 0;
-          place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
-        }
-      complete_class(work_, cls, p);
-    }
-    if (block.activities.data || c + 1 < g.classes.count) class_activities(work_, cls, p.mean);
-  }
-  if (d.merged && open) coder_.finish();
-  if (values && sweeping) place_block(level, block, wanted, axis);
-  if (values && !sweeping) store_block(g, work_.values.data(), block.grid, level.streaming);
-  if (!block.activities.data) return;
-  if (values && masked) fill_masked_box<S>(g.box, block.specials, block.grid);
-  store_block_bytes(g, work_.activities.data(), block.activities);
+  const int axis = axis_to_sweep(level);
+  decode_classes(level, block, wanted, values && axis < 0);
+  if (values && axis >= 0)
+    place_block(level, block, wanted, axis);
+  else if (values)
+    store_block(g, work_.values.data(), block.grid, level.streaming);
+  if (block.activities.data) store_for_finer_level(block);
 }
 
 template class BlockDecoder<float>;

@@ -44,7 +44,13 @@ class BlockDecoder {
   using Code = CodeOf<S>;
   const u8* stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k);
   u64 size(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) const;
+  bool open_stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k);
   void masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
+  int axis_to_sweep(const LevelToDecode<S>& level) const;
+  void decode_classes(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, bool place_each);
+  void read_codes(const LevelToDecode<S>& level, int cls, bool open);
+  void place_class(const LevelToDecode<S>& level, int cls);
+  void store_for_finer_level(const BlockToDecode<S>& block);
   void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
   void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
