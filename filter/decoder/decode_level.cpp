@@ -42,7 +42,7 @@ class Decoder {
     const u64 samples = level_grid.samples() * h_.batch, size = in.left();
     const u8* section = in.take(size);
     LevelDirectory directory;
-    read_directory(header_, h_, l, 8 * int(sizeof(S)), section, size, size, state_, directory);
+    read_directory(header_, h_, l, LevelSection{section, size, size}, state_, directory);
     const LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes};
     DecodedLevel<S> finer;
     if (masked_) finer.specials.resize(samples);

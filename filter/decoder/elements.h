@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include "base/sample_types.h"
 #include "format/convert.h"
 
 namespace stz {

@@ -8,13 +8,38 @@
 namespace stz {
 namespace {
 
-// Fails unless the check behind the first `front_size` bytes is that of what it covers.
-void verify_check(const u8* section, u64 front_size, u64 section_size, const SectionCheck& check) {
-  const u8* stored = section + front_size;
-  u32 crc = crc32c(section, size_t(front_size));
+// What stands in front of the streams: the entropy-coded parameters and index, behind their size, and the check.
+struct Front {
+  const u8* coded = nullptr;
+  u64 coded_size = 0;
+  u64 size = 0;  // without the check
+  SectionCheck check{};
+};
+
+// Reads the sizes in the front of a section. Returns 0, or how many bytes it takes to read and check the front if more than are available.
+u64 read_front(const LevelSection& section, Front& front) {
+  const u64 longest_varint = std::min<u64>(10, section.size);
+  if (section.available < longest_varint) return longest_varint;
+  ByteReader in(section.data, size_t(section.available));
+  front.coded_size = in.varint();
+  require(front.coded_size <= section.size - in.consumed(), STZ_ERROR_TRUNCATED);
+  front.coded = section.data + in.consumed();
+  front.size = in.consumed() + front.coded_size;
+  front.check = section_check(front.size, section.size);
+  require(front.check.width <= section.size - front.size, STZ_ERROR_TRUNCATED);
+  const u64 needed = front.check.covers_streams ? section.size : front.size + front.check.width;
+  return section.available < needed ? needed : 0;
+}
+
+// Fails unless the check behind the front is that of what it covers.
+void verify_check(const LevelSection& section, const Front& front) {
+  const SectionCheck& check = front.check;
+  require(!check.covers_streams || check_size(size_t(section.size - check.width)) == check.width, STZ_ERROR_CORRUPT);
+  const u8* stored = section.data + front.size;
+  u32 crc = crc32c(section.data, size_t(front.size));
   if (check.covers_streams) {
     const u8* streams = stored + check.width;
-    crc = crc32c(streams, size_t(section + section_size - streams), crc);
+    crc = crc32c(streams, size_t(section.data + section.size - streams), crc);
   }
   require_check(crc, stored, check.width);
 }
@@ -40,34 +65,26 @@ void read_index(BinaryDecoder& in, IndexModels& models, bool masked, u64 blocks,
 
 }  // namespace
 
-u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int code_bits, const u8* data, u64 available, u64 section_size,
-                   ParameterState& state, LevelDirectory& directory) {
-  constexpr u64 longest_varint = 10;
-  if (available < std::min(longest_varint, section_size)) return std::min(longest_varint, section_size);
-  ByteReader in(data, size_t(available));
-  const u64 coded_size = in.varint();
-  require(coded_size <= section_size - in.consumed(), STZ_ERROR_TRUNCATED);
-  const u64 front_size = in.consumed() + coded_size;
-  const SectionCheck check = section_check(front_size, section_size);
-  require(check.width <= section_size - front_size, STZ_ERROR_TRUNCATED);
-  const u64 needed = check.covers_streams ? section_size : front_size + check.width;
-  if (available < needed) return needed;
-  require(!check.covers_streams || check_size(size_t(section_size - check.width)) == check.width, STZ_ERROR_CORRUPT);
-  verify_check(data, front_size, section_size, check);  // before anything is made of it
+u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const LevelSection& section, ParameterState& state,
+                   LevelDirectory& directory) {
+  Front front;
+  if (const u64 needed = read_front(section, front)) return needed;
+  verify_check(section, front);  // before anything is made of it
 
   const Level& level = hierarchy.level[l];
   const ParityClasses classes = parity_classes_of(level.split_mask());
+  const int model_shift = max_model_shift(h.sample == SampleType::f32 ? 32 : 64);
   LevelDirectory d;
-  d.with_checks = !check.covers_streams;
-  d.begin = front_size + check.width;
+  d.with_checks = !front.check.covers_streams;
+  d.begin = front.size + front.check.width;
   ParameterState next = state;
-  BinaryDecoder coded(in.take(coded_size), size_t(coded_size));
+  BinaryDecoder coded(front.coded, size_t(front.coded_size));
   ParameterModels models;
   IndexModels index;
   d.merged = coded.bit(index.merged);
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
-    read_class(coded, models, next, cls, level.active_mask(), max_model_shift(code_bits), d.p[cls]);
+    read_class(coded, models, next, cls, level.active_mask(), model_shift, d.p[cls]);
     d.reach = std::max(d.reach, StencilId(d.p[cls].stencil));
   }
   d.per_item = block_count(level);
@@ -75,8 +92,8 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int co
   d.per_block = u64(h.masked) + (d.merged ? 1 : u64(classes.count));
   const u64 blocks = d.per_item * hierarchy.batch;
   const u64 entries = blocks * d.per_block;
-  require(entries <= most_decisions(coded_size) && entries <= most_index_sizes(section_size), STZ_ERROR_CORRUPT);
-  read_index(coded, index, h.masked, blocks, section_size, section_size - d.begin, d);
+  require(entries <= most_decisions(front.coded_size) && entries <= most_index_sizes(section.size), STZ_ERROR_CORRUPT);
+  read_index(coded, index, h.masked, blocks, section.size, section.size - d.begin, d);
   state = std::move(next);
   directory = std::move(d);
   return 0;

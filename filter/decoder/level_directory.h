@@ -19,10 +19,15 @@ struct LevelDirectory {
   u64 stored_size(size_t stream) const { return sizes[stream] + (with_checks && sizes[stream] ? 2 : 0); }
 };
 
-// Reads the directory of a section of `section_size` bytes of which the first `available` are at `data`, and checks it; nothing of it is
-// used before. Returns 0, or how many bytes it takes, more than `available` and at most the section: then nothing has changed. `state`
-// passes from level to level, coarse to fine; `code_bits`: 32 or 64.
-u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, int code_bits, const u8* data, u64 available, u64 section_size,
-                   ParameterState& state, LevelDirectory& directory);
+// The section of a level: `size` bytes, of which the first `available` are at `data`.
+struct LevelSection {
+  const u8* data;
+  u64 available, size;
+};
+
+// Reads the directory of the section of level l and checks it; nothing of it is used before. Returns 0, or how many bytes it takes, more
+// than are available and at most the section: then nothing has changed. `state` passes from level to level, coarse to fine.
+u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const LevelSection& section, ParameterState& state,
+                   LevelDirectory& directory);
 
 }  // namespace stz

@@ -4,6 +4,8 @@
 // that of a masked neighbour. A literal is followed by its bits: a NaN with another payload, or an element that the transform does not
 // code. One walk serves both directions.
 #pragma once
+#include <algorithm>
+
 #include "format/block_codec.h"
 #include "format/frame.h"
 
@@ -18,6 +20,9 @@ struct LiteralElement {
   u64 index;
   u64 bits;
 };
+inline void sort_literals(std::vector<LiteralElement>& literals) {
+  std::sort(literals.begin(), literals.end(), [](const LiteralElement& a, const LiteralElement& b) { return a.index < b.index; });
+}
 
 // Writing: returns what it is given. `bits_of(index in level 0)` gives the bits of a sample.
 template <class BitsOf>

@@ -1,0 +1,132 @@
+#include "reader/part_decoder.h"
+
+#include <algorithm>
+
+namespace stz {
+namespace {
+
+bool any_needed(const Box& box) { return box.size[0] && box.size[1] && box.size[2] && box.size[3]; }
+
+// A block with arrays for what decoding gives.
+template <class S>
+std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, const LevelPlan& plan, u64 i, u64 number) {
+  const LevelDirectory& d = sections.directory(plan.l);
+  auto decoded = std::make_shared<DecodedBlock<S>>();
+  decoded->box = block_box(sections.hierarchy().level[plan.l], number % d.per_item);
+  decoded->wanted = d.merged ? all_classes : plan.wanted;
+  decoded->exact = plan.needed(i);
+  const Index& n = decoded->box.size;
+  const size_t samples = size_t(n[0] * n[1] * n[2] * n[3]);
+  if (any_needed(decoded->exact)) decoded->samples.resize(samples);
+  if (plan.l > 0 && decoded->wanted == all_classes) decoded->activities.resize(samples);
+  if (sections.header().masked) decoded->specials.resize(samples);
+  return decoded;
+}
+
+// What a block covers of the coarser level.
+Box covered_box(const Level& level, const Box& block) {
+  Box box;
+  for (size_t a = 0; a < axes; a++) {
+    const i64 unit = level.split[a] ? 2 : 1;
+    box.low[a] = block.low[a] / unit;
+    box.size[a] = (block.low[a] + block.size[a] + unit - 1) / unit - box.low[a];
+  }
+  return box;
+}
+
+// What the needed samples of a block are predicted from.
+template <class S>
+Box predicting_box(const StreamSections<S>& sections, size_t l, const Box& block, const Box& needed) {
+  Box box;
+  for (size_t a = 0; a < axes; a++) {
+    const Span span = coarse_span(sections.hierarchy(), l, a, {block.low[a], block.low[a] + block.size[a]},
+                                  {needed.low[a], needed.low[a] + needed.size[a]}, sections.directory(l).reach, sections.header().masked);
+    box.low[a] = span.low;
+    box.size[a] = span.high - span.low;
+  }
+  return box;
+}
+
+template <class S>
+void use_base_section(const StreamSections<S>& sections, u64 item, BlockToDecode<S>& block) {
+  const Level& level = sections.hierarchy().level[sections.base_level()];
+  const DecodedLevel<S>& base = sections.base();
+  const u64 first = item * level.samples();
+  block.coarse = whole_grid<const S>(base.samples.data() + first, level);
+  block.coarse_activities = whole_grid<const u8>(base.activities.data() + first, level);
+  if (sections.header().masked) block.coarse_specials = whole_grid<const u8>(base.specials.data() + first, level);
+}
+
+// Adds those of the coarser samples of kind special_literal that the block has.
+template <class S>
+void inherit(const std::vector<LiteralElement>& coarser, const Level& level, const LevelMap& map, DecodedBlock<S>& block) {
+  for (const LiteralElement& o : coarser) {
+    if (o.index < map.item) continue;
+    u64 rest = o.index - map.item;
+    bool inside = true;
+    for (size_t a = 0; a < axes && inside; a++) {
+      const i64 at = level.n[a] > 1 ? i64(rest / u64(map.step[a])) : 0;
+      inside = at >= block.box.low[a] && at < block.box.low[a] + block.box.size[a];
+      rest -= u64(at) * u64(map.step[a]);
+    }
+    if (inside && rest == 0) block.literals.push_back(o);
+  }
+}
+
+}  // namespace
+
+template <class S>
+void PartDecoder<S>::gather_coarse(const StreamSections<S>& sections, const PlannedBlock<S>& planned, const DecodedBlock<S>& decoded,
+                                   BlockToDecode<S>& block) {
+  const Hierarchy& hierarchy = sections.hierarchy();
+  const size_t l = planned.plan.l;
+  const Level& coarser_level = hierarchy.level[l + 1];
+  const LevelBlocks<S>& coarser = *planned.coarser;
+  const Box covered = covered_box(hierarchy.level[l], decoded.box);
+  if (!decoded.samples.empty())
+    block.coarse =
+        gather(coarser_level, coarser, &DecodedBlock<S>::samples, predicting_box(sections, l, decoded.box, decoded.exact), samples_);
+  block.coarse_activities = gather(coarser_level, coarser, &DecodedBlock<S>::activities, covered, activities_);
+  if (sections.header().masked) block.coarse_specials = gather(coarser_level, coarser, &DecodedBlock<S>::specials, covered, specials_);
+  literals_.clear();
+  for_blocks_at(coarser_level, coarser, covered,
+                [&](const DecodedBlock<S>& b) { literals_.insert(literals_.end(), b.literals.begin(), b.literals.end()); });
+}
+
+template <class S>
+typename BlockCache<S>::Block PartDecoder<S>::decode(const StreamSections<S>& sections, const PlannedBlock<S>& planned,
+                                                     const Fetched& fetched) {
+  const LevelPlan& plan = planned.plan;
+  const size_t l = plan.l;
+  const Header& header = sections.header();
+  const Hierarchy& hierarchy = sections.hierarchy();
+  BlockToDecode<S> block;
+  block.number = sections.block_number(plan, planned.item, planned.i);
+  block.wanted = plan.wanted;
+  std::fill_n(block.stream, most_streams, nullptr);
+  sections.for_streams(plan, block.number, [&](size_t k, const ByteRange& range) { block.stream[k] = fetched.at(range.offset); });
+
+  auto decoded = empty_block(sections, plan, planned.i, block.number);
+  if (planned.coarser)
+    gather_coarse(sections, planned, *decoded, block);
+  else
+    use_base_section(sections, planned.item, block);
+  if (!decoded->samples.empty()) block.grid = {decoded->samples.data(), decoded->box};
+  if (!decoded->activities.empty()) block.activities = {decoded->activities.data(), decoded->box};
+  if (header.masked) block.specials = {decoded->specials.data(), decoded->box};
+
+  decoder_.literals.clear();
+  decoder_.decode(LevelToDecode<S>{header, hierarchy, l, sections.quantizer(l), sections.directory(l)}, block);
+  decoded->literals = std::move(decoder_.literals);
+  decoder_.literals.clear();
+  const std::vector<LiteralElement>& inherited = planned.coarser ? literals_ : sections.base_literals();
+  if (!inherited.empty()) inherit(inherited, hierarchy.level[l], level_map(hierarchy, l, planned.item), *decoded);
+  sort_literals(decoded->literals);
+  return decoded;
+}
+
+template class PartDecoder<float>;
+template class PartDecoder<double>;
+template class PartDecoder<i64>;
+
+}  // namespace stz

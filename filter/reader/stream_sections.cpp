@@ -1,0 +1,78 @@
+#include "reader/stream_sections.h"
+
+#include <algorithm>
+
+namespace stz {
+namespace {
+
+constexpr u64 first_peek = 1024;  // bytes of a section that are fetched to see how long its directory is
+
+}  // namespace
+
+template <class S>
+StreamSections<S>::StreamSections(const Header& header, Source& source)
+    : header_(header),
+      source_(source),
+      hierarchy_(hierarchy_of(header)),
+      quantizer_(level_quantizers<S>(header, hierarchy_.level.size())),
+      finest_directory_(base_level()),
+      directory_(base_level()),
+      reach_(base_level(), stencil_standard) {
+  u64 offset = header.size;
+  for (u64 n : header.section) {
+    section_.push_back({offset, n});
+    require(n <= source.size() - offset, STZ_ERROR_TRUNCATED);
+    offset += n;
+  }
+  require(offset == source.size(), STZ_ERROR_CORRUPT);
+}
+
+template <class S>
+u64 StreamSections<S>::block_count_of_all_levels() const {
+  u64 blocks = 0;
+  for (size_t l = 0; l < base_level(); l++) blocks += block_count(hierarchy_.level[l]) * hierarchy_.batch;
+  return blocks;
+}
+
+template <class S>
+void StreamSections<S>::read_directories(size_t l) {
+  if (base_.samples.empty()) read_base_section();
+  while (finest_directory_ > l) {
+    read_level_directory(finest_directory_ - 1);
+    finest_directory_--;
+  }
+}
+
+template <class S>
+void StreamSections<S>::read_base_section() {
+  const ByteRange range = section(base_level());
+  Buffer<u8> bytes(size_t(range.size));
+  source_.read(range.offset, range.size, bytes.data());
+  base_ = decode_base_section(header_, hierarchy_, quantizer_, bytes.data(), size_t(range.size), state_, base_literals_);
+  sort_literals(base_literals_);
+}
+
+template <class S>
+void StreamSections<S>::read_level_directory(size_t l) {
+  const ByteRange range = section(l);
+  Bytes bytes(size_t(std::min(first_peek, range.size)));
+  source_.peek(range.offset, bytes.size(), bytes.data());
+  try {
+    while (const u64 needed =
+               read_directory(header_, hierarchy_, l, LevelSection{bytes.data(), bytes.size(), range.size}, state_, directory_[l])) {
+      const size_t have = bytes.size();
+      bytes.resize(size_t(needed));
+      source_.peek(range.offset + have, needed - have, bytes.data() + have);
+    }
+  } catch (const Failure&) {
+    source_.invalidate(range.offset, range.size);  // the source may do better next time
+    throw;
+  }
+  reach_[l] = directory_[l].reach;
+}
+
+template class StreamSections<float>;
+template class StreamSections<double>;
+template class StreamSections<i64>;
+
+}  // namespace stz

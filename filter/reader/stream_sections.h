@@ -1,0 +1,68 @@
+// The sections of a stream that is read in parts: the base section, decoded, and the directories of levels. Each is read when first needed.
+#pragma once
+#include "decoder/decode_base_section.h"
+#include "decoder/level_directory.h"
+#include "reader/plan.h"
+#include "reader/source.h"
+
+namespace stz {
+
+template <class S>
+class StreamSections {
+ public:
+  // Both must live as long as this.
+  StreamSections(const Header& header, Source& source);
+
+  // Reads the base section and the directories of all levels down to l, as far as they have not been read.
+  void read_directories(size_t l);
+
+  const Header& header() const { return header_; }
+  const Hierarchy& hierarchy() const { return hierarchy_; }
+  const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
+  size_t base_level() const { return size_t(hierarchy_.base_level); }
+  u64 block_count_of_all_levels() const;
+
+  // What follows is there once the directories are read.
+  const DecodedLevel<S>& base() const { return base_; }
+  const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
+  const LevelDirectory& directory(size_t l) const { return directory_[l]; }
+  const std::vector<StencilId>& reach() const { return reach_; }  // of every level below the base level
+
+  // The number, among those of all items, of the i-th block of an item's plan.
+  u64 block_number(const LevelPlan& plan, u64 item, u64 i) const {
+    return item * directory_[plan.l].per_item + plan.block(hierarchy_.level[plan.l], i);
+  }
+
+  // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
+  template <class F>
+  void for_streams(const LevelPlan& plan, u64 number, F f) const {
+    const LevelDirectory& d = directory_[plan.l];
+    const size_t masks = size_t(header_.masked);
+    u64 offset = section(plan.l).offset + d.begin + d.offset_of(number);
+    for (size_t k = 0; k < d.per_block; k++) {
+      const u64 size = d.stored_size(size_t(number * d.per_block) + k);
+      const bool needed = d.merged || k < masks || plan.wanted >> (k - masks) & 1;
+      if (size && needed) f(k, ByteRange{offset, size});
+      offset += size;
+    }
+  }
+
+ private:
+  const ByteRange& section(size_t l) const { return section_[base_level() - l]; }
+  void read_base_section();
+  void read_level_directory(size_t l);
+
+  const Header& header_;
+  Source& source_;
+  const Hierarchy hierarchy_;
+  const std::vector<Quantizer<S>> quantizer_;
+  std::vector<ByteRange> section_;  // in the stream: the base section, then levels base_level - 1 .. 0
+  DecodedLevel<S> base_;            // empty: not read yet
+  std::vector<LiteralElement> base_literals_;
+  ParameterState state_;
+  size_t finest_directory_;  // directories of this level and coarser ones are read
+  std::vector<LevelDirectory> directory_;
+  std::vector<StencilId> reach_;
+};
+
+}  // namespace stz
