@@ -11,22 +11,11 @@ import h5py
 import numpy as np
 import pytest
 from h5py._objects import phil
-from test_view_routes import CHUNKS, SHAPE, USERBLOCK, overwrite, route
 
 import h5stz
 from h5stz import file_objects
-from support.region_files import agrees, opened, same, smooth, write
+from support.region_files import CHUNKS, USERBLOCK, agrees, opened, overwrite, route, same, smooth, write
 from support.requirements import needs_packages
-
-
-@pytest.fixture(scope="module")
-def original():
-    return smooth(SHAPE)
-
-
-@pytest.fixture
-def path(tmp_path, original):
-    return write(tmp_path / "x.h5", original, CHUNKS, {"absolute": 1e-3})
 
 
 class Counting(io.BytesIO):

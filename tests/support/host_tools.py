@@ -16,6 +16,8 @@ from support.paths import PROGRAMS
 FILTER_ID = 34765
 LOSSLESS, ABSOLUTE, POINTWISE = 0, 1, 2
 MAX_RANK, MAX_LEVELS = 32, 64
+#: stz_dtype of stz.h, by numpy.dtype.str without its byte order.
+CODES = {name: code for code, name in enumerate("f2 f4 f8 i1 u1 i2 u2 i4 u4 i8 u8 c8 c16".split(), 1)}
 
 
 def plugin_directory() -> str:

@@ -8,6 +8,10 @@ import numpy as np
 import h5stz
 from support import exact, fields
 
+# The dataset "x" of the tests of h5stz.view.
+SHAPE, CHUNKS = (150, 260), (128, 128)
+USERBLOCK = 1 << 19  # longer than the rest of its file
+
 
 def smooth(shape, dtype="f4", seed=1):
     """A smooth array of any dtype that can be compressed."""
@@ -56,3 +60,31 @@ def agrees(view, full):
         wanted = full[index]
         assert same(wanted if np.ndim(wanted) else full.dtype.type(wanted), view[index]), index
     return view.stats
+
+
+def route(dataset, full=None, **options):
+    """Reads in many ways through a view; says how, having made sure that nothing differs from h5py."""
+    full = dataset[...] if full is None else full
+    part = h5stz.view(dataset, **options)
+    assert same(full[::4, ::4], part.level(2)[...])
+    stats = part.stats
+    if stats.fallback_chunks:
+        assert stats.blocks_decoded == 0
+        taken = "h5py"
+    elif stats.bytes_read == stats.bytes_touched_chunks:
+        taken = "chunk"
+    else:
+        assert 0 < stats.bytes_read < stats.bytes_touched_chunks
+        taken = "ranges"
+    view = h5stz.view(dataset, **options)
+    stats = agrees(view, full)
+    assert (stats.fallback_chunks > 0) == (taken == "h5py")
+    assert not view.fallback_reason or taken == "h5py"
+    return taken
+
+
+def overwrite(path, start, content):
+    """Replaces bytes of a file."""
+    with open(path, "r+b") as file:
+        file.seek(start)
+        file.write(content)

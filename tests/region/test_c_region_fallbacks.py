@@ -1,0 +1,135 @@
+"""What region reads from C leave to HDF5, datasets or single chunks of them; errors of both on the error stack."""
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from support.host_tools import run
+from support.paths import PROGRAMS
+from support.region_program import (
+    DRIVER,
+    FILTERS,
+    LAYOUT,
+    NO_FILL,
+    REFUSED,
+    SELECTION,
+    TRANSFER,
+    TYPE,
+    WHOLE,
+    box,
+    printed,
+    read,
+    read_direct,
+    smooth,
+)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "words", "reason"),
+    [
+        ("d", [], WHOLE),
+        ("d", [*box((3, 4, 5), (2, 2, 2)), "mpi"], DRIVER),
+        ("contiguous", box((3, 4), (5, 6)), LAYOUT),
+        ("compact", box((3, 4), (5, 5)), LAYOUT),
+        ("external", box((3, 4), (5, 5)), LAYOUT),
+        ("virtual", box((3, 4), (5, 6)), LAYOUT),
+        ("unfiltered", box((3, 4), (5, 6)), FILTERS),
+        ("gzip", box((3, 4), (5, 6)), FILTERS),
+        ("checksum", box((3, 4), (5, 6)), FILTERS),
+        ("d", [*box((3, 4, 5), (2, 2, 2)), *box((8, 5, 9), (2, 3, 4))], SELECTION),
+        ("d", ["point", "3,4,5", "point", "1,100,130", "point", "2,2,2"], SELECTION),
+        ("d", ["none", "all"], SELECTION),
+        ("d", box((0, 0, 0), (18, 18, 18), (7, 7, 7), (5, 5, 5)), None),
+        ("d", box((0, 0, 0), (7, 6, 6), (20, 20, 20), (18, 18, 18)), None),
+        ("d", box((0, 0, 0), (18, 18, 18), (7, 7, 7), (6, 6, 6)), None),
+        ("line", box((0,), (800,), (6,), (5,)), None),
+        ("d", [*box((3, 4, 5), (2, 2, 2)), "type", "c8"], TYPE),
+        ("d", [*box((3, 4, 5), (2, 2, 2)), "transform", "2*x+1"], TRANSFER),
+        ("never", [*box((10, 20), (10, 10)), "all"], NO_FILL),
+        ("never", [*box((10, 20), (10, 10)), "type", "f8", "spread"], NO_FILL),
+    ],
+)
+def test_what_is_left_to_hdf5(region_reader, region_file, dataset, words, reason):
+    fails = ["broken"] if reason == TYPE else []  # no such conversion in HDF5 either
+    result = read(region_reader, region_file, dataset, *words, *fails)
+    assert result["reason"] == (reason or 0) and result["through"] == (reason is not None)
+    if reason is not None and reason != NO_FILL:
+        assert result["read"] == result["direct"] == 0
+
+
+def test_no_file_is_touched_beyond_the_selection_without_fill_value(region_reader, region_file):
+    stored = read(region_reader, region_file, "never", *box((18, 26), (4, 5)))
+    assert stored["through"] == 0 and stored["direct"] == 1
+
+
+@pytest.mark.parametrize("memory", ["packed", "all", "spread"])
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_missing_chunks_are_fill_values(region_reader, region_file, memory, kind):
+    result = read_direct(region_reader, region_file, "sparse", *box((1, 2), (40, 60)), memory, "type", kind)
+    assert (result["direct"], result["missing"], result["chunks_through"]) == (1, 8, 0)
+
+
+@pytest.mark.parametrize("dataset", ["masked", "foreign"])
+@pytest.mark.parametrize("words", [box((10, 20), (10, 10)), box((10, 20), (5, 5), (3, 3), (2, 2))], ids=["box", "gaps"])
+def test_chunks_that_only_hdf5_reads(region_reader, region_file, dataset, words):
+    """A filter mask; a stream with one more axis. The other chunks are read directly."""
+    result = read_direct(region_reader, region_file, dataset, *words, "spread")
+    assert (result["direct"], result["chunks_through"]) == (3, 1)
+
+
+def test_unfiltered_edge_chunks(tmp_path, region_reader):
+    run("h5cc", "-shlib", "-o", tmp_path / "writer", PROGRAMS / "filter.c", directory=tmp_path)
+    run(tmp_path / "writer", tmp_path / "f.h5", 0.01, "rawedges")
+    result = read_direct(region_reader, tmp_path / "f.h5", "field", *box((40, 40), (9, 30)))
+    assert (result["direct"], result["chunks_through"]) == (1, 3)
+
+
+def test_raw_edge_chunk_that_looks_like_a_stream(tmp_path, region_reader):
+    """The property decides, not the bytes."""
+    run("h5cc", "-shlib", "-o", tmp_path / "writer", PROGRAMS / "filter.c", directory=tmp_path)
+    run(tmp_path / "writer", tmp_path / "f.h5", 0.01, "rawedges")
+    stream = h5stz.compress(smooth((16, 24)), absolute=1e-2)
+    raw = stream.ljust(16 * 24 * 4, b"\0")
+    with h5py.File(tmp_path / "f.h5", "a") as file:
+        file["field"][48:50, 0:24] = np.frombuffer(raw, "f4").reshape(16, 24)[:2]
+    read_direct(region_reader, tmp_path / "f.h5", "field", *box((40, 0), (10, 30)))
+
+
+def test_samples_that_are_not_in_the_file_yet(tmp_path, region_file, region_reader):
+    copy = tmp_path / "copy.h5"
+    copy.write_bytes(region_file.read_bytes())
+    read_direct(region_reader, copy, "d", *box((0, 0, 0), (2, 3, 4)), "update")
+
+
+def test_errors_of_hdf5_stay_on_the_stack(region_reader, region_file):
+    """Also over the closing of what a level's read opens."""
+    for words in (["level", 1, "0,0,0", "5,5,5"], box((0, 0, 0), (5, 5, 5))):
+        shown = printed(run(region_reader, region_file, "d", *words, "type", "c8", "broken"))
+        assert shown["reason"] == TYPE and any("convert" in message for message in shown["messages"]), shown
+
+
+def test_damaged_chunk(region_reader, region_file):
+    result = printed(run(region_reader, region_file, "damaged", *box((0, 0), (64, 60)), "broken"))
+    text = "h5stz: the chunk at (0, 0) cannot be decoded: the stream"
+    assert any(text in message for message in result["messages"]), result["messages"]
+    assert result["through"] == 0
+
+
+@pytest.mark.parametrize("words", [[*box((140, 0, 0), (20, 5, 5))], [*box((0, 0, 0), (2, 2, 2)), "offset", "-1,0,0"]])
+def test_selections_that_stick_out(region_reader, region_file, words):
+    result = printed(run(region_reader, region_file, "d", *words, "broken"))
+    assert result["reason"] in (SELECTION, REFUSED) and result["messages"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((1, "70,0,0", "6,1,1"), "axis 0 of level 1 has 75 samples: a box of 6 from 70 sticks out"),
+        ((1, "0,0,71", "1,1,0"), "axis 2 of level 1 has 70 samples"),
+        ((63, "0,0,0", "1,1,1"), "level 63: levels are 0"),
+    ],
+)
+def test_wrong_levels_are_on_the_error_stack(region_reader, region_file, words, text):
+    shown = printed(run(region_reader, region_file, "d", "level", *words, "broken"))
+    assert any(f"h5stz: {text}" in message for message in shown["messages"]), shown

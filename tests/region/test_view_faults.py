@@ -1,0 +1,99 @@
+"""Files that are damaged or change under h5stz.view; what a view holds open."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import h5stz
+from support.region_files import CHUNKS, opened, overwrite, same, smooth, write
+
+
+def test_a_file_cut_short_is_an_error(path):
+    with opened(path) as dataset:
+        view, info = h5stz.view(dataset), dataset.id.get_chunk_info_by_coord((0, 128))
+        view[0, 0]
+        os.truncate(path, info.byte_offset + 100)
+        for _ in range(2):
+            with pytest.raises(h5stz.StzError, match="open it again"):
+                view[100:, 200:]
+        with pytest.raises((h5stz.StzError, OSError)):
+            h5stz.view(dataset)[:, 129:200]
+
+
+def test_a_file_replaced_in_place_is_an_error(path, tmp_path, original):
+    other = write(tmp_path / "other.h5", original + 1, CHUNKS, {"absolute": 2e-3})
+    with opened(path) as dataset:
+        view = h5stz.view(dataset)
+        view[0, 0]
+        shutil.copyfile(other, path)
+        with pytest.raises(h5stz.StzError, match="open it again"):
+            view[10:20, 10:20]
+
+
+def test_a_file_replaced_by_another_one_is_read_as_it_was(path, tmp_path, original):
+    other = write(tmp_path / "other.h5", original + 1, CHUNKS)
+    with opened(path) as dataset:
+        full, view = dataset[...], h5stz.view(dataset)
+        os.replace(other, path)
+        assert same(full, view[...])
+
+
+def test_damage_is_an_error_that_names_the_chunk(path):
+    with opened(path) as dataset:
+        info = dataset.id.get_chunk_info_by_coord((0, 128))
+    for place in range(0, info.size, 997):
+        byte = path.read_bytes()[info.byte_offset + place]
+        overwrite(path, info.byte_offset + place, bytes([byte ^ 0x55]))
+        for options in ({}, {"driver": "core"}):
+            with opened(path, **options) as dataset, pytest.raises((h5stz.StzError, OSError)) as raised:
+                h5stz.view(dataset)[:128, 128:256]
+            if raised.type is h5stz.StzError:
+                assert "the chunk at (0, 128) of /x in" in str(raised.value) and raised.value.code < 0
+        overwrite(path, info.byte_offset + place, bytes([byte]))
+
+
+@pytest.mark.parametrize("driver", [None, "core"])
+@pytest.mark.parametrize(
+    "other",
+    [smooth((128, 127)), smooth((128, 128), "f8"), smooth((128, 128), ">f4"), smooth((128,))],
+    ids=lambda a: f"{a.shape}{a.dtype.str}",
+)
+def test_a_stream_of_another_array_is_an_error(path, other, driver):
+    with opened(path, "r+") as dataset:
+        dataset.id.write_direct_chunk((0, 0), h5stz.compress(other, absolute=1e-3))
+    with opened(path, driver=driver) as dataset:
+        with pytest.raises(h5stz.StzError, match="as the dataset says"):
+            h5stz.view(dataset)[3, 4]
+
+
+@pytest.mark.parametrize("driver", [None, "core"])
+def test_what_is_no_stream_is_an_error_of_hdf5(path, driver):
+    with opened(path, "r+") as dataset:
+        dataset.id.write_direct_chunk((0, 0), b"no stream at all, just some text")
+    with opened(path, driver=driver) as dataset, pytest.raises(OSError, match="h5stz"):
+        h5stz.view(dataset)[3, 4]
+
+
+def test_a_view_holds_no_lock_on_the_file(path):
+    with opened(path) as dataset:
+        view = h5stz.view(dataset)
+        view[3, 4]
+    write_there = "import sys, h5py\nwith h5py.File(sys.argv[1], 'r+') as file: file.attrs['written'] = 1"
+    subprocess.run([sys.executable, "-c", write_there, path], check=True, timeout=60)
+    del view
+
+
+def test_views_leave_no_files_open(path):
+    def count():
+        return len(os.listdir("/proc/self/fd"))
+
+    before = count()
+    for _ in range(5):
+        with opened(path) as dataset:
+            view = h5stz.view(dataset, threads=2)
+            view[...]
+        del view
+    assert count() <= before
