@@ -71,7 +71,7 @@ setup(
             ["cython/_core.pyx"],
             language="c++",
             include_dirs=["cython", "filter/include"],
-            depends=["cython/stz.pxd", *map(str, Path("filter/include").glob("*.h"))],
+            depends=["cython/stz.pxd", "cython/reader.pxi", *map(str, Path("filter/include").glob("*.h"))],
             extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
             extra_link_args=["-static-libstdc++", "-static-libgcc", "-pthread", "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"],
         )
