@@ -10,6 +10,8 @@
 namespace stz {
 namespace {
 
+using AxisOffsets = std::array<int, axes>;  // as Header::offset
+
 constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
 // Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
 constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
@@ -18,7 +20,7 @@ constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a
 constexpr double worthwhile = 0.97;     // of the bytes, for a trial of a part to win
 constexpr double still_better = 0.995;  // for a trial of the whole, or for all candidates together to win over some
 
-// Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: the axis has no say.
+// Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: too few samples to judge.
 template <class S>
 double axis_cost(const Index& n, const S* samples, const u8* specials, double unit, size_t axis) {
   using R = RealOf<S>;
@@ -64,103 +66,154 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   return kernels().fit.cost(nullptr, 0, residual, nullptr, count, 1, nullptr) / measured;
 }
 
+// The axes by falling cost. The first `candidates` of them may be better left whole at the fine levels.
+struct RankedAxes {
+  std::array<size_t, axes> axis = {0, 1, 2, 3};
+  size_t candidates = 0;
+};
+
+template <class S>
+RankedAxes rank_axes(const Index& n, const S* samples, const u8* specials, double unit) {
+  double cost[axes], lowest = 1e300;
+  size_t measured = 0;
+  for (size_t a = 0; a < axes; a++) {
+    cost[a] = axis_cost(n, samples, specials, unit, a);
+    if (cost[a] < 0) continue;
+    measured++;
+    lowest = std::min(lowest, cost[a]);
+  }
+  RankedAxes ranked;
+  std::stable_sort(ranked.axis.begin(), ranked.axis.end(), [&](size_t a, size_t b) { return cost[a] > cost[b]; });
+  while (ranked.candidates + 1 < measured && cost[ranked.axis[ranked.candidates]] >= suspicious * lowest + 0.02) ranked.candidates++;
+  return ranked;
+}
+
+u64 volume(const Index& size) { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); }
+
+// The extents of a part of at most `most` samples: the longest axes are cut, candidates only where the others are short.
+Index part_extents(const Index& n, const RankedAxes& ranked, u64 most) {
+  Index size = n;
+  while (volume(size) > most) {
+    i64 longest = 0;
+    size_t cut = 0;
+    for (size_t rank = 0; rank < axes; rank++) {
+      const i64 length = size[ranked.axis[rank]] / (rank < ranked.candidates ? 4 : 1);
+      if (length <= longest) continue;
+      longest = length;
+      cut = ranked.axis[rank];
+    }
+    size[cut] = (size[cut] + 1) / 2;
+  }
+  return size;
+}
+
+template <class S>
+struct ArrayPart {
+  Header header;
+  std::vector<S> samples;
+  std::vector<u8> specials;  // empty: none
+
+  const u8* specials_or_null() const { return specials.empty() ? nullptr : specials.data(); }
+};
+
+// The middle of the first item of an array with extents n.
+template <class S>
+ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, const S* samples, const u8* specials) {
+  ArrayPart<S> part{h, {}, {}};
+  part.header.partial = false;
+  stz_layout& layout = part.header.layout;
+  layout.rank = axes;
+  for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);
+  if (components(layout.dtype) == 2) layout.dtype = layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
+
+  Index low;
+  for (size_t a = 0; a < axes; a++) low[a] = (n[a] - size[a]) / 2;
+  for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
+    const i64 at = ((i * n[1] + j) * n[2] + k) * n[3] + low[3];
+    part.samples.insert(part.samples.end(), samples + at, samples + at + size[3]);
+    if (specials) part.specials.insert(part.specials.end(), specials + at, specials + at + size[3]);
+  });
+  for (u8& kind : part.specials)
+    if (kind == special_literal) kind = special_nan;  // their bits do not matter here
+  return part;
+}
+
+// Encodes an array or a part of it with several axis offsets.
+template <class S>
+class ScheduleTrials {
+ public:
+  struct Result {
+    AxisOffsets offset{};
+    Bytes sections;
+    std::vector<u64> section_sizes;
+  };
+
+  ScheduleTrials(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads)
+      : header_(header), samples_(samples), specials_(specials), literals_(literals), threads_(threads) {}
+
+  // The smallest result: of no offset, of each candidate's in addition to those that won before it, and of all candidates' together.
+  // Offsets win if they leave at most the share `required` of the bytes.
+  Result smallest(const RankedAxes& ranked, double required) const {
+    Result least = encode({});
+    AxisOffsets all{};
+    size_t taken = 0;
+    for (size_t rank = 0; rank < ranked.candidates; rank++) {
+      AxisOffsets offset = least.offset;
+      offset[ranked.axis[rank]] = all[ranked.axis[rank]] = fine_levels;
+      taken += replace_if_smaller(least, encode(offset), required);
+    }
+    if (ranked.candidates > 1 && taken < ranked.candidates) replace_if_smaller(least, encode(all), taken ? still_better : required);
+    return least;
+  }
+
+ private:
+  Result encode(const AxisOffsets& offset) const {
+    STZ_STAGE(fit);
+    Header h = header_;
+    h.offset = offset;
+    Bytes sections = encode_sections<S>(h, samples_, specials_, literals_, threads_);
+    return {offset, std::move(sections), std::move(h.section)};
+  }
+
+  static bool replace_if_smaller(Result& least, Result candidate, double required) {
+    if (double(candidate.sections.size()) > required * double(least.sections.size())) return false;
+    least = std::move(candidate);
+    return true;
+  }
+
+  const Header& header_;
+  const S* const samples_;
+  const u8* const specials_;
+  const std::vector<LiteralElement>& literals_;
+  const int threads_;
+};
+
 }  // namespace
 
 template <class S>
 Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
                                 int threads) {
-  using Offsets = std::array<int, axes>;
-  const Offsets none{};
-  auto encode_with = [&](const Offsets& offset) {
-    h.offset = offset;
-    return encode_sections<S>(h, samples, specials, literals, threads);
-  };
-  h.offset = none;
-  const Hierarchy whole = hierarchy_of(h);
-  double cost[axes], lowest = 1e300;
-  int ranked[axes] = {0, 1, 2, 3}, voices = 0, candidates = 0;
-  for (size_t a = 0; a < axes; a++) {
-    cost[a] = axis_cost(whole.n, samples, specials, unit, a);
-    if (cost[a] < 0) continue;
-    voices++;
-    lowest = std::min(lowest, cost[a]);
-  }
-  std::stable_sort(ranked, ranked + axes, [&](int a, int b) { return cost[a] > cost[b]; });
-  while (candidates + 1 < voices && cost[ranked[candidates]] >= suspicious * lowest + 0.02) candidates++;
-  if (!candidates) return encode_with(none);
+  h.offset = {};
+  const Hierarchy hierarchy = hierarchy_of(h);
+  const Index& n = hierarchy.n;
+  const RankedAxes ranked = rank_axes(n, samples, specials, unit);
+  if (ranked.candidates == 0) return encode_sections<S>(h, samples, specials, literals, threads);
 
-  // the part that is tried: the middle of the first item, its longest axes cut, candidates only where the others are short
-  Index size = whole.n, low{};
-  auto volume = [&] { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); };
-  const u64 tried = std::clamp(volume() / 8, fewest_tried, most_tried);
-  const bool all_tried = volume() <= 2 * tried && whole.batch == 1;
-  if (volume() > 2 * tried)
-    while (volume() > tried) {
-      i64 longest = 0;
-      size_t cut = 0;
-      for (int rank = 0; rank < int(axes); rank++) {
-        const i64 length = size[size_t(ranked[rank])] / (rank < candidates ? 4 : 1);
-        if (length <= longest) continue;
-        longest = length;
-        cut = size_t(ranked[rank]);
-      }
-      size[cut] = (size[cut] + 1) / 2;
-    }
-  for (size_t a = 0; a < axes; a++) low[a] = (whole.n[a] - size[a]) / 2;
-  std::vector<S> part;
-  std::vector<u8> part_specials;
-  if (!all_tried) {
-    for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
-      i64 at = ((i * whole.n[1] + j) * whole.n[2] + k) * whole.n[3] + low[3];
-      part.insert(part.end(), samples + at, samples + at + size[3]);
-      if (specials) part_specials.insert(part_specials.end(), specials + at, specials + at + size[3]);
-    });
-    for (u8& kind : part_specials)
-      if (kind == special_literal) kind = special_nan;  // their bits do not matter here
+  const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
+  const bool small_item = volume(n) <= 2 * tried;
+  if (small_item && hierarchy.batch == 1) {
+    auto least = ScheduleTrials<S>(h, samples, specials, literals, threads).smallest(ranked, still_better);
+    h.offset = least.offset;
+    h.section = std::move(least.section_sizes);
+    return std::move(least.sections);
   }
-  struct Trial {
-    Bytes sections;
-    std::vector<u64> sizes;
-  };
-  auto trial = [&](const Offsets& offset) {
-    STZ_STAGE(fit);
-    Header t = h;
-    t.offset = offset;
-    Trial result;
-    if (all_tried)
-      result.sections = encode_sections<S>(t, samples, specials, literals, threads);
-    else {
-      t.partial = false;
-      t.layout.rank = axes;
-      for (size_t a = 0; a < axes; a++) t.layout.shape[a] = u64(size[a]);
-      if (components(t.layout.dtype) == 2) t.layout.dtype = t.layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
-      result.sections = encode_sections<S>(t, part.data(), specials ? part_specials.data() : nullptr, {}, threads);
-    }
-    result.sizes = t.section;
-    return result;
-  };
-  Offsets best = none, all = none;
-  Trial least = trial(none);
-  int taken = 0;
-  auto consider = [&](const Offsets& offset, double required) {
-    Trial candidate = trial(offset);
-    if (double(candidate.sections.size()) > required * double(least.sections.size())) return;
-    least = std::move(candidate);
-    best = offset;
-    taken++;
-  };
-  const double required = all_tried ? still_better : worthwhile;
-  for (int rank = 0; rank < candidates; rank++) {
-    const size_t axis = size_t(ranked[rank]);
-    Offsets offset = best;
-    offset[axis] = all[axis] = fine_levels;
-    consider(offset, required);
-  }
-  if (candidates > 1 && taken < candidates) consider(all, taken ? still_better : required);
-  if (!all_tried) return encode_with(best);
-  h.offset = best;
-  h.section = std::move(least.sizes);
-  return std::move(least.sections);
+  const Index size = small_item ? n : part_extents(n, ranked, tried);
+  const ArrayPart<S> part = middle_part(h, n, size, samples, specials);
+  const std::vector<LiteralElement> no_literals;
+  h.offset = ScheduleTrials<S>(part.header, part.samples.data(), part.specials_or_null(), no_literals, threads)
+                 .smallest(ranked, worthwhile)
+                 .offset;
+  return encode_sections<S>(h, samples, specials, literals, threads);
 }
 
 template Bytes encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int);
