@@ -34,71 +34,109 @@ std::vector<double> plain_spacings(double delta, double relative_tolerance) {
   return spacings;
 }
 
+// Valid samples, spread evenly by number.
+template <class S>
+std::vector<double> sampled_values(const S* samples, const u8* specials, u64 n) {
+  std::vector<double> values;
+  const u64 step = std::max<u64>(1, n / probes) | 1;
+  for (u64 i = 0; i < n; i += step)
+    if (!(specials && specials[i])) values.push_back(double(samples[i]));
+  return values;
+}
+
+double largest_magnitude(const std::vector<double>& values) {
+  double largest = 0;
+  for (double v : values) largest = std::max(largest, __builtin_fabs(v));
+  return largest;
+}
+
+// The distances of neighbouring values, those of equal ones left out; nothing if one is below `smallest`.
+std::optional<std::vector<double>> gaps_between(const std::vector<double>& sorted, double smallest) {
+  std::vector<double> gaps;
+  for (size_t i = 1; i < sorted.size(); i++) {
+    const double gap = sorted[i] - sorted[i - 1];
+    if (gap == 0) continue;
+    if (gap < smallest) return {};
+    gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+// Sorts the values and returns the gaps between them; nothing if two of them are closer than `smallest`.
+std::optional<std::vector<double>> sort_into_gaps(std::vector<double>& values, double smallest) {
+  if (values.size() > 2 * some) {  // some of them already tell where there is no grid
+    std::vector<double> part(values.begin(), values.begin() + some);
+    std::sort(part.begin(), part.end());
+    if (!gaps_between(part, smallest)) return {};
+  }
+  std::sort(values.begin(), values.end());
+  return gaps_between(values, smallest);
+}
+
+// The likely spacing: the greatest common divisor of the gaps, or nothing if it is below `smallest`.
+std::optional<double> common_spacing(std::vector<double> gaps, double tolerance, double smallest) {
+  if (gaps.empty()) return {};
+  std::sort(gaps.begin(), gaps.end());
+  double delta = gaps[0];
+  for (double gap : gaps) {
+    if (gap > 8 * delta) break;  // the divisor is not known well enough for more
+    delta = approximate_gcd(gap, delta, tolerance);
+    if (delta < smallest) return {};
+  }
+  return delta;
+}
+
+// A spacing made more exact by growing distances, so that no multiple is miscounted; nothing if a value is far from all multiples.
+std::optional<double> refined_spacing(double delta, const std::vector<double>& sorted) {
+  const double first = sorted.front();
+  for (double v : sorted) {
+    const double k = round_even((v - first) / delta);
+    if (k < 1) continue;
+    if (__builtin_fabs(v - first - k * delta) > 0.25 * delta) return {};
+    delta = (v - first) / k;
+  }
+  return delta;
+}
+
+// The largest |k|, if every valid sample is a multiple origin + k * delta, bit for bit.
+template <class S>
+std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n, double origin, double delta) {
+  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+  i64 largest = 0;
+  for (u64 i = 0; i < n; i++) {
+    if (specials && specials[i]) continue;
+    const double k = round_even((double(samples[i]) - origin) / delta);
+    const S value = S(origin + k * delta);
+    if (value != samples[i] || bit_cast_to<Bits>(value) != bit_cast_to<Bits>(samples[i])) return {};
+    largest = std::max(largest, i64(__builtin_fabs(k)));
+  }
+  return largest;
+}
+
 }  // namespace
 
 template <class S>
-std::optional<FixedPointGrid> find_fixed_point_grid(const Header& h, const S* samples, const u8* specials, u64 n) {
-  std::vector<double> values;
-  double largest = 0;
-  const u64 step = std::max<u64>(1, n / probes) | 1;
-  for (u64 i = 0; i < n; i += step) {
-    if (specials && specials[i]) continue;
-    values.push_back(double(samples[i]));
-    largest = std::max(largest, __builtin_fabs(values.back()));
-  }
-  if (values.size() < 64 || !(largest < 1e300) || largest < 1e-300) return {};
-  const double ulp = largest * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16), tolerance = 4 * ulp;
-  // some of them already tell where there is none
-  if (values.size() > 2 * some) {
-    std::vector<double> part(values.begin(), values.begin() + some);
-    std::sort(part.begin(), part.end());
-    for (size_t i = 1; i < some; i++)
-      if (part[i] != part[i - 1] && part[i] - part[i - 1] < 8 * tolerance) return {};
-  }
-  std::sort(values.begin(), values.end());
-  std::vector<double> gaps;
-  for (size_t i = 1; i < values.size(); i++) {
-    double gap = values[i] - values[i - 1];
-    if (gap == 0) continue;
-    if (gap < 8 * tolerance) return {};  // closer than any grid worth having
-    gaps.push_back(gap);
-  }
-  std::sort(gaps.begin(), gaps.end());
-  double delta = 0;
-  for (double gap : gaps) {
-    if (delta && gap > 8 * delta) break;  // the divisor is not known well enough for more
-    delta = delta ? approximate_gcd(gap, delta, 2 * tolerance) : gap;
-    if (delta < 8 * tolerance) return {};
-  }
-  if (!delta) return {};
-  // refine over growing distances, so that no multiple is miscounted
-  const double first = values.front();
-  for (double v : values) {
-    double k = round_even((v - first) / delta);
-    if (k >= 1 && __builtin_fabs(v - first - k * delta) > 0.25 * delta) return {};
-    if (k >= 1) delta = (v - first) / k;
-  }
-  const double span = values.back() - first;
-  Header trial = h;
-  trial.transform = Transform::fixed_point;
-  for (double d : plain_spacings(delta, 2 * tolerance / span + 1e-12)) {
-    double offset = first - round_even(first / d) * d;
+std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const S* samples, const u8* specials, u64 n) {
+  std::vector<double> values = sampled_values(samples, specials, n);
+  const double magnitude = largest_magnitude(values);
+  if (values.size() < 64 || !(magnitude < 1e300) || magnitude < 1e-300) return {};
+  const double ulp = magnitude * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16), tolerance = 4 * ulp;
+  const double smallest = 8 * tolerance;  // spacing of a grid worth having
+
+  auto gaps = sort_into_gaps(values, smallest);
+  if (!gaps) return {};
+  auto spacing = common_spacing(std::move(*gaps), 2 * tolerance, smallest);
+  if (spacing) spacing = refined_spacing(*spacing, values);
+  if (!spacing) return {};
+
+  const double first = values.front(), last = values.back();
+  for (double delta : plain_spacings(*spacing, 2 * tolerance / (last - first) + 1e-12)) {
+    const double offset = first - round_even(first / delta) * delta;
     for (double origin : {0.0, offset}) {
       if (origin == 0.0 && __builtin_fabs(offset) > tolerance) continue;
-      trial.origin = origin;
-      trial.delta = d;
-      double most = std::max(__builtin_fabs((first - origin) / d), __builtin_fabs((values.back() - origin) / d));
+      const double most = std::max(__builtin_fabs((first - origin) / delta), __builtin_fabs((last - origin) / delta));
       if (!(most < 1e15)) continue;
-      i64 top = 0;
-      bool exact = true;
-      for (u64 i = 0; i < n && exact; i++) {
-        if (specials && specials[i]) continue;
-        double k = round_even((double(samples[i]) - origin) / d);
-        exact = S(origin + k * d) == samples[i] && bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(S(origin + k * d)) ==
-                                                       bit_cast_to<std::conditional_t<sizeof(S) == 4, u32, u64>>(samples[i]);
-        top = std::max(top, i64(__builtin_fabs(k)));
-      }
-      if (exact) return FixedPointGrid{origin, d, top};
+      if (const auto largest = largest_multiple(samples, specials, n, origin, delta)) return FixedPointGrid{origin, delta, *largest};
     }
   }
   return {};

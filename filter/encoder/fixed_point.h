@@ -11,8 +11,8 @@ struct FixedPointGrid {
   i64 largest;  // |k|
 };
 
-// A fixed-point grid that reproduces every valid element bit for bit as origin + k * delta (in double, rounded to the dtype). `h` names the
-// dtype; `bits(i)` are the bits of element i of `n`, `specials` special values or null.
+// A fixed-point grid that reproduces every valid element bit for bit as origin + k * delta (in double, rounded to S). `specials`: the
+// special values of the n samples, or null.
 template <class S>
 std::optional<FixedPointGrid> find_fixed_point_grid(const Header& h, const S* samples, const u8* specials, u64 n);
 
