@@ -103,79 +103,120 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
   section.insert(section.begin() + std::ptrdiff_t(check_at), width.begin(), width.end());
 }
 
-// One thread's room to encode blocks.
+// Encodes the blocks of level l with fitted parameters.
 template <class S>
-struct BlockEncoder {
-  BlockWork<S> work;
-  CodeStreamEncoder coder;
-  Buffer<u8> context;
+class LevelEncoder {
+ public:
+  LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, int threads)
+      : source_(source),
+        coarser_(coarser),
+        l_(l),
+        level_(source.level(l)),
+        classes_(parity_classes_of(level_.split_mask())),
+        fitted_(fit_level(source, coarser, l, threads)),
+        blocks_(block_count(level_)),
+        merged_(fitted_.bits / 8 < double(merge_below * all_blocks())) {
+    for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
+  }
+
+  // The streams of all blocks in order, in pieces. `finer` receives reconstruction and activities, as far as a finer level needs them.
+  std::vector<LevelStreams> encode_blocks(LevelState<S>& finer, int threads) {
+    if (l_ > 0) {
+      finer.grid = source_.take_samples(l_);  // a block is read for the last time before it is written
+      finer.activities.resize(finer.grid.size());
+    }
+    const u64 blocks_per_task = items_per_task(level_.samples() / blocks_);
+    std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
+    parallel_for<Workspace>(pieces.size(), threads, [&](Workspace& workspace, u64 task) {
+      for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
+        const BlockWork<S>& work = encode_block(number, workspace, pieces[size_t(task)]);
+        if (l_ > 0) store(number / blocks_, work, finer);
+      }
+    });
+    return pieces;
+  }
+
+  // Parameters and index of the section; `state` passes from the coarser level's parameters to these.
+  Bytes write_head(const std::vector<LevelStreams>& pieces, ParameterState& state) const {
+    BinaryEncoder out;
+    ParameterModels models;
+    IndexModels index;
+    out.bit(index.merged, merged_);
+    for (int c = 0; c < classes_.count; c++) {
+      const int cls = classes_.mask[c], max_shift = max_model_shift(8 * int(sizeof(CodeOf<S>)));
+      write_class(out, models, state, cls, level_.active_mask(), max_shift, fitted_.parameters[cls]);
+    }
+    const size_t per_block = streams_per_block(), masks = source_.has_specials();
+    for (const LevelStreams& piece : pieces)
+      for (size_t s = 0; s < piece.sizes.size(); s++) {
+        const size_t k = s % per_block;  // of its block
+        auto& model = k < masks ? index.mask : merged_ ? index.block : index.stream[k - masks];
+        out.number(model, piece.sizes[s]);
+      }
+    return out.finish();
+  }
+
+  u64 stream_count() const { return all_blocks() * streams_per_block(); }
+
+ private:
+  // One thread's, reused from block to block.
+  struct Workspace {
+    BlockWork<S> work;
+    CodeStreamEncoder coder;
+    Buffer<u8> context;
+  };
+
+  u64 all_blocks() const { return blocks_ * source_.batch(); }
+  size_t streams_per_block() const { return size_t(source_.has_specials()) + (merged_ ? 1 : size_t(classes_.count)); }
+
+  // Returns the block with its reconstruction.
+  const BlockWork<S>& encode_block(u64 number, Workspace& workspace, LevelStreams& streams) {
+    const u64 item = number / blocks_;
+    const ClassParameters* p = fitted_.parameters;
+    BlockWork<S>& work = fitted_.exact ? fitted_.boxes[size_t(number)].work : workspace.work;
+    const Buffer<u8>* ready_contexts = fitted_.exact ? fitted_.boxes[size_t(number)].context : nullptr;
+    if (!fitted_.exact) {
+      prepare_box(source_, coarser_, l_, item, block_box(level_, number % blocks_), reach_, work, false);
+      code_block(source_, l_, item, p, work);
+    }
+    if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
+    encode_codes(p, merged_, work, ready_contexts, workspace.context, workspace.coder, streams);
+    return work;
+  }
+
+  void store(u64 item, const BlockWork<S>& work, LevelState<S>& finer) const {
+    const u64 first = item * level_.samples();
+    const GridPart<S> grid = whole_grid(finer.grid.data() + first, level_);
+    store_block(work.geometry, work.values.data(), grid);
+    if (source_.has_specials()) fill_masked_box(work.geometry.box, source_.specials(l_, item), grid);
+    store_block_bytes(work.geometry, work.activities.data(), whole_grid(finer.activities.data() + first, level_));
+  }
+
+  LevelSource<S>& source_;
+  const LevelState<S>& coarser_;
+  const size_t l_;
+  const Level& level_;
+  const ParityClasses classes_;
+  FittedLevel<S> fitted_;
+  const u64 blocks_;   // of an item
+  const bool merged_;  // each block has one stream for all classes
+  StencilId reach_ = stencil_standard;
 };
 
 // Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. False if the index has more sizes
 // than a decoder accepts.
 template <class S>
 bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
-  const Level& level = source.level(l);
-  const ParityClasses classes = parity_classes_of(level.split_mask());
-  FittedLevel<S> fitted = fit_level(source, state, l, threads);
-  const ClassParameters* p = fitted.parameters;
-  const u64 blocks = block_count(level), all_blocks = blocks * source.batch();
-  const bool merged = fitted.bits / 8 < double(merge_below * all_blocks);
-  StencilId reach = stencil_standard;
-  for (int c = 0; c < classes.count; c++) reach = std::max(reach, StencilId(p[classes.mask[c]].stencil));
-
+  LevelEncoder<S> encoder(source, state, l, threads);
   LevelState<S> next;
-  if (l > 0) {
-    next.grid = source.take_samples(l);  // a block is read for the last time before it is written
-    next.activities.resize(next.grid.size());
-  }
-  auto encode_block = [&](BlockEncoder<S>& encoder, u64 number, LevelStreams& streams) {
-    const u64 item = number / blocks;
-    BlockWork<S>& work = fitted.exact ? fitted.boxes[size_t(number)].work : encoder.work;
-    const Buffer<u8>* ready_contexts = fitted.exact ? fitted.boxes[size_t(number)].context : nullptr;
-    if (!fitted.exact) {
-      prepare_box(source, state, l, item, block_box(level, number % blocks), reach, work, false);
-      code_block(source, l, item, p, work);
-    }
-    if (source.has_specials()) encode_mask(source, l, item, work, streams);
-    encode_codes(p, merged, work, ready_contexts, encoder.context, encoder.coder, streams);
-    if (l == 0) return;
-    const GridPart<S> grid = whole_grid(next.grid.data() + item * level.samples(), level);
-    store_block(work.geometry, work.values.data(), grid);
-    if (source.has_specials()) fill_masked_box(work.geometry.box, source.specials(l, item), grid);
-    store_block_bytes(work.geometry, work.activities.data(), whole_grid(next.activities.data() + item * level.samples(), level));
-  };
-  const u64 blocks_per_task = items_per_task(level.samples() / blocks);
-  std::vector<LevelStreams> pieces((all_blocks + blocks_per_task - 1) / blocks_per_task);
-  parallel_for<BlockEncoder<S>>(pieces.size(), threads, [&](BlockEncoder<S>& encoder, u64 task) {
-    for (u64 number = task * blocks_per_task; number < std::min(all_blocks, (task + 1) * blocks_per_task); number++)
-      encode_block(encoder, number, pieces[size_t(task)]);
-  });
-
-  BinaryEncoder parameters;
-  ParameterModels models;
-  IndexModels index;
+  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
   next.parameters = state.parameters;
-  parameters.bit(index.merged, merged);
-  for (int c = 0; c < classes.count; c++)
-    write_class(parameters, models, next.parameters, classes.mask[c], level.active_mask(), max_model_shift(8 * int(sizeof(CodeOf<S>))),
-                p[classes.mask[c]]);
-  const size_t per_block = size_t(source.has_specials()) + (merged ? 1 : size_t(classes.count));
-  for (const LevelStreams& piece : pieces)
-    for (size_t s = 0; s < piece.sizes.size(); s++) {
-      const size_t k = s % per_block;
-      if (source.has_specials() && k == 0)
-        parameters.number(index.mask, piece.sizes[s]);
-      else if (merged)
-        parameters.number(index.block, piece.sizes[s]);
-      else
-        parameters.number(index.stream[k - size_t(source.has_specials())], piece.sizes[s]);
-    }
+  const Bytes head = encoder.write_head(pieces, next.parameters);
   state = std::move(next);
   STZ_STAGE(assemble);
   const size_t begin = out.size();
-  assemble(parameters.finish(), pieces, out);
-  return all_blocks * per_block <= most_index_sizes(out.size() - begin);
+  assemble(head, pieces, out);
+  return encoder.stream_count() <= most_index_sizes(out.size() - begin);
 }
 
 }  // namespace
