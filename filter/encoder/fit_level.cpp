@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/parallel.h"
 #include "base/stages.h"
 #include "encoder/choose_models.h"
 #include "encoder/encode_block.h"
@@ -11,14 +10,12 @@
 namespace stz {
 namespace {
 
-// Levels of at most this many samples are learned whole, larger ones from boxes of at least that many samples in all.
-constexpr u64 exact_samples = 1u << 20, sampled = 1u << 18;
+constexpr u64 exact_samples = 1u << 20;    // levels of at most that many are learned whole
 constexpr u64 fewest_samples = 48;         // smaller classes take the mean of the cubics
 constexpr double enough_bits = 4000;       // that the samples of a fit should cost
 constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
-constexpr u64 fewest_shared = 1 << 16;  // samples that are worth several threads
-constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at
+constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
 
 // Samples of a class of n that its weights are fitted on.
 u64 fitted_samples(u64 n) {
@@ -26,117 +23,6 @@ u64 fitted_samples(u64 n) {
   u64 square_root = 1;
   while (square_root * square_root < n) square_root += square_root / 8 + 1;
   return std::clamp<u64>(12 * square_root, 2048, 6000);
-}
-
-u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
-
-// Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
-// number whose sixth power is itself plus 1.
-class EvenPlaces {
- public:
-  void next() {
-    for (size_t d = 0; d <= axes; d++) at_[d] += step_[d];
-  }
-  u64 along(size_t dimension, u64 places) const {
-    const u64 at = at_[dimension];
-    return at * (places >> 32) + (at * (places & 0xffffffff) >> 32);
-  }
-
- private:
-  static constexpr u32 step_[axes + 1] = {3785032106, 3335640776, 2939605022, 2590590015, 2283013049};
-  u32 at_[axes + 1] = {1u << 31, 1u << 31, 1u << 31, 1u << 31, 1u << 31};
-};
-
-// Calls f(box) for all boxes, on several threads if they hold enough.
-template <class S, class F>
-void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
-  struct Nothing {};
-  u64 samples = 0;
-  for (const SampledBox<S>& box : boxes) samples += u64(box.place.size[0] * box.place.size[1] * box.place.size[2] * box.place.size[3]);
-  const u64 boxes_per_task = samples < fewest_shared ? boxes.size() : (boxes.size() + 31) / 32;
-  parallel_for<Nothing>((boxes.size() + boxes_per_task - 1) / boxes_per_task, threads, [&](Nothing&, u64 task) {
-    for (size_t b = size_t(task * boxes_per_task); b < std::min<size_t>(boxes.size(), (task + 1) * boxes_per_task); b++) f(boxes[b]);
-  });
-}
-
-template <class S>
-std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact) {
-  const Level& level = source.level(l);
-  std::vector<SampledBox<S>> boxes;
-  if (exact) {
-    for (u64 item = 0; item < source.batch(); item++)
-      for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
-    return boxes;
-  }
-  int rank = 0;
-  for (i64 n : level.n) rank += n > 1;
-  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 12;
-  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
-  // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
-  u64 volume = 0;
-  EvenPlaces places;
-  while (volume < sampled) {
-    Box box;
-    u64 size = 1;
-    places.next();
-    for (size_t a = 0; a < axes; a++) {
-      box.size[a] = std::min(level.n[a], side);
-      const i64 margin = std::max<i64>(0, box.size[a] - 2), most = level.n[a] - box.size[a];
-      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(most + 1 + 2 * margin))) - margin, 0, most) / 2 * 2;
-      if (box.low[a] + 1 == most) box.size[a]++;  // to the face
-      size *= u64(box.size[a]);
-    }
-    boxes.push_back({places.along(axes, source.batch()), box, {}, {}});
-    volume += size;
-  }
-  return boxes;
-}
-
-// Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
-// all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
-template <class S, class F>
-void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, u64 seed, F visit) {
-  auto runs_of = [&](const BlockGeometry& g) {
-    const Index to = g.counts(cls);
-    return u64(to[0] * to[1] * to[2]) * u64((to[3] + length - 1) / length);
-  };
-  u64 runs = 0, samples = 0;
-  for (const SampledBox<S>& box : boxes) {
-    runs += runs_of(box.work.geometry);
-    samples += box.work.geometry.samples(cls);
-  }
-  if (!samples) return;
-  const bool all = want >= samples;
-  const u64 wanted = all ? runs : std::clamp<u64>((want * runs + samples / 2) / samples, 1, runs);
-  u64 before = 0, left = runs_of(boxes[0].work.geometry);
-  size_t b = 0;
-  u64 part = 0;
-  Index to = boxes[0].work.geometry.counts(cls);
-  for (u64 r = 0; r < wanted; r++) {
-    // a place in the r-th of `wanted` equal parts
-    u64 at = r;
-    if (!all) {
-      const u64 from = part;
-      part = (r + 1) * runs / wanted;
-      at = from + (pseudo_random(seed) * std::max<u64>(1, part - from) >> 31);
-    }
-    while (at - before >= left) {
-      before += left;
-      const BlockGeometry& g = boxes[++b].work.geometry;
-      left = runs_of(g);
-      to = g.counts(cls);
-    }
-    const u32 in_row = u32(to[3] + length - 1) / u32(length);
-    u32 k = u32(at - before);
-    Index first;
-    first[3] = k % in_row * u32(length);
-    k /= in_row;
-    first[2] = k % u32(to[2]);
-    k /= u32(to[2]);
-    first[1] = k % u32(to[1]);
-    first[0] = k / u32(to[1]);
-    visit(boxes[b], b, first, int(std::min<i64>(length, to[3] - first[3])));
-  }
 }
 
 // Offsets of taps, made anew where the layout of boxes changes.

@@ -1,17 +1,8 @@
 // Chooses the parameters of a level: prediction, mean and models of every parity class (encoder only).
 #pragma once
-#include "encoder/level_source.h"
+#include "encoder/sampled_boxes.h"
 
 namespace stz {
-
-// A box of the level that was coded to learn from. Small levels are learned whole: their boxes are their blocks, in order.
-template <class S>
-struct SampledBox {
-  u64 item;
-  Box place;
-  BlockWork<S> work;
-  Buffer<u8> context[16];  // of the classes that have codes
-};
 
 template <class S>
 struct FittedLevel {

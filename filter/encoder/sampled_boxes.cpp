@@ -1,0 +1,64 @@
+#include "encoder/sampled_boxes.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 sampled = 1u << 18;  // samples in all boxes, at least
+
+// Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
+// number whose sixth power is itself plus 1.
+class EvenPlaces {
+ public:
+  void next() {
+    for (size_t d = 0; d <= axes; d++) at_[d] += step_[d];
+  }
+  u64 along(size_t dimension, u64 places) const {
+    const u64 at = at_[dimension];
+    return at * (places >> 32) + (at * (places & 0xffffffff) >> 32);
+  }
+
+ private:
+  static constexpr u32 step_[axes + 1] = {3785032106, 3335640776, 2939605022, 2590590015, 2283013049};
+  u32 at_[axes + 1] = {1u << 31, 1u << 31, 1u << 31, 1u << 31, 1u << 31};
+};
+
+}  // namespace
+
+template <class S>
+std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact) {
+  const Level& level = source.level(l);
+  std::vector<SampledBox<S>> boxes;
+  if (exact) {
+    for (u64 item = 0; item < source.batch(); item++)
+      for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
+    return boxes;
+  }
+  int rank = 0;
+  for (i64 n : level.n) rank += n > 1;
+  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 12;
+  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
+  // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
+  u64 volume = 0;
+  EvenPlaces places;
+  while (volume < sampled) {
+    Box box;
+    u64 size = 1;
+    places.next();
+    for (size_t a = 0; a < axes; a++) {
+      box.size[a] = std::min(level.n[a], side);
+      const i64 margin = std::max<i64>(0, box.size[a] - 2), most = level.n[a] - box.size[a];
+      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(most + 1 + 2 * margin))) - margin, 0, most) / 2 * 2;
+      if (box.low[a] + 1 == most) box.size[a]++;  // to the face
+      size *= u64(box.size[a]);
+    }
+    boxes.push_back({places.along(axes, source.batch()), box, {}, {}});
+    volume += size;
+  }
+  return boxes;
+}
+
+template std::vector<SampledBox<float>> sample_boxes(const LevelSource<float>&, size_t, bool);
+template std::vector<SampledBox<double>> sample_boxes(const LevelSource<double>&, size_t, bool);
+template std::vector<SampledBox<i64>> sample_boxes(const LevelSource<i64>&, size_t, bool);
+
+}  // namespace stz
