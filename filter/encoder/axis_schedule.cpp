@@ -5,6 +5,7 @@
 #include "base/stages.h"
 #include "encoder/encode_level.h"
 #include "encoder/fit.h"
+#include "encoder/pseudo_random.h"
 #include "format/block.h"
 
 namespace stz {
@@ -29,10 +30,7 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   const i64 near = strides[axis], reach = n[axis] >= 8 ? 3 : 1, far = reach * near;
   const R inverse = R(1 / unit);
   u64 seed = 11;
-  auto draw = [&](i64 below) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return i64((seed >> 33) % u64(below));
-  };
+  auto draw = [&](i64 below) { return i64(pseudo_random(seed) % u64(below)); };
   float residual[(probes + 1) * probe_run];
   int count = 0;
   for (int k = 0; k < probes; k++) {
@@ -175,8 +173,10 @@ class ScheduleTrials {
     return {offset, std::move(sections), std::move(h.section)};
   }
 
+  // Empty sections are those that cannot be written (encode_sections).
   static bool replace_if_smaller(Result& least, Result candidate, double required) {
-    if (double(candidate.sections.size()) > required * double(least.sections.size())) return false;
+    if (candidate.sections.empty()) return false;
+    if (!least.sections.empty() && double(candidate.sections.size()) > required * double(least.sections.size())) return false;
     least = std::move(candidate);
     return true;
   }

@@ -108,7 +108,7 @@ std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n,
     const double k = round_even((double(samples[i]) - origin) / delta);
     const S value = S(origin + k * delta);
     if (value != samples[i] || bit_cast_to<Bits>(value) != bit_cast_to<Bits>(samples[i])) return {};
-    largest = std::max(largest, i64(__builtin_fabs(k)));
+    if (const double size = __builtin_fabs(k); size < 0x1p63) largest = std::max(largest, i64(size));  // larger ones become outliers
   }
   return largest;
 }

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "encoder/level_source.h"
+#include "encoder/pseudo_random.h"
 
 namespace stz {
 
@@ -32,8 +33,6 @@ void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
     for (size_t b = size_t(task * boxes_per_task); b < std::min<size_t>(boxes.size(), (task + 1) * boxes_per_task); b++) f(boxes[b]);
   });
 }
-
-inline u64 pseudo_random(u64& seed) { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; }
 
 // Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
 // all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
