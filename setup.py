@@ -4,6 +4,7 @@ Metadata is in pyproject.toml. `pip install -e . --no-build-isolation` is quick 
 honoured (sanitizers, other compilers).
 """
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ class build_all(build_ext):
             for path in (package / folder).rglob("*"):  # a running process may have the old libraries mapped: unlink, then copy
                 if path.is_file():
                     path.unlink()
-        self.installed = [str(package / name) for name in build_filter.install(directory, package, "package")]
+        self.installed = [os.path.relpath(package / name) for name in build_filter.install(directory, package, "package")]
 
     def package_directory(self):
         """Where the package is built."""

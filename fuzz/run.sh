@@ -6,5 +6,8 @@ set -eu
 cd "$(dirname "$0")/.."
 target=$1
 shift
-directory=$("${PYTHON:-python3}" filter/tools/build_filter.py --preset "${FUZZ_PRESET:-fuzz}" -D H5STZ_BUILD_TESTS=OFF "fuzz_$target")
+if [ -z "${PYTHON:-}" ]; then # the environment of ./run brings cmake
+  if [ -x .venv/bin/python ]; then PYTHON=.venv/bin/python; else PYTHON=python3; fi
+fi
+directory=$("$PYTHON" filter/tools/build_filter.py --preset "${FUZZ_PRESET:-fuzz}" -D H5STZ_BUILD_TESTS=OFF "fuzz_$target")
 exec "$directory/fuzz/fuzz_$target" "$@"

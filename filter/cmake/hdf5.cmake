@@ -24,7 +24,7 @@ if(H5STZ_BUILD_REGION)
   set_target_properties(h5stz_read PROPERTIES LINKER_LANGUAGE CXX)
   stz_isolate(h5stz_read ${CMAKE_CURRENT_SOURCE_DIR}/region/exports.map)
   stz_version(h5stz_read)
-  target_include_directories(h5stz_read INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_include_directories(h5stz_read INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   # What a program that links HDF5 statically would not take from the archive by itself.
   set(static_hdf5 -Wl,-u,H5Iget_file_id -Wl,-u,H5Tget_fields -Wl,-u,H5Tget_ebias -Wl,-u,H5Tget_norm)
   target_link_options(h5stz_read INTERFACE ${static_hdf5})

@@ -25,14 +25,18 @@ if(TARGET h5stz_connector)
 endif()
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/h5stz)
-configure_package_config_file(cmake/h5stzConfig.cmake.in h5stzConfig.cmake INSTALL_DESTINATION ${config_dir})
+configure_package_config_file(cmake/h5stzConfig.cmake.in h5stzConfig.cmake INSTALL_DESTINATION ${config_dir}
+                              PATH_VARS H5STZ_PLUGIN_DIR)
 write_basic_package_version_file(h5stzConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT h5stzTargets NAMESPACE h5stz:: DESTINATION ${config_dir} COMPONENT development)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/h5stzConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/h5stzConfigVersion.cmake DESTINATION ${config_dir}
         COMPONENT development)
 
 # pkg-config files find the rest from where they are: the whole prefix may be moved.
-file(RELATIVE_PATH relative_includedir /prefix/${CMAKE_INSTALL_LIBDIR} /prefix/${CMAKE_INSTALL_INCLUDEDIR})
+file(RELATIVE_PATH relative_includedir ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+if(NOT TARGET stz)
+  set(stz_static_libs " -lstdc++ -lm -pthread") # -lstz is then the archive
+endif()
 if(H5STZ_PKGCONFIG_RPATH)
   set(rpath "-Wl,-rpath,\${libdir} ")
 endif()

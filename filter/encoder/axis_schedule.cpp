@@ -213,6 +213,9 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
   h.offset = ScheduleTrials<S>(part.header, part.samples.data(), part.specials_or_null(), no_literals, threads)
                  .smallest(ranked, worthwhile)
                  .offset;
+  Bytes sections = encode_sections<S>(h, samples, specials, literals, threads);
+  if (!sections.empty() || h.offset == AxisOffsets{}) return sections;
+  h.offset = {};  // sections that cannot be written with these offsets may be without
   return encode_sections<S>(h, samples, specials, literals, threads);
 }
 

@@ -1,7 +1,10 @@
 #include "encoder/choose_models.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+
+#include "base/made_once.h"
 
 namespace stz {
 namespace {
@@ -30,7 +33,8 @@ float symbol_cost(const CodeTable& t, u64 v) {
 }
 
 const Costs& costs() {
-  static const Costs* const table = [] {  // never freed: nothing may run when the process ends
+  static std::atomic<const Costs*> made;  // never freed: nothing may run when the process ends
+  return made_once(made, [] {
     auto c = std::make_unique<Costs>();
     for (int bin = 0; bin < size_bins; bin++) {
       u64 a = std::min(bin_value(bin), (u64(1) << 61) - 1);
@@ -58,9 +62,8 @@ const Costs& costs() {
       c->zero[zero_run] = sum * 1.4426950408889634;
       p *= 0.8408964152537145;
     }
-    return c.release();
-  }();
-  return *table;
+    return std::unique_ptr<const Costs>(std::move(c));
+  });
 }
 
 // The codes of one context: the bins that are not empty.

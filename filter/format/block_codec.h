@@ -36,12 +36,6 @@ struct ClassCodes {
   std::vector<WideCode> wide_codes;  // of the bytes
   Buffer<Code> numbers;
   std::vector<Outlier> outliers;  // of the numbers
-
-  size_t outlier_count() const {
-    size_t n = outliers.size();
-    for (const WideCode& e : wide_codes) n += e.code == outlier_mark;
-    return n;
-  }
 };
 
 // Arrays of one block. Class arrays of values, activities and special values have a halo (see block.h); codes and masks of a class are

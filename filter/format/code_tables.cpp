@@ -3,6 +3,8 @@
 #include <atomic>
 #include <memory>
 
+#include "base/made_once.h"
+
 namespace stz {
 namespace {
 
@@ -46,8 +48,8 @@ struct Family {
   }
 };
 const Family& family() {
-  static const Family f;  // never destroyed while a host may still decode: see decoding()
-  return f;
+  static std::atomic<const Family*> made;  // never destroyed: a program may still decode while it ends
+  return made_once(made, [] { return std::make_unique<const Family>(); });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 
 // The library's own filters, which have no name in the pipeline before they have been used.
 const char* builtin_filter_name(int id) {
-  static constexpr const char* reason_names[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
-  return id > 0 && id < static_cast<int>(sizeof reason_names / sizeof *reason_names) ? reason_names[id] : "";
+  static constexpr const char* names[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
+  return id > 0 && id < static_cast<int>(sizeof names / sizeof *names) ? names[id] : "";
 }
 
 struct OwnFilter {

@@ -30,12 +30,17 @@ std::atomic<u64> errors{0};
 void write_slot(const Message& message) {
   u64 words[words_per_text] = {};
   std::memcpy(words, message.text, strnlen(message.text, sizeof message.text - 1));
-  const u64 number = errors.fetch_add(1, std::memory_order_relaxed);
-  Slot& slot = slots[number % slot_count];
-  slot.sequence.store(2 * number + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  for (size_t i = 0; i < words_per_text; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
-  slot.sequence.store(2 * number + 2, std::memory_order_release);
+  for (u64 tries = 0; tries < slot_count; ++tries) {
+    const u64 number = errors.fetch_add(1, std::memory_order_relaxed);
+    Slot& slot = slots[number % slot_count];
+    u64 seen = slot.sequence.load(std::memory_order_relaxed);
+    // a slot that another thread writes, or that a fork left behind half written, is passed over
+    if (seen & 1 || seen > 2 * number || !slot.sequence.compare_exchange_strong(seen, 2 * number + 1, std::memory_order_acquire)) continue;
+    std::atomic_thread_fence(std::memory_order_release);
+    for (size_t i = 0; i < words_per_text; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
+    slot.sequence.store(2 * number + 2, std::memory_order_release);
+    return;
+  }
 }
 
 // The text of error `number`; false if it is not complete, or gone.

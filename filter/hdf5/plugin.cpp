@@ -1,6 +1,6 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
 // Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
-// asks for it, and nothing kept but a number and the latest error.
+// asks for it, and nothing kept but tables of libraries, a number, and the last errors.
 #include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
@@ -14,9 +14,8 @@ namespace {
 // A write in which HDF5 decodes a lossy chunk will code it again: filter/preload/write_preload.cpp watches this number.
 thread_local u64 lossy_chunks_decoded = 0;
 
-// Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack,
-// and `failed` is returned instead; it
-// is recorded too.
+// Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack
+// and is recorded (last_error.h), and `failed` is returned instead.
 template <class Result, class Body>
 Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
   const FloatingEnvironment environment;

@@ -70,7 +70,7 @@ STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uin
 
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
  * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).
- * May itself fetch the directories of levels. A plan is exact until the next call that reads. */
+ * May itself fetch the base section and the directories of levels. A plan is exact until the next call that reads. */
 STZ_API int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
                             size_t capacity, size_t* range_count);
 

@@ -2,9 +2,14 @@
 #include "intercept/compress_rules.h"
 
 #include <fnmatch.h>
+
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+
+#include "base/made_once.h"
 
 namespace stz::intercept {
 namespace {
@@ -63,11 +68,11 @@ std::vector<Rule> parse_rules(std::string_view text) {
 }
 
 const std::vector<Rule>& rules() {
-  static const std::vector<Rule>* const parsed = [] {
+  static std::atomic<const std::vector<Rule>*> parsed;
+  return made_once(parsed, [] {
     const char* const text = getenv("H5STZ_COMPRESS");
-    return new std::vector<Rule>(parse_rules(text ? text : ""));
-  }();
-  return *parsed;
+    return std::make_unique<const std::vector<Rule>>(parse_rules(text ? text : ""));
+  });
 }
 
 bool rules_are_empty() noexcept {

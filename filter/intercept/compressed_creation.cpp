@@ -48,8 +48,8 @@ int rank_of(const CreateCalls& calls, hid_t space) {
 Outcome look_at_type(const CreateCalls& calls, hid_t type, Shape& shape) {
   hdf5::ElementType element;
   Message unused;
-  if (!hdf5::element_type(*calls.region->library, type, element, unused)) return Outcome::word_type;
-  if (element.dtype != STZ_F16 && element.dtype != STZ_F32 && element.dtype != STZ_F64) return Outcome::word_type;
+  if (!hdf5::element_type(*calls.region->library, type, element, unused)) return Outcome::type;
+  if (element.dtype != STZ_F16 && element.dtype != STZ_F32 && element.dtype != STZ_F64) return Outcome::type;
   shape.dtype = element.dtype;
   shape.element_size = stz_element_size(element.dtype);
   return Outcome::compressed;
@@ -58,7 +58,7 @@ Outcome look_at_type(const CreateCalls& calls, hid_t type, Shape& shape) {
 Outcome look_at_space(const CreateCalls& calls, hid_t space, Shape& shape) {
   shape.rank = rank_of(calls, space);
   if (shape.rank < 0) return Outcome::refused;
-  if (shape.rank == 0) return Outcome::layout_rank;
+  if (shape.rank == 0) return Outcome::rank;
   if (calls.region->H5Sget_simple_extent_dims(space, shape.extents, shape.limits) != shape.rank) return Outcome::refused;
   hsize_t bytes;
   if (!bytes_of(shape, shape.extents, bytes)) return Outcome::refused;
@@ -71,8 +71,8 @@ Outcome look_at_properties(const CreateCalls& calls, hid_t creation, Shape& shap
   if (filters != 0) return filters < 0 ? Outcome::refused : Outcome::filters;
   const int layout = library.H5Pget_layout(creation);
   shape.chunked = layout == hdf5::layout_chunked;
-  if (!shape.chunked && (layout != layout_contiguous || shape.grows())) return Outcome::word_layout;
-  if (calls.H5Pget_external_count(creation) != 0) return Outcome::word_layout;
+  if (!shape.chunked && (layout != layout_contiguous || shape.grows())) return Outcome::layout;
+  if (calls.H5Pget_external_count(creation) != 0) return Outcome::layout;
   int time = allocate_early;
   if (calls.H5Pget_alloc_time(creation, &time) < 0) return Outcome::refused;
   if (time == allocate_early) return Outcome::allocation;
@@ -125,10 +125,10 @@ bool set_access(const CreateCalls& calls, hid_t access, const Shape& shape) {
 }  // namespace
 
 const char* outcome_name(Outcome outcome) noexcept {
-  constexpr const char* reason_names[] = {"compressed", "type",       "rank",    "one axis",     "small",    "layout",
-                                          "filters",    "allocation", "growing", "small chunks", "parallel", "refused"};
-  static_assert(std::size(reason_names) == static_cast<size_t>(Outcome::refused) + 1);
-  return reason_names[static_cast<size_t>(outcome)];
+  constexpr const char* names[] = {"compressed", "type",       "rank",    "one axis",     "small",    "layout",
+                                   "filters",    "allocation", "growing", "small chunks", "parallel", "refused"};
+  static_assert(std::size(names) == static_cast<size_t>(Outcome::refused) + 1);
+  return names[static_cast<size_t>(outcome)];
 }
 
 std::string path_of(const CreateCalls& calls, hid_t location, const char* name) {

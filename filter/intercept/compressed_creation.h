@@ -11,14 +11,14 @@ namespace stz::intercept {
 // What becomes of a dataset. Everything but compressed leaves it as the program wants it.
 enum class Outcome {
   compressed,
-  word_type,    // no IEEE floating-point number of 16, 32 or 64 bits
-  layout_rank,  // a scalar, or nothing
-  one_axis,     // may be the scale of a dimension, and the rule has a wildcard
+  type,      // no IEEE floating-point number of 16, 32 or 64 bits
+  rank,      // a scalar, or nothing
+  one_axis,  // may be the scale of a dimension, and the rule has a wildcard
   small,
-  word_layout,  // compact, virtual, external
-  filters,      // the program has its own
-  allocation,   // space for all chunks is to be there at once
-  growing,      // would be coded again whenever it grows, which no bound survives
+  layout,      // compact, virtual, external
+  filters,     // the program has its own
+  allocation,  // space for all chunks is to be there at once
+  growing,     // would be coded again whenever it grows, which no bound survives
   small_chunks,
   parallel,  // of an MPI program
   refused,   // HDF5 does not answer, or does not create it so

@@ -1,4 +1,4 @@
-// The functions of HDF5 that creating a dataset takes, beside those of region/calls.h.
+// The functions of HDF5 that creating a dataset takes, beside those of hdf5/calls.h.
 #pragma once
 #include <string>
 

@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <memory>
 
+#include "base/made_once.h"
 #include "intercept/run_stats.h"
 #include "region/read.h"
 
@@ -23,8 +25,8 @@ Totals totals;
 
 // Never destroyed: threads of the program may read until the process is gone.
 region::KeptReaders& kept_readers() {
-  static region::KeptReaders* const readers = new region::KeptReaders;
-  return *readers;
+  static std::atomic<region::KeptReaders*> readers;
+  return made_once(readers, [] { return std::make_unique<region::KeptReaders>(); });
 }
 
 // Datasets of which nothing is to be gained, by key; what is lost when two share a slot is found out again.

@@ -179,8 +179,8 @@ STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* sta
 }
 
 STZ_API const char* stz_h5_reason_text(int reason) {
-  constexpr int word_count = sizeof stz::region::reasons / sizeof *stz::region::reasons;
-  return reason >= 0 && reason < word_count ? stz::region::reasons[reason] : "unknown reason";
+  constexpr int reason_count = sizeof stz::region::reasons / sizeof *stz::region::reasons;
+  return reason >= 0 && reason < reason_count ? stz::region::reasons[reason] : "unknown reason";
 }
 
 }  // extern "C"

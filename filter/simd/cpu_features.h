@@ -19,6 +19,7 @@ namespace stz {
   X(bmi, __BMI__, __builtin_cpu_supports("bmi"))                      \
   X(bmi2, __BMI2__, __builtin_cpu_supports("bmi2"))                   \
   X(lzcnt, __LZCNT__, has_lzcnt())                                    \
+  X(f16c, __F16C__, has_f16c())                                       \
   X(avx512f, __AVX512F__, __builtin_cpu_supports("avx512f"))          \
   X(avx512bw, __AVX512BW__, __builtin_cpu_supports("avx512bw"))       \
   X(avx512vl, __AVX512VL__, __builtin_cpu_supports("avx512vl"))       \

@@ -1,4 +1,5 @@
 // Chooses the kernels for this machine: the widest instruction set that it has, or the one that H5STZ_ISA names (baseline, avx2, avx512).
+#include <atomic>
 #include <cstdlib>
 
 #include "simd/cpu_features.h"
@@ -26,7 +27,11 @@ struct Variant {
 };
 constexpr Variant wide[] = {{kernels_avx512, features_avx512}, {kernels_avx2, features_avx2}};  // the widest first
 
-// Clang 14 to 16 do not know it in __builtin_cpu_supports.
+// Clang 14 to 16 do not know them in __builtin_cpu_supports.
+bool has_f16c() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
 bool has_lzcnt() {
   unsigned a, b, c, d;
   return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
@@ -67,8 +72,10 @@ const Kernels& choose_kernels(const char* wanted, CpuFeatures features) {
 }
 
 const Kernels& kernels() {
-  static const Kernels& chosen = choose_kernels(getenv("H5STZ_ISA"), cpu_features());
-  return chosen;
+  static std::atomic<const Kernels*> chosen;  // threads that come first choose the same
+  const Kernels* table = chosen.load(std::memory_order_acquire);
+  if (!table) chosen.store(table = &choose_kernels(getenv("H5STZ_ISA"), cpu_features()), std::memory_order_release);
+  return *table;
 }
 
 }  // namespace stz

@@ -1,4 +1,4 @@
-// One body per kernel; compiled once per instruction set with STZ_ISA naming it (see setup.py). Nothing here may be shared between the
+// One body per kernel; compiled once per instruction set with STZ_ISA naming it (cmake/core.cmake). Nothing here may be shared between the
 // variants: every function is local to this file, and no inline function of another header is called.
 #if !defined(__clang__)  // GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

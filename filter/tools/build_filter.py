@@ -62,6 +62,14 @@ def jobs():
     return os.environ.get("H5STZ_BUILD_JOBS", str(os.cpu_count() or 1))
 
 
+def forget_other_generator(directory, generator):
+    """Makes CMake configure anew where the directory was configured with ninja and it is gone, or the reverse."""
+    cache = directory / "CMakeCache.txt"
+    if cache.exists() and f"CMAKE_GENERATOR:INTERNAL={generator}\n" not in cache.read_text():
+        cache.unlink()
+        shutil.rmtree(directory / "CMakeFiles", ignore_errors=True)
+
+
 def build(directory, targets=(), options=None, preset=None):
     """Configures the build in `directory` with CMake `options` {name: value}, builds `targets` (default all); returns it.
 
@@ -73,11 +81,13 @@ def build(directory, targets=(), options=None, preset=None):
     settings = compiler_settings() | (options or {})
     configure = [program("cmake"), "-S", FILTER, "-B", directory]
     configure += ["--preset", preset] if preset else []
-    if ninja := program("ninja"):
+    ninja = program("ninja")
+    if ninja:
         configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     configure += [f"-D{name}={value}" for name, value in settings.items()]
     with open(directory / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two builds in one directory take turns
+        forget_other_generator(directory, "Ninja" if ninja else "Unix Makefiles")
         subprocess.run(configure, cwd=FILTER, check=True, stdout=subprocess.DEVNULL)
         command = [program("cmake"), "--build", directory, "-j", jobs()]
         subprocess.run(command + (["--target", *targets] if targets else []), check=True, stdout=sys.stderr)

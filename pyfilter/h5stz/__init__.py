@@ -5,6 +5,7 @@ Importing registers the filter with h5py's HDF5: datasets written with it can th
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from h5stz._core import FILTER_ID, FORMAT_VERSION
@@ -20,6 +21,8 @@ from h5stz.view import View, view
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
 
 __all__ = [
     "FILTER_ID",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +18,8 @@ from h5stz.signatures import checked, with_options_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
 
 _CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]

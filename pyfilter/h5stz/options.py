@@ -6,6 +6,7 @@ HDF5 calls the filter.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -197,7 +198,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             StzError: (a ValueError) which of the words is wrong; a fill value without a dtype.
         """
         try:
-            meaning = _core.parse(tuple(filter_options))
+            meaning = _core.parse(tuple(operator.index(word) for word in filter_options))
         except (TypeError, OverflowError):
             raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
         settings = Settings(

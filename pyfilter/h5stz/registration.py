@@ -25,8 +25,7 @@ class Config(NamedTuple):
         format_version: of the streams that it writes (docs/format.md).
         filter_id: of the filter in HDF5 files.
         hdf5_version: of the HDF5 that h5py uses.
-        registered_filters: {"h5stz": file of the plug-in}; "unknown" for the file if another one was registered before, and
-            empty if that HDF5 does not have the filter.
+        registered_filters: {"h5stz": file of the plug-in}; empty if that HDF5 does not have the filter.
     """
 
     version: str
@@ -44,7 +43,7 @@ def get_config() -> Config:
         _core.FORMAT_VERSION,
         _core.FILTER_ID,
         h5py.version.hdf5_version,
-        {"h5stz": str(_FILE) if _load.cache_info().currsize else "unknown"} if available else {},
+        {"h5stz": str(_FILE)} if available else {},
     )
 
 

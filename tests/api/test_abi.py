@@ -53,7 +53,7 @@ def sections():
     return result
 
 
-@needs_programs("nm")
+@needs_programs("nm", "g++")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_exported_symbols(library):
     assert symbols_of(library) == sections()[f"exported by {library}"]
@@ -63,7 +63,7 @@ def test_prototypes():
     assert abi.prototypes() == sections()["prototypes"]
 
 
-@needs_programs("nm")
+@needs_programs("nm", "g++")
 def test_every_prototype_is_exported():
     declared = {line.split("(")[0].split()[-1].lstrip("*") for line in abi.prototypes()}
     of_the_plugin = {"stz_h5_last_error"}
@@ -73,7 +73,7 @@ def test_every_prototype_is_exported():
     assert {name for name in declared if not name.startswith("stz_h5_")} == set(abi.exported_symbols(path_of("libstz.so")))
 
 
-@needs_programs("readelf")
+@needs_programs("readelf", "g++")
 @pytest.mark.parametrize("target, soname", [("stz", "libstz.so.0"), ("h5stz_read", "libh5stz_read.so.0")])
 def test_sonames(target, soname):
     """A soname stands for an ABI: programs that were linked with one find no library of another."""

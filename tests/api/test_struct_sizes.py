@@ -14,6 +14,7 @@ LIBRARIES = Path(h5stz.__file__).parent / "lib"
 INCLUDES = [f"-I{ROOT / 'filter' / 'include'}", f"-I{PROGRAMS}"]
 
 
+@needs_programs("g++")
 def test_callers_of_earlier_versions():
     run(native_program("test_struct_size"))
 

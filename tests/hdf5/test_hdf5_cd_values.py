@@ -1,4 +1,4 @@
-"""The filter's client data (filter/hdf5/cd_values.cpp): every form and every rejection, through the C functions."""
+"""The filter's client data (filter/api/cd_values.cpp): every form and every rejection, through the C functions."""
 
 import ctypes
 import ctypes.util

@@ -1,4 +1,4 @@
-"""The value for "no data" that nobody has named (filter/hdf5/missing_value.cpp), in chunks written through h5py."""
+"""The value for "no data" that nobody has named (filter/api/missing_value.cpp), in chunks written through h5py."""
 
 import h5py
 import numpy as np

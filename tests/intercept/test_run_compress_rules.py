@@ -78,5 +78,5 @@ def test_rules_name_paths_with_any_characters():
 
 def test_every_outcome_of_the_library_has_its_explanation():
     source = (ROOT / "filter/intercept/compressed_creation.cpp").read_text()
-    names = re.findall(r'"([^"]+)"', re.search(r"reason_names\[\] = \{(.*?)\}", source, re.DOTALL)[1])
+    names = re.findall(r'"([^"]+)"', re.search(r"names\[\] = \{(.*?)\}", source, re.DOTALL)[1])
     assert names == ["compressed", *compress_rules.REASONS]

@@ -86,5 +86,6 @@ def test_integers_of_the_other_sign(tmp_path, sign):
         try:
             wanted = dataset[...]
         except OSError as error:
-            pytest.skip(f"this HDF5 refuses it: {error}")
+            assert "h5stz" in str(error) or "filter" in str(error)
+            return  # a refusal is right as well
         assert same(wanted, h5stz.view(dataset)[...])

@@ -12,7 +12,7 @@ import pytest
 import h5stz
 from support import host_tools
 from support.paths import PROGRAMS, ROOT
-from support.requirements import needs_programs
+from support.requirements import needs_programs, require
 
 sys.path.insert(0, str(ROOT / "filter/tools"))
 import build_filter
@@ -30,6 +30,7 @@ def run(*words, **variables):
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory):
     """Where `cmake -S filter -B build; cmake --build build; cmake --install build --prefix PREFIX` puts everything."""
+    require(needs_programs("make", "c++"))
     cmake, build, target = build_filter.program("cmake"), ROOT / "build/release", tmp_path_factory.mktemp("prefix")
     run(cmake, "-S", ROOT / "filter", "-B", build)
     run(cmake, "--build", build, "-j", build_filter.jobs())
@@ -90,7 +91,7 @@ def test_without_a_compiler_two_lines_say_what_to_install(tmp_path):
 @pytest.fixture(scope="session")
 def clang():
     """The directory of the build by clang; a warning would have been an error."""
-    return build_filter.build(ROOT / "build/clang", ["all"], preset="clang")
+    return build_filter.build(ROOT / "build/clang", ["all"], {"CMAKE_CXX_COMPILER": "clang++"}, preset="clang")
 
 
 @needs_programs("clang++")

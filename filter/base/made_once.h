@@ -1,0 +1,18 @@
+// An object that is made at its first use and kept for good. Unlike a static local it holds no lock while it is made: a process that is
+// forked meanwhile makes its own, and does not wait for a thread that it does not have.
+#pragma once
+#include <atomic>
+#include <memory>
+
+namespace stz {
+
+// The object in `slot`; if there is none, that of make(), a std::unique_ptr<T>. Two threads may both make one; the first is kept.
+template <class T, class Make>
+T& made_once(std::atomic<T*>& slot, Make make) {
+  T* object = slot.load(std::memory_order_acquire);
+  if (object) return *object;
+  auto fresh = make();
+  return slot.compare_exchange_strong(object, fresh.get(), std::memory_order_acq_rel) ? *fresh.release() : *object;
+}
+
+}  // namespace stz
