@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t words_per_text = sizeof(Message) / sizeof(u64);
 static_assert(sizeof(Message) % sizeof(u64) == 0);
-constexpr u64 slot_count = 8;
+constexpr u64 slot_count = 16;
 
 struct Slot {
   std::atomic<u64> sequence;  // 2 n + 1 while error n is written, 2 n + 2 when it is complete; 0: nothing yet
@@ -43,17 +43,30 @@ void write_slot(const Message& message) {
   }
 }
 
-// The text of error `number`; false if it is not complete, or gone.
-bool read_slot(u64 number, Message& message) {
-  const Slot& slot = slots[number % slot_count];
-  const u64 complete = 2 * number + 2;
-  if (slot.sequence.load(std::memory_order_acquire) != complete) return false;
+// The text in a slot whose sequence was `complete`; false if it has changed since.
+bool read_slot(const Slot& slot, u64 complete, Message& message) {
   u64 words[words_per_text];
   for (size_t i = 0; i < words_per_text; ++i) words[i] = slot.words[i].load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (slot.sequence.load(std::memory_order_relaxed) != complete) return false;
   std::memcpy(message.text, words, sizeof message.text);
   return true;
+}
+
+// The latest error that is complete; false if there is none. Threads that fail meanwhile may change a slot while it is read: then again.
+bool read_latest(Message& message) {
+  constexpr int most_tries = 1000;
+  for (int tries = 0; tries < most_tries && errors.load(std::memory_order_acquire) > 0; ++tries) {
+    const Slot* latest = nullptr;
+    u64 complete = 0;
+    for (const Slot& slot : slots)
+      if (const u64 seen = slot.sequence.load(std::memory_order_acquire); !(seen & 1) && seen > complete) {
+        latest = &slot;
+        complete = seen;
+      }
+    if (latest && read_slot(*latest, complete, message)) return true;
+  }
+  return false;
 }
 
 bool prints() {
@@ -78,9 +91,7 @@ void record_error(const char* callback, const Message& message) noexcept {
 extern "C" STZ_API size_t stz_h5_last_error(char* text, size_t capacity) {
   using namespace stz::hdf5;
   stz::Message message;
-  const stz::u64 count = errors.load(std::memory_order_acquire);
-  for (stz::u64 back = 1; back <= std::min(count, slot_count); ++back)
-    if (read_slot(count - back, message)) break;
+  read_latest(message);
   if (text && capacity) std::snprintf(text, capacity, "%s", message.text);
   return std::strlen(message.text);
 }

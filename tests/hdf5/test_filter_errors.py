@@ -117,6 +117,7 @@ def test_messages_of_threads_do_not_mix():
             if text.value.decode() not in possible:
                 wrong.append(text.value)
 
+    work(1)  # so that the child has an error, however early it is forked
     threads = [threading.Thread(target=work, args=(length,)) for length in range(1, 9)]
     for thread in threads:
         thread.start()
