@@ -38,10 +38,10 @@ class build_all(build_ext):
 
     def build_extensions(self):
         directory = ROOT / "build" / f"filter-{sys.platform}{build_filter.environment_key()}"
-        build_filter.build(directory, ["all", "stz_binding"], OPTIONS)
+        build_filter.build(directory, ["all"], OPTIONS)
         for extension in self.extensions:
-            extension.extra_objects = [str(directory / "libstz_binding.a")]
-            extension.depends.append(str(directory / "libstz_binding.a"))
+            extension.extra_objects = [str(directory / "libstz.a")]
+            extension.depends.append(str(directory / "libstz.a"))
         super().build_extensions()
         package = self.package_directory()
         for folder in ("plugins", "lib", "include", "connector"):

@@ -1,7 +1,8 @@
 # What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
 function(stz_objects name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|calls).cpp$") # for the plug-in alone; for all others alone
+  # plugin.cpp is for the plug-in alone; calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
+  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|calls).cpp$")
   add_library(${name} OBJECT ${sources} ${ARGN})
   target_include_directories(${name} PUBLIC . include)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
@@ -49,7 +50,3 @@ foreach(target h5stz_preload h5stz_connector)
     target_link_options(${target} PRIVATE LINKER:-soname,lib${target}.so)
   endif()
 endforeach()
-
-# For the Python binding, which calls the core and looks at chunks as the filter does.
-add_library(stz_binding STATIC EXCLUDE_FROM_ALL ${hdf5_objects})
-set_target_properties(stz_binding PROPERTIES LINKER_LANGUAGE CXX)
