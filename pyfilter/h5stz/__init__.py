@@ -53,7 +53,13 @@ __all__ = [
 
 @with_options_of(STZ)
 def cd_values(**options: Unpack[Options]) -> tuple[int, ...]:
-    """The filter's client data (tuple of ints, docs/cd_values.md) of options as of `STZ`."""
+    """The filter's client data (tuple of ints from 0 to 2^32 - 1, docs/cd_values.md) for the options of `STZ`.
+
+    For programs that set the filter themselves: H5Pset_filter, nccopy, h5repack.
+
+    Raises:
+        StzError: (a ValueError) as STZ does; TypeError: a misspelt or positional option.
+    """
     return STZ(**options).filter_options
 
 

@@ -85,7 +85,14 @@ def last_error() -> str | None:
 
 
 def register() -> None:
-    """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too."""
+    """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too.
+
+    Raises:
+        ImportError: that HDF5 did not accept the filter, such as one built without plug-ins.
+    """
     h5py.h5z.register_filter(_load().H5PLget_plugin_info())
     if not h5py.h5z.filter_avail(_core.FILTER_ID):
-        raise ImportError(f"h5py's HDF5 {h5py.version.hdf5_version} did not accept the filter {_core.FILTER_ID} of {_FILE}")
+        raise ImportError(
+            f"h5py's HDF5 {h5py.version.hdf5_version} did not accept the filter {_core.FILTER_ID} of {_FILE}: "
+            "install the h5py of PyPI or conda-forge"
+        )
