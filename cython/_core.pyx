@@ -9,7 +9,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport free, malloc
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from math import prod
 
@@ -45,6 +45,7 @@ cdef extern from *:
 
 
 cdef extern from "stz_cd_values.h":
+    int STZ_CD_FIXED_WORDS
     int STZ_CD_FORM_INTEGER
     int STZ_CD_MAX_DECIMALS
     int STZ_CD_MAX_THREADS
@@ -54,9 +55,11 @@ FILTER_ID = STZ_FILTER_ID
 VERSION = stz_version_string().decode()
 FORMAT_VERSION = STZ_FORMAT_VERSION
 CD_FORM_INTEGER, CD_MAX_DECIMALS, CD_MAX_THREADS = STZ_CD_FORM_INTEGER, STZ_CD_MAX_DECIMALS, STZ_CD_MAX_THREADS
+CD_FIXED_WORDS = STZ_CD_FIXED_WORDS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION}
+INTEGERS = {"lossless": STZ_INTEGERS_LOSSLESS, "lossy": STZ_INTEGERS_BOUNDED}
 # The keys are numpy.dtype.str without its byte order.
 DTYPES = {
     "f2": STZ_F16, "f4": STZ_F32, "f8": STZ_F64, "i1": STZ_I8, "u1": STZ_U8, "i2": STZ_I16, "u2": STZ_U16,
@@ -75,6 +78,14 @@ cdef check(int code):
         raise ERROR_CLASSES.get(code, StzError)(stz_error_text(code).decode(), code)
 
 
+cdef check_stream(int code, const void* stream, size_t size):
+    """As check(); where a stream is of another version, the message says what it calls for."""
+    cdef char missing[256]
+    if code == STZ_ERROR_VERSION and stz_missing_feature(stream, size, missing, sizeof(missing)) == STZ_OK and missing[0] != 0:
+        raise StzError(f"{stz_error_text(code).decode()}: it needs {(<bytes>missing).decode()}", code)
+    check(code)
+
+
 cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
     if len(shape) > STZ_MAX_RANK:
         check(STZ_ERROR_SHAPE)
@@ -86,8 +97,10 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
         layout.shape[<int>axis] = extent
 
 
-cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers):
+cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
+                  int append_axis, int integers):
     """`fill` is None or the bits of the fill value as an int."""
+    memset(options, 0, sizeof(stz_options))
     options.struct_size = sizeof(stz_options)
     options.mode = mode
     options.bound = bound
@@ -97,18 +110,21 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
     options.threads = threads
     options.effort = effort
     options.layers = layers
+    options.append_axis = append_axis
+    options.integers = integers
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers):
-    """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int."""
+             int effort, int layers, int append_axis, int integers, previous=None):
+    """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
+    stream (bytes-like) that the array came out of before it was changed in part."""
     cdef stz_layout layout
     cdef stz_options options
-    cdef Py_buffer view
+    cdef Py_buffer view, old
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -121,8 +137,14 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         try:
             if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
                 raise ValueError("the buffer has another size than dtype and shape say")
-            with nogil:
-                code = stz_compress(&layout, view.buf, &options, out, capacity, &size)
+            if previous is None:
+                with nogil:
+                    code = stz_compress(&layout, view.buf, &options, out, capacity, &size)
+            else:
+                PyObject_GetBuffer(previous, &old, PyBUF_SIMPLE)
+                with nogil:
+                    code = stz_rewrite(&layout, view.buf, &options, old.buf, old.len, out, capacity, &size)
+                PyBuffer_Release(&old)
         finally:
             PyBuffer_Release(&view)
         check(code)
@@ -143,9 +165,9 @@ def decompress(stream, out, int threads):
                 code = stz_decompress_threads(source.buf, source.len, target.buf, target.len, threads)
         finally:
             PyBuffer_Release(&target)
+        check_stream(code, source.buf, source.len)
     finally:
         PyBuffer_Release(&source)
-    check(code)
 
 
 def max_compressed_size(int dtype, int byte_order, tuple shape):
@@ -159,13 +181,14 @@ def max_compressed_size(int dtype, int byte_order, tuple shape):
 
 
 def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bound):
-    """The bits of what the filter takes for the fill value of the array in the C-contiguous buffer `data`, or None."""
+    """The bits of what the filter takes for the fill value of the array in the C-contiguous buffer `data`, or None. A bound counts for
+    integers too: it is 0 where they are lossless."""
     cdef stz_layout layout
     cdef stz_options options
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, None, 0, 0, 0, 0)
+    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
@@ -197,11 +220,14 @@ cdef info_fields(const stz_stream_info* facts):
         "level_bytes": tuple([facts.level_bytes[index] for index in range(facts.levels)]),
         "array_bytes": facts.array_bytes,
         "form": facts.form.decode(),
+        "patches": facts.patches,
+        "bound_used": bool(facts.bound_used),
+        "accumulated_bound": facts.accumulated_bound or None,
     }
 
 
 def info(stream):
-    """What the header of `stream` (or of a prefix, of the form blocks) says, as a dict of numbers and `form`."""
+    """What the header of `stream` (or of a prefix that stz_info takes) says, as a dict of numbers and `form`."""
     cdef Py_buffer source
     cdef stz_stream_info facts
     cdef int code
@@ -210,23 +236,79 @@ def info(stream):
     try:
         with nogil:
             code = stz_info(source.buf, source.len, &facts)
+        check_stream(code, source.buf, source.len)
     finally:
         PyBuffer_Release(&source)
-    check(code)
     return info_fields(&facts)
 
 
-def pack(int mode, double bound, fill, int block, int threads, int effort, int layers):
-    """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
-    cdef stz_options options
+cdef pack_words(const stz_options* options, const stz_layout* layout):
     cdef unsigned int words[STZ_CD_MAX_WORDS]
     cdef char message[1024]
     cdef size_t index, count = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers)
-    cdef int code = stz_cd_values_pack(&options, NULL, words, STZ_CD_MAX_WORDS, &count, message, sizeof(message))
+    cdef int code = stz_cd_values_pack(options, layout, words, STZ_CD_MAX_WORDS, &count, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
     return tuple([words[index] for index in range(count)])
+
+
+def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers):
+    """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
+    cdef stz_options options
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    return pack_words(&options, NULL)
+
+
+def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
+              int append_axis, int integers):
+    """The same in the full form, for chunks of this type and shape."""
+    cdef stz_options options
+    cdef stz_layout layout
+    fill_layout(&layout, dtype, byte_order, shape)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    return pack_words(&options, &layout)
+
+
+def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers):
+    """These options as text; `dtype` is 0 where it is not known."""
+    cdef stz_options options
+    cdef char text[1024]
+    cdef char message[1024]
+    cdef size_t length = 0
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
+    if code != STZ_OK:
+        raise StzError((<bytes>message).decode(), code)
+    return (<bytes>text).decode()
+
+
+cdef meaning_of(const stz_options* options):
+    return {
+        "mode": options.mode,
+        "bound": options.bound,
+        "fill": options.fill if options.has_fill else None,
+        "block": options.block,
+        "threads": options.threads,
+        "effort": options.effort,
+        "layers": options.layers,
+        "append_axis": options.append_axis,
+        "integers": options.integers,
+    }
+
+
+def parse_text(str text, int dtype):
+    """(options, dtype): what text says, a dict; and the type, 0 if neither the text nor the caller (who gives 0 then) knows it."""
+    cdef stz_options options
+    cdef char message[1024]
+    cdef int32_t code_of_dtype = dtype
+    cdef bytes encoded = text.encode()
+    options.struct_size = sizeof(options)
+    if b"\0" in encoded:
+        raise StzError("options cannot contain the character 0", STZ_ERROR_ARGUMENT)
+    cdef int code = stz_options_parse_text(encoded, &code_of_dtype, &options, message, sizeof(message))
+    if code != STZ_OK:
+        raise StzError((<bytes>message).decode(errors="replace"), code)
+    return meaning_of(&options), code_of_dtype
 
 
 def parse(words):
@@ -245,15 +327,7 @@ def parse(words):
     cdef int code = stz_cd_values_parse(count, values, &options, &layout, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
-    result = {
-        "mode": options.mode,
-        "bound": options.bound,
-        "fill": options.fill if options.has_fill else None,
-        "block": options.block,
-        "threads": options.threads,
-        "effort": options.effort,
-        "layers": options.layers,
-    }
+    result = meaning_of(&options)
     if layout.rank >= 0:
         result["dtype"] = layout.dtype
         result["byte_order"] = layout.byte_order

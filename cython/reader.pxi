@@ -44,7 +44,7 @@ cdef class Reader:
         self.has_view = True
         with nogil:
             code = stz_reader_open_memory(self.view.buf, self.view.len, cache_bytes, &self.reader)
-        check(code)
+        check_stream(code, self.view.buf, self.view.len)
         return self
 
     @staticmethod

@@ -14,6 +14,7 @@ cdef extern from "stz.h" nogil:
         STZ_ERROR_BOUND
         STZ_ERROR_CAPACITY
         STZ_ERROR_READ
+        STZ_ERROR_VERSION
 
     enum:
         STZ_F16, STZ_F32, STZ_F64, STZ_I8, STZ_U8, STZ_I16, STZ_U16
@@ -27,6 +28,9 @@ cdef extern from "stz.h" nogil:
 
     enum:
         STZ_BLOCK_DEFAULT, STZ_BLOCK_REGION
+
+    enum:
+        STZ_INTEGERS_LOSSLESS, STZ_INTEGERS_BOUNDED
 
     ctypedef struct stz_layout:
         int32_t dtype
@@ -45,6 +49,11 @@ cdef extern from "stz.h" nogil:
         int32_t threads
         int32_t effort
         int32_t layers
+        int32_t append_axis
+        int32_t integers
+        int32_t bound_used
+        int32_t reserved
+        double prior_bound
 
     ctypedef struct stz_stream_info:
         size_t struct_size
@@ -59,17 +68,23 @@ cdef extern from "stz.h" nogil:
         int32_t format_version
         int32_t levels
         uint64_t* level_bytes
+        int32_t patches
+        int32_t bound_used
+        double accumulated_bound
 
     const char* stz_version_string()
     size_t stz_element_size(int32_t dtype)
     size_t stz_max_compressed_size(const stz_layout* layout)
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
                      size_t capacity, size_t* out_size)
+    int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
+                    void* out, size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
+    int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity)
 
 
 cdef extern from "stz_reader.h" nogil:
@@ -111,3 +126,6 @@ cdef extern from "stz_cd_values.h" nogil:
                             char* message, size_t message_size)
     int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned int* out, size_t capacity,
                            size_t* count, char* message, size_t message_size)
+    int stz_options_parse_text(const char* text, int32_t* dtype, stz_options* options, char* message, size_t message_size)
+    int stz_options_print_text(const stz_options* options, int32_t dtype, char* text, size_t capacity, size_t* length,
+                               char* message, size_t message_size)

@@ -7,9 +7,33 @@
 #include "decoder/decode.h"
 #include "encoder/encode.h"
 #include "format/frame.h"
+#include "rewrite/rewrite.h"
 #include "stz.h"
 
 using namespace stz;
+
+namespace {
+
+// Checks the arguments that all functions that write a stream share, and gives the caller what `write` makes.
+template <class Write>
+int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
+                  Write write) {
+  if (out_size) *out_size = 0;
+  if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
+    require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
+    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    const Bytes stream = write(*layout, static_cast<const u8*>(data), given);
+    require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
+    memcpy(out, stream.data(), stream.size());
+    *out_size = stream.size();
+  });
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -29,19 +53,19 @@ size_t stz_max_compressed_size(const stz_layout* layout) {
 }
 
 int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
-  if (out_size) *out_size = 0;
-  if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    stz_options given;
-    const int code = take_input(options, given);
-    require(code == STZ_OK, code);
-    require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
-    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    const Bytes stream = encode(*layout, static_cast<const u8*>(data), given);
-    require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
-    memcpy(out, stream.data(), stream.size());
-    *out_size = stream.size();
-  });
+  return compress_with(layout, data, options, out, capacity, out_size, encode);
+}
+
+int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
+                void* out, size_t capacity, size_t* out_size) {
+  if (!previous) {
+    if (out_size) *out_size = 0;
+    return STZ_ERROR_ARGUMENT;
+  }
+  return compress_with(layout, data, options, out, capacity, out_size,
+                       [&](const stz_layout& of, const u8* array, const stz_options& given) {
+                         return rewrite(of, array, given, static_cast<const u8*>(previous), previous_size);
+                       });
 }
 
 int stz_decompress(const void* stream, size_t size, void* out, size_t out_size) {
@@ -55,13 +79,7 @@ int stz_decompress_threads(const void* stream, size_t size, void* out, size_t ou
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {
   if (!stream || !info || !valid_struct_size(info)) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    const u8* bytes = static_cast<const u8*>(stream);
-    const Header header = read_header(bytes, size);
-    if (header.form == Form::raw) require_plain_size(header, size);
-    if (header.form == Form::constant) checked_payload(header, bytes, size);
-    give_output(stream_info(header), info);
-  });
+  return guarded([&] { give_output(stream_info(static_cast<const u8*>(stream), size), info); });
 }
 
 const char* stz_error_text(int code) {

@@ -4,8 +4,7 @@
 #include "base/read_file.h"
 #include "base/struct_size.h"
 #include "base/threads.h"
-#include "format/convert.h"
-#include "reader/part_reader.h"
+#include "reader/array_reader.h"
 #include "stz_reader.h"
 
 namespace stz {
@@ -48,82 +47,10 @@ class CallbackSource : public Source {
 using namespace stz;
 
 struct stz_reader {
-  std::unique_ptr<Source> source;
-  Header header{};
-  std::unique_ptr<PartReader> blocks{};  // form blocks
-  Bytes payload{};                       // of the other forms: the array or its only element, once it is needed
-  u64 limit = 0;
+  const std::unique_ptr<Source> source;
+  const std::unique_ptr<ArrayReader> array;
 
-  stz_reader(std::unique_ptr<Source> from, u64 cache_bytes) : source(std::move(from)), limit(cache_bytes) {
-    Bytes head;
-    for (u64 wanted = 512;; wanted *= 8) {  // headers are shorter, or a little longer
-      const u64 have = head.size(), size = std::min(wanted, source->size());
-      head.resize(size_t(size));
-      source->peek(have, size - have, head.data() + have);
-      try {
-        header = read_header(head.data(), head.size());
-        break;
-      } catch (const Failure& failure) {
-        if (failure.code != STZ_ERROR_TRUNCATED || size == source->size() || wanted > 4096) throw;
-      }
-    }
-    if (header.form == Form::blocks) {
-      blocks = make_part_reader(header, *source, cache_bytes);
-      return;
-    }
-    require_plain_size(header, source->size());
-    if (header.form == Form::constant) load_payload();
-  }
-
-  // The payload of a stream without blocks; its check covers all of the stream.
-  void load_payload() {
-    Bytes stream(size_t(source->size()));
-    source->read(0, stream.size(), stream.data());
-    checked_payload(header, stream.data(), stream.size());
-    stream.resize(stream.size() - 4);
-    stream.erase(stream.begin(), stream.begin() + std::ptrdiff_t(header.size));
-    payload = std::move(stream);
-  }
-
-  void read(const Request& request, u8* out, size_t out_size, int threads) {
-    const Selection selection = select(header, request);
-    const size_t element = element_size(header.layout.dtype);
-    require(out_size == selection.elements * element, STZ_ERROR_CAPACITY);
-    if (selection.empty) return;
-    if (blocks) {
-      if (selection.padded) {
-        const size_t width = component_size(header.layout.dtype);
-        for (size_t at = 0; at < out_size; at += width) store_bits(out + at, header.padding, width, swapped(header.layout));
-      }
-      if (!selection.none_valid) blocks->read(selection, out, threads);
-      return;
-    }
-    if (payload.empty()) load_payload();
-    if (header.form == Form::constant)
-      for (size_t at = 0; at < out_size; at += element) memcpy(out + at, payload.data(), element);
-    else
-      copy_elements(request, out, element);
-    if (payload.size() > limit) Bytes().swap(payload);
-  }
-
-  // From the array in `payload`.
-  void copy_elements(const Request& request, u8* out, size_t element) const {
-    const int rank = header.layout.rank;
-    u64 at[STZ_MAX_RANK] = {}, stride[STZ_MAX_RANK + 1];
-    stride[rank] = element;
-    for (int r = rank - 1; r >= 0; r--) stride[r] = stride[r + 1] * header.layout.shape[r];
-    for (;;) {
-      u64 from = 0;
-      for (int r = 0; r < rank; r++) from += (request.start[r] + at[r] * request.step_of(r)) * stride[r + 1];
-      const u64 n = rank ? request.count[rank - 1] : 1, step = rank ? request.step_of(rank - 1) * element : 0;
-      for (u64 x = 0; x < n; x++, out += element) memcpy(out, payload.data() + from + x * step, element);
-      int r = rank - 1;
-      while (r > 0 && ++at[r - 1] == request.count[r - 1]) at[--r] = 0;
-      if (r <= 0) return;
-    }
-  }
-
-  u64 cached() const { return blocks ? blocks->cached_bytes() : payload.size(); }
+  stz_reader(std::unique_ptr<Source> from, u64 cache_bytes) : source(std::move(from)), array(open_array(*source, cache_bytes)) {}
 };
 
 template <>
@@ -138,6 +65,18 @@ int open(stz_reader** reader, u64 cache_bytes, bool valid_arguments, MakeSource 
   if (reader) *reader = nullptr;
   if (!reader || !valid_arguments) return STZ_ERROR_ARGUMENT;
   return guarded([&] { *reader = new stz_reader(make(), cache_bytes); });
+}
+
+bool valid_request(const stz_reader* reader, const uint64_t* start, const uint64_t* count) {
+  return reader->array->header().layout.rank == 0 || (start && count);
+}
+
+// Runs a body that reads. If it fails, nothing of what told it where to read is believed any longer.
+template <class F>
+int guarded_read(stz_reader* reader, F body) {
+  const int code = guarded(body);
+  if (code != STZ_OK) reader->source->forget_peeked();
+  return code;
 }
 
 }  // namespace
@@ -167,26 +106,26 @@ void stz_reader_close(stz_reader* reader) { delete reader; }
 
 int stz_reader_info(const stz_reader* reader, stz_stream_info* info) {
   if (!reader || !info || !valid_struct_size(info)) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { give_output(stream_info(reader->header), info); });
+  return guarded([&] { give_output(stream_info(reader->array->header(), reader->array->levels_header()), info); });
 }
 
 int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out, size_t out_size,
                     int threads) {
-  if (!reader || (reader->header.layout.rank && (!start || !count)) || (!out && out_size)) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { reader->read({start, count, step}, static_cast<u8*>(out), out_size, thread_count(threads)); });
+  if (!reader || !valid_request(reader, start, count) || (!out && out_size)) return STZ_ERROR_ARGUMENT;
+  return guarded_read(reader, [&] {
+    const Request request{start, count, step};
+    const stz_layout& layout = reader->array->header().layout;
+    require(out_size == requested_elements(layout, request) * element_size(layout.dtype), STZ_ERROR_CAPACITY);
+    reader->array->read(request, static_cast<u8*>(out), thread_count(threads));
+  });
 }
 
 int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
                     size_t capacity, size_t* range_count) {
   if (range_count) *range_count = 0;
-  if (!reader || (reader->header.layout.rank && (!start || !count)) || (!ranges && capacity) || !range_count) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    const Selection selection = select(reader->header, {start, count, step});
-    std::vector<ByteRange> plan;
-    if (reader->blocks) {
-      if (!selection.empty && !selection.none_valid) plan = reader->blocks->plan(selection);
-    } else if (!selection.empty && reader->payload.empty())
-      plan = reader->source->not_cached({{0, reader->source->size()}});
+  if (!reader || !valid_request(reader, start, count) || (!ranges && capacity) || !range_count) return STZ_ERROR_ARGUMENT;
+  return guarded_read(reader, [&] {
+    const std::vector<ByteRange> plan = reader->array->plan({start, count, step});
     *range_count = plan.size();
     for (size_t i = 0; i < std::min(capacity, plan.size()); i++) {
       ranges[2 * i] = plan[i].offset;
@@ -199,24 +138,16 @@ int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats) {
   if (!reader || !stats || !valid_struct_size(stats)) return STZ_ERROR_ARGUMENT;
   stz_reader_stats full{};
   full.bytes_read = reader->source->bytes_read();
-  if (const PartReader* blocks = reader->blocks.get()) {
-    full.blocks_decoded = blocks->blocks_decoded();
-    full.blocks_present = blocks->blocks_present();
-  }
-  full.cached_bytes = reader->cached();
+  full.blocks_decoded = reader->array->blocks_decoded();
+  full.blocks_present = reader->array->blocks_present();
+  full.cached_bytes = reader->array->cached_bytes();
   give_output(full, stats);
   return STZ_OK;
 }
 
 int stz_reader_limit(stz_reader* reader, uint64_t cache_bytes) {
   if (!reader) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    reader->limit = cache_bytes;
-    if (reader->blocks)
-      reader->blocks->limit(cache_bytes);
-    else if (reader->payload.size() > cache_bytes)
-      Bytes().swap(reader->payload);
-  });
+  return guarded([&] { reader->array->limit(cache_bytes); });
 }
 
 }  // extern "C"

@@ -16,7 +16,7 @@
 namespace stz {
 namespace {
 
-// Positions of the words of the short and the full form.
+// Positions of the words of the short form and the full ones.
 enum Word : size_t {
   word_form,
   word_mode,
@@ -31,6 +31,20 @@ enum Word : size_t {
 };
 static_assert(word_dims == STZ_CD_FIXED_WORDS);
 constexpr size_t integer_form_word_packed = 4;
+
+// A field of the word for packed options.
+struct Field {
+  int first_bit, bits;
+  unsigned largest() const { return (1u << bits) - 1; }
+  i32 of(unsigned word) const { return static_cast<i32>(word >> first_bit & largest()); }
+  bool holds(i32 value) const { return value >= 0 && static_cast<unsigned>(value) <= largest(); }
+  unsigned packed(i32 value) const { return static_cast<unsigned>(value) << first_bit; }
+};
+constexpr Field field_block{0, 8}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1}, field_reserved{21, 3},
+    field_layers{24, 3}, field_append_axis{27, 5};
+
+// The most bytes that a chunk of form 104 may have: pointers differ by no more.
+constexpr u64 most_wide_bytes = ~u64{0} >> 1;
 
 constexpr u64 join(unsigned low, unsigned high) { return u64{high} << 32 | low; }
 constexpr unsigned low_word(u64 bits) { return static_cast<unsigned>(bits & 0xffffffffu); }
@@ -68,13 +82,16 @@ int parse_decimal_bound(unsigned mantissa, unsigned decimals, double& bound, Mes
 }
 
 int parse_packed(unsigned word, stz_options& options, Message& message) {
-  options.block = static_cast<i32>(word & 0xff);
-  options.threads = static_cast<i32>(word >> 8 & 0xff);
-  options.effort = static_cast<i32>(word >> 16 & 0xff);
-  options.layers = static_cast<i32>(word >> 24);
+  options.block = field_block.of(word);
+  options.threads = field_threads.of(word);
+  options.effort = field_effort.of(word);
+  options.integers = field_integers.of(word);
+  options.layers = field_layers.of(word);
+  options.append_axis = field_append_axis.of(word);
   const char* wrong = options.block > STZ_BLOCK_REGION ? "block (bits 0-7) must be 0 or 1"
-                      : options.effort > 9             ? "effort (bits 16-23) must be 0 to 9"
-                      : options.layers > 1             ? "layers (bits 24-31) must be 0 or 1"
+                      : options.effort > 9             ? "effort (bits 16-19) must be 0 to 9"
+                      : field_reserved.of(word) != 0   ? "bits 21-23 must be 0"
+                      : options.layers > 1             ? "layers (bits 24-26) must be 0 or 1"
                                                        : nullptr;
   if (!wrong) return STZ_OK;
   message.set("cd_values word 4 (packed options) is 0x%08x: %s; 0 takes every default", word, wrong);
@@ -94,6 +111,9 @@ int parse_fill(const unsigned* values, stz_options& options, Message& message) {
 int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Message& message) {
   const unsigned type = values[word_type];
   const unsigned rank = type >> 16 & 0xff;
+  const bool wide = values[word_form] == STZ_CD_FORM_WIDE;
+  const size_t words_per_extent = wide ? 2 : 1;
+  const u64 most_bytes = wide ? most_wide_bytes : STZ_MAX_CHUNK_BYTES;
   layout.dtype = static_cast<i32>(type & 0xff);
   layout.byte_order = static_cast<i32>(type >> 8 & 0xff);
   u64 bytes = stz_element_size(layout.dtype);
@@ -101,23 +121,33 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
     message.set("cd_values word 8 (type) is 0x%08x, which is no element type and byte order that this version knows", type);
     return STZ_ERROR_DTYPE;
   }
-  if (rank < 1 || rank > STZ_MAX_RANK || count != word_dims + rank) {
-    message.set("cd_values word 8 (type) says %u axes and %zu words follow: both must be the same, 1 to %d", rank, count - word_dims,
-                STZ_MAX_RANK);
+  if (rank < 1 || rank > STZ_MAX_RANK || count != word_dims + words_per_extent * rank) {
+    message.set("cd_values word 8 (type) says %u axes and %zu words follow: give %zu for each axis, 1 to %d axes", rank, count - word_dims,
+                words_per_extent, STZ_MAX_RANK);
     return STZ_ERROR_SHAPE;
   }
   layout.rank = static_cast<i32>(rank);
   for (unsigned axis = 0; axis < rank; ++axis) {
-    const u64 extent = values[word_dims + axis];
-    if (extent == 0 || extent > STZ_MAX_CHUNK_BYTES / bytes) {
-      message.set("cd_values word %zu (extent of the chunk's axis %u) is %u: %s", size_t{word_dims} + axis, axis, values[word_dims + axis],
-                  extent ? "a chunk must stay below 4 GiB" : "it must be 1 or more");
+    const size_t word = word_dims + words_per_extent * axis;
+    const u64 extent = wide ? join(values[word], values[word + 1]) : values[word];
+    if (extent == 0 || extent > most_bytes / bytes) {
+      message.set("cd_values word %zu (extent of the chunk's axis %u) is %llu: %s", word, axis, static_cast<unsigned long long>(extent),
+                  extent == 0 ? "it must be 1 or more"
+                  : wide      ? "a chunk must stay below 2^63 bytes"
+                              : "a chunk of this form must stay below 4 GiB, form 104 holds larger ones");
       return STZ_ERROR_SHAPE;
     }
     bytes *= extent;
     layout.shape[axis] = extent;
   }
   return STZ_OK;
+}
+
+int check_append_axis(const stz_options& options, const stz_layout& layout, Message& message) {
+  if (options.append_axis <= layout.rank) return STZ_OK;
+  message.set("the append axis (bits 27-31 of cd_values word 4, less 1) is axis %d, the chunk has %d: count from 0",
+              options.append_axis - 1, layout.rank);
+  return STZ_ERROR_OPTION;
 }
 
 // Which numbers of words a form may have; `needed` says it for the message. Mode 0 needs no bound.
@@ -130,8 +160,11 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
     case STZ_CD_FORM_INTEGER:
       needed = "4 or 5 (2 for lossless): 102, mode, m, e, packed";
       return mode_alone || count == 4 || count == 5;
-    default:
+    case STZ_CD_FORM_FULL:
       needed = "10 to 41: 103, mode, bound low, bound high, packed, fill kind, fill low, fill high, type, dims";
+      return count > word_dims && count <= word_dims + STZ_MAX_RANK;
+    default:
+      needed = "11 to 73: 104, the words 1 to 8 of form 103, two words for each extent";
       return count > word_dims && count <= STZ_CD_MAX_WORDS;
   }
 }
@@ -143,11 +176,11 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   if (count == 0) return STZ_OK;
 
   const unsigned form = values[word_form];
-  if (form < STZ_CD_FORM_SHORT || form > STZ_CD_FORM_FULL) {
+  if (form < STZ_CD_FORM_SHORT || form > STZ_CD_FORM_WIDE) {
     message.set(
-        "cd_values word 0 (version and form) is %u: this version knows 101 (bound as a double), 102 (bound m x 10^-e)"
-        " and 103 (full)%s",
-        form, form > STZ_CD_FORM_FULL && form < 1000 ? "; update h5stz if it is newer" : "");
+        "cd_values word 0 (version and form) is %u: this version knows 101 (bound as a double), 102 (bound m x 10^-e),"
+        " 103 (full) and 104 (full, chunks from 4 GiB on)%s",
+        form, form > STZ_CD_FORM_WIDE && form < 1000 ? "; update h5stz if it is newer" : "");
     return STZ_ERROR_ARGUMENT;
   }
   const unsigned mode = count > word_mode ? values[word_mode] : unsigned{STZ_ABSOLUTE};
@@ -172,55 +205,73 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   static_assert(word_packed == integer_form_word_packed);
   if (!error && count > word_packed) error = parse_packed(values[word_packed], options, message);
   if (!error && count > word_fill_high) error = parse_fill(values, options, message);
-  if (!error && form == STZ_CD_FORM_FULL) error = parse_layout(count, values, layout, message);
+  if (!error && form >= STZ_CD_FORM_FULL) error = parse_layout(count, values, layout, message);
+  if (!error && form >= STZ_CD_FORM_FULL) error = check_append_axis(options, layout, message);
   return error;
 }
 
-// The fields that are narrower in the words than in the structures. What fits may still be refused by parse().
-int check_widths(const stz_options& options, const stz_layout* layout, Message& message) {
-  const auto in_byte = [](i32 value) { return value >= 0 && value <= 0xff; };
-  if (!in_byte(options.mode)) {
+// What does not fit in the words. What fits may still be refused by parse().
+int check_option_widths(const stz_options& options, Message& message) {
+  if (options.mode < 0 || options.mode > STZ_POINTWISE_RELATIVE) {
     message.set("mode is %d: use 0 lossless, 1 absolute or 2 point-wise relative", options.mode);
     return STZ_ERROR_MODE;
   }
-  if (!in_byte(options.block) || !in_byte(options.threads) || !in_byte(options.effort) || !in_byte(options.layers)) {
-    message.set("block, threads, effort or layers is not between 0 and 255: %d, %d, %d, %d", options.block, options.threads, options.effort,
+  if (!field_block.holds(options.block) || !field_threads.holds(options.threads) || !field_effort.holds(options.effort) ||
+      !field_layers.holds(options.layers)) {
+    message.set("block, threads, effort or layers does not fit: %d, %d, %d, %d", options.block, options.threads, options.effort,
                 options.layers);
     return STZ_ERROR_OPTION;
   }
-  if (!layout) return STZ_OK;
-  if (layout->reserved != 0) {
-    message.set("the reserved field of the layout is %d: set it to 0", layout->reserved);
+  if (!field_integers.holds(options.integers) || !field_append_axis.holds(options.append_axis) || options.reserved != 0) {
+    message.set("integers, append_axis or a reserved field does not fit: %d, %d, %d; integers is 0 or 1, append_axis 0 to 31",
+                options.integers, options.append_axis, options.reserved);
+    return STZ_ERROR_OPTION;
+  }
+  if (options.bound_used != 0 || options.prior_bound != 0) {
+    message.set("bound_used and prior_bound are of one array, client data are of all chunks: set both to 0");
+    return STZ_ERROR_OPTION;
+  }
+  return STZ_OK;
+}
+
+int check_layout_widths(const stz_layout& layout, Message& message) {
+  const auto in_byte = [](i32 value) { return value >= 0 && value <= 0xff; };
+  if (layout.reserved != 0) {
+    message.set("the reserved field of the layout is %d: set it to 0", layout.reserved);
     return STZ_ERROR_ARGUMENT;
   }
-  if (!in_byte(layout->dtype) || !in_byte(layout->byte_order)) {
-    message.set("type %d with byte order %d is not known to this version", layout->dtype, layout->byte_order);
+  if (!in_byte(layout.dtype) || !in_byte(layout.byte_order)) {
+    message.set("type %d with byte order %d is not known to this version", layout.dtype, layout.byte_order);
     return STZ_ERROR_DTYPE;
   }
-  if (layout->rank < 1 || layout->rank > STZ_MAX_RANK) {
-    message.set("the chunk has %d axes: 1 to %d are possible", layout->rank, STZ_MAX_RANK);
-    return STZ_ERROR_SHAPE;
-  }
-  for (int axis = 0; axis < layout->rank; ++axis) {
-    if (layout->shape[axis] <= STZ_MAX_CHUNK_BYTES) continue;
-    message.set("axis %d of the chunk has %llu elements: a chunk must stay below 4 GiB", axis,
-                static_cast<unsigned long long>(layout->shape[axis]));
+  if (layout.rank < 1 || layout.rank > STZ_MAX_RANK) {
+    message.set("the chunk has %d axes: 1 to %d are possible", layout.rank, STZ_MAX_RANK);
     return STZ_ERROR_SHAPE;
   }
   return STZ_OK;
 }
 
-// The number of words; check_widths() has accepted the arguments.
+// Does the chunk have 4 GiB or more, so that only form 104 holds it?
+bool needs_wide_form(const stz_layout& layout) {
+  u64 bytes = stz_element_size(layout.dtype);
+  for (int axis = 0; axis < layout.rank; ++axis)
+    if (__builtin_mul_overflow(bytes, layout.shape[axis], &bytes) || bytes > STZ_MAX_CHUNK_BYTES) return true;
+  return false;
+}
+
+// The number of words; the checks above have accepted the arguments.
 size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
   const u64 bound_bits = std::bit_cast<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
-  out[word_form] = layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
+  const bool wide = layout && needs_wide_form(*layout);
+  out[word_form] = wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
-  out[word_packed] = static_cast<unsigned>(options.block) | static_cast<unsigned>(options.threads) << 8 |
-                     static_cast<unsigned>(options.effort) << 16 | static_cast<unsigned>(options.layers) << 24;
+  out[word_packed] = field_block.packed(options.block) | field_threads.packed(options.threads) | field_effort.packed(options.effort) |
+                     field_integers.packed(options.integers) | field_layers.packed(options.layers) |
+                     field_append_axis.packed(options.append_axis);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);
@@ -231,13 +282,18 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   }
   out[word_type] =
       static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 | static_cast<unsigned>(layout->rank) << 16;
-  for (int axis = 0; axis < layout->rank; ++axis) out[word_dims + static_cast<size_t>(axis)] = static_cast<unsigned>(layout->shape[axis]);
-  return word_dims + static_cast<size_t>(layout->rank);
+  size_t count = word_dims;
+  for (int axis = 0; axis < layout->rank; ++axis) {
+    out[count++] = low_word(layout->shape[axis]);
+    if (wide) out[count++] = high_word(layout->shape[axis]);
+  }
+  return count;
 }
 
 // Packs, and makes sure that the words can be read back.
 int pack_checked(const stz_options& options, const stz_layout* layout, unsigned* out, size_t& count, Message& message) {
-  const int error = check_widths(options, layout, message);
+  int error = check_option_widths(options, message);
+  if (!error && layout) error = check_layout_widths(*layout, message);
   if (error) return error;
   count = pack(options, layout, out);
   stz_options options_read;
@@ -246,10 +302,6 @@ int pack_checked(const stz_options& options, const stz_layout* layout, unsigned*
   if (refused == STZ_ERROR_BOUND && std::isfinite(options.bound) && options.bound >= 0)
     message.set("the bound %g cannot be told from one with swapped words: use the lossless mode", options.bound);
   return refused;
-}
-
-void copy_message(const Message& from, char* message, size_t message_size) {
-  if (message && message_size) std::snprintf(message, message_size, "%s", from.text);
 }
 
 }  // namespace
@@ -271,7 +323,7 @@ int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* optio
   else
     error = stz::parse(count, values, parsed, layout ? *layout : unused, text);
   if (!error) stz::give_output(parsed, options);
-  stz::copy_message(text, message, message_size);
+  text.copy_to(message, message_size);
   return error;
 }
 
@@ -300,7 +352,7 @@ int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, uns
       std::memcpy(out, words, word_count * sizeof *out);
     }
   }
-  stz::copy_message(text, message, message_size);
+  text.copy_to(message, message_size);
   return error;
 }
 

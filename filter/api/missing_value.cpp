@@ -118,6 +118,7 @@ extern "C" int stz_find_missing_value(const stz_layout* layout, const void* data
     const u64 elements = element_count(*layout);
     require(data || elements == 0, STZ_ERROR_ARGUMENT);
     if (elements == 0 || given.has_fill) return;
+    if (is_integer(layout->dtype) && given.integers != STZ_INTEGERS_BOUNDED) given.mode = STZ_LOSSLESS;
     search_type(*layout, data, given);
     options->has_fill = given.has_fill;
     options->fill = given.fill;

@@ -3,22 +3,34 @@
 namespace stz {
 namespace {
 
-const char* form_name(const Header& h) {
-  if (h.form == Form::raw) return "raw";
-  if (h.form == Form::constant) return "constant";
+struct FormText {
+  const char *alone, *patched;  // as the form of a stream, and of the base of a patched one
+};
+
+FormText form_text(const Header& h) {
+  if (h.form == Form::raw) return {"raw", "patched: raw"};
+  if (h.form == Form::constant) return {"constant", "patched: constant"};
   switch (h.quantizer) {
     case QuantizerKind::uniform:
-      return "blocks of numbers";
+      return {"blocks of numbers", "patched: blocks of numbers"};
     case QuantizerKind::ulp:
-      return "blocks of ULP-space numbers";
+      return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};
     default:
-      return h.transform == Transform::fixed_point ? "blocks of fixed-point numbers" : "blocks of integers";
+      if (h.transform == Transform::fixed_point) return {"blocks of fixed-point numbers", "patched: blocks of fixed-point numbers"};
+      return {"blocks of integers", "patched: blocks of integers"};
   }
+}
+
+// Of a raw or constant stream: all of it must be there.
+void require_plain_stream(const Header& h, const u8* stream, u64 size) {
+  if (h.form == Form::raw) require_stream_size(h, size);
+  if (h.form == Form::constant) checked_payload(h, stream, size);
 }
 
 }  // namespace
 
-stz_stream_info stream_info(const Header& h) {
+stz_stream_info stream_info(const Header& h, const Header& levels) {
+  const bool patched = h.form == Form::patched;
   stz_stream_info info{};
   info.layout = h.layout;
   info.mode = h.mode;
@@ -26,17 +38,37 @@ stz_stream_info stream_info(const Header& h) {
   info.has_fill = h.has_fill;
   info.fill = h.fill;
   info.block = h.region ? STZ_BLOCK_REGION : STZ_BLOCK_DEFAULT;
-  info.format_version = STZ_FORMAT_VERSION;
+  info.format_version = h.version;
   info.array_bytes = array_bytes(h.layout);
-  info.form = form_name(h);
+  info.form = patched ? form_text(levels).patched : form_text(h).alone;
+  info.patches = i32(h.patches.size());
+  info.bound_used = bound_is_used(h);
+  info.accumulated_bound = h.accumulated_bound;
   info.levels = 1;
-  info.level_bytes[0] = stream_bytes(h);
-  if (h.form == Form::blocks) {
-    require(h.section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);
-    info.levels = i32(h.section.size());
-    for (size_t l = 1; l < h.section.size(); l++) info.level_bytes[l] = info.level_bytes[l - 1] - h.section[h.section.size() - l];
+  info.level_bytes[0] = h.base_offset + content_bytes(levels);
+  if (levels.form == Form::blocks) {
+    const std::vector<u64>& section = levels.section;  // the stream that has them stands last
+    require(section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);
+    info.levels = i32(section.size());
+    for (size_t l = 1; l < section.size(); l++) info.level_bytes[l] = info.level_bytes[l - 1] - section[section.size() - l];
   }
   return info;
+}
+
+stz_stream_info stream_info(const u8* stream, size_t size) {
+  const Header header = read_header(stream, size);
+  if (header.form != Form::patched) {
+    require_plain_stream(header, stream, size);
+    return stream_info(header, header);
+  }
+  require(header.base_offset <= size, STZ_ERROR_TRUNCATED);
+  const u8* base = stream + header.base_offset;
+  const size_t base_size = size - size_t(header.base_offset);
+  const Header base_header = read_header(base, base_size);
+  require_inner_stream(base_header, header.layout);
+  require(stream_bytes(base_header) == header.base_size, STZ_ERROR_CORRUPT);
+  require_plain_stream(base_header, base, base_size);
+  return stream_info(header, base_header);
 }
 
 }  // namespace stz

@@ -4,6 +4,12 @@
 
 namespace stz {
 
-stz_stream_info stream_info(const Header& h);
+// `levels`: the header of the stream inside that has the resolution levels: of the base if `h` is patched, else `h` itself. What it says
+// must have been compared with `h`.
+stz_stream_info stream_info(const Header& h, const Header& levels);
+
+// The same of a stream of which the first `size` bytes are in memory: all of them if it is of the form raw or constant, or patched with a
+// base of such a form. Verifies what stz_info says it does.
+stz_stream_info stream_info(const u8* stream, size_t size);
 
 }  // namespace stz

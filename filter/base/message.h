@@ -16,6 +16,11 @@ struct Message {
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
   }
+
+  // What fits into `size` bytes, the final 0 included; nothing if there is no buffer.
+  void copy_to(char* buffer, size_t size) const {
+    if (buffer && size) std::snprintf(buffer, size, "%s", text);
+  }
 };
 
 // What `body` returns; if it throws, `failed`, and the message says what.

@@ -16,8 +16,8 @@ void CodeStreamDecoder::open(const u8* data, size_t size) {
   ByteReader in(data, size);
   state_[0] = in.get<u32>();
   if (state_[0] >> 31) {
-    int log2_lanes = in.get<u8>();
-    require(log2_lanes >= 1 && log2_lanes <= 6, STZ_ERROR_CORRUPT);
+    const int log2_lanes = in.get<u8>();  // bits 3 to 7 are reserved for other coders
+    require(log2_lanes >= 1 && log2_lanes <= 6, STZ_ERROR_VERSION);
     lanes_ = 1u << log2_lanes;
     state_[0] &= 0x7fffffff;
   }

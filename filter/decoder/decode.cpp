@@ -4,9 +4,10 @@
 
 #include "base/buffer.h"
 #include "decoder/decode_level.h"
+#include "decoder/decode_patched.h"
 #include "decoder/elements.h"
 #include "format/convert.h"
-#include "format/valid_extent.h"
+#include "format/sample_order.h"
 
 namespace stz {
 namespace {
@@ -21,9 +22,10 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
   auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, specials, literals, threads); };
-  // plain native numbers need no other buffer
-  const bool direct = !h.masked && !h.partial && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
-                      is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+  const SampleOrder order(h);
+  // plain native numbers in the order of the elements need no other buffer
+  const bool direct = !h.masked && !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none &&
+                      width == sizeof(S) && is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
   if (direct) {
     decode_to(reinterpret_cast<S*>(out));
     return;
@@ -33,15 +35,21 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
   const ElementBits<S> bits(h);
-  for (int part = 0; part < parts; part++)
-    for_valid(h, [&](u64 number, u64 element) {
-      const u64 at = u64(part) * valid + number;
-      store_bits(out + (element * u64(parts) + u64(part)) * width, bits(samples[at], specials.empty() ? u8(special_none) : specials[at]),
-                 width, swap);
-    });
+  const bool plain = bits.are_samples() && !h.masked && !swap;
+  for (int part = 0; part < parts; part++) {
+    const S* of_part = samples.data() + u64(part) * valid;
+    const u8* kinds = specials.empty() ? nullptr : specials.data() + u64(part) * valid;
+    auto place_of = [&](u64 element) { return out + (element * u64(parts) + u64(part)) * width; };
+    if (plain)
+      order.for_each([&](u64 number, u64 element) { memcpy(place_of(element), of_part + number, sizeof(S)); });
+    else
+      order.for_each([&](u64 number, u64 element) {
+        store_bits(place_of(element), bits(of_part[number], kinds ? kinds[number] : u8(special_none)), width, swap);
+      });
+  }
   for (const LiteralElement& o : literals) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
-    store_bits(out + (element_of(h, o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
+    store_bits(out + (order.element_of(o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
   }
 }
 
@@ -52,7 +60,9 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
   const size_t element = element_size(h.layout.dtype);
-  if (h.form == Form::raw) {
+  if (h.form == Form::patched) {
+    decode_patched(h, stream, size, out, out_size, threads);
+  } else if (h.form == Form::raw) {
     const u8* payload = checked_payload(h, stream, size);
     if (bytes) memcpy(out, payload, bytes);
   } else if (h.form == Form::constant) {

@@ -19,7 +19,7 @@ template <class S>
 const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
   const u8* data = block.stream[k];
   const size_t n = size_t(size(level, block, k));
-  if (n && level.directory.with_checks) require_check(crc16(data, n), data + n, 2);
+  if (n && level.directory.with_checks) require_check(check_of(data, n), data + n);
   return data;
 }
 

@@ -29,7 +29,8 @@ class Decoder {
     const size_t base_size = base.left();
     coarser_ = decode_base_section(header_, h_, quantizer_, base.take(base_size), base_size, state_, literals_);
     for (int l = h_.base_level - 1; l >= 0; l--) decode_level(size_t(l), section(size_t(h_.base_level - l)), l == 0 ? out : nullptr);
-    require(in.left() == 0, STZ_ERROR_CORRUPT);
+    require(in.left() >= header_.trailer_size, STZ_ERROR_TRUNCATED);
+    require(in.left() == header_.trailer_size, STZ_ERROR_CORRUPT);
     if (h_.base_level == 0) {
       std::copy(coarser_.samples.begin(), coarser_.samples.end(), out);
       specials_ = std::move(coarser_.specials);
@@ -42,7 +43,7 @@ class Decoder {
     const u64 samples = level_grid.samples() * h_.batch, size = in.left();
     const u8* section = in.take(size);
     LevelDirectory directory;
-    read_directory(header_, h_, l, LevelSection{section, size, size}, state_, directory);
+    read_directory(header_, h_, l, LevelSection{section, size, size, size}, state_, directory);
     const LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes};
     DecodedLevel<S> finer;
     if (masked_) finer.specials.resize(samples);

@@ -34,14 +34,11 @@ u64 read_front(const LevelSection& section, Front& front) {
 // Fails unless the check behind the front is that of what it covers.
 void verify_check(const LevelSection& section, const Front& front) {
   const SectionCheck& check = front.check;
-  require(!check.covers_streams || check_size(size_t(section.size - check.width)) == check.width, STZ_ERROR_CORRUPT);
+  require(!check.covers_streams || check_size(section.size - check.width) == check.width, STZ_ERROR_CORRUPT);
   const u8* stored = section.data + front.size;
-  u32 crc = crc32c(section.data, size_t(front.size));
-  if (check.covers_streams) {
-    const u8* streams = stored + check.width;
-    crc = crc32c(streams, size_t(section.data + section.size - streams), crc);
-  }
-  require_check(crc, stored, check.width);
+  const u8* streams = stored + check.width;
+  const size_t covered = check.covers_streams ? size_t(section.data + section.size - streams) : 0;
+  require_check(check_of(section.data, size_t(front.size), streams, covered), stored);
 }
 
 // Reads the index: sizes and offsets of all streams, which must fill `stream_bytes` (their checks included).
@@ -81,7 +78,9 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   BinaryDecoder coded(front.coded, size_t(front.coded_size));
   ParameterModels models;
   IndexModels index;
-  d.merged = coded.bit(index.merged);
+  const u64 arrangement = coded.number(index.arrangement);
+  require(arrangement < arrangement_count, STZ_ERROR_VERSION);
+  d.merged = arrangement == merged_streams;
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
     read_class(coded, models, next, cls, level.active_mask(), model_shift, d.p[cls]);
@@ -93,6 +92,7 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   const u64 blocks = d.per_item * hierarchy.batch;
   const u64 entries = blocks * d.per_block;
   require(entries <= most_decisions(front.coded_size) && entries <= most_index_sizes(section.size), STZ_ERROR_CORRUPT);
+  require(entries <= most_index_sizes(section.present), STZ_ERROR_TRUNCATED);
   read_index(coded, index, h.masked, blocks, section.size, section.size - d.begin, d);
   state = std::move(next);
   directory = std::move(d);

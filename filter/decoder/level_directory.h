@@ -1,5 +1,6 @@
 // What stands in front of the streams of a level's section: parameters of the parity classes, sizes of all streams, check values.
 #pragma once
+#include "format/checksum.h"
 #include "format/frame.h"
 #include "format/parameters.h"
 
@@ -12,17 +13,18 @@ struct LevelDirectory {
   // `per_block` sizes for each block, items of the batch one after the other; offsets of the first stream of each, from `begin` on.
   u64 per_item = 0, per_block = 0;  // blocks, streams
   std::vector<u64> sizes, offsets;
-  bool with_checks = false;  // each stream is followed by its 16-bit check
+  bool with_checks = false;  // each stream is followed by its check
   u64 begin = 0;             // where in the section the streams begin
 
   u64 offset_of(u64 block) const { return per_block ? offsets[size_t(block)] : 0; }
-  u64 stored_size(size_t stream) const { return sizes[stream] + (with_checks && sizes[stream] ? 2 : 0); }
+  u64 stored_size(size_t stream) const { return sizes[stream] + (with_checks && sizes[stream] ? check_size(sizes[stream]) : 0); }
 };
 
-// The section of a level: `size` bytes, of which the first `available` are at `data`.
+// The section of a level: `size` bytes, of which the first `available` are at `data`, and the first `present` in the source. There may be
+// less than there should be: of a prefix of a stream, what is there can be read.
 struct LevelSection {
   const u8* data;
-  u64 available, size;
+  u64 available, present, size;
 };
 
 // Reads the directory of the section of level l and checks it; nothing of it is used before. Returns 0, or how many bytes it takes, more

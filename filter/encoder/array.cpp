@@ -47,6 +47,38 @@ void find_valid_extent(const Array& a, Header& h) {
   }
 }
 
+namespace {
+
+// Makes the most frequent NaN the common one: the others cost all their bits each. So far it is the first one.
+void choose_common_nan(Masks& m, Header& h) {
+  std::vector<u64> bits;
+  for (const LiteralElement& literal : m.literals) bits.push_back(literal.bits);
+  std::sort(bits.begin(), bits.end());
+  u64 most = h.nan_bits;
+  i64 most_count = std::count(m.specials.begin(), m.specials.end(), u8(special_nan));
+  for (auto first = bits.begin(); first != bits.end();) {
+    const auto end = std::upper_bound(first, bits.end(), *first);
+    if (end - first > most_count) {
+      most = *first;
+      most_count = end - first;
+    }
+    first = end;
+  }
+  if (most == h.nan_bits) return;
+  std::vector<LiteralElement> literals;
+  for (u64 i = 0, next = 0; i < m.specials.size(); i++) {
+    const bool literal = m.specials[size_t(i)] == special_literal;
+    if (!literal && m.specials[size_t(i)] != special_nan) continue;
+    const u64 is = literal ? m.literals[size_t(next++)].bits : h.nan_bits;
+    m.specials[size_t(i)] = is == most ? special_nan : special_literal;
+    if (is != most) literals.push_back({i, is});
+  }
+  m.literals = std::move(literals);
+  h.nan_bits = most;
+}
+
+}  // namespace
+
 Masks find_masks(const Array& a, Header& h) {
   Masks m;
   const bool floating = is_floating(a.layout.dtype);
@@ -62,7 +94,7 @@ Masks find_masks(const Array& a, Header& h) {
         kind = special_fill;
       else if (floating) {
         kind = special.kind(bits, h.nan_bits);
-        if (kind == special_literal && !have_nan) {  // the first NaN is the common one
+        if (kind == special_literal && !have_nan) {
           have_nan = true;
           h.nan_bits = bits;
           kind = special_nan;
@@ -73,7 +105,9 @@ Masks find_masks(const Array& a, Header& h) {
       m.specials[at] = kind;
       if (kind == special_literal) m.literals.push_back({at, bits});
     });
+  sort_literals(m.literals);
   h.masked = !m.specials.empty();
+  if (!m.literals.empty()) choose_common_nan(m, h);
   return m;
 }
 

@@ -7,7 +7,7 @@
 #include "base/stages.h"
 #include "format/convert.h"
 #include "format/mask_coder.h"
-#include "format/valid_extent.h"
+#include "format/sample_order.h"
 
 namespace stz {
 
@@ -74,15 +74,26 @@ std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned
   return largest;
 }
 
-// The array itself, if it can be read as samples: native numbers, all finite, none of them the fill value, nothing cut off. Else null.
+// The samples, if they are native numbers, all finite, none of them the fill value; else null. They are the array itself, or a `copy` where
+// the codec has them in another order or without what is cut off.
 template <class S>
-const S* plain_samples(const Array& a, const Header& h, int threads, double& largest_magnitude) {
+const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& copy, double& largest_magnitude) {
   using Bits = std::make_unsigned_t<CodeOf<S>>;
-  if (a.width != sizeof(S) || a.parts != 1 || a.swap || h.partial || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) return nullptr;
-  const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
+  if (a.width != sizeof(S) || a.swap) return nullptr;
+  const SampleOrder order(h);
+  const u64 valid = valid_elements(h), parts = u64(a.parts), n = valid * parts;
   const S* samples = reinterpret_cast<const S*>(a.data);
+  if (parts != 1 || h.partial || !order.as_stored() || reinterpret_cast<uintptr_t>(a.data) % sizeof(S)) {
+    copy.resize(n);
+    for (u64 part = 0; part < parts; part++)
+      order.for_each([&](u64 number, u64 element) {
+        memcpy(copy.data() + part * valid + number, a.data + (element * parts + part) * sizeof(S), sizeof(S));
+      });
+    samples = copy.data();
+  }
+  const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
   bool filled;
-  const Bits largest = scan(samples, a.elements, h.has_fill ? Bits(h.fill) : infinity, threads, &filled);
+  const Bits largest = scan(samples, n, h.has_fill ? Bits(h.fill) : infinity, threads, &filled);
   largest_magnitude = double(bit_cast_to<S>(largest));
   return largest >= infinity || filled ? nullptr : samples;
 }

@@ -119,6 +119,7 @@ template <class S>
 ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, const S* samples, const u8* specials) {
   ArrayPart<S> part{h, {}, {}};
   part.header.partial = false;
+  part.header.axis_map.clear();
   stz_layout& layout = part.header.layout;
   layout.rank = axes;
   for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);
@@ -141,13 +142,15 @@ template <class S>
 class ScheduleTrials {
  public:
   struct Result {
-    AxisOffsets offset{};
+    AxisOffsets offset{};  // wanted; written are those without levels that split no axis
     Bytes sections;
     std::vector<u64> section_sizes;
   };
 
-  ScheduleTrials(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads)
-      : header_(header), samples_(samples), specials_(specials), literals_(literals), threads_(threads) {}
+  // `n`: the extents of an item.
+  ScheduleTrials(const Header& header, const Index& n, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals,
+                 int threads)
+      : header_(header), n_(n), samples_(samples), specials_(specials), literals_(literals), threads_(threads) {}
 
   // The smallest result: of no offset, of each candidate's in addition to those that won before it, and of all candidates' together.
   // Offsets win if they leave at most the share `required` of the bytes.
@@ -168,7 +171,7 @@ class ScheduleTrials {
   Result encode(const AxisOffsets& offset) const {
     STZ_STAGE(fit);
     Header h = header_;
-    h.offset = offset;
+    h.offset = without_unsplit_levels(n_, offset);
     Bytes sections = encode_sections<S>(h, samples_, specials_, literals_, threads_);
     return {offset, std::move(sections), std::move(h.section)};
   }
@@ -182,6 +185,7 @@ class ScheduleTrials {
   }
 
   const Header& header_;
+  const Index n_;
   const S* const samples_;
   const u8* const specials_;
   const std::vector<LiteralElement>& literals_;
@@ -202,17 +206,16 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
   const bool small_item = volume(n) <= 2 * tried;
   if (small_item && hierarchy.batch == 1) {
-    auto least = ScheduleTrials<S>(h, samples, specials, literals, threads).smallest(ranked, still_better);
-    h.offset = least.offset;
+    auto least = ScheduleTrials<S>(h, n, samples, specials, literals, threads).smallest(ranked, still_better);
+    h.offset = without_unsplit_levels(n, least.offset);
     h.section = std::move(least.section_sizes);
     return std::move(least.sections);
   }
   const Index size = small_item ? n : part_extents(n, ranked, tried);
   const ArrayPart<S> part = middle_part(h, n, size, samples, specials);
   const std::vector<LiteralElement> no_literals;
-  h.offset = ScheduleTrials<S>(part.header, part.samples.data(), part.specials_or_null(), no_literals, threads)
-                 .smallest(ranked, worthwhile)
-                 .offset;
+  const ScheduleTrials<S> trials(part.header, size, part.samples.data(), part.specials_or_null(), no_literals, threads);
+  h.offset = without_unsplit_levels(n, trials.smallest(ranked, worthwhile).offset);
   Bytes sections = encode_sections<S>(h, samples, specials, literals, threads);
   if (!sections.empty() || h.offset == AxisOffsets{}) return sections;
   h.offset = {};  // sections that cannot be written with these offsets may be without

@@ -1,7 +1,10 @@
 // Checks what is asked for; arrays that are constant, tiny or incompressible get their own forms.
 #include "encoder/encode.h"
 
+#include <limits>
+
 #include "base/threads.h"
+#include "encoder/choose_axis_map.h"
 #include "encoder/encode_numbers.h"
 #include "format/checksum.h"
 
@@ -11,14 +14,59 @@ namespace {
 void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
-  require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype), STZ_ERROR_MODE);
+  require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype) || o.integers != STZ_INTEGERS_BOUNDED, STZ_ERROR_MODE);
   require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= 1,
           STZ_ERROR_OPTION);
+  require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
+  require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
+  require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);
+  require(o.prior_bound >= 0 && o.prior_bound < __builtin_inf(), STZ_ERROR_BOUND);
+  require(o.prior_bound == 0 || o.mode != STZ_POINTWISE_RELATIVE, STZ_ERROR_OPTION);
+  require(o.reserved == 0, STZ_ERROR_OPTION);
 }
 
 bool all_equal(const Array& a) {
   const size_t element = a.width * size_t(a.parts);
   return memcmp(a.data, a.data + element, (a.elements - 1) * element) == 0;
+}
+
+// Must the samples come back with their bits, whatever the mode says?
+bool exact_only(const stz_layout& layout, const stz_options& o) {
+  return o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);
+}
+
+void make_lossless(Header& h) {
+  h.mode = STZ_LOSSLESS;
+  h.bound = h.half_step = 0;
+}
+
+// One element says less than a plane of them: it counts as not written if it is 0, the fill value or the same as the one before it.
+bool ends_unwritten(const Array& a, const Header& h) {
+  const u64 bits = a.bits(a.elements - 1, 0);
+  const size_t element = a.width * size_t(a.parts);
+  const u8* const last = a.data + (a.elements - 1) * element;
+  return (a.parts == 1 && (bits == 0 || (h.has_fill && bits == h.fill))) || memcmp(last - element, last, element) == 0;
+}
+
+// Has nothing been written yet to the last plane across the axis in which the array grows (1 + the axis, or 0)? All its elements then have
+// the same bits. The samples before it must keep theirs: they are compressed once more when the array has grown.
+bool still_grows(const Array& a, const Header& h, i32 append_axis) {
+  if (append_axis == 0) return false;
+  const u64 planes = a.layout.shape[append_axis - 1];
+  if (planes == a.elements) return ends_unwritten(a, h);
+  const size_t element = a.width * size_t(a.parts);
+  u64 run = element;  // bytes of the plane that lie together
+  for (int k = append_axis; k < a.layout.rank; k++) run *= a.layout.shape[k];
+  const u64 bytes = a.elements * element;
+  const u8* const last = a.data + bytes - element;
+  for (u64 end = bytes; end != 0; end -= run * planes)
+    for (u64 at = end; at != end - run; at -= element)
+      if (memcmp(a.data + at - element, last, element) != 0) return false;
+  return true;
+}
+
+void add_prior_bound(Header& h, const stz_options& o) {
+  if (o.prior_bound > 0) h.accumulated_bound = std::min(o.prior_bound + h.bound, std::numeric_limits<double>::max());
 }
 
 Bytes encode_raw(Header h, const Array& a) {
@@ -47,9 +95,9 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   Header h;
   h.layout = layout;
   h.mode = options.mode;
-  h.bound = options.mode == STZ_LOSSLESS ? 0 : options.bound;
-  if (h.bound == 0) h.mode = STZ_LOSSLESS;
-  h.half_step = h.bound;
+  h.bound = h.half_step = options.bound;
+  if (options.mode == STZ_LOSSLESS || exact_only(layout, options)) make_lossless(h);
+  h.bound_used = options.bound_used != 0;
   h.region = options.block == STZ_BLOCK_REGION;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;
@@ -58,18 +106,27 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   if (a.elements == 0) {
     Bytes out = encode_raw(h, a);
     if (out.size() <= 64) return out;
-    h.mode = STZ_LOSSLESS;  // the longest shapes leave no room for a bound and a fill value
-    h.bound = 0;
+    make_lossless(h);  // the longest shapes leave no room for a bound and a fill value
     h.has_fill = false;
     return encode_raw(h, a);
   }
-  if (a.elements > 1 && all_equal(a)) return encode_constant(h, a);
+  if (a.elements > 1 && all_equal(a)) {
+    if (options.append_axis) make_lossless(h);  // nothing was written yet, or nothing that has used its bound
+    add_prior_bound(h, options);
+    return encode_constant(h, a);
+  }
   const size_t raw_size = a.elements * a.width * size_t(a.parts);
   if (raw_size <= 64) return encode_raw(h, a);
+  if (h.mode != STZ_LOSSLESS && still_grows(a, h, options.append_axis)) make_lossless(h);
   find_valid_extent(a, h);
+  add_prior_bound(h, options);
+  h.axis_map = choose_axis_map(a, h);
   Bytes out = encode_numbers(a, h, threads);
-  if (out.empty() || out.size() > raw_size + 32) return encode_raw(h, a);
-  return out;
+  if (!out.empty() && out.size() <= raw_size + 32) return out;
+  out = encode_raw(h, a);
+  if (out.size() <= raw_size + 64) return out;
+  h.accumulated_bound = 0;  // the longest shapes leave no room for it
+  return encode_raw(h, a);
 }
 
 }  // namespace stz

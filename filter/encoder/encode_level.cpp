@@ -75,7 +75,7 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
     total += piece.bytes.size();
     for (u64 size : piece.sizes) streams += size != 0;
   }
-  const size_t needed = begin + parameters.size() + total + 2 * streams + 1024;  // with room for the header, which comes last
+  const size_t needed = begin + parameters.size() + total + 4 * streams + 1024;  // with room for the header, which comes last
   if (needed > section.capacity()) section.reserve(std::max(needed, 2 * begin));
   put_varint(section, parameters.size());
   section.insert(section.end(), parameters.begin(), parameters.end());
@@ -85,22 +85,21 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
       for (u64 size : piece.sizes) {
         if (!size) continue;
         section.insert(section.end(), stream, stream + size);
-        if (with_checks) put_le<u16>(section, crc16(stream, size_t(size)));
+        if (with_checks) put_check(section, check_of(stream, size_t(size)));
         stream += size;
       }
     }
   };
   if (total > covered_streams) {
-    put_check(section, crc32c(&section[begin], section.size() - begin), check_size(section.size() - begin));
+    put_check(section, check_of(&section[begin], section.size() - begin));
     put_streams(true);
     return;
   }
   const size_t check_at = section.size();
   put_streams(false);
-  const u32 check = crc32c(&section[begin], section.size() - begin);
-  Bytes width;
-  put_check(width, check, check_size(section.size() - begin));
-  section.insert(section.begin() + std::ptrdiff_t(check_at), width.begin(), width.end());
+  Bytes check;
+  put_check(check, check_of(&section[begin], section.size() - begin));
+  section.insert(section.begin() + std::ptrdiff_t(check_at), check.begin(), check.end());
 }
 
 // Encodes the blocks of level l with fitted parameters.
@@ -141,7 +140,7 @@ class LevelEncoder {
     BinaryEncoder out;
     ParameterModels models;
     IndexModels index;
-    out.bit(index.merged, merged_);
+    out.number(index.arrangement, merged_ ? merged_streams : stream_per_class);
     for (int c = 0; c < classes_.count; c++) {
       const int cls = classes_.mask[c], max_shift = max_model_shift(8 * int(sizeof(CodeOf<S>)));
       write_class(out, models, state, cls, level_.active_mask(), max_shift, fitted_.parameters[cls]);

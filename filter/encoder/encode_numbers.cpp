@@ -62,7 +62,7 @@ struct Floating {
         valid(valid_elements(header)),
         n(valid * u64(array.parts)),
         threads(most_threads),
-        samples(plain_samples<S>(array, header, most_threads, largest)) {}
+        samples(plain_samples<S>(array, header, most_threads, loaded, largest)) {}
 
   void load(Header& header) {
     if (!samples) {

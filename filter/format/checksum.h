@@ -1,21 +1,41 @@
-// CRC-32C (Castagnoli, reflected polynomial 0x82F63B78, initial value and final xor all ones), as in iSCSI (RFC 3720), and the checks
-// made of it: a stream stores all four bytes of a CRC or its low two.
+// The checks of a stream. CRC-32C (Castagnoli: reflected polynomial 0x82F63B78, as in iSCSI, RFC 3720), and for few bytes the CRC-16 of
+// HDLC (reflected polynomial 0x8408, as in PPP, RFC 1662); of both, initial value and final xor are all ones. The CRC-16 detects up to
+// three wrong bits in 32751 bits, every odd number of them and every burst of 16. No 16 bits detect every four wrong ones in the 2056 bits
+// that it is used for: there are more pairs of bits than values of a check.
 #pragma once
-#include "base/common.h"
+#include "base/bytes.h"
 
 namespace stz {
 
 // The CRC of these bytes; `before`: the CRC of those in front of them, to get that of both together.
 u32 crc32c(const u8* data, size_t size, u32 before = 0);
-inline u16 crc16(const u8* data, size_t size) { return u16(crc32c(data, size)); }
+u16 crc16(const u8* data, size_t size, u16 before = 0);
 
-// Fails unless `stored` is a check of `width` bytes, 2 or 4, of bytes with this CRC.
+// A check as sections and their streams store it: CRC-16 of fewer than `short_check_below` bytes, CRC-32C of more.
+struct Check {
+  u32 crc;
+  size_t size;  // 2 or 4 bytes
+};
+constexpr u64 short_check_below = 256;
+constexpr size_t check_size(u64 checked_bytes) { return checked_bytes < short_check_below ? 2 : 4; }
+// The check of `size` bytes at `data` and `more_size` at `more`, one after the other.
+inline Check check_of(const u8* data, size_t size, const u8* more = nullptr, size_t more_size = 0) {
+  if (check_size(size + more_size) == 2) return {crc16(more, more_size, crc16(data, size)), 2};
+  return {crc32c(more, more_size, crc32c(data, size)), 4};
+}
+inline void put_check(Bytes& out, const Check& check) {
+  for (size_t i = 0; i < check.size; i++) out.push_back(u8(check.crc >> (8 * i)));
+}
+
+// Fails unless the bytes at `stored` are this check.
 #ifdef STZ_FUZZING  // fuzz/: every check is accepted, so that mutated streams reach the code behind the checks
-inline void require_check(u32, const u8*, size_t) {}
+inline void require_check(const Check&, const u8*) {}
 #else
-inline void require_check(u32 crc, const u8* stored, size_t width) {
-  for (size_t i = 0; i < width; i++) require(stored[i] == u8(crc >> (8 * i)), STZ_ERROR_CHECKSUM);
+inline void require_check(const Check& check, const u8* stored) {
+  for (size_t i = 0; i < check.size; i++) require(stored[i] == u8(check.crc >> (8 * i)), STZ_ERROR_CHECKSUM);
 }
 #endif
+// The same for a CRC-32C of four bytes.
+inline void require_check(u32 crc, const u8* stored, size_t width) { require_check({crc, width}, stored); }
 
 }  // namespace stz

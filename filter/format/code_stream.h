@@ -1,6 +1,6 @@
 // One stream of codes (quantization indices): interleaved rANS symbols from the front, raw bits from the back.
 //
-// Layout: state of lane 0 (u32; its top bit set: a byte log2(lanes) follows), states of the other lanes, 16-bit words in the order the
+// Layout: state of lane 0 (u32; its top bit set: a byte with log2(lanes) follows), states of the other lanes, 16-bit words in the order the
 // decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a parity class are partitioned by
 // context into bins (stable); bins are coded one after the other, each with its context's model: symbol j of a bin in direct mode belongs
 // to lane j mod lanes; so does token j of a bin in run-length mode. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and

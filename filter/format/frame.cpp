@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "format/axis_map.h"
 #include "format/checksum.h"
+#include "format/extensions.h"
 
 namespace stz {
 namespace {
 
 constexpr u8 magic[4] = {'S', 'T', 'Z', STZ_FORMAT_VERSION};
+constexpr u8 kind_extended = 64;  // extension records follow the fill value
 
 // flags of form `blocks`, in this order of their fields
 enum Flag : u32 {
@@ -18,7 +21,7 @@ enum Flag : u32 {
   flag_level_bounds = 16,
   flag_level_blocks = 32,
   flag_negative = 64,  // logarithmic: the numbers are negative
-  flag_layers = 128,   // a number of precision layers for each level
+  flag_reserved = 128,
 };
 
 // Samples, quantiser and transform that belong together, by the type of the elements (the table of docs/format.md).
@@ -83,7 +86,8 @@ u64 array_bytes(const stz_layout& layout) {
 
 Bytes write_header(const Header& h) {
   Bytes out(magic, magic + 4);
-  out.push_back(u8(u8(h.form) | h.mode << 2 | int(h.has_fill) << 4 | int(h.region) << 5));
+  const Bytes extensions = write_extensions(h);
+  out.push_back(u8(u8(h.form) | h.mode << 2 | int(h.has_fill) << 4 | int(h.region) << 5 | (extensions.empty() ? 0 : kind_extended)));
   out.push_back(u8(h.layout.dtype | h.layout.byte_order << 5));
   out.push_back(u8(h.layout.rank));
   for (int a = 0; a < h.layout.rank; a++) put_varint(out, h.layout.shape[a]);
@@ -93,6 +97,7 @@ Bytes write_header(const Header& h) {
     for (size_t i = 0; i < width; i++) out.push_back(u8(bits >> (8 * i)));
   };
   if (h.has_fill) put_bits(h.fill);
+  out.insert(out.end(), extensions.begin(), extensions.end());
   if (h.form != Form::blocks) return out;
   const bool has_base = h.quantizer == QuantizerKind::uniform && h.half_step != h.bound;
   u32 flags = (has_base ? u32(flag_half_step) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
@@ -140,7 +145,7 @@ u64 get_bits(ByteReader& in, const Header& h) {
 // What all forms have: the array, and what was asked for.
 void read_request(ByteReader& in, Header& h) {
   const u8 kind = in.get<u8>(), type = in.get<u8>();
-  require((kind & 3) <= 2 && (kind >> 2 & 3) <= 2 && kind >> 6 == 0, STZ_ERROR_VERSION);
+  require((kind >> 2 & 3) <= 2 && kind >> 7 == 0, STZ_ERROR_VERSION);
   h.form = Form(kind & 3);
   h.mode = kind >> 2 & 3;
   h.has_fill = kind >> 4 & 1;
@@ -159,12 +164,14 @@ void read_request(ByteReader& in, Header& h) {
   if (h.mode != STZ_LOSSLESS) h.bound = in.get_double();
   require(h.bound >= 0 && finite(h.bound), STZ_ERROR_CORRUPT);
   if (h.has_fill) h.fill = get_bits(in, h);
+  if (kind & kind_extended) read_extensions(in, h);
 }
 
 // How elements became samples and samples codes. Returns the flags.
 u32 read_representation(ByteReader& in, Header& h) {
   const u8 how = in.get<u8>();
   const u32 flags = in.get<u8>();
+  require(!(flags & flag_reserved), STZ_ERROR_VERSION);
   require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
@@ -231,8 +238,6 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
       set_block(hierarchy.level[size_t(l)], block);
       h.level_block.push_back(block);
     }
-  if (flags & flag_layers)
-    for (size_t l = 0; l < hierarchy.level.size(); l++) require(in.get<u8>() == 1, STZ_ERROR_VERSION);  // more layers: a later version
   for (int s = 0; s <= hierarchy.base_level; s++) h.section.push_back(in.varint());
 }
 
@@ -241,56 +246,62 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
 Header read_header(const u8* data, size_t size) {
   require(size >= 4 && memcmp(data, magic, 3) == 0, size < 4 ? STZ_ERROR_TRUNCATED : STZ_ERROR_MAGIC);
   require(data[3] != 0, STZ_ERROR_CORRUPT);
-  require(data[3] <= STZ_FORMAT_VERSION, STZ_ERROR_VERSION);
+  require(data[3] == STZ_FORMAT_VERSION, STZ_ERROR_VERSION);
   ByteReader in(data, size);
   in.take(4);
   Header h;
+  h.version = data[3];
   read_request(in, h);
   if (h.form == Form::blocks) {
     require(element_count(h.layout) > 0, STZ_ERROR_CORRUPT);
     const u32 flags = read_representation(in, h);
     read_validity(in, flags, h);
     read_levels(in, flags, h);
+    require(in.consumed() + 4 <= max_header_size, STZ_ERROR_CORRUPT);
+  } else {
+    require(in.consumed() <= max_header_size, STZ_ERROR_CORRUPT);
+    if (h.form == Form::patched) read_patch_table(in, h);
+  }
+  if (h.form == Form::blocks || h.form == Form::patched) {
     const u32 crc = crc32c(data, in.consumed());
     require_check(crc, in.take(4), 4);
   }
   h.size = in.consumed();
+  if (h.form == Form::patched) set_patch_offsets(h);
   return h;
 }
 
-u64 stream_bytes(const Header& h) {
+u64 content_bytes(const Header& h) {
   if (h.form == Form::raw) return h.size + array_bytes(h.layout) + 4;
   if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
+  if (h.form == Form::patched) return h.base_offset + h.base_size;
   u64 end = h.size;
   for (u64 n : h.section) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
   return end;
 }
 
-void require_plain_size(const Header& h, u64 size) {
+u64 stream_bytes(const Header& h) {
+  u64 end = content_bytes(h);
+  require(!__builtin_add_overflow(end, h.trailer_size, &end), STZ_ERROR_CORRUPT);
+  return end;
+}
+
+void require_stream_size(const Header& h, u64 size) {
   const u64 expected = stream_bytes(h);
   require(size >= expected, STZ_ERROR_TRUNCATED);
   require(size == expected, STZ_ERROR_CORRUPT);
 }
 
 const u8* checked_payload(const Header& h, const u8* stream, u64 size) {
-  require_plain_size(h, size);
-  require_check(crc32c(stream, size_t(size - 4)), stream + size - 4, 4);
+  require_stream_size(h, size);
+  const u8* check = stream + content_bytes(h) - 4;
+  require_check(crc32c(stream, size_t(check - stream)), check, 4);
   return stream + h.size;
 }
 
 Hierarchy hierarchy_of(const Header& h) {
-  Index n{1, 1, 1, 1};
-  u64 batch = u64(components(h.layout.dtype));
-  int axis = axes - 1;
-  for (int a = h.layout.rank - 1; a >= 0; a--) {
-    u64 extent = h.partial ? h.valid[a] : h.layout.shape[a];
-    if (extent == 1) continue;
-    if (axis >= 0)
-      n[size_t(axis--)] = i64(extent);
-    else
-      require(!__builtin_mul_overflow(batch, extent, &batch), STZ_ERROR_CORRUPT);
-  }
-  Hierarchy g = make_hierarchy(n, batch, h.offset);
+  const CodecAxes codec_axes(h);
+  Hierarchy g = make_hierarchy(codec_axes.n, codec_axes.batch * u64(components(h.layout.dtype)), h.offset);
   g.region_blocks = h.region;
   for (int l = 0; l < g.base_level; l++) {
     Level& level = g.level[size_t(l)];

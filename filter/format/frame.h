@@ -4,12 +4,17 @@
 #include "base/element_type.h"
 #include "format/grid.h"
 #include "format/number_types.h"
+#include "format/patches.h"
 
 namespace stz {
 
-enum class Form : u8 { raw = 0, constant = 1, blocks = 2 };
+enum class Form : u8 { raw = 0, constant = 1, blocks = 2, patched = 3 };
+
+// No header is longer; that of a patched stream has its table besides.
+constexpr size_t max_header_size = 32768;
 
 struct Header {
+  int version = STZ_FORMAT_VERSION;
   stz_layout layout{};
   i32 mode = STZ_LOSSLESS;
   double bound = 0;
@@ -17,6 +22,11 @@ struct Header {
   u64 fill = 0;
   bool region = false;
   Form form = Form::raw;
+  // extension records
+  u64 trailer_size = 0;          // bytes behind everything else, which only describe; 0: none
+  double accumulated_bound = 0;  // between the samples and the originals that were compressed first, if that was before; 0: not known
+  bool bound_used = false;       // a lossless stream whose values came out of a lossy one: not to be quantised again
+  u64 exact_size = 0;            // patched: bytes of the same array without loss, when this was last found out; 0: never
   // form blocks
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
@@ -31,12 +41,16 @@ struct Header {
   bool partial = false;  // valid extent smaller than the array
   u64 padding = 0;       // bits of every sample outside it
   u64 valid[STZ_MAX_RANK] = {};
+  std::vector<u8> axis_map;  // the role of every axis of the array (axis_map.h); empty: the default
   std::array<int, axes> offset{};
   std::vector<double> level_bound;                 // empty: the default schedule
   std::vector<std::array<int, axes>> level_block;  // empty: default extents
   // sections: the base section, then levels base_level - 1 .. 0
   std::vector<u64> section;
-  size_t size = 0;  // bytes of the header, checksum included
+  // form patched
+  std::vector<Patch> patches;
+  u64 base_offset = 0, base_size = 0;  // of the base's stream
+  size_t size = 0;                     // bytes of the header, checksum included
 };
 
 u64 element_count(const stz_layout& layout);  // fails on overflow
@@ -46,23 +60,26 @@ Bytes write_header(const Header& h);
 // Fails on a header that is damaged, truncated or of a newer version. Checks its checksum.
 Header read_header(const u8* data, size_t size);
 
-// Bytes of the stream that a header begins. Fails if its sections cannot be that long.
+// No trailer is smaller: its check.
+constexpr u64 smallest_trailer = 4;
+// Bytes of the stream that a header begins, without and with its trailer. Fail if what follows the header cannot be that long.
+u64 content_bytes(const Header& h);
 u64 stream_bytes(const Header& h);
-// Fails unless a raw or constant stream is `size` bytes long, with STZ_ERROR_TRUNCATED if it is shorter than it should be.
-void require_plain_size(const Header& h, u64 size);
-// The same for one that is in memory, and its check. Returns where its payload begins.
+// Fails unless a stream has `size` bytes, with STZ_ERROR_TRUNCATED if it has fewer than it should.
+void require_stream_size(const Header& h, u64 size);
+// The same for a raw or constant stream that is in memory, and its check. Returns where its payload begins.
 const u8* checked_payload(const Header& h, const u8* stream, u64 size);
 
-// The codec's grids for a header: axes of length 1 vanish, those in front of the last four become the batch.
+// The codec's grids for a header.
 Hierarchy hierarchy_of(const Header& h);
+// May the elements differ from those that were compressed? Then they have used their bound, and must not be quantised again. Raw and
+// constant streams hold them exactly whatever was asked for.
+inline bool bound_is_used(const Header& h) {
+  return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS);
+}
 // The bound in units of the samples: octaves if the transform is logarithmic.
 inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.half_step : h.bound; }
 // Bound of each level (half the step), level 0 first.
 std::vector<double> level_bounds(const Header& h, size_t levels);
-
-// Check value of `size` bytes as a section stores it: 2 bytes below 256 bytes, else 4.
-constexpr size_t short_section = 256;
-// Levels whose streams are no longer than this are covered by the section's own checksum; longer ones carry one per stream.
-constexpr u64 covered_streams = 4096;
 
 }  // namespace stz

@@ -10,7 +10,6 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
   h.batch = batch;
   h.offset = offset;
   Index m = n;
-  int unsplit = 0;
   for (int l = 0; l < max_levels; l++) {
     Level level;
     level.n = m;
@@ -24,8 +23,7 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
     level.block = m;
     h.level.push_back(level);
     if (!more) break;
-    unsplit += level.split_mask() == 0;
-    require(unsplit <= most_unsplit_levels, STZ_ERROR_CORRUPT);
+    require(level.split_mask() != 0, STZ_ERROR_CORRUPT);
     for (int a = 0; a < axes; a++)
       if (level.split[a]) m[a] = (m[a] + 1) / 2;
   }
@@ -33,6 +31,23 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
   h.base_level = int(h.level.size()) - 1;
   while (h.base_level > 0 && h.level[size_t(h.base_level - 1)].samples() <= base_section_samples) h.base_level--;
   return h;
+}
+
+std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offset) {
+  for (int l = 0;; l++) {
+    bool more = false, split = false;
+    int first = never_split;  // level at which the next axis is split
+    for (size_t a = 0; a < axes; a++) {
+      more |= offset[a] != never_split && n[a] > 2;
+      split |= n[a] > 1 && l >= offset[a];
+      if (n[a] > 1) first = std::min(first, offset[a]);
+    }
+    if (!more) return offset;
+    for (size_t a = 0; a < axes; a++) {
+      if (!split && offset[a] != never_split) offset[a] = std::max(offset[a] - (first - l), std::min(offset[a], l));
+      if (l >= offset[a]) n[a] = (n[a] + 1) / 2;
+    }
+  }
 }
 
 std::array<int, axes> default_block(const Level& level, int l, bool region) {

@@ -15,8 +15,6 @@ constexpr int axes = 4;
 constexpr int max_levels = 48;
 constexpr int never_split = 63;            // axis offset of a batch-like axis
 constexpr u64 base_section_samples = 256;  // levels of at most that many samples form the base section
-// Levels but the coarsest that split no axis: each costs a decoder a pass over its samples and a stream next to nothing.
-constexpr int most_unsplit_levels = 3;
 // Samples of a block. Numbers of samples of a block, and raster indices in it, fit an int.
 constexpr u64 largest_block = u64(1) << 22;
 
@@ -48,9 +46,11 @@ struct Hierarchy {
   bool region_blocks = false;
 };
 
-// Levels, their split axes, the base level and the block extents. Fails for extents below 1 and for offsets that make
-// too many levels, or too many that split no axis.
+// Levels, their split axes, the base level and the block extents. Fails for extents below 1 and for offsets that make too many levels or
+// one that splits no axis: it would cost a decoder a pass over its samples, and a stream next to nothing.
 Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>& offset);
+// These offsets, but where axes wait although no other one is left to be split, they are split at once.
+std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
 std::array<int, axes> default_block(const Level& level, int l, bool region);
 // Fails for blocks of more than `largest_block` samples.

@@ -107,7 +107,7 @@ struct Writer {
     out.bit(m, b);
     return b;
   }
-  u64 number(NumberModel& m, u64 v, u64) {
+  u64 number(NumberModel& m, u64 v) {
     out.number(m, v);
     return v;
   }
@@ -119,13 +119,23 @@ struct Writer {
 struct Reader {
   BinaryDecoder& in;
   int bit(BitModel& m, int) { return in.bit(m); }
-  u64 number(NumberModel& m, u64, u64 limit) { return in.number(m, limit); }
-  i64 signed_number(SignedModel& m, i64, i64 limit) {
-    i64 v = in.signed_number(m);
-    require(v >= -limit && v <= limit, STZ_ERROR_CORRUPT);
-    return v;
-  }
+  u64 number(NumberModel& m, u64) { return in.number(m); }
+  // Numbers beyond `limit`, which is out of range wherever it is added to, become this.
+  i64 signed_number(SignedModel& m, i64, i64 limit) { return std::clamp(in.signed_number(m), -limit, limit); }
 };
+
+// Fails unless 0 <= v < count. Numbers from `count` on are reserved.
+int known_number(i64 v, int count) {
+  require(v >= 0, STZ_ERROR_CORRUPT);
+  require(v < count, STZ_ERROR_VERSION);
+  return int(v);
+}
+
+// A bit that is 0 until there is a further choice.
+template <class Coder>
+void code_reserved_bit(Coder c, BitModel& m) {
+  require(!c.bit(m, 0), STZ_ERROR_VERSION);
+}
 
 template <class Coder>
 void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int max_shift) {
@@ -138,15 +148,14 @@ void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int ma
   p.run_length = same_mode ? base.run_length : !base.run_length;
   if (p.run_length) {
     int from = same_mode ? base.zero_run : 8;
-    p.zero_run = u8(from + c.signed_number(m.steps, int(p.zero_run) - from, zero_run_tables));
-    require(p.zero_run < zero_run_tables, STZ_ERROR_CORRUPT);
+    p.zero_run = u8(known_number(from + c.signed_number(m.steps, int(p.zero_run) - from, 2 * zero_run_tables), zero_run_tables));
     int value = same_mode ? base.value : 8;
-    p.value = u8(c.bit(m.value_same, p.value == value) ? value : c.number(m.value, p.value, value_tables - 1));
+    p.value = u8(c.bit(m.value_same, p.value == value) ? value : known_number(i64(c.number(m.value, p.value)), value_tables));
     p.scale = p.shape = 0;
   } else {
     int from = same_mode ? base.scale : 12;
-    p.scale = u16(from + c.signed_number(m.steps, int(p.scale) - from, scale_limit));
-    require(p.scale < scale_limit && p.shift() <= max_shift, STZ_ERROR_CORRUPT);
+    p.scale = u16(known_number(from + c.signed_number(m.steps, int(p.scale) - from, 2 * scale_limit), scale_limit));
+    require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
     int high = c.bit(m.shape[0], p.shape >> 1);
     p.shape = u8(high << 1 | c.bit(m.shape[1 + high], p.shape & 1));
     p.zero_run = p.value = 0;
@@ -194,18 +203,19 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
   }
   bool wide = c.bit(m.stencil[0], p.stencil != stencil_standard);
   p.stencil = u8(wide ? 1 + c.bit(m.stencil[1], p.stencil == stencil_long) : 0);
+  if (p.stencil == stencil_long) code_reserved_bit(c, m.stencil[2]);
   p.groups = u8(stencil_of(StencilId(p.stencil), cls, active_mask).groups.size());
   if (c.bit(m.precision_same, p.precision == state.precision))
     p.precision = u8(state.precision);
   else
-    p.precision = u8(1 + c.number(m.precision, u64(p.precision - 1), max_precision - 1));
+    p.precision = u8(1 + known_number(i64(c.number(m.precision, u64(p.precision - 1))), max_precision));
   state.precision = p.precision;
   bool changes = reference && c.bit(m.reference, changes_are_shorter(p, coarser));
   int odd = __builtin_popcount(unsigned(cls));
   for (int g = 0; g < p.groups; g++) {
     i64 base = changes ? coarser_weight(coarser, g, p.precision) : 0;
     SignedModel& model = changes ? m.weight_change : m.weight[g < odd ? 0 : g < 3 * odd ? 1 : 2];
-    const i64 weight = base + c.signed_number(model, p.weight[g] - base, largest_weight + (base < 0 ? -base : base));
+    const i64 weight = base + c.signed_number(model, p.weight[g] - base, 2 * largest_weight + (base < 0 ? -base : base));
     require(weight >= -largest_weight && weight <= largest_weight, STZ_ERROR_CORRUPT);
     p.weight[g] = i32(weight);
   }
@@ -215,6 +225,7 @@ template <class Coder>
 void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p) {
   if (c.bit(m.predictor[0], p.predictor != predict_linear)) {
     p.predictor = u8(1 + c.bit(m.predictor[1], p.predictor == predict_median_faces));
+    if (p.predictor == predict_median_faces) code_reserved_bit(c, m.predictor[2]);
     p.precision = 0;
     p.stencil = stencil_standard;
     p.groups = u8(stencil_of(stencil_standard, cls, active_mask).groups.size());
@@ -228,7 +239,7 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int
     p.mean = 0;
     return;  // no models either: every code is zero
   }
-  i64 mean = state.mean + c.signed_number(m.mean, p.mean - state.mean, largest_mean);
+  i64 mean = state.mean + c.signed_number(m.mean, p.mean - state.mean, 2 * largest_mean);
   require(mean >= smallest_mean && mean <= largest_mean, STZ_ERROR_CORRUPT);
   p.mean = int(mean);
   state.mean = p.mean;

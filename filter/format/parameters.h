@@ -58,7 +58,7 @@ class ModelState {
 
 // Coding of a level's parameters; one coder instance per level, adaptive over its classes.
 struct ParameterModels {
-  BitModel predictor[2], coarse_weights, any_weights, stencil[2], precision_same, reference, any_codes;
+  BitModel predictor[3], coarse_weights, any_weights, stencil[3], precision_same, reference, any_codes;
   NumberModel precision;
   SignedModel weight[3], weight_change;
   SignedModel mean;
@@ -79,6 +79,7 @@ struct ParameterState {
 
 void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift,
                  const ClassParameters& p);
+// Fails with STZ_ERROR_VERSION where the parameters name what is reserved: further predictors and stencils, finer weights, further tables.
 void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p);
 // The widest shift of a model whose codes are `bits` wide.
 constexpr int max_model_shift(int bits) { return bits - 8; }

@@ -1,8 +1,8 @@
 // The frame of a section and of the streams in it; the same facts for writing and reading.
 //
 // Section of a level: varint size of the parameters | parameters and index (binary coder) | check | streams of the blocks, in C order.
-// A stream that is not empty is followed by its 16-bit check unless all streams of the section together are short (covered_streams):
-// then the section's check covers them. The base section is its binary coder's bytes and the check.
+// A stream that is not empty is followed by its check unless all streams of the section together are short (covered_streams): then the
+// section's check covers them. The base section is its binary coder's bytes and the check.
 #pragma once
 #include <algorithm>
 
@@ -11,11 +11,8 @@
 
 namespace stz {
 
-constexpr size_t check_size(size_t section_bytes) { return section_bytes < short_section ? 2 : 4; }
-
-inline void put_check(Bytes& out, u32 crc, size_t width) {
-  for (size_t i = 0; i < width; i++) out.push_back(u8(crc >> (8 * i)));
-}
+// Levels whose streams are no longer than this are covered by the section's own check; longer ones carry one per stream.
+constexpr u64 covered_streams = 4096;
 
 // The check of a level's section stands between the index and the streams. Whether it covers the streams, and how wide it is, follows from
 // the size of the section and that of what stands in front of the check: streams that are covered have at most `covered_streams` bytes
@@ -26,18 +23,20 @@ struct SectionCheck {
 };
 inline SectionCheck section_check(u64 front_size, u64 section_size) {
   constexpr u64 widest = 4;
-  if (section_size - front_size > covered_streams + widest) return {false, check_size(size_t(front_size))};
-  return {true, section_size < short_section + 2 ? size_t(2) : size_t(widest)};
+  if (section_size - front_size > covered_streams + widest) return {false, check_size(front_size)};
+  return {true, section_size < short_check_below + 2 ? size_t(2) : size_t(widest)};
 }
 
 // The most sizes that the index of a section of so many bytes has. An index costs a decoder memory: a size in it takes no more than a
 // five-hundredth of a bit if all are zero.
 inline u64 most_index_sizes(u64 section_bytes) { return std::max<u64>(u64(1) << 22, 256 * section_bytes); }
 
-// Models of a level's index: sizes of mask streams, of merged streams, of the streams of each parity class.
+// How the streams of a block are arranged: the number at the front of a section's parameters.
+enum Arrangement : u8 { stream_per_class = 0, merged_streams = 1, arrangement_count = 2 };
+
+// Models of a level's index: the arrangement, sizes of mask streams, of merged streams, of the streams of each parity class.
 struct IndexModels {
-  BitModel merged;
-  NumberModel mask, block, stream[16];
+  NumberModel arrangement, mask, block, stream[16];
 };
 
 }  // namespace stz

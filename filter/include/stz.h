@@ -57,8 +57,9 @@ STZ_API int stz_version_number(void);
 /* STZ_VERSION_STRING of the library that runs: static text. */
 STZ_API const char* stz_version_string(void);
 
-/* The version of the stream format (docs/format.md) that this library writes. */
-#define STZ_FORMAT_VERSION 1
+/* The version of the stream format (docs/format.md) that this library writes, and the only one that it reads. From 128 on: a draft, which
+ * lasts until the next change of the format. The format of version 1.0 will be 2. */
+#define STZ_FORMAT_VERSION 128
 
 /* ---- Structures ----
  *
@@ -103,9 +104,10 @@ typedef enum stz_byte_order { STZ_LITTLE = 0, STZ_BIG = 1 } stz_byte_order;
 
 /* What is promised of a decoded sample x' of an original sample x.
  * STZ_LOSSLESS: x' has the bits of x.
- * STZ_ABSOLUTE: |x - x'| <= bound in exact arithmetic, in the units of the data. For integers a bound below 1 is lossless.
+ * STZ_ABSOLUTE: |x - x'| <= bound in exact arithmetic, in the units of the data.
  * STZ_POINTWISE_RELATIVE: |x - x'| <= bound * |x| in exact arithmetic; zeros and signs are exact. For floating-point types only;
- *   integer types give STZ_ERROR_MODE.
+ *   integer types with STZ_INTEGERS_BOUNDED give STZ_ERROR_MODE.
+ * Integer types are stored exactly in every mode, unless the options say STZ_INTEGERS_BOUNDED; a bound below 1 is lossless even then.
  * NaN (with its payload), infinities and the fill value come back bit for bit in every mode. */
 typedef enum stz_mode { STZ_LOSSLESS = 0, STZ_ABSOLUTE = 1, STZ_POINTWISE_RELATIVE = 2 } stz_mode;
 
@@ -113,6 +115,13 @@ typedef enum stz_block {
   STZ_BLOCK_DEFAULT = 0, /* best ratio and speed */
   STZ_BLOCK_REGION = 1   /* smaller blocks: partial reads fetch and decode less */
 } stz_block;
+
+/* What a bound means for integer types. Their values are often indices, flags, codes or times, for which a near value is simply wrong; a
+ * bound that is given for a whole file must not reach them. */
+typedef enum stz_integers {
+  STZ_INTEGERS_LOSSLESS = 0, /* integers are stored exactly, whatever the mode says */
+  STZ_INTEGERS_BOUNDED = 1   /* the mode and its bound apply to integers too */
+} stz_integers;
 
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
@@ -137,27 +146,41 @@ typedef struct stz_options {
   int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
   int32_t effort;     /* 0 (default: 5) to 9. Reserved: has no effect yet */
   int32_t layers;     /* 0 (default: 1) or 1. Reserved: number of precision layers */
+  /* The array grows along an axis: 1 + that axis, at most the rank; 0: it does not. If the last planes across it hold nothing but one bit
+   * pattern (nothing was written there yet), the array is stored exactly, so that it can be completed without a second loss. */
+  int32_t append_axis;
+  int32_t integers; /* stz_integers */
+  /* 1: the samples came out of a lossy stream and have used their bound: whoever compresses them again must store them exactly. Recorded
+   * in the stream. Only with STZ_LOSSLESS */
+  int32_t bound_used;
+  int32_t reserved; /* must be 0 */
+  /* Finite, not negative: an absolute bound between the samples and what was compressed first. The stream records its sum with the bound
+   * of this compression; 0 records nothing */
+  double prior_bound;
 } stz_options;
-#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0}
+#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0}
 
 /* What the header of a stream says. */
 typedef struct stz_stream_info {
-  size_t struct_size;                   /* sizeof(stz_stream_info) */
-  stz_layout layout;                    /* of the decoded array, as given to stz_compress */
-  int32_t mode;                         /* stz_mode */
-  int32_t has_fill;                     /* as in stz_options */
-  double bound;                         /* as in stz_options; 0 if lossless */
-  uint64_t fill;                        /* as in stz_options; 0 without a fill value */
-  uint64_t array_bytes;                 /* size of the decoded array */
-  const char* form;                     /* how the array is stored: static text for people, "raw", "constant", "blocks of ..." */
-  int32_t block;                        /* stz_block */
-  int32_t format_version;               /* of the stream */
-  int32_t levels;                       /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
-  int32_t reserved;                     /* 0 */
+  size_t struct_size;     /* sizeof(stz_stream_info) */
+  stz_layout layout;      /* of the decoded array, as given to stz_compress */
+  int32_t mode;           /* stz_mode */
+  int32_t has_fill;       /* as in stz_options */
+  double bound;           /* as in stz_options; 0 if lossless */
+  uint64_t fill;          /* as in stz_options; 0 without a fill value */
+  uint64_t array_bytes;   /* size of the decoded array */
+  const char* form;       /* how the array is stored: text for people, "raw", "constant", "blocks of ...", "patched: raw" ... */
+  int32_t block;          /* stz_block */
+  int32_t format_version; /* of the stream */
+  int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
+  int32_t reserved;       /* 0 */
   uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
+  int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
+  int32_t bound_used;                   /* 1: the samples may differ from what was compressed first, and must not be quantised again */
+  double accumulated_bound;             /* between the samples and what was compressed first, if that was before; 0: not recorded */
 } stz_stream_info;
 /* clang-format off */
-#define STZ_STREAM_INFO_INIT {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}}
+#define STZ_STREAM_INFO_INIT {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0}
 /* clang-format on */
 
 /* ---- Functions ---- */
@@ -175,6 +198,16 @@ STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
 STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity,
                          size_t* out_size);
 
+/* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice: what has the
+ * bits that `previous` decodes to decodes to exactly these bits again; every other sample gets its bound, as stz_compress gives it.
+ * If nothing was changed, the result is `previous` byte for byte. Of a stream without loss nothing has to be kept: the result is
+ * stz_compress's.
+ * previous: a whole stream of an array of the same layout, else STZ_ERROR_ARGUMENT. Not limited to what stz_compress wrote with the same
+ *   options.
+ * Capacity, trust and errors: as for stz_compress; of `previous` as for stz_decompress. */
+STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
+                        void* out, size_t capacity, size_t* out_size);
+
 /* Decompresses the stream of `size` bytes into `out`, in the byte order in which the array was compressed.
  * out_size must be array_bytes of stz_info, else STZ_ERROR_CAPACITY. `stream` and `out` must not overlap.
  * Uses the calling thread alone. */
@@ -186,14 +219,15 @@ STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, s
 
 /* Reads what the header says into *info.
  * Of a stream of form "blocks", `stream` may be a prefix: 512 bytes hold almost every header; STZ_ERROR_TRUNCATED asks for more. Of the
- * forms "raw" and "constant" it must be the whole stream.
+ * forms "raw" and "constant" it must be the whole stream. A patched stream ends with an ordinary one, its base, of which as much must be
+ * there: what lies before it are the boxes that were written again.
  * Trust: the checksums of headers and of whole constant streams are verified. A raw stream has the size that its shape and type call
  * for, so array_bytes is less than `size`; its checksum covers all of its bytes and is left to stz_decompress. Limit array_bytes before
  * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
-/* Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at 255. 0 if it is
- * missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
+/* Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at 255. 0 if it
+ * is missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
 STZ_API int stz_environment_threads(void);
 
 /* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
@@ -208,6 +242,11 @@ STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, s
 
 /* Returns the English text of an error code: static text, never NULL. */
 STZ_API const char* stz_error_text(int code);
+
+/* Where a function gives STZ_ERROR_VERSION for a stream: writes to `text` what the stream calls for and this library does not have, such as
+ * "precision layers (critical record 1)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off; the
+ * text ends with a zero byte. */
+STZ_API int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity);
 
 #ifdef __cplusplus
 }

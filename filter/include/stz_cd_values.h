@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* The filter's number in HDF5 files, for H5Pset_filter. 32768..65535 is HDF5's range for private use; a build may set another number of
- * 256..65535 once The HDF Group has registered one. */
+/* The filter's number in HDF5 files, for H5Pset_filter. 32768..65535 is HDF5's range for private use, 256..32767 that of the numbers which
+ * The HDF Group registers (docs/registration.md). A build may set any number of these, and then writes and reads that number alone. */
 #ifndef STZ_FILTER_ID
 #define STZ_FILTER_ID 34765
 #endif
@@ -20,16 +20,18 @@ extern "C" {
 #define STZ_CD_FORM_SHORT 101u
 #define STZ_CD_FORM_INTEGER 102u
 #define STZ_CD_FORM_FULL 103u
+#define STZ_CD_FORM_WIDE 104u     /* full, with two words for each extent: chunks of 4 GiB and more */
+#define STZ_CD_FORM_RESERVED 105u /* 104 and records after it, of later versions */
 
-#define STZ_CD_FIXED_WORDS 9                                 /* words of the full form before the extents */
-#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + STZ_MAX_RANK) /* no form is longer */
-#define STZ_CD_MAX_THREADS 255                               /* largest number of threads that client data hold */
-#define STZ_CD_MAX_DECIMALS 400u                             /* largest e of the integer form */
-#define STZ_MAX_CHUNK_BYTES 0xffffffffull                    /* HDF5 stores the size of a chunk in 32 bits */
+#define STZ_CD_FIXED_WORDS 9                                     /* words of the full forms before the extents */
+#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + 2 * STZ_MAX_RANK) /* no form is longer */
+#define STZ_CD_MAX_THREADS 255                                   /* largest number of threads that client data hold */
+#define STZ_CD_MAX_DECIMALS 400u                                 /* largest e of the integer form */
+#define STZ_MAX_CHUNK_BYTES 0xffffffffull                        /* of form 103, and of HDF5 files without 64-bit chunks */
 
-/* Reads options from the `count` words at `values`: one of the forms 101, 102 and 103, or no words (the defaults).
+/* Reads options from the `count` words at `values`: one of the forms 101 to 104, or no words (the defaults).
  * options: an output; set its struct_size first.
- * layout: gets the chunk's type and shape from form 103, and rank -1 from the others. May be NULL.
+ * layout: gets the chunk's type and shape from the forms 103 and 104, and rank -1 from the others. May be NULL.
  * message: gets a text of up to message_size bytes, the final 0 included: empty if all is well, else which word is wrong and what to
  *   do. May be NULL.
  * Errors: STZ_ERROR_ARGUMENT (form, number of words or a reserved bit), _MODE, _BOUND, _OPTION, _DTYPE or _SHAPE.
@@ -37,7 +39,8 @@ extern "C" {
 STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* options, stz_layout* layout, char* message,
                                 size_t message_size);
 
-/* Writes options as words to `out` and sets *count to their number: form 103, or 101 in its shortest spelling if `layout` is NULL.
+/* Writes options as words to `out` and sets *count to their number: form 103, or 104 if the chunk has 4 GiB or more; or 101 in its
+ * shortest spelling if `layout` is NULL.
  * capacity: words that `out` holds; STZ_CD_MAX_WORDS always suffices.
  * message: as for stz_cd_values_parse.
  * Errors: STZ_ERROR_CAPACITY, with *count the number of words that are needed; or the code with which stz_cd_values_parse would
@@ -45,6 +48,26 @@ STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_option
  *   (below 2.3e-308 in form 101) is STZ_ERROR_BOUND. */
 STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, unsigned* out, size_t capacity, size_t* count,
                                char* message, size_t message_size);
+
+/* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
+ * Exactly one bound: absolute=B, pointwise_relative=R or lossless. Then fill_value=X, dtype=f4, block=region, threads=N, effort=N,
+ * layers=N, append_axis=N (the first axis is 0) and integers=lossy, as those of h5stz.STZ in Python. Numbers become the nearest double, in
+ * every locale.
+ *
+ * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets that of the text. A fill value needs it. May be NULL.
+ *
+ * options: an output; set its struct_size first.
+ *
+ * message: as for stz_cd_values_parse.
+ *
+ * Errors: STZ_ERROR_OPTION, _MODE, _BOUND or _DTYPE; the message names the key. *options and *dtype are then as they were. */
+STZ_API int stz_options_parse_text(const char* text, int32_t* dtype, stz_options* options, char* message, size_t message_size);
+
+/* Writes options as text that stz_options_parse_text reads as the same options, in its shortest spelling with a final 0, and sets *length
+ * to its length without that. dtype: of the dataset; needed if there is a fill value.
+ * Errors: STZ_ERROR_CAPACITY, with *length what is needed less 1; or the code with which the text would be refused. */
+STZ_API int stz_options_print_text(const stz_options* options, int32_t dtype, char* text, size_t capacity, size_t* length, char* message,
+                                   size_t message_size);
 
 /* The latest error of the filter in this process, in any thread: English text, empty if there was none. Copies it to `text` (at most
  * `capacity` bytes with the final 0; may be NULL if capacity is 0) and returns its length. The message is on HDF5's error stack as well;

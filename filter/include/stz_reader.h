@@ -6,6 +6,11 @@
  *
  * A step of 2^l along every axis reads resolution level l, which needs a prefix of the stream (stz_stream_info.level_bytes). Every
  * other step works too; what is decoded follows from the samples that are asked for, axis by axis.
+ * A prefix of a stream of form "blocks", such as the part of a file that has arrived so far, gives what it holds; what it does not hold is
+ * STZ_ERROR_TRUNCATED.
+ *
+ * Of a patched stream, boxes of which were written again, a patch is read only where it holds samples that are asked for, and what lies
+ * beneath it only where it can be seen.
  *
  * What stz.h says of every function holds here too. In addition:
  * - Threads: a reader must not be used by two threads at once. Different readers are independent, also of one stream.
@@ -41,7 +46,8 @@ typedef struct stz_reader stz_reader;
 
 /* Opens the stream of a source, reads its header and checks it as stz_info does. The caller closes *reader with stz_reader_close.
  * cache_bytes: the limit of the samples, in bytes, that the reader keeps between calls. 0 keeps the coarsest level and the
- *   directories of the others only.
+ *   directories of the others only. Base and patches of a patched stream share it by their numbers of samples; of a patch whose share
+ *   is small, nothing is kept but compressed bytes.
  * Ownership: *source is copied; what `handle` points to must live until the reader is closed.
  * Failure: *reader is NULL, and nothing has to be closed. */
 STZ_API int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader);
@@ -70,7 +76,8 @@ STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uin
 
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
  * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).
- * May itself fetch the base section and the directories of levels. A plan is exact until the next call that reads. */
+ * May itself fetch the base section and the directories of levels, and the headers of patches. A plan is exact until the next call that
+ * reads. */
 STZ_API int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
                             size_t capacity, size_t* range_count);
 
@@ -79,7 +86,7 @@ typedef struct stz_reader_stats {
   size_t struct_size;      /* sizeof(stz_reader_stats) */
   uint64_t bytes_read;     /* bytes fetched from the source */
   uint64_t blocks_decoded; /* a block that was decoded twice counts twice */
-  uint64_t blocks_present; /* blocks of the stream, on all levels; 0 if it is not stored in blocks */
+  uint64_t blocks_present; /* blocks of the stream, on all levels; 0 if it is not stored in blocks. Of patches: those read so far */
   uint64_t cached_bytes;   /* bytes of samples that are kept now */
 } stz_reader_stats;
 #define STZ_READER_STATS_INIT {sizeof(stz_reader_stats), 0, 0, 0, 0}

@@ -14,12 +14,12 @@ inline i64 first_index(const Progression& p, size_t a, i64 from) {
   return from <= p.start[a] ? 0 : std::min(p.count[a], (from - p.start[a] + p.step[a] - 1) / p.step[a]);
 }
 
-// Puts the samples of a box of a level that a progression has into the output of a selection, as elements. `literals` has the bits of all
-// of kind special_literal among them.
+// Puts the samples of a box of a level that a progression has into the output of a read, as elements; `strides` are the bytes from one to
+// the next along each axis. `literals` has the bits of all of kind special_literal among them.
 template <class S>
-void copy_elements(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
-                   const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Selection& selection,
-                   u8* out) {
+void copy_progression(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
+                      const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Index& strides,
+                      u8* out) {
   Index from, to;
   for (size_t a = 0; a < axes; a++) {
     from[a] = first_index(p, a, box.low[a]);
@@ -30,12 +30,12 @@ void copy_elements(const Header& header, const ElementBits<S>& element_bits, con
   const GridPart<const u8> specials_grid{specials, box};
   const size_t width = component_size(header.layout.dtype);
   const bool swap = swapped(header.layout);
-  const i64 step = p.step[3], stride = selection.stride[3], n = to[3] - from[3];
+  const i64 step = p.step[3], stride = strides[3], n = to[3] - from[3];
   const bool numbers = !specials && !swap && element_bits.are_samples(), plain = numbers && step == 1 && stride == i64(sizeof(S));
   for_rows({from[0], from[1], from[2], 0}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
     const i64 c[axes] = {p.start[0] + i * p.step[0], p.start[1] + j * p.step[1], p.start[2] + k * p.step[2], p.start[3] + from[3] * step};
     const S* row = grid.at(c[0], c[1], c[2], c[3]);
-    u8* to_row = out + i * selection.stride[0] + j * selection.stride[1] + k * selection.stride[2] + from[3] * stride;
+    u8* to_row = out + i * strides[0] + j * strides[1] + k * strides[2] + from[3] * stride;
     if (plain) {
       memcpy(to_row, row, size_t(n) * sizeof(S));
       return;
@@ -58,6 +58,28 @@ void copy_elements(const Header& header, const ElementBits<S>& element_bits, con
       store_bits(to_row + x * stride, bits, width, swap);
     }
   });
+}
+
+// Puts the samples of a box of a level that a selection has into its output. `p` is the progression of the selection in this level.
+template <class S>
+void copy_elements(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
+                   const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Selection& selection,
+                   u8* out) {
+  Progression run;
+  std::array<std::vector<SelectedRun>, axes> runs;
+  for (size_t a = 0; a < axes; a++) {
+    run.count[a] = selection.run_count(p, a);
+    run.step[a] = selection.run_step(p, a);
+    runs[a] = selection.runs_between(p, a, box.low[a], box.low[a] + box.size[a]);
+  }
+  for (const SelectedRun& i : runs[0])
+    for (const SelectedRun& j : runs[1])
+      for (const SelectedRun& k : runs[2])
+        for (const SelectedRun& x : runs[3]) {
+          run.start = {i.start, j.start, k.start, x.start};
+          copy_progression(header, element_bits, box, samples, specials, literals, map, run, selection.stride,
+                           out + i.offset + j.offset + k.offset + x.offset);
+        }
 }
 
 }  // namespace stz

@@ -30,14 +30,17 @@ class Fetched {
     ranges_ = merged(std::move(ranges_), joined_gap);
     return ranges_;
   }
-  void fetch(Source& source) {
+  void fetch(SourcePart& source) {
     join();
     u64 total = 0;
-    for (const ByteRange& r : ranges_) total += r.size;  // at most the stream: ranges do not overlap
-    if (!source.memory()) bytes_.resize(size_t(total));
+    for (const ByteRange& r : ranges_) {
+      require(source.present(r.offset, r.size) == r.size, STZ_ERROR_TRUNCATED);
+      total += r.size;  // at most the stream: ranges do not overlap
+    }
+    if (!source.in_memory()) bytes_.resize(size_t(total));
     u64 at = 0;
     for (const ByteRange& r : ranges_) {
-      if (source.memory())
+      if (source.in_memory())
         places_.push_back(source.view(r.offset, r.size));
       else {
         source.read(r.offset, r.size, bytes_.data() + at);

@@ -13,16 +13,18 @@ struct Columns {
   size_t level = 0;
   Progression wanted;
   std::vector<Selection::BatchAxis> batch;
+  std::array<std::vector<Selection::Repetition>, axes> nested;
   Buffer<u8> elements;
   bool are(size_t l, const Progression& p, const Selection& selection) const {
-    return level == l && wanted == p && batch == selection.batch && elements.size() == u64(p.count[3]) * selection.bytes;
+    return level == l && wanted == p && batch == selection.batch && nested == selection.nested &&
+           elements.size() == u64(p.count[3]) * selection.bytes;
   }
 };
 
 template <class S>
 class BlockPartReader : public PartReader {
  public:
-  BlockPartReader(const Header& header, Source& source, u64 cache_bytes)
+  BlockPartReader(const Header& header, SourcePart& source, u64 cache_bytes)
       : header_(header),
         source_(source),
         sections_(header, source),
@@ -59,10 +61,11 @@ class BlockPartReader : public PartReader {
       const std::vector<ByteRange>& joined = fetched.join();
       ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
-    return source_.not_cached(merged(std::move(ranges), 0));
+    return source_.not_peeked(merged(std::move(ranges), 0));
   }
 
   u64 cached_bytes() const override { return cache_.bytes() + columns_.elements.size(); }
+  u64 fixed_bytes() const override { return sections_.bytes(); }
   u64 blocks_decoded() const override { return decoded_; }
   u64 blocks_present() const override { return present_; }
   void limit(u64 cache_bytes) override {
@@ -98,6 +101,7 @@ class BlockPartReader : public PartReader {
       c.level = l;
       c.wanted = wanted;
       c.batch = selection.batch;
+      c.nested = selection.nested;
     }
     memcpy(out, c.elements.data() + u64(in_level.start[3] - wanted.start[3]) * selection.bytes, size_t(selection.bytes));
   }
@@ -135,7 +139,7 @@ class BlockPartReader : public PartReader {
   }
 
   const Header& header_;
-  Source& source_;
+  SourcePart& source_;
   StreamSections<S> sections_;
   u64 limit_;  // of blocks and columns together, in bytes
   BlockCache<S> cache_;
@@ -148,7 +152,7 @@ class BlockPartReader : public PartReader {
 
 }  // namespace
 
-std::unique_ptr<PartReader> make_part_reader(const Header& header, Source& source, u64 cache_bytes) {
+std::unique_ptr<PartReader> make_part_reader(const Header& header, SourcePart& source, u64 cache_bytes) {
   switch (header.sample) {
     case SampleType::f32:
       return std::make_unique<BlockPartReader<float>>(header, source, cache_bytes);

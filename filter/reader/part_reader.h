@@ -12,15 +12,17 @@ class PartReader {
   virtual ~PartReader() = default;
   // `out` has the elements of the selection, C order.
   virtual void read(const Selection& selection, u8* out, int threads) = 0;
-  // What read() would fetch now, by rising offset, neighbours joined.
+  // What read() would fetch now of the source, by rising offset, neighbours joined.
   virtual std::vector<ByteRange> plan(const Selection& selection) = 0;
   virtual u64 cached_bytes() const = 0;
+  // What stays whatever the limit is, once it was read: the base section and the directories of levels.
+  virtual u64 fixed_bytes() const = 0;
   virtual u64 blocks_decoded() const = 0;
   virtual u64 blocks_present() const = 0;
   virtual void limit(u64 cache_bytes) = 0;
 };
 
 // `header` and `source` must live as long as the reader.
-std::unique_ptr<PartReader> make_part_reader(const Header& header, Source& source, u64 cache_bytes);
+std::unique_ptr<PartReader> make_part_reader(const Header& header, SourcePart& source, u64 cache_bytes);
 
 }  // namespace stz

@@ -1,6 +1,7 @@
 // Where the bytes of a stream come from when only parts of it are read: memory, a file, or a function of the caller.
 #pragma once
 #include <algorithm>
+#include <map>
 
 #include "base/bytes.h"
 
@@ -25,80 +26,105 @@ class Source {
 
   // Bytes [offset, offset + size) to `out`. Fails with STZ_ERROR_TRUNCATED beyond the stream, with STZ_ERROR_READ if they cannot be had.
   void read(u64 offset, u64 size, u8* out) {
-    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
-    while (size) {
-      u64 n = size;
-      if (const CachedRange* k = cached_at(offset)) {
-        n = std::min<u64>(n, k->offset + k->bytes.size() - offset);
-        memcpy(out, k->bytes.data() + (offset - k->offset), size_t(n));
-      } else {
-        for (const CachedRange& later : cached_)
-          if (later.offset > offset) n = std::min(n, later.offset - offset);
-        fetch(offset, n, out);
+    for_pieces(offset, size, [&](u64 at, u64 n, const u8* peeked) {
+      if (peeked)
+        memcpy(out, peeked, size_t(n));
+      else {
+        fetch(at, n, out);
         bytes_read_ += n;
       }
-      offset += n;
-      size -= n;
       out += n;
-    }
+    });
   }
   // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
   void peek(u64 offset, u64 size, u8* out) {
     read(offset, size, out);
-    u64 fresh = offset;  // cached ranges do not overlap
-    while (const CachedRange* k = cached_at(fresh)) fresh = k->offset + k->bytes.size();
-    if (fresh < offset + size) cached_.push_back({fresh, Bytes(out + (fresh - offset), out + size)});
-  }
-  // What was peeked at turned out to be damaged: it is to be fetched again.
-  void invalidate(u64 offset, u64 size) {
-    std::erase_if(cached_, [&](const CachedRange& k) { return k.offset < offset + size && offset < k.offset + k.bytes.size(); });
-  }
-  // Of ranges by rising offset what is not cached.
-  std::vector<ByteRange> not_cached(const std::vector<ByteRange>& ranges) const {
     std::vector<ByteRange> missing;
-    for (ByteRange r : ranges)
-      while (r.size) {
-        u64 n = r.size;
-        if (const CachedRange* k = cached_at(r.offset))
-          n = std::min<u64>(n, k->offset + k->bytes.size() - r.offset);
-        else {
-          for (const CachedRange& later : cached_)
-            if (later.offset > r.offset) n = std::min(n, later.offset - r.offset);
-          if (!missing.empty() && missing.back().offset + missing.back().size == r.offset)
-            missing.back().size += n;
-          else
-            missing.push_back({r.offset, n});
-        }
-        r.offset += n;
-        r.size -= n;
-      }
+    for_pieces(offset, size, [&](u64 at, u64 n, const u8* peeked) {
+      if (!peeked) missing.push_back({at, n});
+    });
+    for (const ByteRange& r : missing) peeked_.emplace(r.offset, Bytes(out + (r.offset - offset), out + (r.offset - offset) + r.size));
+  }
+  // Some of what was peeked at may be damaged: all of it is to be fetched again, the source may do better next time.
+  void forget_peeked() { peeked_.clear(); }
+  // Of ranges by rising offset what was not peeked at.
+  std::vector<ByteRange> not_peeked(const std::vector<ByteRange>& ranges) const {
+    std::vector<ByteRange> missing;
+    for (const ByteRange& r : ranges)
+      for_pieces(r.offset, r.size, [&](u64 at, u64 n, const u8* peeked) {
+        if (peeked) return;
+        if (!missing.empty() && missing.back().offset + missing.back().size == at)
+          missing.back().size += n;
+        else
+          missing.push_back({at, n});
+      });
     return missing;
   }
-  // The same in memory, without a copy.
+  // As read(), in memory and without a copy.
   const u8* view(u64 offset, u64 size) {
-    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
-    bytes_read_ += size;
-    for (const CachedRange& k : cached_) {  // they have been counted
-      const u64 low = std::max(offset, k.offset), high = std::min<u64>(offset + size, k.offset + k.bytes.size());
-      if (low < high) bytes_read_ -= high - low;
-    }
+    for_pieces(offset, size, [&](u64, u64 n, const u8* peeked) {
+      if (!peeked) bytes_read_ += n;
+    });
     return memory() + offset;
   }
 
  private:
   virtual void fetch(u64 offset, u64 size, u8* out) = 0;
-  struct CachedRange {
-    u64 offset;
-    Bytes bytes;
-  };
-  const CachedRange* cached_at(u64 offset) const {
-    for (const CachedRange& k : cached_)
-      if (offset >= k.offset && offset - k.offset < k.bytes.size()) return &k;
-    return nullptr;
+
+  // Calls f(offset, size, bytes) for the pieces of a range that were peeked at and for those between them (null).
+  template <class F>
+  void for_pieces(u64 offset, u64 size, F f) const {
+    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
+    auto next = peeked_.upper_bound(offset);
+    if (next != peeked_.begin() && offset - std::prev(next)->first < std::prev(next)->second.size()) --next;
+    while (size) {
+      u64 n = size;
+      const u8* bytes = nullptr;
+      if (next != peeked_.end() && next->first <= offset) {
+        bytes = next->second.data() + (offset - next->first);
+        n = std::min<u64>(n, next->first + next->second.size() - offset);
+        ++next;
+      } else if (next != peeked_.end())
+        n = std::min(n, next->first - offset);
+      f(offset, n, bytes);
+      offset += n;
+      size -= n;
+    }
   }
+
   const u64 size_;
   u64 bytes_read_ = 0;
-  std::vector<CachedRange> cached_;
+  std::map<u64, Bytes> peeked_;  // by offset; they do not overlap
+};
+
+// A stream in a source: all of it, or one of those that a patched stream consists of. The source must live as long as this.
+class SourcePart {
+ public:
+  explicit SourcePart(Source& source) : source_(source), offset_(0), size_(source.size()) {}
+  SourcePart(Source& source, u64 offset, u64 size) : source_(source), offset_(offset), size_(size) {
+    require(offset <= source.size() && size <= source.size() - offset, STZ_ERROR_TRUNCATED);
+  }
+
+  u64 size() const { return size_; }
+  bool in_memory() const { return source_.memory() != nullptr; }
+  // How many bytes of a range there are.
+  u64 present(u64 offset, u64 size) const { return offset < size_ ? std::min(size, size_ - offset) : 0; }
+  void read(u64 offset, u64 size, u8* out) { source_.read(place(offset, size), size, out); }
+  void peek(u64 offset, u64 size, u8* out) { source_.peek(place(offset, size), size, out); }
+  const u8* view(u64 offset, u64 size) { return source_.view(place(offset, size), size); }
+  // Of ranges by rising offset what was not peeked at, in terms of the source.
+  std::vector<ByteRange> not_peeked(std::vector<ByteRange> ranges) const {
+    for (ByteRange& r : ranges) r.offset = place(r.offset, r.size);
+    return source_.not_peeked(ranges);
+  }
+
+ private:
+  u64 place(u64 offset, u64 size) const {
+    require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
+    return offset_ + offset;
+  }
+  Source& source_;
+  u64 offset_, size_;
 };
 
 }  // namespace stz

@@ -10,7 +10,7 @@ constexpr u64 first_peek = 1024;  // bytes of a section that are fetched to see 
 }  // namespace
 
 template <class S>
-StreamSections<S>::StreamSections(const Header& header, Source& source)
+StreamSections<S>::StreamSections(const Header& header, SourcePart& source)
     : header_(header),
       source_(source),
       hierarchy_(hierarchy_of(header)),
@@ -18,13 +18,12 @@ StreamSections<S>::StreamSections(const Header& header, Source& source)
       finest_directory_(base_level()),
       directory_(base_level()),
       reach_(base_level(), stencil_standard) {
+  require(source.size() <= stream_bytes(header), STZ_ERROR_CORRUPT);  // less: what is read is what counts
   u64 offset = header.size;
   for (u64 n : header.section) {
     section_.push_back({offset, n});
-    require(n <= source.size() - offset, STZ_ERROR_TRUNCATED);
     offset += n;
   }
-  require(offset == source.size(), STZ_ERROR_CORRUPT);
 }
 
 template <class S>
@@ -32,6 +31,14 @@ u64 StreamSections<S>::block_count_of_all_levels() const {
   u64 blocks = 0;
   for (size_t l = 0; l < base_level(); l++) blocks += block_count(hierarchy_.level[l]) * hierarchy_.batch;
   return blocks;
+}
+
+template <class S>
+u64 StreamSections<S>::bytes() const {
+  u64 size = base_.samples.size() * sizeof(S) + base_.activities.size() + base_.specials.size() +
+             base_literals_.size() * sizeof(LiteralElement) + directory_.size() * sizeof(LevelDirectory);
+  for (const LevelDirectory& d : directory_) size += (d.sizes.size() + d.offsets.size()) * sizeof(u64);
+  return size;
 }
 
 template <class S>
@@ -46,8 +53,9 @@ void StreamSections<S>::read_directories(size_t l) {
 template <class S>
 void StreamSections<S>::read_base_section() {
   const ByteRange range = section(base_level());
+  require(source_.present(range.offset, range.size) == range.size, STZ_ERROR_TRUNCATED);
   Buffer<u8> bytes(size_t(range.size));
-  source_.read(range.offset, range.size, bytes.data());
+  source_.peek(range.offset, range.size, bytes.data());  // a reader may be closed and opened again
   base_ = decode_base_section(header_, hierarchy_, quantizer_, bytes.data(), size_t(range.size), state_, base_literals_);
   sort_literals(base_literals_);
 }
@@ -55,18 +63,15 @@ void StreamSections<S>::read_base_section() {
 template <class S>
 void StreamSections<S>::read_level_directory(size_t l) {
   const ByteRange range = section(l);
-  Bytes bytes(size_t(std::min(first_peek, range.size)));
+  const u64 present = source_.present(range.offset, range.size);
+  Bytes bytes(size_t(std::min(first_peek, present)));
   source_.peek(range.offset, bytes.size(), bytes.data());
-  try {
-    while (const u64 needed =
-               read_directory(header_, hierarchy_, l, LevelSection{bytes.data(), bytes.size(), range.size}, state_, directory_[l])) {
-      const size_t have = bytes.size();
-      bytes.resize(size_t(needed));
-      source_.peek(range.offset + have, needed - have, bytes.data() + have);
-    }
-  } catch (const Failure&) {
-    source_.invalidate(range.offset, range.size);  // the source may do better next time
-    throw;
+  while (const u64 needed =
+             read_directory(header_, hierarchy_, l, LevelSection{bytes.data(), bytes.size(), present, range.size}, state_, directory_[l])) {
+    const size_t have = bytes.size();
+    require(needed <= present, STZ_ERROR_TRUNCATED);
+    bytes.resize(size_t(needed));
+    source_.peek(range.offset + have, needed - have, bytes.data() + have);
   }
   reach_[l] = directory_[l].reach;
 }

@@ -11,7 +11,7 @@ template <class S>
 class StreamSections {
  public:
   // Both must live as long as this.
-  StreamSections(const Header& header, Source& source);
+  StreamSections(const Header& header, SourcePart& source);
 
   // Reads the base section and the directories of all levels down to l, as far as they have not been read.
   void read_directories(size_t l);
@@ -21,6 +21,8 @@ class StreamSections {
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   size_t base_level() const { return size_t(hierarchy_.base_level); }
   u64 block_count_of_all_levels() const;
+  // About what it holds in memory.
+  u64 bytes() const;
 
   // What follows is there once the directories are read.
   const DecodedLevel<S>& base() const { return base_; }
@@ -53,7 +55,7 @@ class StreamSections {
   void read_level_directory(size_t l);
 
   const Header& header_;
-  Source& source_;
+  SourcePart& source_;
   const Hierarchy hierarchy_;
   const std::vector<Quantizer<S>> quantizer_;
   std::vector<ByteRange> section_;  // in the stream: the base section, then levels base_level - 1 .. 0

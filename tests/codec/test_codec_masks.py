@@ -200,3 +200,17 @@ def test_masks_over_several_blocks(dtype, block):
             missing = cover(name, exact.components(array).shape if np.dtype(dtype).kind == "c" else shape, 7)
             array = with_bits(array, missing, special_bits(dtype, ("nan", "all kinds", "payloads")[number % 3], missing.size))
             assert h5stz.info(cases.keeps(array, block=block, **MODES[number % 4])).block == block
+
+
+def test_one_rare_nan_does_not_make_the_others_expensive():
+    """The most frequent NaN is the one that costs no bits of its own, not the first one."""
+    rng = np.random.default_rng(5)
+    array = np.cumsum(rng.standard_normal((32, 32, 32)), -1).astype("f4")
+    bits = array.view("u4")
+    bits[rng.random(array.shape) < 0.3] = 0x7FC00001
+    plain = h5stz.compress(array, absolute=0.1)
+    bits[0, 0, 0] = 0x7FC00002
+    stream = h5stz.compress(array, absolute=0.1)
+    assert len(stream) < len(plain) + 100
+    decoded = h5stz.decompress(stream)
+    assert np.array_equal(decoded.view("u4")[np.isnan(array)], bits[np.isnan(array)])

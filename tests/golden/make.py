@@ -104,8 +104,8 @@ def cases():
 
 
 def compress(array, options):
-    """The stream of a case; no fill value unless it names one."""
-    return h5stz.compress(array, **{"fill_value": False, **options})
+    """The stream of a case; no fill value unless it names one. Bounds count for integers."""
+    return h5stz.compress(array, **{"fill_value": False, "integers": "lossy", **options})
 
 
 def digest(array):

@@ -22,6 +22,7 @@
 
 extern "C" {
 const void* H5PLget_plugin_info();
+void stz_h5_forget();
 void* __real_malloc(size_t);
 void* __real_calloc(size_t, size_t);
 void* __real_realloc(void*, size_t);
@@ -205,7 +206,27 @@ int filter_chunk(Prepared& p, bool decode) {
     check(buffer == given && buffer_size == from.size() && std::memcmp(given, from.data(), from.size()) == 0, p.source.name,
           ", the buffer of a chunk that failed");
   __wrap_free(buffer);
+  stz_h5_forget();
   return size ? STZ_OK : STZ_ERROR_MEMORY;  // it says no more than that it failed
+}
+
+// The chunk comes back from HDF5 with its first bytes changed; then nothing of it is remembered any more.
+int rewrite_chunk(Prepared& p) {
+  const auto* const filter = static_cast<const stz::hdf5::FilterClass*>(H5PLget_plugin_info());
+  void* buffer = __real_malloc(p.stream.size());
+  live_blocks++;
+  std::memcpy(buffer, p.stream.data(), p.stream.size());
+  size_t buffer_size = p.stream.size();
+  size_t size = filter->filter(stz::hdf5::flag_reverse, p.word_count, p.words, p.stream.size(), &buffer_size, &buffer);
+  if (size) {
+    std::memset(buffer, 0, 16);
+    void* const given = buffer;
+    size = filter->filter(0, p.word_count, p.words, size, &buffer_size, &buffer);
+    check(size || buffer == given, p.source.name, ", the buffer of a chunk that failed");
+  }
+  __wrap_free(buffer);
+  stz_h5_forget();
+  return size ? STZ_OK : STZ_ERROR_MEMORY;
 }
 
 // A reader that lives on between reads, of a file that was written long ago.
@@ -291,6 +312,7 @@ void fail_everywhere(const Case& source, int thread_count, bool sparse) {
       {prefix + "read", [&] { return open_and_read(p); }},
       {prefix + "filter, encode", [&] { return filter_chunk(p, false); }},
       {prefix + "filter, decode", [&] { return filter_chunk(p, true); }},
+      {prefix + "filter, rewrite", [&] { return rewrite_chunk(p); }},
       {prefix + "kept reader",
        [&] {
          stz::region::KeptReaders kept;

@@ -62,6 +62,7 @@ Case make(const char* name, int dtype, std::vector<uint64_t> shape, int mode, do
   for (size_t axis = 0; axis < shape.size(); axis++) made.layout.shape[axis] = shape[axis];
   made.options.mode = mode;
   made.options.bound = bound;
+  made.options.integers = STZ_INTEGERS_BOUNDED;
   const T fill = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
   if (holes && !std::numeric_limits<T>::has_quiet_NaN) {
     made.options.has_fill = 1;

@@ -96,6 +96,7 @@ std::vector<Case> cases() {
     each.options.mode = mode;
     each.options.bound = bound;
     each.options.block = block;
+    each.options.integers = STZ_INTEGERS_BOUNDED;
     list.push_back(std::move(each));
   };
   // Just larger than a block along each axis: few samples, and eight blocks to share.

@@ -14,7 +14,7 @@ import reference_decoder
 from h5stz import _core
 from support import boxes
 from support.memory import grows_less_than
-from support.stream_bytes import varint, with_crc, with_short_crc
+from support.stream_bytes import varint, with_check, with_crc
 
 LIMIT = 2**22  # entries that every section may have
 ENTRIES_PER_BYTE = 256  # of a longer section
@@ -30,7 +30,7 @@ def level_section(size):
     """A section of `size` bytes with parameters and an index of zeros, and without streams."""
     for coded in range(size - 10, size):
         content = varint(coded) + zeros(coded)
-        section = with_short_crc(content)
+        section = with_check(content)
         if len(section) == size:
             return section
     raise AssertionError(f"no section has {size} bytes")
@@ -40,9 +40,9 @@ def stream(entries, size):
     """Float32 samples of one axis, all zero: level 0 has `entries` blocks of two samples, one stream each, in `size` bytes."""
     samples = 2 * entries
     levels = next(level for level in range(64) if -(-samples >> level) <= BASE_SECTION_SAMPLES)
-    sections = [with_short_crc(zeros(8)), *[level_section(20)] * (levels - 1), level_section(size)]
+    sections = [with_check(zeros(8)), *[level_section(20)] * (levels - 1), level_section(size)]
     # format version 1, blocks, absolute bound, float32, one axis; uniform quantiser; the blocks of levels are given
-    header = b"STZ\x01\x06\x02\x01" + varint(samples) + struct.pack("<d", 1.0) + b"\x00\x20"
+    header = b"STZ\x80\x06\x02\x01" + varint(samples) + struct.pack("<d", 1.0) + b"\x00\x20"
     header += bytes([1] * 4) + bytes([20] * 4) * (levels - 1)
     header += b"".join(varint(len(section)) for section in sections)
     return with_crc(header) + b"".join(sections)

@@ -4,9 +4,9 @@ It is slow and made to be read beside that document: one module for each of its 
 gives the array. All arrays of samples have four axes; a class is named by its mask of axes, class 0 is the coarser level.
 """
 
-from reference_decoder.conventions import Damaged, crc, short_crc
+from reference_decoder.conventions import Damaged, NewerVersion, check, crc, crc16
 from reference_decoder.header import read_header
 from reference_decoder.hierarchy import default_block
 from reference_decoder.layout import decode
 
-__all__ = ["Damaged", "crc", "decode", "default_block", "read_header", "short_crc"]
+__all__ = ["Damaged", "NewerVersion", "check", "crc", "crc16", "decode", "default_block", "read_header"]

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from reference_decoder.conventions import Reader, require, unzigzag
+from reference_decoder.conventions import Reader, require, require_version, unzigzag
 from reference_decoder.models import TABLES
 from reference_decoder.quantizers import Codes, largest_code
 
@@ -26,7 +26,7 @@ class CodeStream:
         first, lanes = self.words.integer(4), 1
         if first >> 31:
             log_lanes = self.words.integer(1)
-            require(1 <= log_lanes <= 6, "lanes")
+            require_version(1 <= log_lanes <= 6, "lanes or coder")
             first, lanes = first & 0x7FFFFFFF, 1 << log_lanes
         self.states = [first] + [self.words.integer(4) for _ in range(lanes - 1)]
         require(all(2**15 <= state < 2**31 for state in self.states), "state of a lane")

@@ -1,4 +1,4 @@
-"""Conventions of docs/format.md: masks of axes, CRC-32C, and fields taken from the front of some bytes."""
+"""Conventions of docs/format.md: masks of axes, CRCs, and fields taken from the front of some bytes."""
 
 import struct
 from functools import cache
@@ -13,10 +13,24 @@ class Damaged(ValueError):
     """The bytes are no stream that this decoder knows."""
 
 
+class NewerVersion(Damaged):
+    """They may be a stream of a later version."""
+
+
+class Truncated(Damaged):
+    """The bytes end too early."""
+
+
 def require(condition, what):
     """Raises Damaged unless `condition` holds."""
     if not condition:
         raise Damaged(what)
+
+
+def require_version(condition, what):
+    """Raises NewerVersion unless `condition` holds."""
+    if not condition:
+        raise NewerVersion(what)
 
 
 def floor_log2(value):
@@ -55,23 +69,32 @@ def ranges(starts, ends):
 
 
 @cache
-def _crc_of_byte(byte):
+def _crc_of_byte(byte, polynomial):
     for _ in range(8):
-        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        byte = byte >> 1 ^ (polynomial if byte & 1 else 0)
     return byte
+
+
+def _reflected_crc(data, polynomial, ones):
+    value = ones
+    for byte in data:
+        value = value >> 8 ^ _crc_of_byte((value ^ byte) & 255, polynomial)
+    return value ^ ones
 
 
 def crc(data):
     """CRC-32C."""
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = value >> 8 ^ _crc_of_byte((value ^ byte) & 255)
-    return value ^ 0xFFFFFFFF
+    return _reflected_crc(data, 0x82F63B78, 0xFFFFFFFF)
 
 
-def short_crc(data):
-    """The CRC as a section stores it: two bytes for fewer than 256 bytes, else four."""
-    return crc(data).to_bytes(4, "little")[: 2 if len(data) < 256 else 4]
+def crc16(data):
+    """The CRC-16 of HDLC."""
+    return _reflected_crc(data, 0x8408, 0xFFFF)
+
+
+def check(data):
+    """The check of these bytes: CRC-16 for fewer than 256 of them, else CRC-32C."""
+    return crc16(data).to_bytes(2, "little") if len(data) < 256 else crc(data).to_bytes(4, "little")
 
 
 class Reader:
@@ -82,7 +105,8 @@ class Reader:
 
     def take(self, count):
         """The next `count` bytes."""
-        require(self.at + count <= len(self.data), "truncated")
+        if self.at + count > len(self.data):
+            raise Truncated("truncated")
         self.at += count
         return self.data[self.at - count : self.at]
 

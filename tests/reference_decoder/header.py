@@ -6,16 +6,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reference_decoder.conventions import AXES, ZERO, Reader, crc, require
-from reference_decoder.hierarchy import LARGEST_BLOCK, base_level_of, codec_axes, default_block, hierarchy
+from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated, crc, require, require_version
+from reference_decoder.hierarchy import LARGEST_BLOCK, MERGED, base_level_of, codec_axes, default_block, hierarchy
 
-RAW, CONSTANT, BLOCKS = range(3)
+RAW, CONSTANT, BLOCKS, PATCHED = range(4)
+TRAILER_SIZE, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = 2, 5, 6, 8, 12  # tags of extension records of this draft
+LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
+TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
 NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
-HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LAYERS = (1 << bit for bit in range(8))
+HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, RESERVED = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
 NEVER_SPLIT = 63
 DTYPES = [None, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+
+
+@dataclass
+class Patch:
+    """A row of the table of a patched stream: a box of the array, and where its stream is."""
+
+    origin: list
+    extent: list
+    pattern: int | None  # the bits of a component that are transparent
+    size: int
+    offset: int = 0
 
 
 @dataclass
@@ -32,6 +46,12 @@ class Header:
     bound: float = 0.0
     fill: int = 0
     size: int = 0
+    trailer_size: int = 0
+    axis_map: list | None = None
+    accumulated_bound: float | None = None
+    bound_used: bool = False
+    exact_size: int | None = None
+    flags: int = 0
     samples: int = 0
     quantiser: int = UNIFORM
     transform: int = NONE
@@ -46,12 +66,16 @@ class Header:
     common_nan: int = 0
     padding: int = 0
     valid: list = field(default_factory=list)
+    order: list = field(default_factory=list)  # the axes of the array in the order of the samples
     batch: int = 1
     levels: list = field(default_factory=list)
     base_level: int = 0
     level_bounds: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
     section_sizes: list = field(default_factory=list)
+    patches: list = field(default_factory=list)
+    base_size: int = 0
+    base_offset: int = 0
 
     @property
     def real(self):
@@ -90,11 +114,13 @@ def read_header(stream):
     """The Header of a stream."""
     reader = Reader(stream)
     require(reader.take(3) == b"STZ", "not a stream")
-    require(reader.integer(1) == 1, "version")
+    version = reader.integer(1)
+    require(version != 0, "zero as format version")
+    require_version(version == 128, "format version")
     kind = reader.integer(1)
-    require(kind >> 6 == 0 and kind & 3 < 3 and kind >> 2 & 3 < 3, "version")
+    require_version(kind >> 7 == 0 and kind >> 2 & 3 < 3, "kind")
     dtype = reader.integer(1)
-    require(1 <= dtype & 31 < len(DTYPES) and dtype >> 5 < 2, "version")
+    require_version(1 <= dtype & 31 < len(DTYPES) and dtype >> 5 < 2, "type")
     whole = np.dtype(DTYPES[dtype & 31])
     parts = 2 if whole.kind == "c" else 1
     component = np.dtype(f"f{whole.itemsize // 2}") if parts == 2 else whole
@@ -109,16 +135,95 @@ def read_header(stream):
     header.has_fill = bool(kind >> 4 & 1)
     if header.has_fill:
         header.fill = reader.integer(component.itemsize)
+    if kind >> 6 & 1:
+        read_extension_records(reader, header)
     if header.form == BLOCKS:
         require(math.prod(shape) > 0, "blocks of no elements")
         read_blocks_header(reader, header)
+    else:
+        require(reader.at <= LARGEST_HEADER, "header: size")
+    if header.form == PATCHED:
+        read_patch_table(reader, header)
     header.size = reader.at
+    header.base_offset = header.size + sum(patch.size for patch in header.patches)
+    require(header.base_offset + header.base_size < 2**64, "sizes of patches")
     return header
+
+
+def read_extension_records(reader, header):
+    """The records behind the fill value."""
+    size = reader.varint()
+    require(size <= LARGEST_HEADER, "extension records: size")
+    records = Reader(reader.take(size))
+    tag = 0
+    try:
+        while records.at < size:
+            last, tag = tag, records.varint()
+            require(tag > last, "extension records: order")
+            read_record(tag, Reader(records.take(records.varint())), header)
+    except Truncated:
+        raise Damaged("extension records: end") from None
+
+
+def read_record(tag, payload, header):
+    """One record. Those that are not known and even are skipped."""
+    if tag == TRAILER_SIZE:
+        header.trailer_size = payload.varint()
+        require(header.trailer_size >= 4, "size of the trailer")
+    elif tag == AXIS_MAP:
+        require(header.form == BLOCKS and len(payload.data) == len(header.shape) > 0, "axis map")
+        header.axis_map = list(payload.take(len(header.shape)))
+        require_version(max(header.axis_map) <= MERGED, "axis map")
+    elif tag == ACCUMULATED_BOUND:
+        header.accumulated_bound = payload.double()
+        require(0 < header.accumulated_bound < math.inf, "accumulated bound")
+    elif tag == BOUND_USED:
+        require(header.mode == 0, "bound used: mode")
+        header.bound_used = True
+    elif tag == EXACT_SIZE:
+        require(header.form == PATCHED, "exact size: form")
+        require(header.form == PATCHED, "exact size: form")
+        header.exact_size = payload.varint()
+    else:
+        require_version(tag % 2 == 0, "critical record")
+        return
+    require(payload.at == len(payload.data), "extension records: length of a record")
+
+
+def read_patch_table(reader, header):
+    """The table of a patched stream and its check."""
+    elements = math.prod(header.shape)
+    require(elements > 0, "patches of no elements")
+    count = reader.varint()
+    require(1 <= count <= MOST_PATCHES, "number of patches")
+    header.base_size = reader.varint()
+    patched = 0
+    for _ in range(count):
+        origin = []
+        for axis_extent in header.shape:
+            origin.append(reader.varint())
+            require(origin[-1] < axis_extent, "origin of a patch")
+        extent = []
+        for axis_extent, axis_origin in zip(header.shape, origin, strict=True):
+            extent.append(reader.varint())
+            require(0 < extent[-1] <= axis_extent - axis_origin, "extent of a patch")
+        flags = reader.integer(1)
+        require_version(flags <= TRANSPARENT, "flags of a patch")
+        pattern = reader.integer(header.component.itemsize) if flags & TRANSPARENT else None
+        header.patches.append(Patch(origin, extent, pattern, reader.varint()))
+        patched += math.prod(extent)
+        require(patched <= MOST_PATCHED_ELEMENTS * elements, "elements of patches")
+    check = crc(reader.data[: reader.at])
+    require(reader.integer(4) == check, "checksum of the header")
+    at = reader.at
+    for patch in header.patches:
+        patch.offset = at
+        at += patch.size
 
 
 def read_blocks_header(reader, header):
     """The rest of the header of the form blocks."""
-    flags = read_representation(reader, header)
+    flags = header.flags = read_representation(reader, header)
     header.masked = bool(flags & MASKED)
     if header.masked:
         header.common_nan = reader.integer(header.component.itemsize)
@@ -128,6 +233,7 @@ def read_blocks_header(reader, header):
         header.valid = [extent - reader.varint() for extent in header.shape]
         require(all(extent > 0 for extent in header.valid), "cut")
     read_levels(reader, header, flags)
+    require(reader.at + 4 <= LARGEST_HEADER, "header: size")
     check = crc(reader.data[: reader.at])
     require(reader.integer(4) == check, "checksum of the header")
 
@@ -135,17 +241,18 @@ def read_blocks_header(reader, header):
 def read_representation(reader, header):
     """What samples and codes stand for. Returns the flags."""
     how, flags = reader.integer(1), reader.integer(1)
+    require_version(not flags & RESERVED, "flags")
     header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
-    require((header.samples, header.quantiser, header.transform) in combinations(header.component), "version: combination")
+    require_version((header.samples, header.quantiser, header.transform) in combinations(header.component), "combination")
     header.negative = bool(flags & NEGATIVE)
-    require(not header.negative or header.transform == LOGARITHMIC, "version: negative")
+    require_version(not header.negative or header.transform == LOGARITHMIC, "negative")
     header.half_step = header.bound
     if header.quantiser == UNIFORM:
         if flags & HALF_STEP:
             header.half_step = reader.double()
         require(0 <= header.half_step < math.inf, "base")
     else:
-        require(not flags & HALF_STEP, "version: half step")
+        require_version(not flags & HALF_STEP, "half step")
         header.step = reader.varint()
         require(header.step % 2 == 1, "step")
     if header.transform == FIXED_POINT:
@@ -162,7 +269,7 @@ def read_levels(reader, header, flags):
     """The hierarchy, what is said of each of its levels, and the sizes of the sections."""
     offsets = [reader.integer(1) for _ in AXES] if flags & OFFSETS else ZERO
     require(all(offset < 48 or offset == NEVER_SPLIT for offset in offsets), "axis offsets")
-    extent, batch = codec_axes(header.valid)
+    extent, batch, header.order = codec_axes(header.valid, header.axis_map)
     header.batch = batch * header.parts
     header.levels = hierarchy(extent, offsets)
     header.base_level = base_level_of(header.levels)
@@ -177,6 +284,4 @@ def read_levels(reader, header, flags):
         require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
-    if flags & LAYERS:
-        require(all(reader.integer(1) == 1 for _ in header.levels), "version: layers")
     header.section_sizes = [reader.varint() for _ in range(header.base_level + 1)]

@@ -5,6 +5,7 @@ import math
 from reference_decoder.conventions import AXES, Damaged, bits_set, ceil_log2, require
 
 LARGEST_BLOCK = 2**22
+BATCH, MERGED = 4, 5  # roles in an axis map beside the axes of the codec
 
 
 class Level:
@@ -17,10 +18,26 @@ class Level:
         self.classes = sorted((cls for cls in range(1, 16) if cls & ~mask == 0), key=lambda cls: (bits_set(cls), cls))
 
 
-def codec_axes(valid):
-    """The extent along the four axes of the codec and the batch (of one component)."""
-    extents = [extent for extent in valid if extent > 1]
-    return [1] * (4 - len(extents[-4:])) + extents[-4:], math.prod(extents[:-4])
+def axis_roles(valid, axis_map):
+    """For each axis of the array the axis of the codec that it is or is merged into, or BATCH."""
+    if axis_map is None:
+        last = [axis for axis, extent in enumerate(valid) if extent > 1][-4:]
+        return [4 - len(last) + last.index(axis) if axis in last else BATCH for axis in range(len(valid))]
+    named = [role for role in axis_map if role < BATCH]
+    require(len(set(named)) == len(named) and axis_map[-1] != MERGED, "axis map")
+    roles = list(axis_map)
+    for axis in reversed(range(len(roles))):
+        if roles[axis] == MERGED:
+            roles[axis] = roles[axis + 1]
+    return roles
+
+
+def codec_axes(valid, axis_map):
+    """The extent of an item, the batch (of one component), and the axes of the array in the order of the samples."""
+    roles = axis_roles(valid, axis_map)
+    extents = [math.prod(extent for extent, role in zip(valid, roles, strict=True) if role == axis) for axis in (*AXES, BATCH)]
+    require(all(extents[axis] == 1 or extents[axis + 1] > 1 for axis in range(3)), "axis map: axes of extent 1")
+    return extents[:4], extents[4], sorted(range(len(valid)), key=lambda axis: (roles[axis] != BATCH, roles[axis]))
 
 
 def hierarchy(extent, offsets):
@@ -31,8 +48,8 @@ def hierarchy(extent, offsets):
         split = [more and extent[axis] > 1 and len(levels) >= offsets[axis] for axis in AXES]
         levels.append(Level(extent, split))
         if not more:
-            require(sum(not any(level.split) for level in levels[:-1]) <= 3, "levels that split no axis")
             return levels
+        require(any(split), "a level that splits no axis")
         extent = [(extent[axis] + 1) // 2 if split[axis] else extent[axis] for axis in AXES]
     raise Damaged("levels")
 

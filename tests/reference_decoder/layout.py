@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from reference_decoder.conventions import crc, ranges, require
+from reference_decoder.conventions import Truncated, crc, ranges, require
 from reference_decoder.elements import elements, put_masked
-from reference_decoder.header import BLOCKS, CONSTANT, read_header
+from reference_decoder.header import BLOCKS, CONSTANT, PATCHED, read_header
 from reference_decoder.sections import Sections
 
 
@@ -16,14 +16,48 @@ def decode_blocks(header, data):
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
+    words = words.reshape(header.parts, *[header.valid[axis] for axis in header.order])
+    words = np.moveaxis(words, range(1, words.ndim), [1 + axis for axis in header.order])
     whole = np.full((header.parts, *header.shape), header.padding, word)
-    whole[(slice(None), *ranges([0] * len(header.valid), header.valid))] = words.reshape(header.parts, *header.valid)
+    whole[(slice(None), *ranges([0] * len(header.valid), header.valid))] = words
+    return whole
+
+
+def decode_inside(header, stream, shape):
+    """The array of the base or of a patch of a patched stream."""
+    inner = read_header(stream)
+    require(inner.form != PATCHED, "a patched stream in a patched one")
+    same_type = (inner.component, inner.parts, inner.byte_order) == (header.component, header.parts, header.byte_order)
+    require(same_type and inner.shape == shape, "a patched stream of several types or shapes")
+    return decode(stream)
+
+
+def decode_patched(header, stream):
+    """The array of a patched stream: the base, and the patches over it."""
+    end = header.base_offset + header.base_size
+    if len(stream) < end:
+        raise Truncated("truncated")
+    require(len(stream) == end, "bytes behind the base")
+    whole = decode_inside(header, stream[header.base_offset :], header.shape).copy()
+    word = np.dtype(f"u{header.component.itemsize}").newbyteorder(header.byte_order)
+    words = np.frombuffer(whole.data, word).reshape(*header.shape, header.parts)  # of `whole` itself
+    for patch in header.patches:
+        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent)
+        new = np.frombuffer(box.tobytes(), word).reshape(*patch.extent, header.parts)
+        below = words[ranges(patch.origin, [at + size for at, size in zip(patch.origin, patch.extent, strict=True)])]
+        transparent = False if patch.pattern is None else (new == patch.pattern).all(axis=-1, keepdims=True)
+        np.copyto(below, new, where=np.logical_not(transparent))
     return whole
 
 
 def decode(stream):
     """The array of a stream."""
     header = read_header(stream)
+    if len(stream) < header.size + header.trailer_size:
+        raise Truncated("truncated")
+    stream = stream[: len(stream) - header.trailer_size]
+    if header.form == PATCHED:
+        return decode_patched(header, stream)
     dtype = header.component if header.parts == 1 else np.dtype(f"c{2 * header.component.itemsize}")
     dtype = dtype.newbyteorder(header.byte_order)
     if header.form == BLOCKS:
@@ -31,9 +65,12 @@ def decode(stream):
             words = decode_blocks(header, stream[header.size :])
         data = np.moveaxis(words, 0, -1).astype(words.dtype.newbyteorder(header.byte_order)).tobytes()
     else:
+        if len(stream) < header.size + 4:
+            raise Truncated("truncated")
         data = stream[header.size : -4]
         require(int.from_bytes(stream[-4:], "little") == crc(stream[:-4]), "checksum of the array")
         if header.form == CONSTANT:
+            require(len(data) == dtype.itemsize, "size of the element")
             data = data * math.prod(header.shape)
     require(len(data) == math.prod(header.shape) * dtype.itemsize, "size of the array")
     return np.frombuffer(data, dtype).reshape(header.shape)

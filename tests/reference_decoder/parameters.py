@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
-from reference_decoder.conventions import bits_set, require
+from reference_decoder.conventions import bits_set, require, require_version
 from reference_decoder.models import Deviations, Model
 from reference_decoder.prediction import stencil
 
@@ -24,7 +24,7 @@ class ParameterModels:
     """The models of the parameters of a level."""
 
     def __init__(self):
-        for name in ("P0", "P1", "CW", "AW", "S0", "S1", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
+        for name in ("P0", "P1", "P2", "CW", "AW", "S0", "S1", "S2", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
             setattr(self, name, BitModel())
         self.PN, self.MN = NumberModel(), NumberModel()
         for name in ("WC", "W0", "W1", "W2", "ME", "MS"):
@@ -43,6 +43,7 @@ class ParameterState:
         parameters = Parameters()
         if coder.bit(models.P0):
             parameters.predictor = 1 + coder.bit(models.P1)
+            require_version(parameters.predictor < 2 or not coder.bit(models.P2), "predictor")
         else:
             self._read_weights(coder, models, cls, active, parameters)
         self.coarser[cls] = parameters
@@ -67,9 +68,10 @@ class ParameterState:
             return
         if coder.bit(models.S0):
             parameters.stencil = 1 + coder.bit(models.S1)
+            require_version(parameters.stencil < 2 or not coder.bit(models.S2), "stencil")
         if not coder.bit(models.PS):
             self.precision = 1 + coder.number(models.PN)
-            require(self.precision <= 24, "precision")
+            require_version(self.precision <= 24, "precision")
         parameters.precision = self.precision
         changes = refers and coder.bit(models.RF)
         odd = bits_set(cls)
@@ -97,11 +99,12 @@ def read_model(coder, models, default):
     run_length = default.run_length if same_mode else not default.run_length
     start = default.scale_or_zero_run if same_mode else 8 if run_length else 12
     scale_or_zero_run = start + coder.signed(models.MS)
-    require(0 <= scale_or_zero_run <= (47 if run_length else 279), "model")
+    require(scale_or_zero_run >= 0, "model")
+    require_version(scale_or_zero_run <= (47 if run_length else 279), "model")
     if run_length:
         as_default = coder.bit(models.MV)
         value = (default.shape_or_value if same_mode else 8) if as_default else coder.number(models.MN)
-        require(value <= 31, "value table")
+        require_version(value <= 31, "value table")
         return Model(True, scale_or_zero_run, value)
     high = coder.bit(models.H0)
     low = coder.bit(models.H2 if high else models.H1)

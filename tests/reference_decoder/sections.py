@@ -10,7 +10,7 @@ from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel,
 from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
 from reference_decoder.contexts import MASKED_CONTEXT, activities, contexts, mean_index
-from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, crc, floor_log2, ranges, require, short_crc
+from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, check, floor_log2, ranges, require, require_version
 from reference_decoder.masks import LITERAL, VALID, MaskModels, fill_box, fill_class, mask_context, read_special
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import face_taps, nearest_taps, predict
@@ -49,6 +49,18 @@ class BaseCodes:
         self.s0, self.s1 = min(2**20, size), self.s0
 
 
+def take_section_check(reader):
+    """Takes the check of a level's section from behind its index, and verifies it. Returns whether it covers the streams."""
+    section, index_end = reader.data, reader.at
+    covered = len(section) - index_end <= 4096 + 4
+    width = len(check(section[:index_end])) if not covered else 2 if len(section) < 258 else 4
+    stored = reader.take(width)
+    content = section[:index_end] + (section[reader.at :] if covered else b"")
+    require(len(check(content)) == width, "size of a section")
+    require(check(content) == stored, "checksum of a section")
+    return covered
+
+
 class Sections:
     """Decodes the sections of a stream, from the base level to level 0."""
 
@@ -67,7 +79,7 @@ class Sections:
     def _base_section(self, section):
         header = self.header
         width = 2 if len(section) < 258 else 4
-        require(len(section) >= width and short_crc(section[:-width]) == section[-width:], "checksum of the base section")
+        require(len(section) >= width and check(section[:-width]) == section[-width:], "checksum of the base section")
         coded = section[:-width]
         root_samples = math.prod(header.levels[header.base_level].extent) * header.batch
         require(root_samples <= most_decisions(len(coded)), "more samples than the base section can hold")
@@ -180,8 +192,10 @@ class Sections:
         header, level, extent = self.header, self.header.levels[number], self.header.blocks[number]
         reader = Reader(section)
         coded = reader.take(reader.varint())
+        covered = take_section_check(reader)
         coder = BinaryDecoder(coded)
-        merged = coder.bit(BitModel())
+        merged = coder.number(NumberModel())
+        require_version(merged < 2, "arrangement of streams")
         models = ParameterModels()
         parameters = {cls: self.state.read(coder, models, cls, level.active, header.bits) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
@@ -191,7 +205,7 @@ class Sections:
         require(size_count <= most_decisions(len(coded)), "more sizes than the index can hold")
         require(size_count <= max(2**22, 256 * len(section)), "an index out of proportion")
         sizes = self._index(coder, merged, len(level.classes), block_count)
-        streams = self._streams(reader, sizes)
+        streams = self._streams(reader, sizes, covered)
         items = []
         for item_number, coarser in enumerate(self.items):
             item = Item(*[np.zeros(level.extent, dtype) for dtype in (header.sample, np.uint8, np.uint8)])
@@ -213,21 +227,16 @@ class Sections:
             sizes += [coder.number(model) for model in ([block_model] if merged else class_models)]
         return sizes
 
-    def _streams(self, reader, sizes):
+    def _streams(self, reader, sizes, covered):
         """An iterator over the streams, checked."""
-        index_end = reader.at
-        covered = sum(sizes) <= 4096
-        check_width = 2 if index_end + (sum(sizes) if covered else 0) < 256 else 4
-        check = reader.take(check_width)
-        first_stream = reader.at
+        require((sum(sizes) <= 4096) == covered, "sizes of streams")
         streams = []
         for size in sizes:
             streams.append(reader.take(size))
             if size and not covered:
-                require(reader.integer(2) == crc(streams[-1]) & 0xFFFF, "checksum of a stream")
+                stored = check(streams[-1])
+                require(reader.take(len(stored)) == stored, "checksum of a stream")
         require(reader.at == len(reader.data), "bytes are left over in a section")
-        content = reader.data[:index_end] + (reader.data[first_stream:] if covered else b"")
-        require(short_crc(content) == check, "checksum of a section")
         return iter(streams)
 
     def _block(self, level_number, item_number, block, coarser, item, parameters, streams, merged):

@@ -23,9 +23,12 @@ OPENED = [{}, {"driver": "core"}, {"mode": "r+", "rdcc_nbytes": 0}]  # ranges of
 
 @st.composite
 def files(draw):
-    """(array, chunks, options of STZ) that take part in all forms of streams: constant, blocks, masked, tiny."""
+    """(array, chunks, options of STZ) in all forms of streams: constant, blocks, masked, tiny, with an axis map."""
     rank = draw(st.integers(1, 4))
     shape = tuple(draw(st.lists(st.integers(1, MOST[rank]), min_size=rank, max_size=rank)))
+    if rank < 3:
+        components = tuple(draw(st.lists(st.integers(2, 4), max_size=4)))
+        shape = draw(st.sampled_from([shape + components, components + shape]))
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     array = smooth(shape, dtype, draw(st.integers(0, 9)))
     options = draw(st.sampled_from([{"absolute": 0.5}, {"lossless": True}, {"absolute": 1e-2, "block": "region"}]))

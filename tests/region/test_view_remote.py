@@ -358,6 +358,7 @@ def test_a_closed_file_is_an_error(server):
 
 
 def test_nothing_is_left_of_a_view(server):
+    before = set(threading.enumerate())
     with opened(server) as dataset:
         view = looked_up(dataset, threads=2)
         view[CUBE]
@@ -365,4 +366,4 @@ def test_nothing_is_left_of_a_view(server):
         assert reader._part.held == 0, "what was fetched is let go of when it has been decoded"
     del view, reader
     gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
+    assert not [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("ThreadPoolExecutor")]

@@ -10,7 +10,7 @@ from h5stz import _core
 from support import boxes
 from support.stream_bytes import varint
 
-RAW = h5stz.compress(np.random.default_rng(1).integers(0, 2**62, (5, 7)), absolute=0.5, fill_value=3)
+RAW = h5stz.compress(np.random.default_rng(1).integers(0, 2**62, (5, 7)), absolute=0.5, fill_value=3, integers="lossy")
 CONSTANT = h5stz.compress(np.full((40, 7), 2.5, ">f4"), absolute=0.25)
 SHAPE = 7  # where the shape begins
 

@@ -12,7 +12,7 @@ from support.fields import random_field
 from support.paths import GOLDEN
 from support.stream_bytes import varint, with_crc
 
-VERSION = GOLDEN / "version_1"
+VERSION = GOLDEN / "version_128"
 GOLDEN = sorted(json.loads((VERSION / "arrays.json").read_text()))
 
 
@@ -125,31 +125,43 @@ FRESH = {
 @pytest.mark.parametrize("name", FRESH)
 def test_fresh_streams(name):
     make, options = FRESH[name]
-    assert agree(h5stz.compress(make(), **options)).form.startswith("blocks")
+    assert agree(h5stz.compress(make(), integers="lossy", **options)).form.startswith("blocks")
 
 
-def with_every_level_field(stream, rank):
-    """A stream (extents below 128, a bound, no fill value) that names level bounds (wider than its own), blocks and layers."""
+def with_every_level_field(stream, rank, bounds):
+    """A stream (extents below 128, a bound, no fill value) that names its blocks, and its level bounds changed by `bounds`."""
     header = reference_decoder.read_header(stream)
     sizes = b"".join(varint(size) for size in header.section_sizes)
-    fields = np.multiply(header.level_bounds, 1.125).astype("<f8").tobytes()
+    fields = np.array(bounds(np.array(header.level_bounds)), "<f8").tobytes()
     for number in range(header.base_level):
         logs = reference_decoder.default_block(header.levels[number], number, header.regions)
         fields += bytes(max(1, log) for log in logs)
-    fields += bytes([1] * len(header.levels))
     front = bytearray(stream[: header.size - 4 - len(sizes)])
-    front[4 + 3 + rank + 8 + 1] |= 16 | 32 | 128
+    front[4 + 3 + rank + 8 + 1] |= 16 | 32
     front += fields + sizes
     return with_crc(front) + stream[header.size :]
 
 
 @pytest.mark.parametrize("shape", [(120, 100), (20, 24, 22)])
-def test_level_bounds_blocks_and_layers_in_the_header(shape):
+def test_level_bounds_and_blocks_in_the_header(shape):
     array = smooth(*shape).astype("f4")
     stream = h5stz.compress(array, absolute=0.01, fill_value=False)
-    changed = with_every_level_field(stream, len(shape))
+    changed = with_every_level_field(stream, len(shape), lambda bounds: 1.125 * bounds)
     agree(changed)
     assert not exact.same_bits(h5stz.decompress(stream), h5stz.decompress(changed))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("bound", [5e-324, 1e-46, 3.3e38, 1e300, 1.7e308])
+def test_steps_that_are_rounded_to_zero_or_to_infinity(dtype, bound):
+    stream = h5stz.compress(smooth(60, 50).astype(dtype), absolute=0.01, fill_value=False)
+    for levels in (slice(0, 1), slice(1, 2), slice(2, None), slice(None)):
+
+        def changed(bounds, levels=levels):
+            bounds[levels] = bound
+            return bounds
+
+        agree(with_every_level_field(stream, 2, changed))
 
 
 @pytest.mark.parametrize("negative_zeros", [0.5, 0.97, 1.0])

@@ -4,12 +4,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 import h5stz
+from h5stz import _core
 
 
 def cut(array, start, count, step):
     """The elements start + i * step, i < count, of each axis, as a contiguous array."""
     window = tuple(slice(b, b + (n - 1) * k + 1 if n else b, k) for b, n, k in zip(start, count, step, strict=True))
-    return np.ascontiguousarray(array[window]).reshape(count)
+    return np.ascontiguousarray(array[(*window, ...)]).reshape(count)
 
 
 def read(reader, dtype, start, count, step=None, threads=1):
@@ -44,6 +45,28 @@ def random_request(rng, shape):
         count.append(int(rng.choice([1, most, rng.integers(1, most + 1)])))
         step.append(jump)
     return tuple(start), tuple(count), tuple(step)
+
+
+def read_through_all_sources(tmp_path, stream, whole, all_requests):
+    """Readers of the stream in memory, in a file and behind a callback give the parts of `whole`, and fetch the same bytes."""
+    path, asked = tmp_path / "file", []
+    path.write_bytes(b"before" + stream + b"behind")
+
+    def fetch(offset, size):
+        asked.append((offset, size))
+        return stream[offset : offset + size]
+
+    with open(path, "rb") as file:
+        readers = [
+            _core.Reader.of_bytes(stream, 0),
+            _core.Reader.of_file(file.fileno(), 6, len(stream), 0),
+            _core.Reader.of_callback(fetch, len(stream), 0),
+        ]
+        for request in all_requests:
+            for reader in readers:
+                assert read(reader, whole.dtype, *request).tobytes() == cut(whole, *request).tobytes()
+    counts = [reader.stats()["bytes_read"] for reader in readers]
+    assert counts[0] == counts[1] == counts[2] == sum(size for _, size in asked)
 
 
 def volume(shape=(80, 72, 90), block="default", **options):

@@ -51,6 +51,33 @@ def largest_error(original, decoded, bound, pointwise=False):
     return float(np.max(error[limits > 0] / limits[limits > 0], initial=0))
 
 
+def error_over_bound(original, decoded, bound, pointwise=False):
+    """max error / bound as a float that exceeds 1 exactly if a promise is broken; infinite where NaN or infinities changed.
+
+    For what breaks the bound too: it measures and asserts nothing about the samples.
+    """
+    assert (decoded.dtype, decoded.shape) == (original.dtype, original.shape)
+    x, y = components(original), components(decoded)
+    same = bits(x) == bits(y)
+    x, y = x[~same], y[~same]
+    if not x.size:
+        return 0.0
+    if x.dtype.kind == "f" and not (np.isfinite(x).all() and np.isfinite(y).all()):
+        return float("inf")
+    wide, other = x.astype(np.longdouble), y.astype(np.longdouble)
+    limit = np.longdouble(bound) * np.abs(wide) if pointwise else np.full(wide.shape, np.longdouble(bound))
+    if pointwise and ((limit == 0) | (np.signbit(wide) != np.signbit(other))).any():
+        return float("inf")
+    share = np.abs(wide - other) / limit
+    largest = float(share.max())
+    near = np.flatnonzero(np.abs(share - 1) < 1 - _CLEARLY_BELOW)
+    if not near.size or largest > 2 - _CLEARLY_BELOW:
+        return largest
+    pairs = zip(x[near].tolist(), y[near].tolist(), strict=True)
+    kept = all(abs(Fraction(a) - Fraction(b)) <= Fraction(bound) * (abs(Fraction(a)) if pointwise else 1) for a, b in pairs)
+    return min(largest, 1.0) if kept else max(largest, float(np.nextafter(1, 2)))
+
+
 def same_bits(original, decoded):
     """Whether two arrays agree in dtype, shape and every bit."""
     return (decoded.dtype, decoded.shape) == (original.dtype, original.shape) and decoded.tobytes() == original.tobytes()

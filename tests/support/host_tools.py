@@ -144,6 +144,11 @@ class Options(ctypes.Structure):
         ("threads", ctypes.c_int32),
         ("effort", ctypes.c_int32),
         ("layers", ctypes.c_int32),
+        ("append_axis", ctypes.c_int32),
+        ("integers", ctypes.c_int32),
+        ("bound_used", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("prior_bound", ctypes.c_double),
     ]
 
     def __init__(self, **values):
@@ -167,6 +172,9 @@ class StreamInfo(ctypes.Structure):
         ("levels", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
         ("level_bytes", ctypes.c_uint64 * MAX_LEVELS),
+        ("patches", ctypes.c_int32),
+        ("bound_used", ctypes.c_int32),
+        ("accumulated_bound", ctypes.c_double),
     ]
 
     def __init__(self):

@@ -29,7 +29,8 @@ def write(path, array, chunks, options=None, **more):
     """A file with the dataset "x": `options` of h5stz.STZ (default: an absolute bound), `more` of create_dataset."""
     file_options = {name: more.pop(name) for name in ("userblock_size", "libver", "driver") if name in more}
     with h5py.File(path, "w", **file_options) as file:
-        file.create_dataset("x", data=array, chunks=chunks, **more, **h5stz.STZ(**(options or {"absolute": 1e-2})))
+        options = {"integers": "lossy", **(options or {"absolute": 1e-2})}
+        file.create_dataset("x", data=array, chunks=chunks, **more, **h5stz.STZ(**options))
     return path
 
 

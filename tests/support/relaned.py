@@ -7,11 +7,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reference_decoder import crc, read_header, sections, short_crc
+from reference_decoder import check, read_header, sections
 from reference_decoder.binary_coder import BinaryDecoder, NumberModel
 from reference_decoder.code_stream import CodeStream
 from support.stream_bytes import varint, with_crc
-from support.stream_writer import BinaryEncoder
+from support.stream_writer import BinaryEncoder, code_stream
 
 
 class RecordedStream(CodeStream):
@@ -34,23 +34,9 @@ class RecordedStream(CodeStream):
         self.symbols.append((number, symbol, table))
         return symbol
 
-    def written(self, log_lanes, final_state):
+    def written(self, log_lanes, final_state, lanes_byte):
         """The same with 2**log_lanes lanes: symbols are coded from the last to the first. `final_state`: (lane, its state)."""
-        states, words = [2**15] * (1 << log_lanes), []
-        if final_state:
-            states[final_state[0]] = final_state[1]
-        for number, symbol, (_, starts, frequencies) in reversed(self.symbols):
-            lane, frequency = number % len(states), frequencies[symbol]
-            if states[lane] >= frequency << 19:
-                words.append(states[lane] & 0xFFFF)
-                states[lane] >>= 16
-            high, low = divmod(states[lane], frequency)
-            states[lane] = (high << 12) + starts[symbol] + low
-        first = states[0] | (1 << 31 if log_lanes else 0)
-        out = first.to_bytes(4, "little") + (bytes([log_lanes]) if log_lanes else b"")
-        out += b"".join(state.to_bytes(4, "little") for state in states[1:])
-        out += b"".join(word.to_bytes(2, "little") for word in reversed(words))
-        return out + self.raw_value.to_bytes(-(-self.raw_size // 8), "big")
+        return code_stream(self.symbols, self.raw_value, self.raw_size, log_lanes, final_state, lanes_byte)
 
 
 class RecordedCoder(BinaryDecoder):
@@ -102,8 +88,8 @@ class Rewriter(sections.Sections):
         self.size_models = masks + [NumberModel() for _ in range(1 if merged else class_count)]
         return super()._index(coder, merged, class_count, block_count)
 
-    def _streams(self, reader, sizes):
-        self.streams = list(super()._streams(reader, sizes))
+    def _streams(self, reader, sizes, covered):
+        self.streams = list(super()._streams(reader, sizes, covered))
         return iter(self.streams)
 
     def _level_section(self, number, section):
@@ -118,21 +104,22 @@ class Rewriter(sections.Sections):
         coded = self.parameters.finish()
         front, content = varint(len(coded)) + coded, b"".join(streams)
         if len(content) <= 4096:
-            self.written.append(front + short_crc(front + content) + content)
+            self.written.append(front + check(front + content) + content)
         else:
-            checked = [data + crc(data).to_bytes(4, "little")[:2] for data in streams if data]
-            self.written.append(front + short_crc(front) + b"".join(checked))
+            checked = [data + check(data) for data in streams if data]
+            self.written.append(front + check(front) + b"".join(checked))
         return items
 
 
-def relaned(stream, log_lanes, final_state=None):
+def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
     """The stream, which must be of the form blocks, with 2**log_lanes lanes in all of its code streams.
 
-    `final_state` is a lane and the state that it ends at, if not 2**15 as the format has it.
+    `final_state` is a lane and the state that it ends at, if not 2**15 as the format has it; `lanes_byte` is the byte that says
+    how many lanes there are, if not that of their number.
     """
     header = read_header(stream)
     with np.errstate(all="ignore"):
-        written = Rewriter(header, stream[header.size :], log_lanes, final_state).written
+        written = Rewriter(header, stream[header.size :], log_lanes, final_state, lanes_byte).written
     sizes = b"".join(map(varint, header.section_sizes))
     front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
     return with_crc(front) + b"".join(written)

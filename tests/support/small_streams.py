@@ -47,6 +47,7 @@ def streams():
     made = {}
     for name, (array, options) in plans.items():
         options.setdefault("fill_value", False)
+        options.setdefault("integers", "lossy")
         stream = h5stz.compress(array, **options)
         made[name] = (h5stz.decompress(stream), stream)
     return made

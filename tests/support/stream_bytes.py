@@ -1,6 +1,6 @@
 """Parts of streams written by hand, as docs/format.md has them."""
 
-from reference_decoder import crc, short_crc
+from reference_decoder import check, crc
 
 
 def varint(number):
@@ -17,9 +17,9 @@ def with_crc(data):
     return bytes(data) + crc(data).to_bytes(4, "little")
 
 
-def with_short_crc(content):
+def with_check(content):
     """The content of a section followed by its check of two or four bytes."""
-    return bytes(content) + short_crc(content)
+    return bytes(content) + check(content)
 
 
 def header_size(stream, least=0):

@@ -7,8 +7,10 @@ side of the second decoder's BinaryDecoder, with its models.
 import struct
 from dataclasses import dataclass, field, replace
 
-from reference_decoder.binary_coder import NumberModel
-from support.stream_bytes import varint, with_crc, with_short_crc
+from reference_decoder import check
+from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
+from reference_decoder.parameters import ParameterModels
+from support.stream_bytes import varint, with_check, with_crc
 
 F32, F64, I64 = range(3)
 UNIFORM, INTEGER, ULP = range(3)
@@ -39,7 +41,6 @@ class Fields:
     offsets: tuple | None = None
     level_bounds: tuple | None = None
     level_blocks: tuple | None = None
-    layers: tuple | None = None
     section_sizes: tuple = field(default_factory=tuple)
 
     @property
@@ -55,7 +56,7 @@ class Fields:
         """The header's bytes."""
         samples, quantiser, transform = self.representation
         kind = 2 | self.mode << 2 | (self.fill is not None) << 4
-        out = b"STZ\x01" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
+        out = b"STZ\x80" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
         if self.mode != LOSSLESS:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
@@ -67,8 +68,6 @@ class Fields:
             self.offsets,
             self.level_bounds,
             self.level_blocks,
-            None,
-            self.layers,
         ]
         flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
         out += bytes([samples | quantiser << 2 | transform << 4, flags])
@@ -86,7 +85,7 @@ class Fields:
             out += self.bits(self.padding) + b"".join(map(varint, self.cuts))
         out += bytes(self.offsets or ())
         out += struct.pack(f"<{len(self.level_bounds or ())}d", *(self.level_bounds or ()))
-        out += b"".join(map(bytes, self.level_blocks or ())) + bytes(self.layers or ())
+        out += b"".join(map(bytes, self.level_blocks or ()))
         out += b"".join(map(varint, self.section_sizes))
         return with_crc(out)
 
@@ -147,10 +146,29 @@ class BinaryEncoder:
         return self.low.to_bytes(4 + self.shifts, "big")
 
 
+def code_stream(symbols, raw_value, raw_size, log_lanes=0, final_state=None, lanes_byte=None):
+    """A code stream of symbols, coded from the last to the first, and raw bits. Each: (number in its bin, symbol, table)."""
+    states, words = [2**15] * (1 << log_lanes), []
+    if final_state:
+        states[final_state[0]] = final_state[1]
+    for number, symbol, (_, starts, frequencies) in reversed(symbols):
+        lane, frequency = number % len(states), frequencies[symbol]
+        if states[lane] >= frequency << 19:
+            words.append(states[lane] & 0xFFFF)
+            states[lane] >>= 16
+        high, low = divmod(states[lane], frequency)
+        states[lane] = (high << 12) + starts[symbol] + low
+    first = states[0] | (1 << 31 if log_lanes else 0)
+    out = first.to_bytes(4, "little") + (bytes([log_lanes if lanes_byte is None else lanes_byte]) if log_lanes else b"")
+    out += b"".join(state.to_bytes(4, "little") for state in states[1:])
+    out += b"".join(word.to_bytes(2, "little") for word in reversed(words))
+    return out + raw_value.to_bytes(-(-raw_size // 8), "big")
+
+
 def root_section(coder):
     """The section of what was written."""
     coded = coder.finish()
-    return with_short_crc(coded)
+    return with_check(coded)
 
 
 def level_section(coder, block_count):
@@ -160,4 +178,47 @@ def level_section(coder, block_count):
         coder.number(sizes, 0)
     coded = coder.finish()
     content = varint(len(coded)) + coded
-    return with_short_crc(content)
+    return with_check(content)
+
+
+def root_of_small_codes(samples, rng):
+    """A base section of small codes for so many samples, without outliers."""
+    coder, stored, models = BinaryEncoder(), BitModel(), [SignedModel() for _ in range(16)]
+    sizes = [0, 0]
+    for code in rng.integers(-3, 4, samples).tolist():
+        coder.bit(stored, 0)
+        coder.signed(models[min(15, (2 * sum(sizes) + 1).bit_length() - 1)], code)
+        sizes = [code if code >= 0 else -code - 1, sizes[0]]
+    return root_section(coder)
+
+
+class LevelWriter:
+    """The parameters of the only class of a level of an array of one axis, and an index of one stream."""
+
+    def __init__(self, arrangement=0):
+        self.coder, self.models = BinaryEncoder(), ParameterModels()
+        self.coder.number(NumberModel(), arrangement)
+
+    def bits(self, **named):
+        """Bits of the models with these names, in order."""
+        for name, bit in named.items():
+            self.coder.bit(getattr(self.models, name), bit)
+        return self
+
+    def precision(self, precision):
+        """A precision other than the state's."""
+        self.bits(PS=0).coder.number(self.models.PN, precision - 1)
+        return self
+
+    def numbers(self, name, *values):
+        """Signed numbers of one model."""
+        for value in values:
+            self.coder.signed(getattr(self.models, name), value)
+        return self
+
+    def section(self, stream=b""):
+        """The level's section, of a single block."""
+        self.coder.number(NumberModel(), len(stream))
+        coded = self.coder.finish()
+        front = varint(len(coded)) + coded
+        return front + check(front + stream) + stream

@@ -1,5 +1,5 @@
 // Headers of streams: every field comes back, and a header that is cut or has a wrong bit is an error.
-#include "format/frame.h"
+#include "format/axis_map.h"
 
 #include "unit.h"
 
@@ -65,6 +65,8 @@ void set_blocks_fields(Random& random, Header& h) {
     h.padding = random_component(random, h.layout.dtype);
     for (int a = 0; a < h.layout.rank; a++) h.valid[a] -= random.below(h.valid[a]);
   }
+  if (random.below(4) == 0)
+    for (int a = 0; a < h.layout.rank; a++) h.axis_map.push_back(u8(random.below(merged_role + 1)));
   if (random.below(2))
     for (int& offset : h.offset) offset = random.chance(0.2) ? never_split : int(random.below(4));
 }
@@ -107,8 +109,8 @@ bool same(const Header& a, const Header& b) {
          a.sample == b.sample && a.quantizer == b.quantizer && a.transform == b.transform && a.step == b.step &&
          a.half_step == b.half_step && a.origin == b.origin && a.delta == b.delta && a.negative == b.negative &&
          a.zero_bits == b.zero_bits && a.masked == b.masked && a.nan_bits == b.nan_bits && a.partial == b.partial &&
-         a.padding == b.padding && a.offset == b.offset && a.level_bound == b.level_bound && a.level_block == b.level_block &&
-         a.section == b.section;
+         a.padding == b.padding && a.axis_map == b.axis_map && a.offset == b.offset && a.level_bound == b.level_bound &&
+         a.level_block == b.level_block && a.section == b.section;
 }
 
 Header read(AtPageEnd& bytes) { return read_header(bytes.begin(), bytes.size()); }

@@ -119,6 +119,27 @@ TEST(the_root_is_the_finest_level_that_is_small) {
   }
 }
 
+TEST(every_level_but_the_coarsest_splits_an_axis) {
+  Random random(6);
+  int refused = 0;
+  for (int turn = 0; turn < 2000; turn++) {
+    Index n;
+    std::array<int, axes> offset;
+    for (size_t a = 0; a < axes; a++) {
+      n[a] = random.chance(0.3) ? 1 : random.between(2, 40);
+      offset[a] = random.chance(0.2) ? never_split : int(random.below(9));
+    }
+    const auto none_waits = without_unsplit_levels(n, offset);
+    const Hierarchy h = make_hierarchy(n, 1, none_waits);
+    for (size_t l = 0; l + 1 < h.level.size(); l++) CHECK(h.level[l].split_mask() != 0);
+    for (size_t a = 0; a < axes; a++) CHECK(none_waits[a] <= offset[a]);
+    const bool sound = failure_of([&] { make_hierarchy(n, 1, offset); }) == 0;
+    CHECK(!sound || none_waits == offset, "sound offsets stay");
+    refused += !sound;
+  }
+  CHECK(refused > 500);
+}
+
 TEST(samples_of_a_level_are_where_the_map_says) {
   Random random(4);
   for (int turn = 0; turn < 60; turn++) {

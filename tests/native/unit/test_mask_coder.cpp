@@ -20,7 +20,7 @@ Hierarchy random_hierarchy(Random& random) {
   std::array<int, axes> offset{};
   for (int& o : offset) o = random.chance(0.2) ? 1 : 0;
   if (!(n[0] > 2 || n[1] > 2 || n[2] > 2 || n[3] > 2)) n[3] = 19;
-  Hierarchy h = make_hierarchy(n, 1, offset);
+  Hierarchy h = make_hierarchy(n, 1, without_unsplit_levels(n, offset));
   return h;
 }
 

@@ -19,7 +19,7 @@ Hierarchy random_hierarchy(Random& random) {
     n[a] = rank == 1 ? random.between(600, 3000) : rank == 2 ? random.between(20, 80) : random.between(7, 30);
     offset[a] = random.chance(0.2) ? 1 : random.chance(0.05) ? never_split : 0;
   }
-  Hierarchy h = make_hierarchy(n, 1, offset);
+  Hierarchy h = make_hierarchy(n, 1, without_unsplit_levels(n, offset));
   for (int l = 0; l < h.base_level; l++) {
     std::array<int, axes> log2_extent;
     for (int& e : log2_extent) e = 2 + int(random.below(5));

@@ -112,7 +112,7 @@ int failure_of(F f) {
   }
   return 0;
 }
-// What damaged bytes may give.
-inline bool is_damage(int code) { return code == STZ_ERROR_CORRUPT || code == STZ_ERROR_TRUNCATED; }
+// What damaged bytes may give. They may look like what is reserved for later versions.
+inline bool is_damage(int code) { return code == STZ_ERROR_CORRUPT || code == STZ_ERROR_TRUNCATED || code == STZ_ERROR_VERSION; }
 
 }  // namespace unit

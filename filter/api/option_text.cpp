@@ -1,0 +1,377 @@
+// Options as text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar).
+// Invariants: what print() writes parse() reads as the same options; numbers are exact and do not depend on a locale; every rejection names
+// the key. Text comes from users, files and the environment, so nothing about it is assumed.
+#include "base/common.h"
+#include "base/element_type.h"
+#include "base/floating_environment.h"
+#include "base/guard.h"
+#include "base/message.h"
+#include "base/struct_size.h"
+#include "format/convert.h"
+#include "stz_cd_values.h"
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace stz {
+namespace {
+
+using Text = std::string_view;
+
+struct Name {
+  Text text;
+  i32 value;
+};
+constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64},  {"i1", STZ_I8},  {"u1", STZ_U8},
+                                {"i2", STZ_I16}, {"u2", STZ_U16}, {"i4", STZ_I32},  {"u4", STZ_U32}, {"i8", STZ_I64},
+                                {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
+constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}};
+constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
+constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
+
+// A count that is written as it is used, and the range that a user may ask for.
+struct Count {
+  Text key;
+  i32 stz_options::*field;
+  i32 least, most, offset;  // the field is the number + offset
+};
+constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THREADS, 0},
+                            {"effort", &stz_options::effort, 1, 9, 0},
+                            {"layers", &stz_options::layers, 1, 1, 0},
+                            {"append_axis", &stz_options::append_axis, 0, 30, 1}};
+
+constexpr const char* all_keys =
+    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers";
+
+// For "%.*s".
+int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
+#define STZ_SHOWN(text) shown(text), (text).data()
+
+Text trimmed(Text text) {
+  constexpr Text blanks = " \t\r\n";
+  const size_t first = text.find_first_not_of(blanks);
+  return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+template <class Number>
+bool parse_number(Text text, Number& number) {
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end;
+}
+
+template <size_t n>
+const Name* find_name(const Name (&names)[n], Text text) {
+  for (const Name& each : names)
+    if (each.text == text) return &each;
+  return nullptr;
+}
+
+template <size_t n>
+Text name_of(const Name (&names)[n], i32 value) {
+  for (const Name& each : names)
+    if (each.value == value) return each.text;
+  return {};
+}
+
+// The bits of an integer of type Value that the text writes, also as 1e3 or -9999.0.
+template <class Value>
+bool integer_bits(Text text, u64& bits) {
+  Value value;
+  double number;
+  if (!parse_number(text, value)) {
+    // The limits are powers of two or one less: as doubles the upper one is the first number that does not fit.
+    constexpr double above = 2.0 * static_cast<double>(Value{1} << (std::numeric_limits<Value>::digits - 1));
+    if (!parse_number(text, number) || number != std::trunc(number)) return false;
+    if (!(number < above && number >= static_cast<double>(std::numeric_limits<Value>::min()))) return false;
+    value = static_cast<Value>(number);
+  }
+  bits = static_cast<std::make_unsigned_t<Value>>(value);
+  return true;
+}
+
+// The same for a number of a floating-point type, rounded once from double. False also beyond the type; NaN and infinities need no fill
+// value: `has_fill` tells.
+bool floating_bits(Text text, i32 dtype, u64& bits, i32& has_fill) {
+  double number;
+  if (!parse_number(text, number)) return false;
+  has_fill = std::isfinite(number);
+  bits = 0;
+  if (!has_fill) return true;
+  double kept = number;
+  if (dtype == STZ_F64) {
+    bits = std::bit_cast<u64>(number);
+  } else if (dtype == STZ_F32) {
+    kept = static_cast<float>(number);
+    bits = std::bit_cast<u32>(static_cast<float>(number));
+  } else {
+    bits = half_from_double(number);
+    kept = half_to_float(static_cast<u16>(bits));
+  }
+  return std::isfinite(kept);
+}
+
+bool fill_bits(Text text, i32 dtype, stz_options& options) {
+  options.has_fill = 1;
+  switch (dtype) {
+    case STZ_I8:
+      return integer_bits<int8_t>(text, options.fill);
+    case STZ_U8:
+      return integer_bits<u8>(text, options.fill);
+    case STZ_I16:
+      return integer_bits<int16_t>(text, options.fill);
+    case STZ_U16:
+      return integer_bits<u16>(text, options.fill);
+    case STZ_I32:
+      return integer_bits<i32>(text, options.fill);
+    case STZ_U32:
+      return integer_bits<u32>(text, options.fill);
+    case STZ_I64:
+      return integer_bits<i64>(text, options.fill);
+    case STZ_U64:
+      return integer_bits<u64>(text, options.fill);
+    default:
+      return floating_bits(text, dtype, options.fill, options.has_fill);
+  }
+}
+
+// Reads one text; each option once.
+class Parser {
+ public:
+  Parser(i32 dtype, stz_options& options, Message& message) : dtype_(dtype), options_(options), message_(message) {}
+
+  int parse(Text text) {
+    while (true) {
+      const size_t end = text.find(',');
+      if (const int error = item(trimmed(text.substr(0, end)))) return error;
+      if (end == text.npos) break;
+      text.remove_prefix(end + 1);
+    }
+    if (bounds_ == 1) return fill_value();
+    message_.set("%s: give exactly one of absolute=, pointwise_relative= and lossless",
+                 bounds_ ? "two bounds are given" : "no bound is given");
+    return STZ_ERROR_MODE;
+  }
+
+  i32 dtype() const { return dtype_; }
+
+ private:
+  int item(Text item) {
+    const size_t separator = item.find_first_of("=:");
+    const Text key = trimmed(item.substr(0, separator));
+    const bool has_value = separator != item.npos;
+    const Text value = has_value ? trimmed(item.substr(separator + 1)) : Text();
+    if (seen_.find("," + std::string(key) + ",") != seen_.npos) return wrong(STZ_ERROR_OPTION, key, value, "it is given twice");
+    seen_ += std::string(key) + ",";
+    if (key == "lossless") return lossless(key, value, has_value);
+    if (key == "absolute") return bound(key, value, STZ_ABSOLUTE);
+    if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
+    if (key == "block") return named(block_names, key, value, options_.block, "default or region");
+    if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
+    if (key == "dtype") return type(key, value);
+    for (const Count& each : counts)
+      if (key == each.key) return count(each, value);
+    if (key == "fill_value") {
+      fill_text_ = value;
+      return value.empty() ? wrong(STZ_ERROR_OPTION, key, value, "it needs a number") : STZ_OK;
+    }
+    if (key == "relative" || key == "psnr")
+      return wrong(STZ_ERROR_MODE, key, value,
+                   "it refers to the whole dataset, which only h5stz.STZ and h5stz args look at; give absolute=");
+    message_.set("'%.*s' is no option: the options are %s", STZ_SHOWN(key), all_keys);
+    return STZ_ERROR_OPTION;
+  }
+
+  int wrong(int error, Text key, Text value, const char* what) {
+    message_.set("%.*s=%.*s: %s", STZ_SHOWN(key), STZ_SHOWN(value), what);
+    return error;
+  }
+
+  int lossless(Text key, Text value, bool has_value) {
+    ++bounds_;
+    options_.mode = STZ_LOSSLESS;
+    if (has_value && !find_name(flag_names, value)) return wrong(STZ_ERROR_MODE, key, value, "write lossless alone, or lossless=1");
+    return STZ_OK;
+  }
+
+  int bound(Text key, Text value, i32 mode) {
+    ++bounds_;
+    options_.mode = mode;
+    if (!parse_number(value, options_.bound) || !std::isfinite(options_.bound) || options_.bound < 0)
+      return wrong(STZ_ERROR_BOUND, key, value, "it must be a finite number that is zero or more");
+    return STZ_OK;
+  }
+
+  template <size_t n>
+  int named(const Name (&names)[n], Text key, Text value, i32& field, const char* choices) {
+    const Name* const name = find_name(names, value);
+    if (!name) {
+      message_.set("%.*s=%.*s: it must be %s", STZ_SHOWN(key), STZ_SHOWN(value), choices);
+      return STZ_ERROR_OPTION;
+    }
+    field = name->value;
+    return STZ_OK;
+  }
+
+  int count(const Count& of, Text value) {
+    i32 number = 0;
+    if (!parse_number(value, number) || number < of.least || number > of.most) {
+      message_.set("%.*s=%.*s: it must be an integer from %d to %d", STZ_SHOWN(of.key), STZ_SHOWN(value), of.least, of.most);
+      return STZ_ERROR_OPTION;
+    }
+    options_.*of.field = number + of.offset;
+    return STZ_OK;
+  }
+
+  // A byte order in front is that of a dataset, which bits of a fill value do not depend on.
+  int type(Text key, Text value) {
+    const Text plain = value.substr(!value.empty() && Text("<>=|").find(value.front()) != Text::npos ? 1 : 0);
+    const Name* const name = find_name(dtype_names, plain);
+    if (!name) return wrong(STZ_ERROR_DTYPE, key, value, "it must be f2, f4, f8, i1 to i8, u1 to u8, c8 or c16");
+    if (dtype_ != 0 && dtype_ != name->value) return wrong(STZ_ERROR_DTYPE, key, value, "the dataset has another one: leave it out");
+    dtype_ = name->value;
+    return STZ_OK;
+  }
+
+  int fill_value() {
+    constexpr Text key = "fill_value";
+    if (fill_text_.empty()) return STZ_OK;
+    if (dtype_ == 0) return wrong(STZ_ERROR_OPTION, key, fill_text_, "its bits depend on the type: give dtype= too, such as dtype=f4");
+    if (dtype_ == STZ_C64 || dtype_ == STZ_C128)
+      return wrong(STZ_ERROR_OPTION, key, fill_text_, "complex data cannot have one: mark missing samples with NaN");
+    if (!fill_bits(fill_text_, dtype_, options_)) return wrong(STZ_ERROR_OPTION, key, fill_text_, "it is no number that the type holds");
+    return STZ_OK;
+  }
+
+  i32 dtype_;
+  stz_options& options_;
+  Message& message_;
+  int bounds_ = 0;
+  std::string seen_ = ",";  // the keys, with a comma after each
+  Text fill_text_;
+};
+
+template <class Number>
+std::string shortest(Number number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::string fill_text(u64 bits, i32 dtype) {
+  switch (dtype) {
+    case STZ_F16:
+      return shortest(half_to_float(static_cast<u16>(bits)));
+    case STZ_F32:
+      return shortest(std::bit_cast<float>(static_cast<u32>(bits)));
+    case STZ_F64:
+      return shortest(std::bit_cast<double>(bits));
+    case STZ_I8:
+      return shortest(i32{static_cast<int8_t>(bits)});
+    case STZ_I16:
+      return shortest(static_cast<int16_t>(bits));
+    case STZ_I32:
+      return shortest(static_cast<i32>(bits));
+    case STZ_I64:
+      return shortest(static_cast<i64>(bits));
+    default:
+      return shortest(bits);
+  }
+}
+
+std::string print(const stz_options& options, i32 dtype) {
+  std::string text = options.mode == STZ_LOSSLESS   ? "lossless"
+                     : options.mode == STZ_ABSOLUTE ? "absolute=" + shortest(options.bound)
+                                                    : "pointwise_relative=" + shortest(options.bound);
+  const auto add = [&](Text key, Text value) { text.append(",").append(key).append("=").append(value); };
+  if (options.has_fill) {
+    add("fill_value", fill_text(options.fill, dtype));
+    add("dtype", name_of(dtype_names, dtype));
+  }
+  if (options.block != STZ_BLOCK_DEFAULT) add("block", name_of(block_names, options.block));
+  for (const Count& each : counts)
+    if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
+  if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
+  return text;
+}
+
+// Does parse() give these options back? `message` says why not.
+int check_printed(const stz_options& options, i32 dtype, const std::string& text, Message& message) {
+  stz_options again{};
+  Parser parser(0, again, message);
+  const int error = parser.parse(text);
+  if (error) return error;
+  const bool same = again.mode == options.mode && (again.mode == STZ_LOSSLESS || again.bound == options.bound) &&
+                    again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
+                    again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
+                    again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers;
+  if (same && options.bound_used == 0 && options.prior_bound == 0 && options.reserved == 0) return STZ_OK;
+  message.set(
+      "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",
+      dtype);
+  return STZ_ERROR_OPTION;
+}
+
+}  // namespace
+}  // namespace stz
+
+extern "C" {
+
+int stz_options_parse_text(const char* text, int32_t* dtype, stz_options* options, char* message, size_t message_size) {
+  using namespace stz;
+  Message said;
+  int error = STZ_ERROR_ARGUMENT;
+  if (!text || !options || !valid_struct_size(options)) {
+    said.set("text or options is a null pointer, or struct_size of the options is not sizeof(stz_options)");
+  } else {
+    stz_options parsed{};
+    i32 type = dtype ? *dtype : 0;
+    error = guarded([&] {
+      Parser parser(type, parsed, said);
+      const int code = parser.parse(text);
+      type = parser.dtype();
+      require(code == STZ_OK, code);
+    });
+    if (!error) give_output(parsed, options);
+    if (!error && dtype) *dtype = type;
+    if (error == STZ_ERROR_MEMORY) said.set("out of memory");
+  }
+  said.copy_to(message, message_size);
+  return error;
+}
+
+int stz_options_print_text(const stz_options* options, int32_t dtype, char* text, size_t capacity, size_t* length, char* message,
+                           size_t message_size) {
+  using namespace stz;
+  Message said;
+  int error = STZ_ERROR_ARGUMENT;
+  if (length) *length = 0;
+  stz_options given;
+  if (!options || !length || (!text && capacity)) {
+    said.set("options, text or length is a null pointer");
+  } else if ((error = take_input(options, given)) != STZ_OK) {
+    said.set("the options are of a structure that this version does not know (struct_size %zu, here %zu)", options->struct_size,
+             sizeof *options);
+  } else {
+    error = guarded([&] {
+      const std::string written = print(given, dtype);
+      const int code = check_printed(given, dtype, written, said);
+      require(code == STZ_OK, code);
+      *length = written.size();
+      if (written.size() >= capacity) {
+        said.set("the output holds %zu bytes, %zu are needed", capacity, written.size() + 1);
+        require(false, STZ_ERROR_CAPACITY);
+      }
+      memcpy(text, written.c_str(), written.size() + 1);
+    });
+    if (error == STZ_ERROR_MEMORY) said.set("out of memory");
+  }
+  said.copy_to(message, message_size);
+  return error;
+}
+
+}  // extern "C"

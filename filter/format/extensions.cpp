@@ -1,0 +1,95 @@
+#include "format/extensions.h"
+
+#include "format/axis_map.h"
+
+namespace stz {
+namespace {
+
+void put_record(Bytes& out, u64 tag, const Bytes& payload) {
+  put_varint(out, tag);
+  put_varint(out, payload.size());
+  out.insert(out.end(), payload.begin(), payload.end());
+}
+
+// The roles of the axes. Whether they fit together is seen when the valid extent is known (CodecAxes).
+void read_axis_map(ByteReader& payload, Header& h) {
+  require(h.form == Form::blocks && payload.left() == size_t(h.layout.rank) && h.layout.rank > 0, STZ_ERROR_CORRUPT);
+  while (payload.left()) {
+    h.axis_map.push_back(payload.get<u8>());
+    require(h.axis_map.back() <= merged_role, STZ_ERROR_VERSION);
+  }
+}
+
+void read_record(u64 tag, ByteReader payload, Header& h) {
+  switch (tag) {
+    case tag_trailer_size:
+      h.trailer_size = payload.varint();
+      require(h.trailer_size >= smallest_trailer, STZ_ERROR_CORRUPT);
+      break;
+    case tag_axis_map:
+      read_axis_map(payload, h);
+      break;
+    case tag_accumulated_bound:
+      h.accumulated_bound = payload.get_double();
+      require(h.accumulated_bound > 0 && h.accumulated_bound < __builtin_inf(), STZ_ERROR_CORRUPT);
+      break;
+    case tag_bound_used:
+      require(h.mode == STZ_LOSSLESS, STZ_ERROR_CORRUPT);
+      h.bound_used = true;
+      break;
+    case tag_exact_size:
+      require(h.form == Form::patched, STZ_ERROR_CORRUPT);
+      h.exact_size = payload.varint();
+      break;
+    default:
+      if (tag % 2) throw UnknownRecord(tag);
+      return;  // of a later version, and only descriptive
+  }
+  require(payload.left() == 0, STZ_ERROR_CORRUPT);
+}
+
+}  // namespace
+
+Bytes write_extensions(const Header& h) {
+  Bytes records, payload;
+  if (h.trailer_size) {
+    put_varint(payload, h.trailer_size);
+    put_record(records, tag_trailer_size, payload);
+    payload.clear();
+  }
+  if (h.form == Form::blocks && !h.axis_map.empty()) put_record(records, tag_axis_map, h.axis_map);
+  if (h.accumulated_bound > 0) {
+    put_double(payload, h.accumulated_bound);
+    put_record(records, tag_accumulated_bound, payload);
+  }
+  if (h.bound_used) put_record(records, tag_bound_used, {});
+  if (h.exact_size) {
+    payload.clear();
+    put_varint(payload, h.exact_size);
+    put_record(records, tag_exact_size, payload);
+  }
+  Bytes out;
+  if (records.empty()) return out;
+  put_varint(out, records.size());
+  out.insert(out.end(), records.begin(), records.end());
+  return out;
+}
+
+void read_extensions(ByteReader& in, Header& h) {
+  const u64 size = in.varint();
+  require(size <= max_header_size, STZ_ERROR_CORRUPT);
+  ByteReader records(in.take(size), size_t(size));
+  u64 previous = 0;
+  while (records.left()) try {
+      const u64 tag = records.varint();
+      require(tag > previous, STZ_ERROR_CORRUPT);
+      previous = tag;
+      const u64 length = records.varint();
+      read_record(tag, ByteReader(records.take(length), size_t(length)), h);
+    } catch (const Failure& failure) {
+      if (failure.code != STZ_ERROR_TRUNCATED) throw;
+      fail(STZ_ERROR_CORRUPT);  // the records end too early, not the stream
+    }
+}
+
+}  // namespace stz

@@ -1,0 +1,79 @@
+// The order in which the codec has the elements of an array: of all of it, or of the box at its start that is coded when the rest is
+// padding (edge chunks of HDF5).
+#pragma once
+#include "format/axis_map.h"
+
+namespace stz {
+
+inline u64 valid_elements(const Header& h) {
+  u64 n = 1;
+  for (int a = 0; a < h.layout.rank; a++) n *= h.valid[a];
+  return n;
+}
+
+// The nest of loops over the elements of the valid box in the order of the codec's samples, with as few loops as possible.
+class SampleOrder {
+ public:
+  explicit SampleOrder(const Header& h);
+
+  // Samples are in the order of the elements, none left out.
+  bool as_stored() const { return loops_.size() == 1 && loops_[0].stride == 1; }
+  // The element of the array that sample `number` is.
+  u64 element_of(u64 number) const;
+
+  // Calls f(number of the sample, element of the array) for all, in the order of the samples unless axes have changed places: then in one
+  // that is good for caches.
+  template <class F>
+  void for_each(F f) const {
+    constexpr u64 tile = 256;
+    const Loop& last = loops_.back();
+    std::vector<Loop> outer, inner;  // around tiles of the last loop; loops within a tile, over elements that are nearer than its own
+    for (size_t k = 0; k + 1 < loops_.size(); k++) (loops_[k].stride < last.stride ? inner : outer).push_back(loops_[k]);
+    const u64 length = inner.empty() ? last.extent : tile;
+    nest(outer, 0, 0, [&](u64 number, u64 element) {
+      for (u64 from = 0; from < last.extent; from += length) {
+        const u64 to = std::min(last.extent, from + length);
+        nest(inner, number, element, [&](u64 first_number, u64 first_element) {
+          if (last.stride == 1)
+            for (u64 x = from; x < to; x++) f(first_number + x, first_element + x);
+          else
+            for (u64 x = from; x < to; x++) f(first_number + x, first_element + x * last.stride);
+        });
+      }
+    });
+  }
+
+ private:
+  struct Loop {
+    u64 extent;
+    u64 stride;  // in the array, elements
+    u64 step;    // in the samples
+  };
+  template <class F>
+  static void nest(const std::vector<Loop>& loops, u64 number, u64 element, F f) {
+    u64 at[STZ_MAX_RANK] = {};
+    for (;;) {
+      f(number, element);
+      size_t k = loops.size();
+      for (; k > 0; k--) {
+        const Loop& loop = loops[k - 1];
+        number += loop.step;
+        element += loop.stride;
+        if (++at[k - 1] < loop.extent) break;
+        number -= loop.extent * loop.step;
+        element -= loop.extent * loop.stride;
+        at[k - 1] = 0;
+      }
+      if (k == 0) return;
+    }
+  }
+
+  std::vector<Loop> loops_;  // slowest first; at least one
+};
+
+template <class F>
+void for_valid(const Header& h, F f) {
+  SampleOrder(h).for_each(f);
+}
+
+}  // namespace stz

@@ -1,0 +1,29 @@
+// Reads parts of an array from a stream of any form. See stz_reader.h.
+#pragma once
+#include <memory>
+
+#include "reader/selection.h"
+#include "reader/source.h"
+
+namespace stz {
+
+class ArrayReader {
+ public:
+  virtual ~ArrayReader() = default;
+  virtual const Header& header() const = 0;
+  // The header of the stream that has the resolution levels: of the base if the stream is patched.
+  virtual const Header& levels_header() const = 0;
+  // The elements of a request that fits the array, into room for exactly these, C order.
+  virtual void read(const Request& request, u8* out, int threads) = 0;
+  // What read() would fetch of the source now, by rising offset, neighbours joined.
+  virtual std::vector<ByteRange> plan(const Request& request) = 0;
+  virtual u64 cached_bytes() const = 0;
+  virtual u64 blocks_decoded() const = 0;
+  virtual u64 blocks_present() const = 0;
+  virtual void limit(u64 cache_bytes) = 0;
+};
+
+// Reads and checks the header of a stream, which must live as long as the reader. `cache_bytes`: what is kept of decoded samples.
+std::unique_ptr<ArrayReader> open_array(Source& source, u64 cache_bytes);
+
+}  // namespace stz

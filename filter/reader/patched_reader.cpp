@@ -1,0 +1,170 @@
+#include "reader/patched_reader.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+
+namespace stz {
+namespace {
+
+// What of a request lies in a patch: elements first[r] + i, i < count[r], of the request along axis r, which begin at start[r] in the
+// patch.
+struct Overlap {
+  u64 first[STZ_MAX_RANK], count[STZ_MAX_RANK], start[STZ_MAX_RANK];
+  u64 elements = 1;
+  bool everything = true;  // all of the request
+};
+
+// Of a request that is not empty. False if it does not meet the patch.
+bool overlaps(const Patch& patch, int rank, const Request& request, Overlap& overlap) {
+  overlap = {};
+  for (int r = 0; r < rank; r++) {
+    const u64 low = patch.origin[r], high = low + patch.extent[r], start = request.start[r], step = request.step_of(r);
+    const u64 from = start >= low ? 0 : (low - start - 1) / step + 1;
+    const u64 to = start >= high ? 0 : std::min(request.count[r], (high - 1 - start) / step + 1);
+    if (from >= to) return false;
+    overlap.first[r] = from;
+    overlap.count[r] = to - from;
+    overlap.start[r] = start + from * step - low;
+    overlap.elements *= to - from;
+    overlap.everything &= to - from == request.count[r];
+  }
+  return true;
+}
+
+double elements_of(const u64* extent, int rank) {
+  double elements = 1;
+  for (int r = 0; r < rank; r++) elements *= double(extent[r]);
+  return elements;
+}
+
+}  // namespace
+
+PatchedReader::PatchedReader(Source& source, Header header, u64 cache_bytes)
+    : source_(source), header_(std::move(header)), limit_(cache_bytes), patches_(header_.patches.size()) {
+  require(header_.base_offset <= source.size(), STZ_ERROR_TRUNCATED);
+  require(source.size() <= stream_bytes(header_), STZ_ERROR_CORRUPT);
+  SourcePart base(source, header_.base_offset, std::min(header_.base_size, source.size() - header_.base_offset));
+  const int rank = header_.layout.rank;
+  elements_ = elements_of(header_.layout.shape, rank);
+  for (const Patch& patch : header_.patches) elements_ += elements_of(patch.extent, rank);
+  Header base_header = peek_header(base);
+  require_inner_stream(base_header, header_.layout);
+  require(stream_bytes(base_header) == header_.base_size, STZ_ERROR_CORRUPT);
+  base_ = std::make_unique<StreamReader>(base, std::move(base_header), share(header_.layout.shape));
+}
+
+void PatchedReader::read(const Request& request, u8* out, int threads) {
+  if (requested_elements(header_.layout, request) == 0) return;
+  bool base_is_visible;
+  const std::vector<size_t> visible = visible_patches(request, base_is_visible);
+  if (base_is_visible) base_->read(request, out, threads);
+  for (size_t v = visible.size(); v-- > 0;) read_patch(visible[v], request, out, threads);
+}
+
+std::vector<ByteRange> PatchedReader::plan(const Request& request) {
+  if (requested_elements(header_.layout, request) == 0) return {};
+  bool base_is_visible;
+  const std::vector<size_t> visible = visible_patches(request, base_is_visible);
+  std::vector<ByteRange> ranges;
+  if (base_is_visible) ranges = base_->plan(request);
+  for (const size_t k : visible) {
+    Overlap overlap;
+    overlaps(header_.patches[k], header_.layout.rank, request, overlap);
+    with_patch(k, [&](StreamReader& patch) {
+      const std::vector<ByteRange> more = patch.plan({overlap.start, overlap.count, request.step});
+      ranges.insert(ranges.end(), more.begin(), more.end());
+    });
+  }
+  return source_.not_peeked(merged(std::move(ranges), 0));  // a patch may have peeked at bytes of its neighbour
+}
+
+// The patches that a request meets, the newest first; those beneath one that replaces all of the request are left out.
+std::vector<size_t> PatchedReader::visible_patches(const Request& request, bool& base_is_visible) const {
+  std::vector<size_t> visible;
+  base_is_visible = true;
+  for (size_t k = header_.patches.size(); k-- > 0 && base_is_visible;) {
+    Overlap overlap;
+    if (!overlaps(header_.patches[k], header_.layout.rank, request, overlap)) continue;
+    visible.push_back(k);
+    base_is_visible = !overlap.everything || header_.patches[k].transparent;
+  }
+  return visible;
+}
+
+// Calls use(reader) with the reader of a patch.
+template <class F>
+void PatchedReader::with_patch(size_t k, F use) {
+  const Patch& patch = header_.patches[k];
+  PatchReader& p = patches_[k];
+  const u64 may_keep = share(patch.extent);
+  const auto close = [&] {
+    if (p.reader) p.decoded_before += p.reader->blocks_decoded();
+    p.reader = nullptr;
+  };
+  try {
+    if (!p.reader) {
+      SourcePart part(source_, patch.offset, patch.size);
+      Header header = peek_header(part);
+      require_inner_stream(header, patch_layout(header_.layout, patch));
+      require(stream_bytes(header) == patch.size, STZ_ERROR_CORRUPT);
+      p.reader = std::make_unique<StreamReader>(part, std::move(header), may_keep);
+      p.blocks_present = p.reader->blocks_present();
+    }
+    use(*p.reader);
+  } catch (...) {
+    close();
+    throw;
+  }
+  if (p.reader->fixed_bytes() > may_keep) close();
+}
+
+// The elements of a request that lie in a patch, over those beneath.
+void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int threads) {
+  const Patch& patch = header_.patches[k];
+  const size_t element = element_size(header_.layout.dtype);
+  Overlap overlap;
+  overlaps(patch, header_.layout.rank, request, overlap);
+  const bool direct = overlap.everything && !patch.transparent;
+  Buffer<u8> samples(direct ? 0 : size_t(overlap.elements * element));
+  with_patch(
+      k, [&](StreamReader& reader) { reader.read({overlap.start, overlap.count, request.step}, direct ? out : samples.data(), threads); });
+  if (direct) return;
+  stz_layout requested = header_.layout;
+  std::copy(request.count, request.count + requested.rank, requested.shape);
+  lay_over(requested, overlap.first, overlap.count, patch, samples.data(), out);
+}
+
+u64 PatchedReader::cached_bytes() const {
+  u64 bytes = base_->cached_bytes();
+  for (const PatchReader& p : patches_)
+    if (p.reader) bytes += p.reader->cached_bytes();
+  return bytes;
+}
+
+u64 PatchedReader::blocks_decoded() const {
+  u64 blocks = base_->blocks_decoded();
+  for (const PatchReader& p : patches_) blocks += p.decoded_before + (p.reader ? p.reader->blocks_decoded() : 0);
+  return blocks;
+}
+
+u64 PatchedReader::blocks_present() const {
+  u64 blocks = base_->blocks_present();
+  for (const PatchReader& p : patches_) blocks += p.blocks_present;
+  return blocks;
+}
+
+void PatchedReader::limit(u64 cache_bytes) {
+  limit_ = cache_bytes;
+  base_->limit(share(header_.layout.shape));
+  for (size_t k = 0; k < patches_.size(); k++)
+    if (patches_[k].reader) patches_[k].reader->limit(share(header_.patches[k].extent));
+}
+
+// What the base or a patch of this extent may keep, in bytes: in proportion to its elements.
+u64 PatchedReader::share(const u64* extent) const {
+  constexpr u64 no_limit = u64(1) << 62;
+  return u64(double(std::min(limit_, no_limit)) * (elements_of(extent, header_.layout.rank) / elements_));
+}
+
+}  // namespace stz

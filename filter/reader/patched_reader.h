@@ -1,0 +1,43 @@
+// Reads parts of a patched stream: of its base, and of those of its patches that a request meets.
+#pragma once
+#include "reader/stream_reader.h"
+
+namespace stz {
+
+class PatchedReader : public ArrayReader {
+ public:
+  // The source must live as long as this.
+  PatchedReader(Source& source, Header header, u64 cache_bytes);
+
+  const Header& header() const override { return header_; }
+  const Header& levels_header() const override { return base_->header(); }
+  void read(const Request& request, u8* out, int threads) override;
+  std::vector<ByteRange> plan(const Request& request) override;
+  u64 cached_bytes() const override;
+  u64 blocks_decoded() const override;
+  u64 blocks_present() const override;
+  void limit(u64 cache_bytes) override;
+
+ private:
+  // A patch is opened when a request first meets it, and closed when it holds more than its share of what may be kept.
+  struct PatchReader {
+    std::unique_ptr<StreamReader> reader;
+    u64 decoded_before = 0;  // blocks, by readers that were closed
+    u64 blocks_present = 0;  // known once it was opened
+  };
+
+  std::vector<size_t> visible_patches(const Request& request, bool& base_is_visible) const;
+  template <class F>
+  void with_patch(size_t k, F use);
+  void read_patch(size_t k, const Request& request, u8* out, int threads);
+  u64 share(const u64* extent) const;
+
+  Source& source_;
+  const Header header_;
+  u64 limit_;
+  std::unique_ptr<StreamReader> base_;
+  std::vector<PatchReader> patches_;
+  double elements_ = 0;  // of the base and all patches
+};
+
+}  // namespace stz

@@ -1,0 +1,93 @@
+#include "reader/stream_reader.h"
+
+#include "format/convert.h"
+
+namespace stz {
+
+Header peek_header(SourcePart& source) {
+  constexpr u64 first_peek = 512;  // headers are shorter, or a little longer; those of patched streams may be much longer
+  constexpr u64 longest = max_header_size + max_patches * max_patch_entry_size;
+  Bytes head;
+  for (u64 wanted = first_peek;; wanted *= 8) {
+    const u64 have = head.size(), size = std::min(wanted, source.size());
+    head.resize(size_t(size));
+    source.peek(have, size - have, head.data() + have);
+    try {
+      return read_header(head.data(), head.size());
+    } catch (const Failure& failure) {
+      if (failure.code != STZ_ERROR_TRUNCATED || size == source.size() || wanted > longest) throw;
+    }
+  }
+}
+
+StreamReader::StreamReader(const SourcePart& source, Header header, u64 cache_bytes)
+    : source_(source), header_(std::move(header)), limit_(cache_bytes) {
+  if (header_.form == Form::blocks) {
+    blocks_ = make_part_reader(header_, source_, cache_bytes);
+    return;
+  }
+  require_stream_size(header_, source_.size());
+  if (header_.form == Form::constant) load_payload();
+}
+
+void StreamReader::read(const Request& request, u8* out, int threads) {
+  const Selection selection = select(header_, request);
+  if (selection.empty) return;
+  if (blocks_) {
+    if (selection.padded) {
+      const size_t width = component_size(header_.layout.dtype);
+      const u64 size = selection.elements * element_size(header_.layout.dtype);
+      for (u64 at = 0; at < size; at += width) store_bits(out + at, header_.padding, width, swapped(header_.layout));
+    }
+    if (!selection.none_valid) blocks_->read(selection, out, threads);
+    return;
+  }
+  if (payload_.empty()) load_payload();
+  copy_payload(request, out);
+  limit(limit_);
+}
+
+std::vector<ByteRange> StreamReader::plan(const Request& request) {
+  const Selection selection = select(header_, request);
+  if (selection.empty) return {};
+  if (blocks_) return selection.none_valid ? std::vector<ByteRange>{} : blocks_->plan(selection);
+  return payload_.empty() ? source_.not_peeked({{0, source_.size()}}) : std::vector<ByteRange>{};
+}
+
+void StreamReader::limit(u64 cache_bytes) {
+  limit_ = cache_bytes;
+  if (blocks_)
+    blocks_->limit(cache_bytes);
+  else if (payload_.size() > cache_bytes)
+    Bytes().swap(payload_);
+}
+
+// The payload of a stream without blocks; its check covers all of the stream.
+void StreamReader::load_payload() {
+  Bytes stream(size_t(source_.size()));
+  source_.read(0, stream.size(), stream.data());
+  checked_payload(header_, stream.data(), stream.size());
+  stream.resize(size_t(content_bytes(header_)) - 4);
+  stream.erase(stream.begin(), stream.begin() + std::ptrdiff_t(header_.size));
+  payload_ = std::move(stream);
+}
+
+// From the array in the payload, or from the element that fills it.
+void StreamReader::copy_payload(const Request& request, u8* out) const {
+  const int rank = header_.layout.rank;
+  const size_t element = element_size(header_.layout.dtype);
+  u64 at[STZ_MAX_RANK] = {}, stride[STZ_MAX_RANK + 1];
+  stride[rank] = header_.form == Form::constant ? 0 : element;
+  for (int r = rank - 1; r >= 0; r--) stride[r] = stride[r + 1] * header_.layout.shape[r];
+  for (;;) {
+    u64 from = 0;
+    for (int r = 0; r < rank; r++) from += (request.start[r] + at[r] * request.step_of(r)) * stride[r + 1];
+    const u64 n = rank ? request.count[rank - 1] : 1, step = rank ? request.step_of(rank - 1) * stride[rank] : 0;
+    for (u64 x = 0; x < n; x++, out += element) memcpy(out, payload_.data() + from + x * step, element);
+    int r = rank - 1;
+    while (r > 0 && ++at[r - 1] == request.count[r - 1]) at[--r] = 0;
+    if (r <= 0) return;
+  }
+}
+
+}  // namespace stz

@@ -1,0 +1,39 @@
+// Reads parts of an ordinary stream: of any form but patched.
+#pragma once
+#include "reader/array_reader.h"
+#include "reader/part_reader.h"
+
+namespace stz {
+
+// The header at the beginning of a stream.
+Header peek_header(SourcePart& source);
+
+class StreamReader : public ArrayReader {
+ public:
+  StreamReader(const SourcePart& source, Header header, u64 cache_bytes);
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+
+  const Header& header() const override { return header_; }
+  const Header& levels_header() const override { return header_; }
+  void read(const Request& request, u8* out, int threads) override;
+  std::vector<ByteRange> plan(const Request& request) override;
+  u64 cached_bytes() const override { return blocks_ ? blocks_->cached_bytes() : payload_.size(); }
+  u64 blocks_decoded() const override { return blocks_ ? blocks_->blocks_decoded() : 0; }
+  u64 blocks_present() const override { return blocks_ ? blocks_->blocks_present() : 0; }
+  void limit(u64 cache_bytes) override;
+  // What it holds that no limit changes.
+  u64 fixed_bytes() const { return sizeof *this + (blocks_ ? blocks_->fixed_bytes() : 0); }
+
+ private:
+  void load_payload();
+  void copy_payload(const Request& request, u8* out) const;
+
+  SourcePart source_;
+  const Header header_;
+  std::unique_ptr<PartReader> blocks_;  // form blocks
+  Bytes payload_;                       // of the other forms: the array or its only element, once it is needed
+  u64 limit_;
+};
+
+}  // namespace stz

@@ -1,0 +1,21 @@
+// Which elements of an array differ from what its last stream decodes to.
+#pragma once
+#include "base/buffer.h"
+#include "stz.h"
+
+namespace stz {
+
+enum class Change : u8 {
+  kept = 0,   // the bits are those of the old stream: they have to stay as they are
+  fresh = 1,  // a program wrote another value
+  free = 2,   // the same bits, of a value that every stream stores exactly: NaN, an infinity, the fill value
+};
+
+struct Changes {
+  Buffer<u8> state;  // a Change for each element
+  u64 kept = 0, fresh = 0;
+};
+
+Changes find_changes(const stz_layout& layout, const u8* before, const u8* now, const stz_options& options);
+
+}  // namespace stz

@@ -1,0 +1,115 @@
+#include "rewrite/patch_encoder.h"
+
+#include <algorithm>
+
+#include "encoder/encode.h"
+#include "format/box_rows.h"
+#include "format/convert.h"
+
+namespace stz {
+namespace {
+
+struct BoxElements {
+  Buffer<u8> data;
+  Buffer<u8> hidden;  // 1 for each element where the patch is transparent
+};
+
+BoxElements gather(const stz_layout& layout, const u8* data, const Changes& changes, u8 hidden_state, const ChangedBox& box) {
+  const size_t element = element_size(layout.dtype);
+  u64 elements = 1;
+  for (int a = 0; a < layout.rank; a++) elements *= box.extent[a];
+  BoxElements gathered;
+  gathered.data.resize(size_t(elements) * element);
+  gathered.hidden.resize(size_t(elements));
+  for_box_rows(layout, box.origin, box.extent, [&](u64 in_array, u64 in_box, u64 count) {
+    memcpy(gathered.data.data() + in_box * element, data + in_array * element, size_t(count) * element);
+    for (u64 x = 0; x < count; x++) gathered.hidden[size_t(in_box + x)] = changes.state[size_t(in_array + x)] == hidden_state;
+  });
+  return gathered;
+}
+
+// Bits that no component of the elements that are not hidden has.
+class UnusedBits {
+ public:
+  UnusedBits(const BoxElements& box, const stz_layout& layout, const stz_options& options) : width_(component_size(layout.dtype)) {
+    const size_t element = element_size(layout.dtype);
+    const bool floating = is_floating(layout.dtype);
+    const SpecialValues special(floating ? layout.dtype : i32(STZ_F64));
+    for (size_t i = 0; i < box.hidden.size(); i++) {
+      if (box.hidden[i]) continue;
+      for (size_t at = 0; at < element; at += width_) {
+        const u64 bits = load_bits(box.data.data() + i * element + at, width_, swapped(layout));
+        if (!floating || special.special(bits)) used_.push_back(bits);
+      }
+      if (used_.size() > limit_) compact();
+    }
+    if (options.has_fill) used_.push_back(options.fill);
+    compact();
+  }
+
+  // Among `count` values from `first` on. False if all are used.
+  bool find(u64 first, u64 count, u64& bits) const {
+    auto at = std::lower_bound(used_.begin(), used_.end(), first);
+    for (u64 i = 0; i < count; i++, ++at)
+      if (at == used_.end() || *at != first + i) {
+        bits = first + i;
+        return true;
+      }
+    return false;
+  }
+
+ private:
+  void compact() {
+    std::sort(used_.begin(), used_.end());
+    used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
+    limit_ = std::max(limit_, 2 * used_.size());
+  }
+  size_t width_, limit_ = size_t(1) << 20;
+  std::vector<u64> used_;
+};
+
+// A value for hidden elements: a quiet NaN for floating-point types, which the codec masks; for integers the fill value of the patch, which
+// it masks as well, if the data's own fill value does not need that place.
+bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_options& options, u64& pattern) {
+  const UnusedBits unused(box, layout, options);
+  const size_t width = component_size(layout.dtype);
+  if (is_floating(layout.dtype)) {
+    const int mantissa = mantissa_bits(layout.dtype);
+    const u64 quiet = (((u64(1) << (8 * width - 1)) - 1) >> (mantissa - 1)) << (mantissa - 1);
+    return unused.find(quiet + 1, (u64(1) << (mantissa - 1)) - 1, pattern);
+  }
+  if (options.has_fill) return false;
+  const u64 values = width == 8 ? ~u64(0) : u64(1) << (8 * width);
+  if (!unused.find(0, values, pattern)) return false;
+  options.has_fill = 1;
+  options.fill = pattern;
+  return true;
+}
+
+void hide(BoxElements& box, const stz_layout& layout, u64 pattern) {
+  const size_t element = element_size(layout.dtype), width = component_size(layout.dtype);
+  for (size_t i = 0; i < box.hidden.size(); i++)
+    if (box.hidden[i])
+      for (size_t at = 0; at < element; at += width) store_bits(box.data.data() + i * element + at, pattern, width, swapped(layout));
+}
+
+}  // namespace
+
+bool encode_patch(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box,
+                  stz_options options, EncodedPatch& result) {
+  BoxElements elements = gather(layout, data, changes, u8(wanted == Change::kept ? Change::fresh : Change::kept), box);
+  Patch& patch = result.patch;
+  patch = {};
+  std::copy(box.origin, box.origin + layout.rank, patch.origin);
+  std::copy(box.extent, box.extent + layout.rank, patch.extent);
+  if (!box.unmixed) {
+    if (!choose_pattern(elements, layout, options, patch.pattern)) return false;
+    patch.transparent = true;
+    hide(elements, layout, patch.pattern);
+  }
+  result.stream = encode(patch_layout(layout, patch), elements.data.data(), options);
+  patch.size = result.stream.size();
+  return true;
+}
+
+}  // namespace stz

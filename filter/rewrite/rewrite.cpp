@@ -1,0 +1,244 @@
+#include "rewrite/rewrite.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/threads.h"
+#include "decoder/decode.h"
+#include "encoder/encode.h"
+#include "format/box_rows.h"
+#include "format/frame.h"
+#include "rewrite/patch_encoder.h"
+
+namespace stz {
+namespace {
+
+constexpr size_t most_boxes = 16;  // that one rewrite adds
+
+// The streams of a patched one. Those that were there before are parts of the previous stream.
+struct Parts {
+  Bytes new_base;  // replaces the previous one unless it is empty
+  std::vector<Patch> patches;
+  std::vector<Bytes> new_streams;  // of the last patches; the others are in the previous stream, at patch.offset
+};
+
+class Rewriter {
+ public:
+  Rewriter(const stz_layout& layout, const u8* data, const stz_options& options, const u8* previous, size_t previous_size)
+      : layout_(layout),
+        data_(data),
+        options_(options),
+        previous_(previous),
+        previous_size_(previous_size),
+        old_(read_header(previous, previous_size)),
+        bytes_(size_t(array_bytes(layout))) {
+    require(element_count(layout) > 0 && same_array(), STZ_ERROR_ARGUMENT);
+  }
+
+  Bytes run() {
+    if (!bound_is_used(old_)) return encode(layout_, data_, options_);
+    Buffer<u8> before(bytes_);
+    decode(previous_, previous_size_, before.data(), bytes_, thread_count(options_.threads));
+    if (memcmp(before.data(), data_, bytes_) == 0)
+      return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
+    changes_ = find_changes(layout_, before.data(), data_, options_);
+    if (changes_.kept == 0) return encode(layout_, data_, options_);
+    if (options_.mode == STZ_LOSSLESS || options_.bound == 0) return without_loss();
+    return shortest();
+  }
+
+ private:
+  bool same_array() const {
+    const stz_layout& old = old_.layout;
+    return old.dtype == layout_.dtype && old.byte_order == layout_.byte_order && old.rank == layout_.rank &&
+           std::equal(old.shape, old.shape + old.rank, layout_.shape);
+  }
+
+  Bytes without_loss() const {
+    stz_options exact = options_;
+    exact.mode = STZ_LOSSLESS;
+    exact.bound_used = 1;
+    exact.prior_bound = old_.accumulated_bound;
+    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = old_.bound;
+    return encode(layout_, data_, exact);
+  }
+
+  Bytes shortest() {
+    Bytes best = changed_over_old();
+    if (changes_.fresh > changes_.kept) keep_shorter(best, kept_over_new());
+    if (best.empty() || exact_size_is_due(best.size())) {
+      Bytes exact = without_loss();
+      if (best.empty() || exact.size() <= best.size()) return exact;
+      if (read_header(best.data(), best.size()).form == Form::patched) return with_exact_size(std::move(best), exact.size());
+    }
+    return best;
+  }
+
+  static void keep_shorter(Bytes& best, Bytes other) {
+    if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
+  }
+
+  // Whether storing everything without loss could be shorter by now. To find out costs as much as to compress, so it is asked when the
+  // stream has grown to nearly that size, and from time to time.
+  bool exact_size_is_due(size_t size) const {
+    const size_t count = old_.patches.size() + 1;
+    return old_.exact_size == 0 || size > old_.exact_size / 5 * 4 || std::has_single_bit(count);
+  }
+
+  Bytes changed_over_old() const {
+    Parts parts;
+    parts.patches = old_.patches;
+    stz_options of_patches = options_;
+    of_patches.append_axis = 0;
+    of_patches.prior_bound = 0;
+    if (!add_patches(parts, Change::fresh, of_patches)) return {};
+    drop_superseded(parts);
+    drop_hidden_base(parts);
+    return compose(parts, old_.exact_size);
+  }
+
+  Bytes kept_over_new() const {
+    Parts parts;
+    parts.new_base = encode(layout_, data_, options_);
+    const Header base = read_header(parts.new_base.data(), parts.new_base.size());
+    if (base.form != Form::blocks || base.mode == STZ_LOSSLESS) return {};  // exact: without_loss() serves as well
+    stz_options exact = options_;
+    exact.mode = STZ_LOSSLESS;
+    exact.append_axis = 0;
+    exact.prior_bound = 0;
+    if (!add_patches(parts, Change::kept, exact)) return {};
+    return compose(parts, 0);
+  }
+
+  bool add_patches(Parts& parts, Change wanted, const stz_options& options) const {
+    for (const ChangedBox& box : boxes_of(layout_, changes_, wanted, most_boxes)) {
+      EncodedPatch patch;
+      if (!encode_patch(layout_, data_, changes_, wanted, box, options, patch)) return false;
+      std::vector<EncodedPatch> whole;
+      if (wanted == Change::fresh && !box.unmixed) whole = whole_box(box, options, patch);
+      if (whole.empty()) whole.push_back(std::move(patch));
+      for (EncodedPatch& each : whole) {
+        parts.patches.push_back(each.patch);
+        parts.new_streams.push_back(std::move(each.stream));
+      }
+    }
+    return true;
+  }
+
+  // A few elements that were kept, perhaps by chance, keep old patches alive below a new one that is transparent there. Instead: a patch of
+  // the whole box, which supersedes them, and what was kept without loss over it. Empty unless that is shorter.
+  std::vector<EncodedPatch> whole_box(const ChangedBox& box, const stz_options& options, const EncodedPatch& transparent) const {
+    u64 size = transparent.patch.size;
+    for (const Patch& old : old_.patches)
+      if (contains(transparent.patch, old)) size += old.size;
+    if (size == transparent.patch.size) return {};
+    stz_options exact = options;
+    exact.mode = STZ_LOSSLESS;
+    ChangedBox plain = box;
+    plain.unmixed = true;
+    std::vector<EncodedPatch> both(2);
+    if (!encode_patch(layout_, data_, changes_, Change::fresh, plain, options, both[0])) return {};
+    if (!encode_patch(layout_, data_, changes_, Change::kept, box, exact, both[1])) return {};
+    return both[0].patch.size + both[1].patch.size < size ? std::move(both) : std::vector<EncodedPatch>();
+  }
+
+  bool contains(const Patch& outer, const Patch& inner) const {
+    for (int a = 0; a < layout_.rank; a++)
+      if (inner.origin[a] < outer.origin[a] || inner.origin[a] + inner.extent[a] > outer.origin[a] + outer.extent[a]) return false;
+    return true;
+  }
+
+  // Old patches that lie below one of the new ones altogether.
+  void drop_superseded(Parts& parts) const {
+    const auto first_new = parts.patches.end() - i64(parts.new_streams.size());
+    const std::vector<Patch> added(first_new, parts.patches.end());
+    const auto superseded = [&](const Patch& old) {
+      return std::any_of(added.begin(), added.end(), [&](const Patch& patch) { return !patch.transparent && contains(patch, old); });
+    };
+    parts.patches.erase(std::remove_if(parts.patches.begin(), first_new, superseded), first_new);
+  }
+
+  // A base of which nothing can be seen any more becomes a constant.
+  void drop_hidden_base(Parts& parts) const {
+    const u64 elements = element_count(layout_);
+    u64 covered = 0;
+    for (const Patch& patch : parts.patches)
+      if (!patch.transparent) covered += element_count(patch_layout(layout_, patch));
+    if (covered < elements) return;
+    std::vector<u8> seen(size_t(elements), 1);
+    for (const Patch& patch : parts.patches)
+      if (!patch.transparent)
+        for_box_rows(layout_, patch.origin, patch.extent,
+                     [&](u64 in_array, u64, u64 count) { memset(&seen[size_t(in_array)], 0, size_t(count)); });
+    if (std::find(seen.begin(), seen.end(), 1) != seen.end()) return;
+    const Buffer<u8> zeros = zero_array();
+    stz_options options = STZ_OPTIONS_INIT;
+    parts.new_base = encode(layout_, zeros.data(), options);
+  }
+
+  Buffer<u8> zero_array() const {
+    Buffer<u8> zeros(bytes_);
+    memset(zeros.data(), 0, bytes_);
+    return zeros;
+  }
+
+  // Empty if there are more patches than a stream may have.
+  Bytes compose(const Parts& parts, u64 exact_size) const {
+    u64 patched = 0;
+    for (const Patch& patch : parts.patches) patched += element_count(patch_layout(layout_, patch));
+    if (parts.patches.size() > max_patches || patched > max_patched_elements * element_count(layout_)) return {};
+    Header h;
+    h.layout = layout_;
+    h.form = Form::patched;
+    h.mode = options_.mode;
+    h.bound = options_.bound;
+    h.has_fill = options_.has_fill != 0;
+    h.fill = options_.fill;
+    h.region = options_.block == STZ_BLOCK_REGION;
+    h.accumulated_bound = old_.accumulated_bound;
+    h.exact_size = exact_size;
+    h.patches = parts.patches;
+    const bool was_patched = old_.form == Form::patched;
+    const u8* const old_base = previous_ + (was_patched ? old_.base_offset : 0);
+    const u64 old_base_size = was_patched ? old_.base_size : previous_size_;
+    h.base_size = parts.new_base.empty() ? old_base_size : parts.new_base.size();
+    Bytes out = write_patched_header(h);
+    const size_t kept = parts.patches.size() - parts.new_streams.size();
+    for (size_t i = 0; i < kept; i++) {
+      const u8* const stream = previous_ + parts.patches[i].offset;
+      out.insert(out.end(), stream, stream + parts.patches[i].size);
+    }
+    for (const Bytes& stream : parts.new_streams) out.insert(out.end(), stream.begin(), stream.end());
+    if (parts.new_base.empty())
+      out.insert(out.end(), old_base, old_base + old_base_size);
+    else
+      out.insert(out.end(), parts.new_base.begin(), parts.new_base.end());
+    return out.size() <= bytes_ + 64 ? out : Bytes();
+  }
+
+  // The same patched stream with another number in its record.
+  static Bytes with_exact_size(Bytes stream, u64 exact_size) {
+    Header h = read_header(stream.data(), stream.size());
+    h.exact_size = exact_size;
+    Bytes out = write_patched_header(h);
+    out.insert(out.end(), stream.begin() + i64(h.size), stream.end());
+    return out.size() <= array_bytes(h.layout) + 64 ? out : stream;
+  }
+
+  const stz_layout& layout_;
+  const u8* data_;
+  const stz_options options_;
+  const u8* previous_;
+  const size_t previous_size_;
+  const Header old_;
+  const size_t bytes_;
+  Changes changes_;
+};
+
+}  // namespace
+
+Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const u8* previous, size_t previous_size) {
+  return Rewriter(layout, data, options, previous, previous_size).run();
+}
+
+}  // namespace stz

@@ -1,0 +1,48 @@
+"""Integers come back exactly unless a bound is asked for by name: an index, a flag or a time that is near is simply wrong."""
+
+import numpy as np
+import pytest
+
+import h5stz
+from support import cases, exact
+
+BOUNDS = [{"absolute": 40.0}, {"relative": 0.3}, {"psnr": 30}, {"pointwise_relative": 0.5}]
+
+
+@pytest.mark.parametrize("options", BOUNDS, ids=str)
+@pytest.mark.parametrize("dtype", cases.INTEGERS, ids=str)
+def test_every_bound_leaves_integers_alone(dtype, options):
+    array = cases.make("rough", (30, 40), dtype)
+    stream = h5stz.compress(array, **options)
+    assert exact.same_bits(array, h5stz.decompress(stream))
+    assert (h5stz.info(stream).mode, h5stz.info(stream).bound) == ("lossless", 0.0)
+
+
+@pytest.mark.parametrize("integers", ["lossless", "lossy"])
+@pytest.mark.parametrize("options", BOUNDS, ids=str)
+def test_bool_is_always_exact(options, integers):
+    flags = np.arange(600).reshape(20, 30) % 7 < 2
+    stream = h5stz.compress(flags, integers=integers, **options)
+    assert np.array_equal(h5stz.decompress(stream).astype(bool), flags)
+
+
+@pytest.mark.parametrize("dtype", cases.INTEGERS, ids=str)
+def test_lossy_integers_are_asked_for_by_name(dtype):
+    array = cases.make("rough", (30, 40), dtype)
+    stream = h5stz.compress(array, absolute=40.0, integers="lossy")
+    assert (h5stz.info(stream).mode, h5stz.info(stream).bound) == ("absolute", 40.0)
+    assert len(stream) < len(h5stz.compress(array, absolute=40.0))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+def test_floating_point_data_do_not_care(dtype):
+    array = cases.make("smooth", (30, 40), dtype)
+    assert h5stz.compress(array, absolute=1e-2, integers="lossy") == h5stz.compress(array, absolute=1e-2)
+
+
+def test_the_options_say_it():
+    described = h5stz.STZ(absolute=2, dtype="i4").resolved.described()
+    assert "absolute=2.0 does not count for int32 without integers='lossy'" in described
+    assert h5stz.STZ(absolute=2, dtype="i4") == h5stz.STZ(lossless=True)
+    assert h5stz.STZ(absolute=2, dtype="i4", integers="lossy").bound == 2
+    assert h5stz.STZ(absolute=2, integers="lossy") != h5stz.STZ(absolute=2), "the filter looks at the type of a dataset"

@@ -1,0 +1,146 @@
+// What the memory of decoded chunks holds: nothing that it does not need, buffers that go back where they came from, one state for all
+// threads, libraries and forks.
+#include <sys/wait.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "filter_host.h"
+
+using namespace unit;
+
+TEST(what_was_read_without_loss_is_not_remembered) {
+  empty_memory();
+  const Host host("stand_in_a");
+  const Dataset lossless(16, 20, 24, 0, STZ_LOSSLESS);
+  const size_t before = host.bytes_in_use();
+  const Samples samples = field(lossless, 1);
+  float* const chunk = host.read(lossless, stored_alone(lossless, samples));
+  CHECK(host.bytes_in_use() < before + lossless.bytes() + 10000);
+  host.drop(chunk);
+  CHECK(host.bytes_in_use() == before);
+  CHECK(host.write(volume, samples) == stored_alone(volume, samples));
+}
+
+TEST(a_chunk_that_cannot_be_decoded_leaves_nothing) {
+  empty_memory("0");
+  const Host host("stand_in_a");
+  const Samples samples = field(volume, 1);
+  Bytes stream = stored_alone(volume, samples);
+  const Samples before = decoded(volume, stream);
+  stream[stream.size() / 2] ^= 1;
+  const size_t in_use = host.bytes_in_use();
+  size_t capacity = stream.size();
+  void* buffer = host.allocate(stream.size());
+  memcpy(buffer, stream.data(), stream.size());
+  void* const given = buffer;
+  CHECK(host.run(flag_reverse, volume, stream.size(), &capacity, &buffer) == 0 && buffer == given);
+  host.drop(buffer);
+  CHECK(host.bytes_in_use() == in_use);
+  CHECK(host.write(volume, before) == stored_alone(volume, before));
+}
+
+TEST(buffers_go_back_to_the_library_that_they_came_from) {
+  empty_memory("1");
+  const Host a("stand_in_a"), b("stand_in_b");
+  const Dataset noisy(16, 20, 24, 1e-6);  // streams of many bytes
+  const size_t before_a = a.bytes_in_use(), before_b = b.bytes_in_use();
+  for (u64 seed = 0; seed < 150; ++seed) {
+    const Bytes stream = stored_alone(noisy, field(noisy, seed));
+    a.drop(a.read(noisy, stream));
+    b.drop(b.read(noisy, stream));
+    const size_t most = (size_t(1) << 20) + 2 * stream.size() + 10000;
+    CHECK(a.bytes_in_use() - before_a < most && b.bytes_in_use() - before_b < most);
+  }
+  stz_h5_forget();
+  const Bytes last = stored_alone(noisy, field(noisy, 1));
+  const Bytes lossless = stored_alone(Dataset(16, 20, 24, 0, STZ_LOSSLESS), field(noisy, 1));
+  for (const Host* host : {&a, &b}) host->drop(host->read(Dataset(16, 20, 24, 0, STZ_LOSSLESS), lossless));
+  CHECK(a.bytes_in_use() == before_a && b.bytes_in_use() == before_b);
+  CHECK(a.count_wrong_frees() == 0 && b.count_wrong_frees() == 0);
+}
+
+TEST(a_library_that_checks_its_memory_gets_everything_back) {
+  for (const char* mib : {static_cast<const char*>(nullptr), "0"}) {
+    empty_memory(mib);
+    const Host host("stand_in_guarded");
+    const Bytes stream = stored_alone(volume, field(volume, 1));
+    const Samples before = decoded(volume, stream), written = field(volume, 2);
+    float* chunk = host.read(volume, stream);
+    overwrite(chunk, written, 0, volume.plane());
+    check_rewritten(volume, host.flush(volume, chunk), before, written, 0, volume.plane());
+    check_rewritten(volume, host.evict(volume, chunk), before, written, 0, volume.plane());
+    // Nothing tells that a buffer is another one, at the same address; the samples do.
+    chunk = host.read(volume, stream);
+    host.drop(chunk);
+    auto* const again = static_cast<float*>(host.allocate(volume.bytes()));
+    CHECK(again == chunk);
+    memcpy(again, written.data(), volume.bytes());
+    CHECK(host.evict(volume, again) == stored_alone(volume, written));
+    CHECK(host.bytes_in_use() == 0 && host.count_wrong_frees() == 0);
+  }
+}
+
+TEST(threads_and_libraries_share_the_memory) {
+  empty_memory("1");
+  const Host hosts[] = {Host("stand_in_a"), Host("stand_in_b"), Host()};
+  std::vector<std::string> failures(4);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < failures.size(); ++t)
+    threads.emplace_back([&, t] {
+      try {
+        const Host& host = hosts[t % 3];
+        for (u64 turn = 0; turn < 12; ++turn) {
+          const Bytes stream = stored_alone(small, field(small, 10 * turn + t));
+          const Samples before = decoded(small, stream), written = field(small, 500 + t);
+          float* const chunk = host.read(small, stream);
+          overwrite(chunk, written, small.plane(), 2 * small.plane());
+          check_rewritten(small, host.flush(small, chunk), before, written, small.plane(), 2 * small.plane());
+          check_rewritten(small, host.evict(small, chunk), before, written, small.plane(), 2 * small.plane());
+          const Samples fresh = field(small, 1000 + 10 * turn + t);
+          CHECK(host.write(small, fresh) == stored_alone(small, fresh));
+        }
+      } catch (const Failed& failure) {
+        failures[t] = failure.what;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& failure : failures) CHECK(failure.empty(), "%s", failure.c_str());
+}
+
+TEST(a_forked_process_has_the_memory) {
+  empty_memory();
+  const Host host;
+  const Dataset tiny(1, 2, 2, 1e-2);
+  const Bytes stream = stored_alone(small, field(small, 1));
+  const Samples before = decoded(small, stream), written = field(small, 2);
+  host.drop(host.read(small, stream));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> others;  // hold the lock now and then
+  for (int t = 0; t < 3; ++t)
+    others.emplace_back([&] {
+      while (!done) host.write(tiny, Samples(4, 1.f));
+    });
+  bool good = true;
+  for (int turn = 0; turn < 100 && good; ++turn) {
+    float* const chunk = host.read(small, stream);
+    overwrite(chunk, written, 0, small.plane());
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      int status = 1;
+      try {
+        check_rewritten(small, host.evict(small, chunk), before, written, 0, small.plane());
+        status = 0;
+      } catch (const Failed&) {}
+      _exit(status);
+    }
+    int status = 1;
+    good = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    host.drop(chunk);
+  }
+  done = true;
+  for (std::thread& other : others) other.join();
+  CHECK(good);
+}

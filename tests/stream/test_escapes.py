@@ -1,0 +1,87 @@
+"""Values that are reserved inside sections: both decoders take a stream with one of them for that of a later version."""
+
+import numpy as np
+import pytest
+
+from support.relaned import relaned
+from support.small_streams import STREAMS
+from support.stream_writer import F64, NONE, UNIFORM, Fields, LevelWriter, root_of_small_codes
+from support.two_decoders import verdict
+
+ONE_LEVEL = Fields((300,), "f8", representation=(F64, UNIFORM, NONE))  # 300 and, in the base section, 150 samples
+
+
+def with_level(level):
+    """A stream with these parameters of level 0."""
+    return ONE_LEVEL.stream(root_of_small_codes(150, np.random.default_rng(1)), level.section())
+
+
+def with_model(context, **named):
+    """Parameters with a model for a context, as these names say. By default context 0 has run-length mode, 15 direct mode."""
+    level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0)
+    for _ in range(context):
+        level.bits(M0=1)
+    for name, value in named.items():
+        if name == "MS":
+            level.numbers(name, value)
+        elif name == "MN":
+            level.coder.number(level.models.MN, value)
+        else:
+            level.bits(**{name: value})
+    for _ in range(15 - context):
+        level.bits(M0=1)
+    return level
+
+
+@pytest.mark.parametrize(("arrangement", "expected"), [(0, None), (1, None), (2, "version"), (200, "version")])
+def test_arrangements_of_streams(arrangement, expected):
+    assert verdict(with_level(LevelWriter(arrangement).bits(P0=0, AW=0, AC=0))) == expected
+
+
+@pytest.mark.parametrize(("bits", "expected"), [((0,), None), ((1, 0), None), ((1, 1, 0), None), ((1, 1, 1), "version")])
+def test_predictors(bits, expected):
+    level = LevelWriter().bits(**dict(zip(("P0", "P1", "P2"), bits, strict=False)))
+    if bits == (0,):
+        level.bits(AW=0)
+    assert verdict(with_level(level.bits(AC=0))) == expected
+
+
+@pytest.mark.parametrize(
+    ("bits", "groups", "expected"), [((0,), 3, None), ((1, 0), 3, None), ((1, 1, 0), 5, None), ((1, 1, 1), 5, "version")]
+)
+def test_stencils(bits, groups, expected):
+    level = LevelWriter().bits(P0=0, AW=1, **dict(zip(("S0", "S1", "S2"), bits, strict=False))).bits(PS=1)
+    level.numbers("W0", 3).numbers("W1", 0, 0).numbers("W2", *[0] * (groups - 3)).bits(AC=0)
+    assert verdict(with_level(level)) == expected
+
+
+@pytest.mark.parametrize(("precision", "expected"), [(1, None), (24, None), (25, "version"), (2**60, "version")])
+def test_precisions(precision, expected):
+    level = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", 3).numbers("W1", 0, 0).bits(AC=0)
+    assert verdict(with_level(level)) == expected
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"), [(0, None), (280, "version"), (2**62, "version"), (-1, "damaged"), (-(2**62), "damaged")]
+)
+def test_scales(scale, expected):
+    assert verdict(with_level(with_model(0, M0=0, M1=0, MS=scale - 12, H0=0, H1=0))) == expected
+
+
+@pytest.mark.parametrize(
+    ("zero_run", "expected"), [(0, None), (47, None), (48, "version"), (2**62, "version"), (-1, "damaged")]
+)
+def test_tables_of_zero_runs(zero_run, expected):
+    assert verdict(with_level(with_model(15, M0=0, M1=0, MS=zero_run - 8, MV=1))) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0, None), (31, None), (32, "version"), (2**62, "version")])
+def test_value_tables(value, expected):
+    assert verdict(with_level(with_model(15, M0=0, M1=0, MS=0, MV=0, MN=value))) == expected
+
+
+@pytest.mark.parametrize("lanes", [0, 7, 8, 8 | 2, 128 | 6, 255])
+def test_coders_and_numbers_of_lanes(lanes):
+    _, stream = STREAMS["float32"]
+    assert verdict(relaned(stream, 2)) is None
+    assert verdict(relaned(stream, 2, lanes_byte=lanes)) == "version"

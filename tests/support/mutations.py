@@ -1,0 +1,102 @@
+"""Streams changed at random behind their checks, which are made to fit again: decoders go on to what was changed."""
+
+import numpy as np
+
+from reference_decoder import check, read_header, sections
+from reference_decoder.conventions import Reader
+from support.patched_streams import common_header
+from support.stream_bytes import varint, with_check, with_crc
+
+BLOCKS, PATCHED = 2, 3
+
+
+class Recorded(sections.Sections):
+    """Decodes the sections of a stream and keeps the sizes of the streams of each level's section."""
+
+    def __init__(self, header, data):
+        self.sizes = []
+        super().__init__(header, data)
+
+    def _index(self, *arguments):
+        self.sizes.append(super()._index(*arguments))
+        return self.sizes[-1]
+
+
+class Parts:
+    """A stream of the form blocks in pieces: the header up to the sizes of sections, and what the checks of sections cover."""
+
+    def __init__(self, stream):
+        header = read_header(stream)
+        with np.errstate(all="ignore"):
+            sizes = Recorded(header, stream[header.size :]).sizes
+        self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in header.section_sizes)]
+        reader = Reader(stream[header.size :])
+        self.base, *levels = [reader.take(size) for size in header.section_sizes]
+        self.base = self.base[: -2 if len(self.base) < 258 else -4]
+        self.levels = [self._split(section, stream_sizes) for section, stream_sizes in zip(levels, sizes, strict=True)]
+
+    @staticmethod
+    def _split(section, sizes):
+        """[parameters and index, streams...] of a level's section."""
+        reader = Reader(section)
+        pieces = [reader.take(reader.varint())]
+        covered = sections.take_section_check(reader)
+        for size in sizes:
+            pieces.append(reader.take(size))
+            if size and not covered:
+                reader.take(len(check(pieces[-1])))
+        return pieces
+
+    def whole(self):
+        """The stream, with checks that fit."""
+        written = [with_check(self.base)]
+        for coded, *streams in self.levels:
+            content = b"".join(streams)
+            front = varint(len(coded)) + coded
+            if len(content) <= 4096:
+                written.append(front + check(front + content) + content)
+            else:
+                written.append(with_check(front) + b"".join(with_check(data) for data in streams if data))
+        sizes = b"".join(varint(len(section)) for section in written)
+        return with_crc(self.front + sizes) + b"".join(written)
+
+
+def changed(rng, data):
+    """Some bytes with one or a few of them changed; now and then one more or one less."""
+    data = bytearray(data)
+    for _ in range(int(rng.choice([1, 1, 1, 2, 5]))):
+        place, kind = int(rng.integers(len(data))), rng.random()
+        if kind < 0.6:
+            data[place] ^= 1 << int(rng.integers(8))
+        elif kind < 0.9:
+            data[place] = int(rng.choice([0, 1, 2, 63, 127, 128, 255, rng.integers(256)]))
+        elif kind < 0.95:
+            data.insert(place, int(rng.integers(256)))
+        elif len(data) > 1:
+            del data[place]
+    return bytes(data)
+
+
+def mutated(rng, stream):
+    """A stream like this one, changed in one of its parts."""
+    if stream[4] & 3 == PATCHED:
+        size = read_header(stream).size
+        return with_crc(changed(rng, stream[4 : size - 4]).join([stream[:4], b""])) + stream[size:]
+    if stream[4] & 3 != BLOCKS:
+        front = len(common_header(stream))
+        if rng.random() < 0.5:
+            return with_crc(stream[:4] + changed(rng, stream[4:front]) + stream[front:-4])
+        return with_crc(stream[:front] + changed(rng, stream[front:-4] or b"\0"))
+    parts = Parts(stream)
+    place = int(rng.integers(4 if parts.levels else 2))
+    if place == 0:
+        parts.front = parts.front[:4] + changed(rng, parts.front[4:])
+    elif place == 1:
+        parts.base = changed(rng, parts.base)
+    else:
+        pieces = parts.levels[int(rng.integers(len(parts.levels)))]
+        full = [k for k, piece in enumerate(pieces) if piece and (k == 0) == (place == 2)]
+        if full:
+            k = int(rng.choice(full))
+            pieces[k] = changed(rng, pieces[k])
+    return parts.whole()
