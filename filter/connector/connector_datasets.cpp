@@ -1,5 +1,5 @@
-// Datasets: reads decode the blocks that they need, datasets are created with the filter where a rule names them, writes are watched
-// (intercept/). Everything else, and everything that fails here, is the library's.
+// Datasets: reads decode the blocks that they need, datasets are created with the filter where a rule names them (intercept/). Everything
+// else, and everything that fails here, is the library's.
 #include <exception>
 #include <vector>
 
@@ -7,7 +7,6 @@
 #include "intercept/compress_rules.h"
 #include "intercept/program_creations.h"
 #include "intercept/program_reads.h"
-#include "intercept/program_writes.h"
 
 namespace stz::connector {
 namespace {
@@ -67,20 +66,6 @@ herr_t dataset_read(size_t count, void* datasets[], hid_t memory_types[], hid_t 
   }
 }
 
-herr_t dataset_write(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
-                     const void* buffers[], void** request) {
-  const Connector* const connector = connector_at(__builtin_return_address(0));
-  if (!connector) return -1;
-  const intercept::WatchedWrite write;
-  const herr_t status =
-      connector->base->dataset.write(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
-  if (status >= 0 && count > 0 && write.rewrote()) {
-    const Borrowed id(*connector, datasets[0], object_dataset);
-    intercept::count_rewrite(connector->calls, id.get());
-  }
-  return status;
-}
-
 bool can_be_borrowed(const Location& location) {
   const int type = location.object_type;
   return location.kind == by_self && (type == object_file || type == object_group || type == object_dataset);
@@ -121,7 +106,6 @@ void replace_dataset_callbacks(ConnectorClass& record) noexcept {
   record.wrap.wrap_object = wrap_object;
   record.dataset.create = dataset_create;
   record.dataset.read = dataset_read;
-  record.dataset.write = dataset_write;
   record.dataset.close = dataset_close;
 }
 

@@ -2,43 +2,13 @@
 // data; these merely bound what a damaged stream may ask for.
 #include "hdf5/chunk.h"
 
-#include <cstdlib>
-
+#include "hdf5/rewrite_memory.h"
 #include "hdf5/stream_layout.h"
 #include "stz.h"
 #include "stz_cd_values.h"
 
 namespace stz::hdf5 {
 namespace {
-
-// A chunk buffer, from the allocator of the library that will free it (a debug build of HDF5 has one of its own).
-class Buffer {
- public:
-  Buffer(const Library& library, size_t size)
-      : library_(library), data_(library.reachable ? library.H5allocate_memory(size, false) : std::malloc(size)) {}
-  ~Buffer() { release(library_, data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  void* data() const { return data_; }
-
-  void replace(void** buffer) {
-    release(library_, *buffer);
-    *buffer = data_;
-    data_ = nullptr;
-  }
-
- private:
-  static void release(const Library& library, void* data) {
-    if (!data) return;
-    if (library.reachable)
-      library.H5free_memory(data);
-    else
-      std::free(data);
-  }
-
-  const Library& library_;
-  void* data_;
-};
 
 u64 array_bytes(const stz_layout& layout) {
   u64 bytes = stz_element_size(layout.dtype);
@@ -51,16 +21,26 @@ bool out_of_memory(size_t bytes, Message& message) {
   return false;
 }
 
-// What a damaged or foreign chunk says of itself must be what the dataset's chunks are, before any memory is asked for.
-bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* cd_values, Message& message) {
-  if (info.array_bytes == 0 || info.array_bytes > STZ_MAX_CHUNK_BYTES) {
-    message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes, a chunk has 1 byte to 4 GiB",
-                static_cast<unsigned long long>(info.array_bytes));
-    return false;
-  }
+constexpr u64 most_array_bytes = ~size_t{0} >> 1;
+
+// Client data of a later version, of other software, or none: the stream alone says what the chunk is.
+struct ClientData {
   stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
-  if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, nullptr, 0) != STZ_OK || layout.rank < 0) return true;
+  bool has_layout;
+
+  ClientData(size_t count, const unsigned* values)
+      : has_layout(stz_cd_values_parse(count, values, &options, &layout, nullptr, 0) == STZ_OK && layout.rank >= 0) {}
+};
+
+// What a damaged or foreign chunk says of itself must be what the dataset's chunks are, before any memory is asked for.
+bool check_stream(const stz_stream_info& info, const ClientData& client, Message& message) {
+  if (info.array_bytes == 0 || info.array_bytes > most_array_bytes) {
+    message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes", static_cast<unsigned long long>(info.array_bytes));
+    return false;
+  }
+  if (!client.has_layout) return true;
+  const stz_layout& layout = client.layout;
   const u64 expected = array_bytes(layout);
   if (info.array_bytes != expected) {
     message.set("the chunk is damaged or of another dataset: it decodes to %llu bytes, a chunk here has %llu",
@@ -78,6 +58,27 @@ bool check_stream(const stz_stream_info& info, size_t cd_count, const unsigned* 
     return false;
   }
   return true;
+}
+
+double prior_bound_of(const stz_stream_info& info) {
+  if (info.accumulated_bound > 0) return info.accumulated_bound;
+  return info.mode == STZ_ABSOLUTE ? info.bound : 0;
+}
+
+// Compresses samples as rewrite_memory.h has recognised them.
+int compress(const Chunk& chunk, stz_options options, const Recognised& recognised, void* out, size_t capacity, size_t& size) {
+  if (recognised.storage == Storage::rewrite) {
+    const KeptStream& previous = *recognised.previous;
+    const int error = stz_rewrite(&chunk.layout, chunk.samples, &options, previous.data(), previous.size(), out, capacity, &size);
+    if (error != STZ_ERROR_ARGUMENT) return error;  // else not the same kind of integers, or another rank
+  }
+  if (recognised.storage != Storage::bounded) {
+    options.mode = STZ_LOSSLESS;
+    options.bound = 0;
+    options.bound_used = 1;
+  }
+  if (options.mode != STZ_POINTWISE_RELATIVE) options.prior_bound = recognised.prior_bound;
+  return stz_compress(&chunk.layout, chunk.samples, &options, out, capacity, &size);
 }
 
 }  // namespace
@@ -99,18 +100,23 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                 static_cast<unsigned long long>(expected));
     return 0;
   }
+  const Chunk chunk{layout, settings_of(options), *buffer, bytes, cd_values};
+  const Recognised recognised = recognise(library, chunk);
   const size_t capacity = stz_max_compressed_size(&layout);
-  Buffer out(library, capacity);
+  ChunkBuffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
   stz_find_missing_value(&layout, *buffer, &options);
   if (const int threads = stz_environment_threads()) options.threads = threads;  // who runs the program decides, not the file
   size_t size = 0;
-  const int error = stz_compress(&layout, *buffer, &options, out.data(), capacity, &size);
+  const int error = compress(chunk, options, recognised, out.data(), capacity, size);
   if (error) {
     message.set("compressing a chunk failed: %s (error %d)", stz_error_text(error), error);
     return 0;
   }
-  out.replace(buffer);
+  reuse({*buffer, bytes}, {out.data(), capacity});
+  ChunkBuffer::release(library, *buffer);
+  return_buffers(library);
+  *buffer = out.take();
   *buffer_size = capacity;
   return size;
 }
@@ -120,19 +126,32 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   stz_stream_info info = STZ_STREAM_INFO_INIT;
   int error = stz_info(*buffer, bytes, &info);
   if (error) {
-    message.set("a chunk of %zu bytes cannot be read: %s (error %d)", bytes, stz_error_text(error), error);
+    char missing[256] = "";
+    if (error == STZ_ERROR_VERSION) stz_missing_feature(*buffer, bytes, missing, sizeof missing);
+    message.set("a chunk of %zu bytes cannot be read: %s (error %d)%s%s", bytes, stz_error_text(error), error,
+                missing[0] ? "; it needs " : "", missing);
     return 0;
   }
-  if (!check_stream(info, cd_count, cd_values, message)) return 0;
+  const ClientData client(cd_count, cd_values);
+  if (!check_stream(info, client, message)) return 0;
   const auto size = static_cast<size_t>(info.array_bytes);
-  Buffer out(library, size);
+  ChunkBuffer out(library, size, ChunkBuffer::marked);
   if (!out.data()) return out_of_memory(size, message);
   error = stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
   if (error) {
     message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
     return 0;
   }
-  out.replace(buffer);
+  bool taken = false;
+  if (info.bound_used) {
+    const Chunk chunk{client.has_layout ? client.layout : info.layout, settings_of(client.options), out.data(), size, cd_values};
+    taken = remember_decoded(library, chunk, prior_bound_of(info), *buffer, bytes, *buffer_size);
+  } else {
+    reuse({*buffer, bytes}, {out.data(), size});
+  }
+  if (!taken) ChunkBuffer::release(library, *buffer);
+  return_buffers(library);
+  *buffer = out.take();
   *buffer_size = size;
   return size;
 }

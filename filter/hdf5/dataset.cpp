@@ -59,16 +59,15 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
   layout.rank = rank;
   u64 bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < rank; ++axis) {
-    if (extents[axis] == 0 || extents[axis] > STZ_MAX_CHUNK_BYTES / bytes) {
-      message.set("the chunk has %s: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB",
-                  extents[axis] ? "4 GiB or more" : "an axis of length 0");
+    if (extents[axis] == 0 || __builtin_mul_overflow(bytes, extents[axis], &bytes)) {
+      message.set("the chunk has %s: best are chunks of 1 to 64 MiB", extents[axis] ? "2^64 bytes or more" : "an axis of length 0");
       return false;
     }
-    bytes *= extents[axis];
     layout.shape[axis] = extents[axis];
   }
-  // Samples without any structure take more bytes than they have; HDF5 would refuse such a chunk while the file is closed.
-  if (stz_max_compressed_size(&layout) > STZ_MAX_CHUNK_BYTES) {
+  // Samples without any structure take more bytes than they have. Where HDF5 stores the size of a chunk in 32 bits, it would refuse such a
+  // chunk while the file is closed; it has refused larger chunks before, unless it stores 64 bits.
+  if (bytes <= STZ_MAX_CHUNK_BYTES && stz_max_compressed_size(&layout) > STZ_MAX_CHUNK_BYTES) {
     message.set("the chunk has almost 4 GiB, so that compressed it may have more: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB");
     return false;
   }
@@ -114,11 +113,12 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   stz_layout given;
   if (stz_cd_values_parse(filter.count, filter.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
 
-  if (element.exact_only) {
-    options.mode = STZ_LOSSLESS;
+  const bool integers = is_integer(element.dtype);
+  if (element.exact_only || (integers && options.integers != STZ_INTEGERS_BOUNDED)) {
+    options.mode = STZ_LOSSLESS;  // so that the file says what holds for its chunks
     options.bound = 0;
   }
-  if (options.mode == STZ_POINTWISE_RELATIVE && is_integer(element.dtype)) {
+  if (options.mode == STZ_POINTWISE_RELATIVE && integers) {
     message.set("a point-wise relative bound is for floating-point data: use mode 1 (absolute) or 0 (lossless) for integers");
     return false;
   }
@@ -130,6 +130,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   // Properties copied from a dataset of another type bring that one's fill value: its bits mean nothing here.
   const bool copied_from_other_type = given.rank >= 0 && given.dtype != layout.dtype;
   if (copied_from_other_type) options.has_fill = 0;
+  if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // nor which of its axes grew
   if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
 
   unsigned words[STZ_CD_MAX_WORDS];

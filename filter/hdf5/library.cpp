@@ -84,6 +84,15 @@ bool resolve(void* scope, const char* prefix, const char* name, const void* base
   return true;
 }
 
+// Only builds that check their memory have the function, or count what they allocate.
+bool library_checks_memory(void* scope, const char* prefix, const void* base) {
+  void (*check)() = nullptr;
+  if (resolve(scope, prefix, "H5MM_final_sanity_check", base, check)) return true;
+  u64 counts[16] = {};
+  herr_t (*get_counts)(u64*) = nullptr;
+  return resolve(scope, prefix, "H5get_alloc_stats", base, get_counts) && get_counts(counts) >= 0 && counts[0] > 0;
+}
+
 bool resolve_all(void* scope, const char* prefix, Library& library) {
 #define STZ_HDF5_RESOLVE(name, result, parameters) \
   if (!resolve(scope, prefix, #name, library.base, library.name)) return false;
@@ -95,6 +104,7 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   unsigned major = 0, minor = 0, release = 0;
   const hid_t errors = take_errors ? take_errors() : -1;
   const herr_t status = library.H5get_libversion(&major, &minor, &release);
+  library.checks_memory = library_checks_memory(scope, prefix, library.base);
   if (errors >= 0) library.H5Eset_current_stack(errors);  // and closes it
   if (status < 0 || (major == 1 && minor < 10)) return false;
 

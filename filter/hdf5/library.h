@@ -51,6 +51,8 @@ namespace stz::hdf5 {
 struct Library {
   const void* base;  // load address of the calling object
   bool reachable;    // false: the pointers below are null
+  // A build that puts guards around each block of memory and insists that all are freed before the program ends.
+  bool checks_memory;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
   // Newer libraries pause their error stack while a filter runs and drop what is pushed; null in those that do not.
   herr_t (*H5Eis_paused)(hid_t stack, bool* paused);

@@ -1,18 +1,16 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
 // Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
-// asks for it, and nothing kept but tables of libraries, a number, and the last errors.
+// asks for it, and nothing kept but tables of libraries, the last errors, and what rewrite_memory.h remembers.
 #include "base/floating_environment.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
 #include "hdf5/last_error.h"
 #include "hdf5/library.h"
+#include "hdf5/rewrite_memory.h"
 #include "stz_cd_values.h"
 
 namespace stz::hdf5 {
 namespace {
-
-// A write in which HDF5 decodes a lossy chunk will code it again: filter/preload/write_preload.cpp watches this number.
-thread_local u64 lossy_chunks_decoded = 0;
 
 // Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack
 // and is recorded (last_error.h), and `failed` is returned instead.
@@ -50,16 +48,16 @@ herr_t set_local(hid_t properties, hid_t type, hid_t) {
 
 size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_t bytes, size_t* buffer_size, void** buffer) {
   return guarded(__builtin_return_address(0), "filter", size_t{0}, [&](const Library& library, Message& message) {
-    lossy_chunks_decoded += flags & flag_reverse && cd_count > 1 && cd_values[1] != STZ_LOSSLESS;
     const auto run = flags & flag_reverse ? decode_chunk : encode_chunk;
     return run(library, cd_count, cd_values, bytes, buffer_size, buffer, message);
   });
 }
 
-static_assert(STZ_FILTER_ID >= 256 && STZ_FILTER_ID <= 65535, "HDF5 keeps numbers below 256 for filters of its own");
+static_assert(STZ_FILTER_ID >= 256 && STZ_FILTER_ID <= 65535,
+              "HDF5 keeps numbers below 256 for filters of its own; up to 32767 The HDF Group registers them, the rest is for private use");
 
 constexpr FilterClass filter_class = {
-    filter_class_version, STZ_FILTER_ID, 1, 1, "h5stz: error-bounded compression", can_apply, set_local, filter,
+    filter_class_version, STZ_FILTER_ID, 1, 1, "h5stz", can_apply, set_local, filter,
 };
 
 }  // namespace
@@ -71,7 +69,7 @@ STZ_API int H5PLget_plugin_type() { return stz::hdf5::plugin_type_filter; }
 
 STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::filter_class; }
 
-// How many chunks of datasets with a bound HDF5 has had decoded in this thread.
-STZ_API uint64_t stz_h5_lossy_chunks_decoded() { return stz::hdf5::lossy_chunks_decoded; }
+// Forgets the chunks that were decoded (rewrite_memory.h), so that what is compressed next depends on its samples and options alone.
+STZ_API void stz_h5_forget() { stz::hdf5::forget_decoded(); }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-// Reads the rules (compress_rules.h). Nothing is assumed of the environment: lists are checked by the filter's own parser.
+// Reads the rules (compress_rules.h). Nothing is assumed of the environment: options are read by the parser of the C API.
 #include "intercept/compress_rules.h"
 
 #include <fnmatch.h>
@@ -32,27 +32,42 @@ bool parse_number(std::string_view text, Number& number) {
   return error == std::errc{} && stop == end;
 }
 
-bool parse_client_data(std::string_view text, ClientData& data, bool& lossless) {
-  data.count = 0;
-  while (!text.empty()) {
-    if (data.count == STZ_CD_MAX_WORDS || !parse_number(next_part(text, ','), data.words[data.count])) return false;
-    ++data.count;
+bool begins_with_bound(std::string_view text) {
+  for (const std::string_view bound : {"absolute", "pointwise_relative", "lossless"}) {
+    if (!text.starts_with(bound)) continue;
+    const std::string_view rest = text.substr(bound.size());
+    if (rest.empty() || rest.front() == '=' || rest.front() == ':' || rest.front() == ',') return true;
   }
-  stz_options options = STZ_OPTIONS_INIT;
-  if (data.count == 0 || data.words[0] != STZ_CD_FORM_SHORT) return false;
-  if (stz_cd_values_parse(data.count, data.words, &options, nullptr, nullptr, 0) != STZ_OK) return false;
-  lossless = options.mode == STZ_LOSSLESS;
+  return false;
+}
+
+bool parse_options(const std::string& text, int32_t dtype, stz_options& options) {
+  options = STZ_OPTIONS_INIT;
+  return stz_options_parse_text(text.c_str(), &dtype, &options, nullptr, 0) == STZ_OK;
+}
+
+// A fill value that a smaller type does not hold is in none of its arrays.
+bool parse_options_of_types(const std::string& text, Rule& rule) {
+  stz_options& widest = rule.options[STZ_F64 - STZ_F16];
+  if (!parse_options(text, STZ_F64, widest)) return false;
+  for (int32_t dtype = STZ_F16; dtype < STZ_F64; ++dtype) {
+    stz_options& options = rule.options[dtype - STZ_F16];
+    if (parse_options(text, dtype, options)) continue;
+    options = widest;
+    options.has_fill = 0;
+    options.fill = 0;
+  }
   return true;
 }
 
 bool parse_rule(std::string_view line, Rule& rule) {
-  std::string_view lists = next_part(line, ' ');
   if (line.empty() || line.front() != '/') return false;
-  rule.pattern = line;
-  rule.exact = line.find_first_of("*?[") == line.npos;
-  for (ClientData& data : rule.data)
-    if (!parse_client_data(next_part(lists, ';'), data, rule.lossless)) return false;
-  return lists.empty();
+  size_t end = line.rfind('=');
+  while (end != line.npos && !begins_with_bound(line.substr(end + 1))) end = line.rfind('=', end - 1);
+  if (end == line.npos) return false;
+  rule.pattern = line.substr(0, end);
+  rule.exact = rule.pattern.find_first_of("*?[") == rule.pattern.npos;
+  return parse_options_of_types(std::string(line.substr(end + 1)), rule);
 }
 
 }  // namespace

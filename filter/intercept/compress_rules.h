@@ -1,8 +1,8 @@
 // Which datasets are to be compressed, and how: the rules of `h5stz run --compress`, which come in the environment variable H5STZ_COMPRESS.
 //
-// One rule a line, the first that matches counts: three lists of client data in the short form of docs/cd_values.md, for float16, float32
-// and float64 (a fill value has other bits in each), in decimal with commas, joined by semicolons; a space; the pattern, to the end of
-// the line. Patterns are those of fnmatch(3) without escapes, on the whole path: `*` matches any characters, slashes too.
+// One rule a line, the first that matches counts: PATTERN=OPTIONS. The options are text as stz_options_parse_text reads it
+// (docs/cd_values.md) that begins with the bound; the last "=" after which such a text follows ends the pattern, which may have "=" itself.
+// A pattern is one of fnmatch(3) without escapes, on the whole path: `*` matches any characters, slashes too.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,16 +12,10 @@
 
 namespace stz::intercept {
 
-struct ClientData {
-  unsigned words[STZ_CD_MAX_WORDS];
-  size_t count;
-};
-
 struct Rule {
   std::string pattern;
-  bool exact;  // the pattern has no wildcard
-  bool lossless;
-  ClientData data[3];  // by dtype, from STZ_F16 on
+  bool exact;              // the pattern has no wildcard
+  stz_options options[3];  // by dtype, from STZ_F16 on: a fill value has other bits in each
 };
 
 // The rules of a text as above. Empty if any line of it is not one: a rule that was misread would do what nobody asked for.

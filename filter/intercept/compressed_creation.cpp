@@ -28,7 +28,6 @@ struct Shape {
   bool chunked = false;  // by the program
   int dtype = 0;
 
-  bool grows(int axis) const { return limits[axis] != extents[axis]; }
   bool grows() const { return !std::equal(extents, extents + rank, limits); }
 };
 
@@ -79,14 +78,22 @@ Outcome look_at_properties(const CreateCalls& calls, hid_t creation, Shape& shap
   return shape.chunked && library.H5Pget_chunk(creation, STZ_MAX_RANK, shape.chunk) != shape.rank ? Outcome::refused : Outcome::compressed;
 }
 
-// A dataset that grows along its chunks is often closed in between: each time the last chunk is coded, and decoded to be continued.
-Outcome look_at_chunks(const Shape& shape, bool lossless) {
+Outcome look_at_chunks(const Shape& shape) {
   hsize_t bytes;
   if (!bytes_of(shape, shape.chunk, bytes)) return Outcome::refused;
-  if (bytes < smallest_chunk) return Outcome::small_chunks;
-  for (int axis = 0; axis < shape.rank; ++axis)
-    if (!lossless && shape.grows(axis) && shape.chunk[axis] > 1) return Outcome::growing;
-  return Outcome::compressed;
+  return bytes < smallest_chunk ? Outcome::small_chunks : Outcome::compressed;
+}
+
+// 1 + the axis along which the dataset is appended to, if its chunks have more than one plane across it: the only axis without a limit.
+// 0 if there is none.
+int append_axis_of(const Shape& shape) {
+  int append_axis = 0;
+  for (int axis = 0; axis < shape.rank; ++axis) {
+    if (shape.limits[axis] != hdf5::unlimited) continue;
+    if (append_axis != 0) return 0;
+    append_axis = axis + 1;
+  }
+  return append_axis != 0 && shape.chunk[append_axis - 1] > 1 ? append_axis : 0;
 }
 
 Outcome look_at_file(const CreateCalls& calls, hid_t location) {
@@ -106,14 +113,20 @@ hid_t copy_of(const CreateCalls& calls, hid_t properties, hid_t list_class) {
   return properties == hdf5::default_properties ? calls.H5Pcreate(list_class) : calls.H5Pcopy(properties);
 }
 
-bool set_creation(const CreateCalls& calls, hid_t creation, const Shape& shape, const ClientData& data) {
-  return (shape.chunked || calls.H5Pset_chunk(creation, shape.rank, shape.chunk) >= 0) &&
+bool set_creation(const CreateCalls& calls, hid_t creation, const Shape& shape, stz_options options) {
+  if (options.append_axis == 0) options.append_axis = append_axis_of(shape);
+  if (options.append_axis > shape.rank) options.append_axis = 0;  // the rule means datasets of more axes
+  if (options.append_axis > 31) options.append_axis = 0;          // client data have no place for the last of 32 axes
+  unsigned words[STZ_CD_MAX_WORDS];
+  size_t count = 0;
+  return stz_cd_values_pack(&options, nullptr, words, STZ_CD_MAX_WORDS, &count, nullptr, 0) == STZ_OK &&
+         (shape.chunked || calls.H5Pset_chunk(creation, shape.rank, shape.chunk) >= 0) &&
          calls.H5Pset_alloc_time(creation, allocate_in_pieces) >= 0 &&
-         calls.H5Pset_filter(creation, STZ_FILTER_ID, mandatory, data.count, data.words) >= 0;
+         calls.H5Pset_filter(creation, STZ_FILTER_ID, mandatory, count, words) >= 0;
 }
 
-// A chunk that leaves the cache before it is full is coded, and decoded for the next write into it: slow, and beyond the bound. With a
-// preemption of 1 HDF5 (1.10 to 2.0) makes room by complete chunks alone, and goes over the limit where there are none.
+// A chunk that leaves the cache before it is full is coded, and decoded for the next write into it, which is slow. With a preemption of 1
+// HDF5 (1.10 to 2.0) makes room by complete chunks alone, and goes over the limit where there are none.
 bool set_access(const CreateCalls& calls, hid_t access, const Shape& shape) {
   size_t slots = 0, bytes = 0;
   double preemption = 0;
@@ -125,8 +138,8 @@ bool set_access(const CreateCalls& calls, hid_t access, const Shape& shape) {
 }  // namespace
 
 const char* outcome_name(Outcome outcome) noexcept {
-  constexpr const char* names[] = {"compressed", "type",       "rank",    "one axis",     "small",    "layout",
-                                   "filters",    "allocation", "growing", "small chunks", "parallel", "refused"};
+  constexpr const char* names[] = {"compressed", "type",       "rank",         "one axis", "small",  "layout",
+                                   "filters",    "allocation", "small chunks", "parallel", "refused"};
   static_assert(std::size(names) == static_cast<size_t>(Outcome::refused) + 1);
   return names[static_cast<size_t>(outcome)];
 }
@@ -173,12 +186,12 @@ Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& a
   if (outcome == Outcome::compressed) outcome = look_at_properties(calls, creation, shape);
   if (outcome != Outcome::compressed) return outcome;
   if (!shape.chunked) choose_chunk(shape.rank, shape.extents, shape.element_size, shape.chunk);
-  outcome = look_at_chunks(shape, rule.lossless);
+  outcome = look_at_chunks(shape);
   if (outcome == Outcome::compressed) outcome = look_at_file(calls, arguments.location);
   if (outcome != Outcome::compressed) return outcome;
 
-  const ClientData& data = rule.data[shape.dtype - STZ_F16];
-  return set_creation(calls, creation, shape, data) && set_access(calls, access, shape) ? Outcome::compressed : Outcome::refused;
+  const stz_options& options = rule.options[shape.dtype - STZ_F16];
+  return set_creation(calls, creation, shape, options) && set_access(calls, access, shape) ? Outcome::compressed : Outcome::refused;
 }
 
 }  // namespace stz::intercept

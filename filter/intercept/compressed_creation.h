@@ -18,7 +18,6 @@ enum class Outcome {
   layout,      // compact, virtual, external
   filters,     // the program has its own
   allocation,  // space for all chunks is to be there at once
-  growing,     // would be coded again whenever it grows, which no bound survives
   small_chunks,
   parallel,  // of an MPI program
   refused,   // HDF5 does not answer, or does not create it so

@@ -12,6 +12,7 @@ import pytest
 
 import h5stz
 from support.host_tools import FILTER_ID, environment, field, plugin_file
+from support.patched_streams import extended, record
 from support.paths import PROGRAMS
 from support.requirements import each_package, needs_packages, needs_programs
 
@@ -49,6 +50,17 @@ def test_libraries_of_python_packages(damaged, package):
     for (name, message), (_, last) in zip(lines[2::2], lines[3::2], strict=True):
         assert SAID[name] in message and message == f"h5stz: {last}", name
     assert [name for name, _ in lines[2::2]] == list(SAID)
+
+
+def test_a_chunk_of_a_later_version_is_named(tmp_path):
+    array = field((16, 24))
+    with h5py.File(tmp_path / "later.h5", "w") as file:
+        dataset = file.create_dataset("d", data=array, chunks=(16, 24), **h5stz.STZ(lossless=True))
+        file.flush()
+        dataset.id.write_direct_chunk((0, 0), extended(h5stz.compress(array, lossless=True), record(1, b"abc")))
+    with h5py.File(tmp_path / "later.h5") as file, pytest.raises(OSError):
+        file["d"][()]
+    assert "it needs precision layers (critical record 1)" in h5stz.last_error()
 
 
 @needs_programs("h5dump")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import host_tools
 from support.host_tools import ABSOLUTE, LOSSLESS, MAX_RANK, POINTWISE, Layout, Options, double_words, full_form, short_form
 
-MAX_WORDS = 9 + MAX_RANK
+MAX_WORDS = 9 + 2 * MAX_RANK
 ERROR_ARGUMENT, ERROR_DTYPE, ERROR_SHAPE, ERROR_MODE, ERROR_BOUND, ERROR_OPTION, ERROR_CAPACITY = -1, -2, -3, -4, -5, -6, -7
 
 
@@ -73,10 +73,12 @@ def test_lossless_needs_no_bound():
 
 
 def test_packed_options_and_fill_value():
-    packed = 1 | 3 << 8 | 9 << 16 | 1 << 24
+    packed = 1 | 3 << 8 | 9 << 16 | 1 << 20 | 1 << 24 | 31 << 27
     error, message, options, _ = parse((*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567))
     assert error == 0, message
     assert (options.block, options.threads, options.effort, options.layers) == (1, 3, 9, 1)
+    assert (options.integers, options.append_axis) == (1, 31)
+    assert pack(options) == (*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567)
     assert (options.has_fill, options.fill) == (1, 0x0123456789ABCDEF)
 
 
@@ -112,7 +114,34 @@ def test_full_form():
 
 def test_full_form_of_rank_32_is_the_longest():
     words = full_form(4, False, (2,) * 20 + (1,) * 12)
-    assert len(words) == MAX_WORDS and parse(words)[0] == 0
+    assert len(words) == 9 + MAX_RANK and parse(words)[0] == 0
+
+
+WIDE = (104, *full_form(2, True, (0,), ABSOLUTE, 1e-3, fill=0xC11C0000)[1:8])
+
+
+def test_the_wide_form_has_two_words_for_each_extent():
+    """The form for chunks that only HDF5 files with 64-bit chunks have."""
+    words = (*WIDE, 2 | 1 << 8 | 2 << 16, 5, 3, 7, 0)
+    error, message, options, layout = parse(words)
+    assert error == 0, message
+    assert (layout.dtype, layout.byte_order, layout.rank, list(layout.shape[:2])) == (2, 1, 2, [3 * 2**32 + 5, 7])
+    assert (options.mode, options.bound, options.has_fill, options.fill) == (ABSOLUTE, 1e-3, 1, 0xC11C0000)
+    assert pack(options, layout) == words
+
+
+def test_the_wide_form_is_written_from_4_gib_on():
+    layout = Layout(dtype=4, rank=2)
+    layout.shape[:2] = 2**16, 2**16
+    assert pack(Options(), layout) == (104, *(0,) * 7, 4 | 2 << 16, 2**16, 0, 2**16, 0)
+    layout.shape[1] = 2**16 - 1
+    assert pack(Options(), layout)[0] == 103
+    assert pack(*parse((*WIDE, 2 | 1 << 16, 5, 0))[2:])[0] == 103, "one that was not needed"
+
+
+def test_the_longest_wide_form():
+    words = (104, *(0,) * 7, 4 | 32 << 16, *(0, 1), *(1, 0) * 31)
+    assert len(words) == MAX_WORDS and parse(words)[0] == 0 and pack(*parse(words)[2:]) == words
 
 
 good = short_form(ABSOLUTE, 0.5)
@@ -142,6 +171,18 @@ MALFORMED = [
     ((*good, 0, 2, 0, 0), ERROR_OPTION, "word 5"),
     (full[:9], ERROR_ARGUMENT, "9 words"),
     ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),
+    ((*good, 1 << 21), ERROR_OPTION, "bits 21-23"),
+    ((*good, 1 << 23), ERROR_OPTION, "bits 21-23"),
+    ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append axis"),
+    ((105, *full[1:8], 3 | 1 << 16, 8, 0), ERROR_ARGUMENT, "update h5stz"),
+    ((104, *full[1:9]), ERROR_ARGUMENT, "9 words"),
+    ((104, *full[1:8], 3 | 32 << 16, *(1,) * 65), ERROR_ARGUMENT, "74 words"),
+    ((104, *full[1:8], 3 | 1 << 16, 8), ERROR_SHAPE, "2 for each axis"),
+    ((104, *full[1:8], 3 | 2 << 16, 8, 0, 9), ERROR_SHAPE, "2 for each axis"),
+    ((104, *full[1:8], 3 | 1 << 16, 0, 0), ERROR_SHAPE, "word 9"),
+    ((104, *full[1:8], 3 | 2 << 16, 8, 0, 0, 0), ERROR_SHAPE, "word 11"),
+    ((104, *full[1:8], 3 | 2 << 16, 0, 2**30, 2, 0), ERROR_SHAPE, "2^63"),
+    ((104, *full[1:8], 3 | 1 << 16, 0, 2**31), ERROR_SHAPE, "2^63"),
     ((*full[:8], 0, 8, 9), ERROR_DTYPE, "word 8"),
     ((*full[:8], 14 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
     ((*full[:8], 3 | 2 << 8 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
@@ -168,8 +209,10 @@ def test_the_greatest_chunk_is_one_byte_below_4_gib():
 
 @settings(max_examples=1000)
 @given(
-    head=st.sampled_from([(101,), (102,), (103,), (103, 1, 0, 0, 0, 0, 0, 0, 2 | 3 << 16)]),
-    rest=st.lists(st.integers(0, 5) | st.integers(0, 2**32 - 1), max_size=60),
+    head=st.sampled_from(
+        [(101,), (102,), (103,), (104,), (103, 1, *(0,) * 6, 2 | 3 << 16), (104, 1, 0, 0, 2 << 27, *(0,) * 3, 2 | 3 << 16)]
+    ),
+    rest=st.lists(st.integers(0, 5) | st.integers(0, 2**32 - 1), max_size=90),
 )
 def test_any_words_are_understood_or_refused(head, rest):
     error, message, options, layout = parse((*head, *rest))
@@ -199,10 +242,17 @@ def test_pack_refuses_what_parse_would_refuse():
         (Options(block=2), ERROR_OPTION),
         (Options(threads=256), ERROR_OPTION),
         (Options(effort=10), ERROR_OPTION),
+        (Options(effort=16), ERROR_OPTION),
         (Options(layers=-1), ERROR_OPTION),
+        (Options(integers=2), ERROR_OPTION),
+        (Options(append_axis=32), ERROR_OPTION),
+        (Options(append_axis=-1), ERROR_OPTION),
+        (Options(bound_used=1), ERROR_OPTION),
+        (Options(prior_bound=0.5), ERROR_OPTION),
+        (Options(reserved=1), ERROR_OPTION),
     ]:
         assert try_pack(options)[:2] == (error, 0)
-    assert try_pack(Options(), layout)[:2] == (ERROR_SHAPE, 0)
+    assert try_pack(Options(append_axis=2), layout)[:2] == (ERROR_OPTION, 0)
     layout.shape[0] = 2**30 - 1
     assert len(pack(Options(), layout)) == 10
     for field, value, error in [
@@ -217,7 +267,7 @@ def test_pack_refuses_what_parse_would_refuse():
         setattr(wrong, field, value)
         error_found, count, message, _ = try_pack(Options(), wrong)
         assert (error_found, count) == (error, 0) and message, field
-    layout.shape[0] = 2**32
+    layout.shape[0] = 2**61
     assert try_pack(Options(), layout)[:2] == (ERROR_SHAPE, 0)
 
 
@@ -259,7 +309,7 @@ def test_null_pointers_are_errors():
 
 def test_options_without_their_size_are_refused():
     options = Options()
-    for size in (0, ctypes.sizeof(options) - 1, 4097):
+    for size in (0, Options.append_axis.offset - 1, 4097):
         options.struct_size = size
         assert try_pack(options)[:2] == (ERROR_ARGUMENT, 0)
         message = ctypes.create_string_buffer(640)

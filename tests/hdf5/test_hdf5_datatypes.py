@@ -11,6 +11,8 @@ from support.filtered_datasets import DTYPES, MANDATORY, OPTIONAL, create, creat
 from support.host_tools import ABSOLUTE, CODES, LOSSLESS, POINTWISE, field, full_form, largest_error, short_form
 from support.requirements import needs, require
 
+BOUNDED_INTEGERS = 1 << 20  # in the word for packed options
+
 h5py.h5pl.prepend(host_tools.plugin_directory().encode())
 
 
@@ -19,12 +21,26 @@ def test_every_element_type_and_byte_order(tmp_path, dtype):
     bound = 0.5
     name = dtype[1:]
     data = np.abs(field((20, 33))).astype(dtype) if name[0] == "u" else field((20, 33), dtype)
+    words = (*short_form(ABSOLUTE, bound), BOUNDED_INTEGERS)
     with h5py.File(tmp_path / "f.h5", "w") as file:
-        dataset = create(file, data, short_form(ABSOLUTE, bound), chunks=(8, 16))
-        assert stored_words(dataset) == full_form(CODES[name], dtype[0] == ">", (8, 16), ABSOLUTE, bound)
+        dataset = create(file, data, words, chunks=(8, 16))
+        expected = full_form(CODES[name], dtype[0] == ">", (8, 16), ABSOLUTE, bound)
+        assert stored_words(dataset) == (*expected[:4], BOUNDED_INTEGERS, *expected[5:])
     with h5py.File(tmp_path / "f.h5") as file:
         assert file["d"].dtype == data.dtype
         assert largest_error(data, file["d"][()]) <= bound
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype[1] in "iu"])
+@pytest.mark.parametrize("mode", [ABSOLUTE, POINTWISE])
+def test_integers_are_lossless_unless_asked_by_name(tmp_path, dtype, mode):
+    """A bound for a whole file leaves indices, flags and times alone, and the file says that it does."""
+    data = (np.arange(700).reshape(20, 35) * 37 % 101).astype(dtype)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        dataset = create(file, data, short_form(mode, 0.9 if mode == POINTWISE else 40.0), chunks=(8, 16))
+        assert stored_words(dataset) == full_form(CODES[dtype[1:]], dtype[0] == ">", (8, 16), LOSSLESS)
+    with h5py.File(tmp_path / "f.h5") as file:
+        assert np.array_equal(file["d"][()], data)
 
 
 def test_bool_and_enumerations_are_their_integers_and_lossless(tmp_path):

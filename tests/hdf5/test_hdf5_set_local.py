@@ -56,7 +56,7 @@ def test_what_is_accepted_can_be_written(tmp_path, dtype):
     with h5py.File(tmp_path / "f.h5", "w") as file:
         for mode in (LOSSLESS, ABSOLUTE, POINTWISE):
             for bound in (0.0, 5e-324, 0.5, 1.7e308):
-                for rest in ((), (1 | 255 << 8 | 9 << 16 | 1 << 24,), (0, 1, 0xFFFFFFFF, 0xFFFFFFFF)):
+                for rest in ((), (1 | 255 << 8 | 9 << 16 | 1 << 20 | 1 << 24 | 1 << 27,), (0, 1, 0xFFFFFFFF, 0xFFFFFFFF)):
                     words = (101, mode, *double_words(bound), *rest)
                     try:
                         dataset = create(file, noise, words, f"{mode} {bound} {len(rest)}", chunks=(64,))
@@ -175,7 +175,26 @@ def test_malformed_words_reach_the_user(file, words, said):
 @pytest.mark.parametrize("dtype", ["i4", "u1"])
 def test_pointwise_relative_is_for_floats(file, dtype):
     with pytest.raises(ValueError, match="h5stz: a point-wise relative bound is for floating-point"):
-        create(file, np.arange(9, dtype=dtype), short_form(POINTWISE, 0.1))
+        create(file, np.arange(9, dtype=dtype), (*short_form(POINTWISE, 0.1), 1 << 20))
+
+
+def test_the_append_axis_is_one_of_the_chunk(file):
+    data = field((24, 20))
+    for axis in (0, 1):
+        words = stored_words(create(file, data, (*short_form(ABSOLUTE, 0.1), axis + 1 << 27), f"axis {axis}", chunks=(8, 8)))
+        assert words[4] == axis + 1 << 27
+    with pytest.raises(ValueError, match=r"h5stz: the append axis .* is axis 2, the chunk has 2"):
+        create(file, data, (*short_form(ABSOLUTE, 0.1), 3 << 27), "beyond", chunks=(8, 8))
+
+
+def test_the_append_axis_is_not_that_of_a_dataset_with_other_axes(file):
+    """As with h5repack and nccopy, the properties of another dataset may come along."""
+    source = create(file, field((24, 20)), (*short_form(ABSOLUTE, 0.1), 2 << 27), chunks=(8, 8))
+    properties = source.id.get_create_plist()
+    properties.set_chunk((8,))
+    space = h5py.h5s.create_simple((24,))
+    line = h5py.Dataset(h5py.h5d.create(file.id, b"line", h5py.h5t.IEEE_F32LE, space, properties))
+    assert stored_words(line) == full_form(2, False, (8,), ABSOLUTE, 0.1)
 
 
 def test_chunk_of_32_axes(tmp_path):

@@ -9,20 +9,30 @@ import h5py
 import numpy as np
 import pytest
 
-import h5stz
 from h5stz import _core, cli, compress_rules, run
 from support import host_tools
-from support.created_files import FIELD, SIMPLE, python
+from support.created_files import FIELD, SIMPLE, client_data, python
 from support.paths import ROOT
 
 
 @pytest.mark.parametrize(
-    "text", ["nonsense", "101,1 /x", "101,0;101,0 /*", "101,0;101,0;101,0;101,0 /*", "101,0;101,0;101,0 x", " "]
+    "text",
+    [
+        "nonsense",
+        "/y",
+        "/y=",
+        "/y=lossles",
+        "/y=block=region,lossless",
+        "/y=absolute=x",
+        "/y=lossless,fill_value=1e400",
+        "y=lossless",
+        " ",
+    ],
 )
 def test_damaged_rules_are_no_rules(text, tmp_path):
     target = tmp_path / "x.h5"
     code = FIELD + SIMPLE
-    variables = run.environment(os.environ) | {compress_rules.VARIABLE: f"101,0;101,0;101,0 /x\n{text}"}
+    variables = run.environment(os.environ) | {compress_rules.VARIABLE: f"/x=lossless\n{text}"}
     subprocess.run([*python(code), str(target)], env=variables, check=True)
     with h5py.File(target) as file:
         assert file["x"].chunks is None
@@ -50,14 +60,16 @@ def test_the_command_line(tmp_path, capfd):
         ("/x=psnr:60,block=region", "Give the bound itself, absolute:B"),
         ("x=lossless", "begin it with /"),
         ("/x", "give PATTERN=absolute:B"),
-        ("/x=absolute", "give PATTERN=absolute:B"),
-        ("/x=lossless:1", "give PATTERN=absolute:B"),
+        ("/x=absolute", "absolute=: it must be a finite number"),
+        ("/x=lossless:0", "write lossless alone"),
         ("/x=absolute:-1", "zero or more"),
-        ("/x=absolute:one", "'one' is no number"),
+        ("/x=absolute:one", "absolute=one: it must be a finite number"),
+        ("/x=absolute=one", "absolute=one: it must be a finite number"),
         ("/x=pointwise_relative:2", "must be below 1"),
-        ("/x=absolute:1,block=small", "block='small' must be one of"),
-        ("/x=absolute:1,threads=2", "the options are block= and fill="),
-        ("/x=absolute:1,fill=none", "'none' is no number"),
+        ("/x=absolute:1,block=small", "block=small: it must be default or region"),
+        ("/x=absolute:1,colour=2", "'colour' is no option"),
+        ("/x=absolute:1,fill_value=none", "fill_value=none: it is no number"),
+        ("/x=absolute:1,dtype=f4", "the dataset has another one: leave it out"),
         ("/x\n=lossless", "begin it with /"),
     ],
 )
@@ -67,13 +79,39 @@ def test_rules_that_are_refused(rule, message, capfd):
     assert message in shown.err and not shown.out
 
 
-def test_rules_name_paths_with_any_characters():
-    assert compress_rules.parse("/a=lossless,b=absolute:1e-3").pattern == "/a=lossless,b"
-    rule = compress_rules.parse("/x y;z=absolute:1e-3,fill=1e30,block=region")
-    assert rule.line().endswith(" /x y;z")
-    bits = [host_tools.bits(np.dtype(dtype).type(1e30)) for dtype in ("f4", "f8")]
-    assert [_core.parse(words)["fill"] for words in rule.words] == [None, *bits]
-    assert h5stz.STZ(absolute=1e-3).filter_options == compress_rules.parse("/x=absolute:1e-3").words[0]
+@pytest.mark.parametrize(
+    ("text", "pattern", "options"),
+    [
+        ("/a=lossless,b=absolute:1e-3", "/a=lossless,b", "absolute:1e-3"),
+        ("/a=lossless,b=absolute=1e-3", "/a=lossless,b", "absolute=1e-3"),
+        ("/x y;z=absolute:1e-3,fill_value=1e30,block=region", "/x y;z", "absolute:1e-3,fill_value=1e30,block=region"),
+        ("/*=lossless,threads=2", "/*", "lossless,threads=2"),
+        ("/absolute=1=lossless", "/absolute=1", "lossless"),
+    ],
+)
+def test_rules_name_paths_with_any_characters(text, pattern, options):
+    rule = compress_rules.parse(text)
+    assert (rule.pattern, rule.options, rule.line()) == (pattern, options, text)
+
+
+def test_the_library_reads_rules_as_the_command_does(tmp_path):
+    """A path with equals signs, options in the text form, and a fill value that float16 does not hold."""
+    code = (
+        FIELD
+        + """
+import h5py
+with h5py.File(path, "w") as file:
+    for dtype in ("f2", "f4", "f8"):
+        file.create_dataset("a=lossless,b/" + dtype, data=field((200, 200), dtype))
+"""
+    )
+    rules = [compress_rules.parse("/a=lossless,b/*=absolute=0.5,block=region,threads=2,fill_value=1e30")]
+    assert run.run([*python(code), str(tmp_path / "x.h5")], compress=rules)[1]["datasets_compressed"] == 3
+    with h5py.File(tmp_path / "x.h5") as file:
+        for dtype in ("f2", "f4", "f8"):
+            found = _core.parse(client_data(file[f"a=lossless,b/{dtype}"]))
+            assert (found["bound"], found["block"], found["threads"]) == (0.5, 1, 2)
+            assert found["fill"] == (None if dtype == "f2" else host_tools.bits(np.dtype(dtype).type(1e30)))
 
 
 def test_every_outcome_of_the_library_has_its_explanation():

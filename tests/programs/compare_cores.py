@@ -24,7 +24,7 @@ def decompress(core, stream, array_bytes):
 
 def compress(core, array, info):
     """The stream of an array, with layout and options of a stz_stream_info."""
-    chosen = {name: getattr(info, name) for name in ("mode", "bound", "has_fill", "fill", "block")}
+    chosen = {name: getattr(info, name) for name in ("mode", "bound", "has_fill", "fill", "block")} | {"integers": 1}
     core.stz_max_compressed_size.restype = size
     stream, written = ctypes.create_string_buffer(core.stz_max_compressed_size(ctypes.byref(info.layout))), size()
     arguments = (

@@ -18,15 +18,8 @@
 
 #include "stz_h5.h"
 
-#define CHECK(call)                                        \
-  do {                                                     \
-    if ((call) < 0) {                                      \
-      printf("failed line %d: %s\n", __LINE__, #call);     \
-      fflush(stdout);                                      \
-      MPI_Abort(MPI_COMM_WORLD, 1);                        \
-    }                                                      \
-  } while (0)
-#define SAME(condition) CHECK((condition) ? 0 : -1)
+#define FAILED() MPI_Abort(MPI_COMM_WORLD, 1)
+#include "check.h"
 
 /* A chunk has more than 1 MiB, HDF5's chunk cache, so that programs under `h5stz run` read parts of it. */
 enum { DEPTH = 100, ROWS = 64, COLUMNS = 96, CHUNK_DEPTH = 64, LENGTH = 4096 };
@@ -106,7 +99,7 @@ static void write_together(const char *name, double bound) {
   for (int z = 0; z < DEPTH; z++)
     for (hsize_t y = start[1]; y < start[1] + count[1]; y++)
       for (int x = 0; x < COLUMNS; x++) error = fmax(error, fabs((double)field[z][y][x] - buffer[z][y][x]));
-  SAME(error <= bound);
+  EXPECT(error <= bound);
   say("within %d of %g\n", rank, bound);
   CHECK(H5Sclose(space));
   CHECK(H5Dclose(dataset));
@@ -120,7 +113,7 @@ static void write_independently(const char *name, double bound) {
   hsize_t start[3], count[3];
   const hid_t space = own_rows(start, count);
   CHECK(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
-  SAME(H5Dwrite(dataset, H5T_NATIVE_FLOAT, space, space, transfer_by("independent"), field) < 0);
+  EXPECT(H5Dwrite(dataset, H5T_NATIVE_FLOAT, space, space, transfer_by("independent"), field) < 0);
   CHECK(H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, say_message, NULL));
   CHECK(H5Dclose(dataset));
   CHECK(H5Fclose(file));
@@ -144,7 +137,7 @@ static void read_both_ways(hid_t dataset, hid_t transfer) {
     memset(expected, 0x5a, sizeof expected);
     CHECK(stz_h5_read_stats(dataset, H5T_NATIVE_FLOAT, space, space, transfer, buffer, &stats));
     CHECK(H5Dread(dataset, H5T_NATIVE_FLOAT, space, space, transfer, expected));
-    SAME(memcmp(buffer, expected, sizeof buffer) == 0);
+    EXPECT(memcmp(buffer, expected, sizeof buffer) == 0);
     CHECK(H5Sclose(space));
   }
   say("rank %d reads %d through %d direct %d ranges %d reason %d\n", rank, (int)stats.reads, (int)stats.reads_through_hdf5,
@@ -221,7 +214,7 @@ int main(int argc, char **argv) {
   } else if (!strcmp(mode, "create") && argc == 4) {
     create_plain(argv[1], argv[3]);
   } else {
-    SAME(!"the words of the command line");
+    EXPECT(!"the words of the command line");
   }
   print_all();
   MPI_Finalize();

@@ -1,5 +1,6 @@
 /* Structures of another size than the library's: callers that were compiled for a later version, and callers that forgot the size.
  * What the library does with callers of an earlier version is checked in tests/native/test_struct_size.cpp. */
+#include <math.h>
 #include <string.h>
 
 #include "check.h"
@@ -18,7 +19,7 @@ LATER(stz_stream_info);
 LATER(stz_reader_stats);
 LATER(stz_source);
 
-enum { SAMPLES = 64 * 64, GUARD = 0x5a };
+enum { SAMPLES = 64 * 64, GUARD = 0x5a, FIRST_OPTIONS_SIZE = offsetof(stz_options, append_axis), FIRST_INFO_SIZE = offsetof(stz_stream_info, patches) };
 
 static float samples[SAMPLES];
 static unsigned char stream[sizeof samples + 64];
@@ -56,7 +57,7 @@ static void check_options(void) {
 
   later.known.struct_size = 0;
   EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT && stream_size == 0);
-  later.known.struct_size = sizeof(stz_options) - 1;
+  later.known.struct_size = FIRST_OPTIONS_SIZE - 1;
   EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT);
   later.known.struct_size = STZ_MAX_STRUCT_SIZE + 1;
   EXPECT(compress_with(&later.known) == STZ_ERROR_ARGUMENT);
@@ -69,12 +70,56 @@ static void check_options(void) {
   EXPECT(compress_with(&later.known) == STZ_OK && stream_size > 0 && stream_size < sizeof samples / 2);
 }
 
+/* The fields that came after the first version: a caller without them is served, and each value is checked. */
+static void check_added_options(void) {
+  stz_options options = STZ_OPTIONS_INIT;
+  options.mode = STZ_ABSOLUTE;
+  options.bound = 0.5;
+  options.append_axis = 99;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.struct_size = FIRST_OPTIONS_SIZE;
+  EXPECT(compress_with(&options) == STZ_OK); /* what lies behind the caller's structure is not looked at */
+  options.struct_size = sizeof options;
+
+  options.append_axis = 3;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.append_axis = -1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.append_axis = 2;
+  EXPECT(compress_with(&options) == STZ_OK);
+
+  options.integers = STZ_INTEGERS_BOUNDED;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.integers = 2;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.integers = STZ_INTEGERS_LOSSLESS;
+
+  options.bound_used = 1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.mode = STZ_LOSSLESS;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.bound_used = 2;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.bound_used = 0;
+
+  options.prior_bound = 0.25;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.prior_bound = -0.25;
+  EXPECT(compress_with(&options) == STZ_ERROR_BOUND);
+  options.prior_bound = HUGE_VAL;
+  EXPECT(compress_with(&options) == STZ_ERROR_BOUND);
+  options.prior_bound = 0;
+
+  options.reserved = 1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+}
+
 static void check_info(void) {
   struct later_stz_stream_info later;
   memset(&later, GUARD, sizeof later);
   later.known.struct_size = 0;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT);
-  later.known.struct_size = sizeof later.known - 1;
+  later.known.struct_size = FIRST_INFO_SIZE - 1;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT);
   later.known.struct_size = STZ_MAX_STRUCT_SIZE + 1;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT && guard_is_whole((unsigned char *)&later.known.layout));
@@ -90,6 +135,12 @@ static void check_info(void) {
   later.known.struct_size = sizeof later.known;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK);
   EXPECT(guard_is_whole((unsigned char *)&later.added[0]) && guard_is_whole((unsigned char *)&later.added[1]));
+  EXPECT(later.known.patches == 0 && later.known.bound_used == 1 && later.known.accumulated_bound == 0);
+
+  memset(&later, GUARD, sizeof later);
+  later.known.struct_size = FIRST_INFO_SIZE;
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK && later.known.levels > 1);
+  EXPECT(guard_is_whole((unsigned char *)&later.known.accumulated_bound));
 }
 
 static int read_memory(void *handle, uint64_t offset, size_t size, void *out) {
@@ -156,5 +207,6 @@ int main(void) {
   check_info();
   check_reader();
   check_failures();
+  check_added_options();
   return 0;
 }

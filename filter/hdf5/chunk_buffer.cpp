@@ -1,0 +1,87 @@
+#include "hdf5/chunk_buffer.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace stz::hdf5 {
+namespace {
+
+using UsableSize = size_t (*)(void*);
+
+// Do two functions that the process would call belong to one object?
+bool from_one_object(const void* first, const void* second) noexcept {
+  Dl_info of_first, of_second;
+  return first && second && dladdr(first, &of_first) && dladdr(second, &of_second) && of_first.dli_fbase == of_second.dli_fbase;
+}
+
+// What can be asked of the malloc of the process. A program may bring an allocator without malloc_usable_size, and the C library's would
+// then look for its own records beside foreign blocks.
+struct Allocator {
+  UsableSize usable_size;  // null if it has none
+  bool is_glibc;
+};
+
+Allocator find_allocator() noexcept {
+  void* const allocate = dlsym(RTLD_DEFAULT, "malloc");
+  void* const usable = dlsym(RTLD_DEFAULT, "malloc_usable_size");
+  return {from_one_object(allocate, usable) ? reinterpret_cast<UsableSize>(usable) : nullptr,
+          from_one_object(allocate, dlsym(RTLD_DEFAULT, "gnu_get_libc_version"))};
+}
+
+// Looked up once, without a lock that a fork could leave held: threads that meet here find the same.
+Allocator allocator() noexcept {
+  static std::atomic<int> state{0};  // 0: not looked up, 1: another one, 2: glibc's
+  static std::atomic<UsableSize> usable_size{nullptr};
+  if (state.load(std::memory_order_acquire) == 0) {
+    const Allocator found = find_allocator();
+    usable_size.store(found.usable_size, std::memory_order_relaxed);
+    state.store(found.is_glibc ? 2 : 1, std::memory_order_release);
+  }
+  return {usable_size.load(std::memory_order_relaxed), state.load(std::memory_order_relaxed) == 2};
+}
+
+void* allocate(const Library& library, size_t size) {
+  return library.reachable ? library.H5allocate_memory(size, false) : std::malloc(size);
+}
+
+// More than allocators round sizes up: to 16 or 32 bytes, and to whole pages where a block has pages of its own.
+size_t mark(size_t size) {
+  constexpr size_t may_have_own_pages = 65536;
+  const long page = sysconf(_SC_PAGESIZE);
+  return 64 + (size >= may_have_own_pages && page > 0 ? size_t(page) : 0);
+}
+
+}  // namespace
+
+size_t usable_bytes(const Library& library, void* block) noexcept {
+  const UsableSize ask = allocator().usable_size;
+  return ask && !library.checks_memory ? ask(block) : 0;  // blocks with guards do not begin where malloc's do
+}
+
+__attribute__((no_sanitize("address"))) u64 block_header(const void* block, size_t usable) noexcept {
+  if (!usable || sizeof(size_t) != sizeof(u64) || !allocator().is_glibc) return 0;
+  const u64 size = block_header_size(*(static_cast<const volatile u64*>(block) - 1));
+  return usable == size - 8 || usable == size - 16 ? size : 0;  // of a heap, or with pages of its own
+}
+
+bool marks_show(const Library& library, size_t size, size_t usable) noexcept {
+  if (!usable) return false;
+  const ChunkBuffer other(library, size);
+  return other.data() && usable_bytes(library, other.data()) != usable;
+}
+
+ChunkBuffer::ChunkBuffer(const Library& library, size_t size, Kind kind)
+    : library_(library), data_(allocate(library, size + (kind == marked ? mark(size) : 0))) {}
+
+void ChunkBuffer::release(const Library& library, void* data) {
+  if (!data) return;
+  if (library.reachable)
+    library.H5free_memory(data);
+  else
+    std::free(data);
+}
+
+}  // namespace stz::hdf5
