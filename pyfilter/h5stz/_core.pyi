@@ -21,9 +21,12 @@ class _Info(TypedDict):
     level_bytes: tuple[int, ...]
     array_bytes: int
     form: str
+    patches: int
+    bound_used: bool
+    accumulated_bound: float | None
 
 @type_check_only
-class _Meaning(TypedDict):
+class _TextMeaning(TypedDict):
     mode: int
     bound: float
     fill: int | None
@@ -31,6 +34,11 @@ class _Meaning(TypedDict):
     threads: int
     effort: int
     layers: int
+    append_axis: int
+    integers: int
+
+@type_check_only
+class _Meaning(_TextMeaning):
     dtype: NotRequired[int]
     byte_order: NotRequired[int]
     shape: NotRequired[tuple[int, ...]]
@@ -45,6 +53,7 @@ class _Stats(TypedDict):
 FILTER_ID: int
 VERSION: str
 FORMAT_VERSION: int
+CD_FIXED_WORDS: int
 CD_FORM_INTEGER: int
 CD_MAX_DECIMALS: int
 CD_MAX_THREADS: int
@@ -52,6 +61,7 @@ LITTLE: int
 BIG: int
 MODES: dict[str, int]
 BLOCKS: dict[str, int]
+INTEGERS: dict[str, int]
 DTYPES: dict[str, int]
 ERROR_CODES: dict[str, int]
 ERROR_TEXTS: dict[int, str]
@@ -68,13 +78,53 @@ def compress(
     threads: int,
     effort: int,
     layers: int,
+    append_axis: int,
+    integers: int,
+    previous: BytesLike | None = None,
 ) -> bytes: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int) -> None: ...
 def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> int: ...
 def find_fill(data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], mode: int, bound: float) -> int | None: ...
 def threads_of_environment() -> int: ...
 def info(stream: BytesLike) -> _Info: ...
-def pack(mode: int, bound: float, fill: int | None, block: int, threads: int, effort: int, layers: int) -> tuple[int, ...]: ...
+def pack(
+    mode: int,
+    bound: float,
+    fill: int | None,
+    block: int,
+    threads: int,
+    effort: int,
+    layers: int,
+    append_axis: int,
+    integers: int,
+) -> tuple[int, ...]: ...
+def pack_full(
+    dtype: int,
+    byte_order: int,
+    shape: tuple[int, ...],
+    mode: int,
+    bound: float,
+    fill: int | None,
+    block: int,
+    threads: int,
+    effort: int,
+    layers: int,
+    append_axis: int,
+    integers: int,
+) -> tuple[int, ...]: ...
+def print_text(
+    dtype: int,
+    mode: int,
+    bound: float,
+    fill: int | None,
+    block: int,
+    threads: int,
+    effort: int,
+    layers: int,
+    append_axis: int,
+    integers: int,
+) -> str: ...
+def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
 def parse(words: Sequence[int]) -> _Meaning: ...
 
 class Reader:

@@ -5,6 +5,7 @@ where it holds the bound exactly, else the two words of the double.
 """
 
 import shlex
+from collections.abc import Sequence
 from decimal import Decimal
 
 from h5stz import _core
@@ -29,31 +30,39 @@ def integer_words(words: tuple[int, ...]) -> tuple[int, ...]:
     return _core.CD_FORM_INTEGER, mode, mantissa, decimals, *packed
 
 
-def lines(words: tuple[int, ...], variable: str | None = None) -> dict[str, str]:
+def lines(words: tuple[int, ...], variables: Sequence[str] = ()) -> dict[str, str]:
     """What to type for each program, as a dict from its name to a command line.
 
     Args:
-        words: client data, as of STZ.filter_options.
-        variable: name of the one dataset to compress; None for all of them.
+        words: client data, as of STZ.filter_options, or in the full form.
+        variables: names of the datasets to compress; none: all of them.
     """
-    words = integer_words(words)
+    if len(words) < _core.CD_FIXED_WORDS:
+        words = integer_words(words)
     values = ",".join(map(str, words))
     identifier = _core.FILTER_ID
-    prefix = "" if variable is None else f"{variable}:"
+    prefix = ",".join(variables) + ":" if variables else ""
     specification = f"{identifier},{values}"
-    if variable is None:
-        cdo = f"cdo -f nc4 --filter {_quoted(specification)} copy IN.nc OUT.nc"
+    if variables:
+        settings = " ".join(_quoted(f'{variable}="{specification}"') for variable in variables)
+        cdo = f"printf '%s\\n' {settings} > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"
     else:
-        setting = _quoted(f'{variable}="{specification}"')
-        cdo = f"printf '%s\\n' {setting} > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"
+        cdo = f"cdo -f nc4 --filter {_quoted(specification)} copy IN.nc OUT.nc"
     repack = f"{prefix}UD={identifier},0,{len(words)},{values}"
-    pack = f"{variable or '*'},{specification}"
+    pack = " ".join(f"-F {_quoted(f'{variable},{specification}')}" for variable in variables or ["*"])
     return {
         "h5repack": f"h5repack -f {_quoted(repack)} IN.h5 OUT.h5",
         # nccopy keeps the filter that a variable already has, and takes "none" for all that is said in one run.
-        "nccopy": f"nccopy -F none IN.nc plain.nc && nccopy -F {_quoted(pack)} plain.nc OUT.nc",
+        "nccopy": f"nccopy -F none IN.nc plain.nc && nccopy {pack} plain.nc OUT.nc",
         "cdo": cdo,
     }
+
+
+def run_line(text: str) -> str:
+    """A line that compresses what `h5stz run --compress` takes: no 1-D coordinates, no integers. `text`: as of str(STZ)."""
+    # The type of the fill value is that of each dataset.
+    options = ",".join(part for part in text.split(",") if not part.startswith("dtype="))
+    return f"h5stz run --compress {_quoted(f'/*={options}')} -- nccopy -k nc4 -F none IN.nc OUT.nc"
 
 
 def _quoted(text: str) -> str:

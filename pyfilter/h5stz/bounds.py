@@ -52,6 +52,14 @@ def range_of(extremes: Extremes | None) -> float:
         ) from None
 
 
+def nothing_valid(option: str) -> str:
+    """Why data without a valid number have no bound by this option."""
+    return (
+        f"{option}= refers to the range of the valid numbers, and data without a valid number have none (all are NaN, "
+        "infinite, masked or the fill value): give the bound itself, absolute=, or lossless=True, which is as small"
+    )
+
+
 def relative_bound(relative: float, extremes: Extremes | None) -> float:
     """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
     bound = relative * range_of(extremes)
@@ -84,8 +92,12 @@ def psnr_bound(
     """
     width = range_of(extremes)
     if width == 0:
-        kind = "data without a valid number" if extremes is None else "constant data"
-        raise StzError(f"psnr= has no meaning for {kind}: use lossless=True, which is as small", _BOUND_ERROR)
+        reason = (
+            nothing_valid("psnr")
+            if extremes is None
+            else "psnr= has no meaning for constant data: use lossless=True, which is as small"
+        )
+        raise StzError(reason, _BOUND_ERROR)
     search = _Search(psnr, width, data, settings_for, chunks)
     bound = search.run()
     if bound is None:

@@ -6,6 +6,7 @@ Results go to standard output, one fact per line; errors are one line on standar
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import sys
@@ -17,9 +18,13 @@ import h5py
 import numpy as np
 
 from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report
+from h5stz.chunks import SMALL
+from h5stz.dataset_reader import DatasetReader
 from h5stz.errors import StzError
-from h5stz.options import STZ, Options
+from h5stz.options import STZ, Options, client_data
+from h5stz.readers import Stats
 
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _PIPE_CLOSED = 128 + 13  # the status of a program that SIGPIPE ended
 _NUMBERS = ("absolute", "relative", "psnr", "pointwise_relative")
 
@@ -68,9 +73,22 @@ def _parser() -> argparse.ArgumentParser:
         help="marks missing samples, needs --data or --dtype; none: every number of --data is a sample",
     )
     command.add_argument("--dtype", help="of the dataset, e.g. f4 or i2, where --data is not given")
+    command.add_argument("options", nargs="?", metavar="OPTIONS", help="all options as text: absolute=1e-3,block=region,...")
     command.add_argument("--block", default="default", choices=list(_core.BLOCKS))
     command.add_argument("--threads", type=int, help="for writing each chunk; H5STZ_THREADS overrides it")
-    command.add_argument("--variable", metavar="NAME", help="compress this dataset only")
+    command.add_argument("--append-axis", type=int, metavar="N", help="the axis along which the dataset grows; 0 is the first")
+    command.add_argument(
+        "--integers", default="lossless", choices=list(_core.INTEGERS), help="lossy: the bound is for integers too"
+    )
+    command.add_argument(
+        "--variable", action="append", default=[], metavar="NAME", help="compress this dataset only; may be repeated"
+    )
+    command.add_argument(
+        "--chunks",
+        type=_chunk_shape,
+        metavar="N,N",
+        help="print the full form, for hosts whose HDF5 the filter cannot reach; needs --dtype or --data",
+    )
 
     command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")
     command.set_defaults(command=_info)
@@ -90,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="RULE",
-        help="compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or ,fill=X; "
+        help="compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or others; "
         "the first rule that matches a dataset's path counts",
     )
     command.add_argument("--chunks", choices=["auto"], default="auto", help="chunks of contiguous datasets: at most 16 MiB")
@@ -134,22 +152,60 @@ def _pkg_config_path(_: argparse.Namespace) -> None:
     print(Path(__file__).parent / "lib" / "pkgconfig")
 
 
+def _chunk_shape(text: str) -> tuple[int, ...]:
+    """Extents as 8,256,256 or 8x256x256."""
+    extents = re.split("[,x]", text)
+    if not all(extent.isdecimal() and int(extent) for extent in extents):
+        raise argparse.ArgumentTypeError(f"{text!r} is no chunk shape such as 8,256,256")
+    return tuple(map(int, extents))
+
+
 def _args(options: argparse.Namespace) -> None:
-    names = (*_NUMBERS, "lossless", "fill_value", "block", "threads")
-    wanted = cast(Options, {name: getattr(options, name) for name in names})
     try:
-        if options.data:
-            with h5py.File(options.data[0]) as file:
-                wanted["data"] = _dataset(file, options.data[1])
-                resolved = STZ(**wanted)
-        else:
-            wanted["dtype"] = _dtype(options.dtype)
-            resolved = STZ(**wanted)
+        resolved = _resolved(options)
+        words = resolved.filter_options
+        if options.chunks:
+            dtype = resolved.resolved.dtype
+            if dtype is None:
+                raise StzError("--chunks needs the type too: give --dtype or --data", _ARGUMENT)
+            words = resolved.resolved.settings.full_cd_values(elements.storage_dtype(dtype), options.chunks)
     except StzError as error:
         raise type(error)(_as_arguments(str(error)), error.code) from None
-    print(f"# {resolved!r}")
-    for line in arguments.lines(resolved.filter_options, options.variable).values():
+    print(f"# {resolved.resolved.described()}")
+    if options.chunks:
+        print("# the full form, for H5Pset_filter and for hosts whose HDF5 the filter cannot reach:")
+        print(",".join(map(str, words)))
+    lines = arguments.lines(words, options.variable)
+    cdo = lines.pop("cdo")
+    for line in lines.values():
         print(line)
+    print("# CDO 2.5 and newer; 2.1 to 2.3 write no filters, there use h5stz run --compress:")
+    print(cdo)
+    if not options.variable:
+        print(
+            "# The lines above compress every floating-point variable, also coordinates. This one leaves 1-D variables alone:"
+        )
+        print(arguments.run_line(str(resolved)))
+
+
+def _resolved(options: argparse.Namespace) -> STZ:
+    """The STZ of the arguments of `h5stz args`."""
+    dtype = _dtype(options.dtype)
+    if options.options is not None:
+        given = [
+            name for name in (*_NUMBERS, "lossless", "fill_value", "threads", "append_axis", "data") if getattr(options, name)
+        ]
+        if given or options.block != "default" or options.integers != "lossless":
+            raise StzError("give the options either as text or as arguments", _ARGUMENT)
+        return STZ.from_string(options.options, dtype=dtype)
+    names = (*_NUMBERS, "lossless", "fill_value", "block", "threads", "append_axis", "integers")
+    wanted = cast(Options, {name: getattr(options, name) for name in names})
+    if options.data:
+        with h5py.File(options.data[0]) as file:
+            wanted["data"] = _dataset(file, options.data[1])
+            return STZ(**wanted)
+    wanted["dtype"] = dtype
+    return STZ(**wanted)
 
 
 def _as_arguments(message: str) -> str:
@@ -160,7 +216,7 @@ def _as_arguments(message: str) -> str:
         ("data=array", "--data FILE DATASET"),
     ):
         message = message.replace(python, here)
-    name = "|".join((*_NUMBERS, "fill_value", "data", "dtype", "block", "threads"))
+    name = "|".join((*_NUMBERS, "fill_value", "data", "dtype", "block", "threads", "append_axis", "integers"))
     return re.sub(
         rf"\b({name})=(?=(\S)?)",
         lambda match: "--" + match[1].replace("_", "-") + (" " if match[2] and match[2] not in ",:;)" else ""),
@@ -182,7 +238,7 @@ def _info(options: argparse.Namespace) -> None:
             return
         datasets: list[h5py.Dataset] = []
         file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
-        compressed = [item for item in datasets if _client_data(item) is not None]
+        compressed = [item for item in datasets if client_data(item) is not None]
         for item in compressed:
             _print_dataset(item)
         if not compressed:
@@ -196,18 +252,8 @@ def _dataset(file: h5py.File, name: str) -> h5py.Dataset:
     return item
 
 
-def _client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
-    """The client data of our filter on this dataset, or None."""
-    properties = dataset.id.get_create_plist()
-    for index in range(properties.get_nfilters()):
-        identifier, _, words, _ = properties.get_filter(index)
-        if identifier == _core.FILTER_ID:
-            return tuple(words)
-    return None
-
-
 def _print_dataset(dataset: h5py.Dataset) -> None:
-    words = _client_data(dataset)
+    words = client_data(dataset)
     print(f"{dataset.name}: {dataset.dtype} {'x'.join(map(str, dataset.shape))}")
     if words is None:
         print("  not compressed with h5stz")
@@ -215,11 +261,48 @@ def _print_dataset(dataset: h5py.Dataset) -> None:
     meaning = _core.parse(words)
     mode = elements.name_of(_core.MODES, meaning["mode"])
     stored = dataset.id.get_storage_size()
-    print(f"  bound: {mode}" + ("" if mode == "lossless" else f" {meaning['bound']!r}"))
+    print(f"  bound: {_bound_text(mode, meaning['bound'], dataset.dtype, meaning['integers'])}")
+    if meaning["append_axis"]:
+        print(f"  grows along axis {meaning['append_axis'] - 1}")
     if meaning["fill"] is not None:
         print(f"  fill value: {elements.fill_number(meaning['fill'], dataset.dtype)!r}")
     print(f"  chunks: {'x'.join(map(str, dataset.chunks or ()))}, {dataset.id.get_num_chunks()} stored")
     print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
+    if math.prod(dataset.chunks or ()) * dataset.dtype.itemsize < SMALL < dataset.nbytes:
+        print("  WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones")
+    _print_rewrites(dataset, grows=bool(meaning["append_axis"]) and mode != "lossless")
+
+
+def _bound_text(mode: str, bound: float, dtype: np.dtype[Any], integers: int) -> str:
+    """What holds for the chunks of a dataset. Client data of earlier versions may have a bound for integers, exact now."""
+    if dtype.kind not in "iub":
+        return mode if mode == "lossless" else f"{mode} {bound!r}"
+    if mode == "lossless":
+        return "lossless, as integers are unless their bound is asked for by name"
+    if integers:
+        return f"{mode} {bound!r}, for integers by name"
+    return f"lossless for chunks that are written from now on; earlier ones may have {mode} {bound!r}"
+
+
+def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
+    """What the chunks say of having been written more than once, or not completely; nothing if all were written once."""
+    try:
+        headers = DatasetReader(dataset, 0, Stats()).headers()
+    except StzError as error:
+        print(f"  damaged: {error}")
+        return
+    of = f" of the first {len(headers)}" if len(headers) < dataset.id.get_num_chunks() else ""
+    patches = [header["patches"] for header in headers if header["patches"]]
+    if patches:
+        print(f"  written again in part: {len(patches)} chunks{of}, {sum(patches)} patches")
+    lossless = [header for header in headers if header["mode"] == _core.MODES["lossless"]]
+    if exact := sum(header["bound_used"] for header in lossless):
+        print(f"  stored exactly, as the bound was used before: {exact} chunks{of}")
+    if grows and (growing := len(lossless) - exact):
+        print(f"  stored exactly, as the last plane along the axis of growth holds one value only: {growing} chunks{of}")
+    accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
+    if accumulated:
+        print(f"  accumulated bound: {max(accumulated)!r}, with those of earlier compressions: {len(accumulated)} chunks{of}")
 
 
 def _run(options: argparse.Namespace) -> int:

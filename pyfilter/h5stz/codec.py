@@ -44,7 +44,13 @@ class StreamInfo:
         format_version: of the stream (docs/format.md).
         levels: resolution levels; level l is the array at every 2**l-th sample.
         level_bytes: for each level the length of the prefix of the stream that it needs, level 0 (everything) first.
-        form: how the samples are stored: "constant", "raw", "blocks", ...
+        form: how the samples are stored: "constant", "raw", "blocks of ..."; "patched: " and the form of what lies beneath the
+            patches.
+        patches: boxes that were written again after the rest had been compressed, each stored on its own.
+        bound_used: the samples may differ from those that were compressed first, so they must not be quantised again;
+            in lossless mode: they came out of a lossy stream.
+        accumulated_bound: bound between the samples and what was compressed first, if these came out of another lossy
+            stream; None if that was not recorded.
         array_bytes: size of the array.
         stream_bytes: size of the stream.
     """
@@ -61,6 +67,9 @@ class StreamInfo:
     form: str
     array_bytes: int
     stream_bytes: int
+    patches: int = 0
+    bound_used: bool = False
+    accumulated_bound: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -84,13 +93,49 @@ def compress(array: npt.ArrayLike, **options: Unpack[Options]) -> bytes:
     Raises:
         StzError: (a ValueError) with what to do about it.
     """
+    return _encoded(array, None, options)
+
+
+@with_options_of(STZ)
+def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options]) -> bytes:
+    """Compresses an array that was decompressed from a stream and then changed in part.
+
+    Samples that have the bits to which `previous` decompresses have them again in the new stream; only the others get their
+    bound. Rounds of decompressing, changing and compressing therefore add up to no more than one bound for any sample. The HDF5
+    filter does this by itself (docs/rewriting.md).
+
+    Args:
+        array: as of compress(), of the shape and dtype of `previous`.
+        previous: the stream (bytes-like) that the array came from.
+        **options: as of compress().
+
+    Returns:
+        bytes: the stream; `previous` itself if nothing was changed.
+
+    Raises:
+        StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.
+    """
+    header = info(previous)
+    samples = np.asanyarray(array)
+    stored = np.dtype("u1") if samples.dtype == bool else samples.dtype
+    if (samples.shape, stored) != (header.shape, header.dtype):
+        raise StzError(
+            f"the array has shape {samples.shape} and dtype {samples.dtype.str}, the previous stream {header.shape} and "
+            f"{header.dtype.str}: give the stream that this array came from, or use compress()",
+            _ARGUMENT,
+        )
+    return _encoded(samples, previous, options)
+
+
+def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options) -> bytes:
+    """The stream of an array under the options of compress()."""
     samples = np.asanyarray(array)
     if options.get("data") is None:
         options["data"] = samples
         options["chunks"] = samples.shape if samples.shape and samples.size else None
     options["threads"] = thread_count(options.get("threads"))
     settings = STZ(**options).resolved.settings
-    return settings.encode(elements.stored(samples, settings.fill))
+    return settings.encode(elements.stored(samples, settings.fill), previous)
 
 
 @checked
@@ -152,6 +197,9 @@ def info(stream: BytesLike) -> StreamInfo:
         form=fields["form"],
         array_bytes=fields["array_bytes"],
         stream_bytes=content.nbytes,
+        patches=fields["patches"],
+        bound_used=fields["bound_used"],
+        accumulated_bound=fields["accumulated_bound"],
     )
 
 

@@ -29,7 +29,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.file_objects import ObjectBytes
 from h5stz.readers import ChunkReader, ReaderCache, Stats
-from h5stz.selection import BoxAxes, Piece, Selection, pieces
+from h5stz.selection import BoxAxes, Piece, Selection, parse, pieces
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
@@ -111,6 +111,16 @@ class DatasetReader:
                 if isinstance(reader, ChunkReader):
                     self._readers.keep(chunk, reader)
         return max((reader.levels for reader in readers if isinstance(reader, ChunkReader)), default=1)
+
+    def headers(self) -> list[dict[str, Any]]:
+        """What the streams of the first chunks say of themselves, as _core.info(); of few chunks if they are read whole."""
+        if self.fallback_reason or not self.dataset.size:
+            return []
+        with self._unchanged_file():
+            everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
+            chunks = [piece.chunk for piece in islice(everything, _BATCH if self._file else _LEVELS_OF)]
+            readers = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
+        return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
 
     @contextmanager
     def _unchanged_file(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -19,6 +20,10 @@ _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+_LAST_AXIS = 30  # that client data can name
+
+#: The options of which exactly one is given with a number; lossless is the other one.
+BOUNDS = ("absolute", "relative", "psnr", "pointwise_relative")
 
 
 def thread_count(threads: int | None) -> int:
@@ -34,8 +39,8 @@ def checked_bound(
     """(name, number) of the one bound that is given."""
     if not isinstance(lossless, (bool, np.bool_)):
         raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
-    candidates = {"absolute": absolute, "relative": relative, "psnr": psnr, "pointwise_relative": pointwise_relative}
-    given: dict[str, object] = {name: number for name, number in candidates.items() if number is not None}
+    candidates = zip(BOUNDS, (absolute, relative, psnr, pointwise_relative), strict=True)
+    given: dict[str, object] = {name: number for name, number in candidates if number is not None}
     if lossless:
         given["lossless"] = 0.0
     if len(given) != 1:
@@ -59,15 +64,14 @@ def checked_bound(
     return name, bound
 
 
-def checked_dtype(kind: str, data: ArraySource | None, dtype: npt.DTypeLike | None) -> DType | None:
-    """The dtype of the dataset, or None if it is not known; it must be one that can be compressed in this way."""
+def checked_dtype(data: ArraySource | None, dtype: npt.DTypeLike | None) -> DType | None:
+    """The dtype of the dataset, or None if it is not known; it must be one that can be compressed."""
     if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
         raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
     if data is None and dtype is None:
         return None
     dataset_dtype: DType = np.dtype(dtype) if data is None else np.dtype(data.dtype)
-    if elements.storage_dtype(dataset_dtype).kind not in "fc" and kind == "pointwise_relative":
-        raise StzError(f"pointwise_relative= is for floating-point data, these are {dataset_dtype}: use absolute=", _MODE)
+    elements.storage_dtype(dataset_dtype)
     return dataset_dtype
 
 
@@ -102,8 +106,19 @@ def checked_count(name: str, value: object, largest: int, default: int | None = 
     return 0 if count == default else count
 
 
-def checked_block(block: object) -> int:
-    """The core's code of a block size."""
-    if not isinstance(block, str) or block not in _core.BLOCKS:
-        raise StzError(f"block={block!r} must be one of {', '.join(map(repr, _core.BLOCKS))}", _OPTION)
-    return _core.BLOCKS[block]
+def checked_axis(axis: object, rank: int | None = None) -> int:
+    """An axis that client data can name, of data with `rank` axes if that is known."""
+    if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, numbers.Integral):
+        raise StzTypeError(f"append_axis={axis!r} must be an integer, the number of an axis", _ARGUMENT)
+    if not 0 <= int(axis) <= _LAST_AXIS:
+        raise StzError(f"append_axis={axis} must be 0 to {_LAST_AXIS}: axes are counted from 0, the slowest", _OPTION)
+    if rank is not None and int(axis) >= rank:
+        raise StzError(f"append_axis={axis}: the data have {rank} axes, counted from 0", _OPTION)
+    return int(axis)
+
+
+def checked_choice(name: str, value: object, choices: Mapping[str, int]) -> int:
+    """The core's code of one of the words that an option takes."""
+    if not isinstance(value, str) or value not in choices:
+        raise StzError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}", _OPTION)
+    return choices[value]

@@ -6,9 +6,10 @@ HDF5 calls the filter.
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import h5py
@@ -16,17 +17,28 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, bounds, elements, slabs
+from h5stz.chunks import warn_if_small
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
 from h5stz.fill import Scan, fill_value_of
-from h5stz.option_checks import checked_block, checked_bound, checked_chunks, checked_count, checked_dtype
+from h5stz.option_checks import (
+    BOUNDS,
+    checked_axis,
+    checked_bound,
+    checked_choice,
+    checked_chunks,
+    checked_count,
+    checked_dtype,
+)
 from h5stz.settings import Settings
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 
 Block: TypeAlias = Literal["default", "region"]
+Integers: TypeAlias = Literal["lossless", "lossy"]
 
 
 class Options(TypedDict, total=False):
@@ -45,6 +57,8 @@ class Options(TypedDict, total=False):
     threads: int | None
     effort: int | None
     layers: int
+    append_axis: int | None
+    integers: Integers
 
 
 @dataclass(frozen=True)
@@ -70,32 +84,33 @@ class Resolved:
             return None
         return elements.fill_number(self.settings.fill, self.dtype)
 
+    def text(self) -> str:
+        """The options as text, as STZ.from_string() takes them."""
+        dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
+        return _core.print_text(dtype, *self.settings.fields())
+
     def described(self) -> str:
-        """One line: what was asked for, the absolute bound that it became, the fill value and where it comes from."""
-        absolute = self.settings.mode == _core.MODES["absolute"]
-        text = self.asked
-        if absolute and not text.startswith("absolute="):
-            text += f": absolute bound {self.settings.bound!r}"
-        if self.fill_value is not None:
-            text += f", fill value {self.fill_value!r} ({self.fill_origin})"
-        return text + "".join(
-            f", {name}={value}"
-            for name, value in (
-                ("block", elements.name_of(_core.BLOCKS, self.settings.block)),
-                ("threads", self.settings.threads or 1),
-            )
-            if value not in ("default", 1)
-        )
+        """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""
+        line = f"h5stz.STZ({self.text()!r})"
+        exact_integers = self.asked.partition("=")[0] != "lossless" and self.settings.mode == _core.MODES["lossless"]
+        if exact_integers:
+            line += f": {self.asked} does not count for {self.dtype} without integers='lossy'"
+        elif self.asked.startswith(("relative=", "psnr=")):
+            line += f" for {self.asked}"
+        if self.fill_origin not in (None, "given"):
+            line += f", fill value: {self.fill_origin}"
+        return line
 
 
 class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations
     """Options of the h5stz filter, for ``create_dataset(..., **h5stz.STZ(...))`` or ``compression=h5stz.STZ(...)``.
 
+    Also from text, ``h5stz.STZ("absolute=1e-3,block=region")``: see from_string(). ``repr`` shows that form.
+
     Exactly one bound:
 
     Args:
-        absolute: every finite sample x comes back as x' with |x - x'| <= absolute, in the units of the data. For integers
-            a bound below 1 is lossless.
+        absolute: every finite sample x comes back as x' with |x - x'| <= absolute, in the units of the data.
         relative: absolute bound = relative * (max - min) of the valid numbers of `data`, the whole dataset.
         psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
             this many dB and at most 0.7 dB more; measured with the codec on all of `data`.
@@ -107,7 +122,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     Args:
         data: the whole dataset, for `relative`, `psnr` and a detected fill value: anything with shape, dtype and slicing
             (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
-        chunks: shape of the chunks in which `data` will be stored; with it `psnr` is exact. Without it those of `data`, if it
+        chunks: shape of the chunks in which `data` will be stored; with it `psnr` is exact, and a UserWarning says if they are
+            too small to be worth compressing. Without it those of `data`, if it
             has any, or else small and large ones are tried: where they differ by more than 0.7 dB only the lower bound is kept.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
@@ -118,11 +134,16 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             is set, overrides it and counts for reading too. The bytes do not depend on it.
         effort: 1 to 9; None: the default. Reserved, has no effect yet.
         layers: precision layers; 1 is the only number yet.
+        append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
+            yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
+        integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
+            "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
     Attributes:
-        bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`; 0.0 is lossless.
+        bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`; 0.0 is lossless, as
+            where `data` or `dtype` are integers.
         fill_value: the fill value (a number) or None.
         filter_id, filter_options: as HDF5 takes them (docs/cd_values.md).
         filter_name: "h5stz".
@@ -140,6 +161,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     @checked
     def __init__(
         self,
+        text: str | None = None,
+        /,
         *,
         absolute: Real | None = None,
         relative: Real | None = None,
@@ -154,29 +177,54 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         threads: int | None = None,
         effort: int | None = None,
         layers: int = 1,
+        append_axis: int | None = None,
+        integers: Integers = "lossless",
     ) -> None:
+        if text is not None:
+            given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
+            self._set(_of_text(text, given))
+            return
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
         kind, number = checked_bound(absolute, relative, psnr, pointwise_relative, lossless)
-        dataset_dtype = checked_dtype(kind, source, dtype)
+        asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
+        if kind in ("relative", "psnr") and source is None:
+            raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
+        bounded_integers = checked_choice("integers", integers, _core.INTEGERS)
+        dataset_dtype = checked_dtype(source, dtype)
+        if dataset_dtype is not None:
+            kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in ("relative", "psnr")
-        if measured and source is None:
-            raise StzError(f"{kind}= refers to the whole dataset: give it too, {kind}={number!r}, data=array", _ARGUMENT)
+        rank = None if source is None else len(source.shape)
         settings = Settings(
             _core.MODES["absolute" if measured else kind],
             number,
             None,
-            checked_block(block),
+            checked_choice("block", block, _core.BLOCKS),
             # Defaults are 0: so the core takes them, and the client data are the shortest.
             threads=0 if threads is None else checked_count("threads", threads, _core.CD_MAX_THREADS, default=1),
             effort=0 if effort is None else checked_count("effort", effort, 9),
             layers=checked_count("layers", layers, 1, default=1),
+            append_axis=0
+            if append_axis is None
+            else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
+            integers=bounded_integers,
         )
+        if chunks is not None and dataset_dtype is not None:
+            self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=measured)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = replace(settings, fill=fill)
         if scan is not None and measured:
             settings = replace(settings, bound=_measured_bound(kind, number, scan, settings, chunks))
-        self._set(Resolved(settings, "lossless" if kind == "lossless" else f"{kind}={number!r}", dataset_dtype, origin))
+        self._set(Resolved(settings, asked, dataset_dtype, origin))
+
+    @staticmethod
+    def _look_at_chunks(chunks: tuple[int, ...], dtype: DType, source: ArraySource | None) -> None:
+        """Warns of tiny chunks, unless they hold all that there is."""
+        valid = isinstance(chunks, tuple) and all(isinstance(extent, int) and extent > 0 for extent in chunks)
+        whole = source is not None and chunks == tuple(source.shape)
+        if valid and not whole and (source is None or len(chunks) == len(source.shape)):
+            warn_if_small(chunks, dtype, stacklevel=4)
 
     def _set(self, resolved: Resolved) -> None:
         self.resolved = resolved
@@ -201,24 +249,50 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             meaning = _core.parse(tuple(operator.index(word) for word in filter_options))
         except (TypeError, OverflowError):
             raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
-        settings = Settings(
-            mode=meaning["mode"],
-            bound=meaning["bound"],
-            fill=meaning["fill"],
-            block=meaning["block"],
-            threads=meaning["threads"],
-            effort=meaning["effort"],
-            layers=meaning["layers"],
-        )
+        settings = _settings_of(meaning)
         dataset_dtype = None if dtype is None else elements.storage_dtype(dtype)
         if "dtype" in meaning and "byte_order" in meaning:
             dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
         if settings.fill is not None and dataset_dtype is None:
             raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
-        mode = elements.name_of(_core.MODES, settings.mode)
-        asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
         options = cls.__new__(cls)
-        options._set(Resolved(settings, asked, dataset_dtype, None if settings.fill is None else "given"))
+        options._set(_resolved(settings, dataset_dtype))
+        return options
+
+    @classmethod
+    @checked
+    def from_dataset(cls, dataset: h5py.Dataset) -> STZ:
+        """The STZ with which an h5py dataset was made.
+
+        h5py has no name for filters of others, so what copies the options of a dataset needs them from here:
+        ``file.create_dataset_like("y", x, **h5stz.STZ.from_dataset(x))``.
+
+        Raises:
+            StzError: (a ValueError) the dataset is not compressed with h5stz.
+        """
+        words = client_data(dataset)
+        if words is None:
+            raise StzError(f"{dataset.name} is not compressed with h5stz", _ARGUMENT)
+        return cls.from_filter_options(words, dtype=dataset.dtype)
+
+    @classmethod
+    @checked
+    def from_string(cls, text: str, *, dtype: npt.DTypeLike | None = None) -> STZ:
+        """The STZ that text means: options of this class as ``KEY=VALUE``, separated by commas; ``str()`` of an STZ writes it.
+
+        ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
+        ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, each where it is wanted
+        (docs/cd_values.md). The bounds that need data, `relative` and `psnr`, become an absolute one when text is written.
+
+        Args:
+            text: the options. ``KEY:VALUE`` is the same.
+            dtype: of the dataset, if the text does not say it and has a fill value.
+
+        Raises:
+            StzError: (a ValueError) that names the key.
+        """
+        options = cls.__new__(cls)
+        options._set(_of_text(text, {"dtype": dtype}))
         return options
 
     _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
@@ -227,7 +301,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         """The options with which STZ makes an equal object, without data: `relative` and `psnr` as the bound that they became.
 
         Returns:
-            dict: the bound, and those of `fill_value` with `dtype`, `block`, `threads` and `effort` that are not the default.
+            dict: the bound, and those of the other options that are not the default; `dtype` comes with a fill value.
         """
         settings = self.resolved.settings
         mode = elements.name_of(_core.MODES, settings.mode)
@@ -236,7 +310,12 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
         if settings.block:
             config["block"] = elements.name_of(_core.BLOCKS, settings.block)
-        return config | {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
+        config |= {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
+        if settings.append_axis:
+            config["append_axis"] = settings.append_axis - 1
+        if settings.integers:
+            config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
+        return config
 
     @property
     def bound(self) -> float:
@@ -248,14 +327,80 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         """The fill value as a number, or None."""
         return self.resolved.fill_value
 
+    def __str__(self) -> str:
+        return self.resolved.text()
+
     def __repr__(self) -> str:
-        return f"<h5stz.STZ {self.resolved.described()}>"
+        return f"h5stz.STZ({str(self)!r})"
+
+
+def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
+    """The client data of our filter on a dataset, or None."""
+    properties = dataset.id.get_create_plist()
+    for index in range(properties.get_nfilters()):
+        identifier, _, words, _ = properties.get_filter(index)
+        if identifier == _core.FILTER_ID:
+            return tuple(words)
+    return None
+
+
+def _bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
+    """The bound that counts for data of this dtype: integers are exact unless they may be lossy, and bool always is."""
+    storage = elements.storage_dtype(dtype).kind
+    if storage in "iu" and (dtype.kind == "b" or not integers):
+        return "lossless", 0.0
+    if storage in "iu" and kind == "pointwise_relative":
+        raise StzError(f"pointwise_relative= is for floating-point data, these are {dtype}: use absolute=", _MODE)
+    return kind, number
+
+
+def _resolved(settings: Settings, dtype: DType | None) -> Resolved:
+    """What numbers of the core mean, with nothing found in data."""
+    mode = elements.name_of(_core.MODES, settings.mode)
+    asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
+    return Resolved(settings, asked, dtype, None if settings.fill is None else "given")
+
+
+def _settings_of(meaning: Mapping[str, Any]) -> Settings:
+    """The Settings that the core read from client data or text."""
+    return Settings(**{each.name: meaning[each.name] for each in fields(Settings)})
+
+
+def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
+    """The options of a text; `others` are those that were given beside it, of which only dtype makes sense."""
+    if not isinstance(text, str):
+        raise TypeError(f"options are text such as 'absolute=1e-3', this is {type(text).__name__}")
+    beside = [name for name, value in others.items() if name != "dtype" and value is not _DEFAULTS[name]]
+    if beside:
+        name = beside[0]
+        of_data = name in ("data", "chunks", "relative", "psnr")
+        instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
+        raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
+    dtype = others["dtype"]
+    dataset_dtype = None if dtype is None else np.dtype(dtype)
+    code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]
+    meaning, code = _core.parse_text(text, code)
+    if dataset_dtype is None and code:
+        dataset_dtype = elements.dtype_of(code, _core.LITTLE)
+    mode = elements.name_of(_core.MODES, meaning["mode"])
+    if mode != "lossless":
+        checked_bound(**{name: meaning["bound"] if name == mode else None for name in BOUNDS}, lossless=False)
+    asked = _resolved(_settings_of(meaning), dataset_dtype)
+    if dataset_dtype is None or mode == "lossless":
+        return asked
+    kind, bound = _bound_for(mode, meaning["bound"], dataset_dtype, meaning["integers"])
+    return replace(asked, settings=replace(asked.settings, mode=_core.MODES[kind], bound=bound))
+
+
+_DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
 
 
 def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None) -> float:
     """The absolute bound for `relative` or `psnr` (the kind) of the data."""
     extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
     if kind == "relative":
+        if extremes is None and 0 not in scan.source.shape:
+            raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
         return bounds.relative_bound(number, extremes)
     shape = checked_chunks(chunks, scan.source)
     return bounds.psnr_bound(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)

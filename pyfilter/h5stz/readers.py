@@ -95,6 +95,8 @@ class ChunkReader:
         kept_bytes: memory that it holds on to, at least what an open reader takes.
         unread: bytes that were fetched for it and are not counted yet.
         fetches: whether it reads ranges of an ObjectBytes, which may be fetched ahead.
+        info: what the header says, as _core.info().
+        levels: how many resolution levels it has.
     """
 
     def __init__(
@@ -117,7 +119,8 @@ class ChunkReader:
         self._fixed_bytes = _OVERHEAD + (0 if stored is None else size)
         self.kept_bytes = self._fixed_bytes
         self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
-        self.levels = self._levels_to_look_up = reader.info()["levels"]
+        self.info = reader.info()
+        self.levels = self._levels_to_look_up = self.info["levels"]
 
     @classmethod
     def in_file(cls, source: FileBytes, addresses: Sequence[int], size: int, cache_bytes: int) -> ChunkReader | None:
@@ -180,7 +183,7 @@ class ChunkReader:
 
         False if only axes of length 1 differ: the samples lie in the same order, and HDF5 decodes such a chunk. Else StzError.
         """
-        info = self._reader.info()
+        info = self.info
         held = elements.dtype_of(info["dtype"], info["byte_order"])
         # Integers with and without sign share their bits: so HDF5 reads them, and so bool is stored.
         kinds = {dtype.kind.replace("b", "u").replace("i", "u"), held.kind.replace("i", "u")}
@@ -258,7 +261,7 @@ class ChunkReader:
             distances = [*piece.start, *(step for step, count in zip(piece.step, piece.count, strict=True) if count > 1)]
             common = gcd(*distances)
             finest = (common & -common).bit_length() - 1 if common else self.levels
-            ends = self._reader.info()["level_bytes"]
+            ends = self.info["level_bytes"]
             levels = reversed(range(finest, self._levels_to_look_up - 1))  # coarse ones come first
             sections = [(ends[level + 1], ends[level] - ends[level + 1]) for level in levels]
             self._levels_to_look_up = min(self._levels_to_look_up, finest + 1)

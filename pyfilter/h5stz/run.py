@@ -98,8 +98,7 @@ def run(
         reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that
         HDF5 did alone), chunks_direct, bytes_used, blocks_decoded, blocks_present, where anything was read;
         datasets_compressed and datasets, a list of (path, number of the rule, "compressed" or a key of compress_rules.REASONS)
-        in the order of their creation, where there are rules; with them also rewrites, the number of writes into parts of
-        chunks that were compressed with a bound already, and rewritten, a list of some of their paths.
+        in the order of their creation, where there are rules.
 
     Raises:
         StzError: there is no command, or no program of that name, or another VOL connector is in force.
@@ -125,15 +124,12 @@ def run(
 
 def _sums(records: Iterable[dict[str, Any]], creations: bool) -> dict[str, Any]:
     """What the records of all processes add up to."""
-    sums: dict[str, Any] = {"datasets_compressed": 0, "datasets": [], "rewrites": 0, "rewritten": []} if creations else {}
+    sums: dict[str, Any] = {"datasets_compressed": 0, "datasets": []} if creations else {}
     for record in records:
         if "dataset" in record:
             if creations:  # those of another command around this one are not of our rules
                 sums["datasets"].append((record["dataset"], record["rule"], record["outcome"]))
                 sums["datasets_compressed"] += record["outcome"] == "compressed"
-            continue
-        if "rewritten" in record:
-            sums.setdefault("rewritten", []).append(record["rewritten"])
             continue
         for name, value in record.items():
             sums[name] = sums.get(name, 0) + value

@@ -44,11 +44,6 @@ def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.R
             for outcome, paths in left.items():
                 reason = compress_rules.REASONS.get(outcome, outcome)
                 said.append(f"--compress {rule.text!r}: not compressed as {reason}: {len(paths)}{_listed(paths)}")
-    if sums.get("rewrites"):
-        said.append(
-            f"WARNING: {sums['rewrites']} writes into parts of chunks that were compressed before{_listed(sums['rewritten'])}: "
-            "samples there may be off by more than the bound; lossless rules are safe (docs/run_compress.md)"
-        )
     return said
 
 

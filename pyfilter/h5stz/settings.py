@@ -3,7 +3,9 @@
 A Settings is what options.py makes of a user's arguments; it turns into a stream (encode) or into client data.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
 
 from h5stz import _core, elements
 
@@ -19,16 +21,23 @@ class Settings:
     threads: int = 0
     effort: int = 0
     layers: int = 0
+    append_axis: int = 0
+    integers: int = 0
 
-    def encode(self, array: elements.Array) -> bytes:
-        """The stream (bytes) of a C-contiguous ndarray of a storage dtype."""
+    def encode(self, array: elements.Array, previous: elements.BytesLike | None = None) -> bytes:
+        """The stream (bytes) of a C-contiguous ndarray of a storage dtype; `previous`: see codec.rewrite."""
         code, byte_order = elements.element_type(array.dtype)
-        return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
+        return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous)
 
     def cd_values(self) -> tuple[int, ...]:
         """The filter's client data, a tuple of ints (short form of docs/cd_values.md)."""
         return _core.pack(*self.fields())
 
-    def fields(self) -> tuple[int, float, int | None, int, int, int, int]:
+    def full_cd_values(self, dtype: elements.DType, chunk: tuple[int, ...]) -> tuple[int, ...]:
+        """The client data in the full form, as set_local completes them: for chunks of this storage dtype and shape."""
+        code, byte_order = elements.element_type(dtype)
+        return _core.pack_full(code, byte_order, chunk, *self.fields())
+
+    def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int]:
         """Everything in the order in which the binding takes it."""
-        return self.mode, self.bound, self.fill, self.block, self.threads, self.effort, self.layers
+        return astuple(self)

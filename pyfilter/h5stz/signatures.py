@@ -62,16 +62,20 @@ def _checked(function: Callable[_Parameters, _Result], signature: inspect.Signat
 
 def _advice(name: str, signature: inspect.Signature, args: tuple[Any, ...], options: Mapping[str, Any]) -> str | None:
     """What is wrong with a call and what was probably meant; None if it fits the signature."""
+    parameters = list(signature.parameters.values())
+    # Such as the options of STZ in one string.
+    texts = [one.name for one in parameters if one.kind is one.POSITIONAL_ONLY and one.name != "self"]
+    plain = ""
     try:
-        signature.bind(*args, **options)
+        given = signature.bind(*args, **options).arguments
     except TypeError as error:
         plain = str(error)
     else:
-        return None
-    parameters = list(signature.parameters.values())
+        if all(isinstance(given.get(text, ""), str) for text in texts):
+            return None
     if parameters and parameters[0].name in ("self", "cls"):
         name, parameters, args = name.removesuffix(".__init__"), parameters[1:], args[1:]
-    positional = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    positional = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     keywords = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
     unknown = [option for option in options if option not in positional + keywords]
     if unknown:
@@ -100,6 +104,8 @@ def _as_keyword(surplus: tuple[Any, ...], keywords: list[str]) -> str:
     value, *others = surplus
     if isinstance(value, str) and others and (meant := _nearest(value, keywords)):
         return f"{meant}={_shown(others[0])}"
+    if isinstance(value, str) and value.partition("=")[0] in keywords:
+        return value.replace(",", ", ")  # options as text, as STZ takes them
     if "data" in keywords and hasattr(value, "shape") and not isinstance(value, numbers.Real):
         return "data=..."
     return f"{keywords[0]}={_shown(value)}"

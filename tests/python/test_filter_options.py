@@ -20,7 +20,9 @@ CONFIGURATIONS = [
     {"absolute": 1e-3, "block": "region", "threads": 3, "effort": 9},
     {"absolute": 1e-3, "fill_value": -9999.0, "dtype": "<f4"},
     {"pointwise_relative": 1e-3, "fill_value": 1e20, "dtype": ">f8"},
-    {"absolute": 2, "fill_value": -(2**63), "dtype": "<i8"},
+    {"absolute": 2, "fill_value": -(2**63), "dtype": "<i8", "integers": "lossy"},
+    {"absolute": 1e-3, "append_axis": 0},
+    {"pointwise_relative": 0.5, "block": "region", "append_axis": 1, "integers": "lossy"},
 ]
 
 
@@ -69,6 +71,21 @@ def test_the_fill_value_of_the_dataset_is_one_of_the_options():
     assert h5stz.STZ.from_filter_options(words).fill_value == -1
 
 
+@pytest.mark.parametrize("config", CONFIGURATIONS, ids=str)
+def test_a_dataset_like_another(config):
+    """h5py has no name for our filter; create_dataset_like takes the options of the other dataset from us."""
+    options = h5stz.STZ(**config)
+    with h5py.File("x.h5", "w", driver="core", backing_store=False) as file:
+        first = file.create_dataset("x", (24, 30), config.get("dtype", "f4"), chunks=(24, 15), **options)
+        assert h5stz.STZ.from_dataset(first) == options
+        second = file.create_dataset_like("y", first, **h5stz.STZ.from_dataset(first))
+        words, others = (one.id.get_create_plist().get_filter(0)[2] for one in (first, second))
+        # h5py makes the default fill value of the other dataset one that is defined by the user.
+        assert (words[:5], words[8:]) == (others[:5], others[8:]) and second.chunks == first.chunks
+        with pytest.raises(h5stz.StzError, match="/plain is not compressed with h5stz"):
+            h5stz.STZ.from_dataset(file.create_dataset("plain", (3,), "f4", chunks=(3,), compression="gzip"))
+
+
 def test_every_form_of_client_data():
     for words in ((101, 1, 0, 0x3FE00000), (102, 1, 5, 1), [102, 1, 5, 1, 0]):
         assert h5stz.STZ.from_filter_options(words) == h5stz.STZ(absolute=0.5)
@@ -84,7 +101,7 @@ def test_every_form_of_client_data():
         ((101, 1, -1, 0), "0 to 4294967295"),
         ((101, 1, 2**32, 0), "0 to 4294967295"),
         (("101", 0), "integers"),
-        ((103, *range(60)), "at most"),
+        ((103, *range(90)), "at most"),
         (h5stz.cd_values(absolute=1, fill_value=0, dtype="f4"), "dtype="),
     ],
 )
@@ -96,7 +113,7 @@ def test_wrong_client_data_are_value_errors(words, text):
 
 def test_what_is_installed():
     config = h5stz.get_config()
-    assert (config.version, config.format_version, config.filter_id) == (h5stz.__version__, 1, h5stz.FILTER_ID)
+    assert (config.version, config.format_version, config.filter_id) == (h5stz.__version__, 128, h5stz.FILTER_ID)
     assert config.hdf5_version == h5py.version.hdf5_version
     assert config.registered_filters["h5stz"].startswith(h5stz.plugin_path())
 

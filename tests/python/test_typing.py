@@ -23,6 +23,9 @@ array = np.zeros((4, 5), "f4")
 options = h5stz.STZ(absolute=1e-3, block="region")
 bound: float = options.bound
 same: h5stz.STZ = h5stz.STZ.from_filter_options(options.filter_options)
+text: h5stz.STZ = h5stz.STZ("absolute=1e-3,append_axis=0")
+also: h5stz.STZ = h5stz.STZ.from_string("lossless", dtype="f4")
+growing = h5stz.STZ(absolute=2, append_axis=0, integers="lossy")
 stream: bytes = h5stz.compress(array, relative=np.float32(1e-3), data=[[1.0, 2.0]], threads=2)
 decoded = h5stz.decompress(stream, out=array)
 shape: tuple[int, ...] = h5stz.info(stream).shape
@@ -42,6 +45,9 @@ MISTAKES = [
     "h5stz.STZ(1e-3)",
     "h5stz.STZ(absolute='1e-3')",
     "h5stz.STZ(absolute=1e-3, block='small')",
+    "h5stz.STZ(absolute=1e-3, integers='bounded')",
+    "h5stz.STZ(absolute=1e-3, append_axis='t')",
+    "h5stz.STZ.from_string(1e-3)",
     "h5stz.compress(array, absolut=1e-3)",
     "h5stz.compress(array, 1e-3)",
     "h5stz.cd_values(treads=2, lossless=True)",

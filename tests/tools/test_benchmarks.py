@@ -173,6 +173,17 @@ def test_region_reads(tmp_path):
     assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
 
 
+@pytest.mark.slow
+def test_rewriting(tmp_path):
+    records = run("rewriting", tmp_path / "figures.json", "--quick")["records"]
+    programs = [record for record in records if record["part"] == "programs"]
+    ours = [record for record in programs if record["codec"].startswith("h5stz")]
+    assert len({record["case"] for record in ours}) > 20
+    assert all(record["error_over_bound"] <= 1 for record in ours)
+    assert max(record["error_over_bound"] for record in programs if record["codec"] == "SZ3" and "failed" not in record) > 1
+    assert [record["bytes_over_memory"] for record in records if record["part"] == "reading"] == [1] * 3
+
+
 def test_memory_is_the_peak_above_input_and_output():
     subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
 

@@ -13,6 +13,7 @@ import pytest
 import h5stz
 from h5stz import arguments, cli
 from support import exact, fields, host_tools
+from support.patched_streams import Patch, compose, record
 from support.requirements import needs_programs
 
 
@@ -28,7 +29,8 @@ def printed_lines(capsys, *words):
     status, out, _ = run(capsys, "args", *words)
     assert status == 0
     lines = [line for line in out.splitlines() if not line.startswith("#")]
-    return dict(zip(("h5repack", "nccopy", "cdo"), lines, strict=True))
+    programs = ["h5repack", "nccopy", "cdo"] + ["run"] * ("--variable" not in words)
+    return dict(zip(["full"] * ("--chunks" in words) + programs, lines, strict=True))
 
 
 def test_plugin_path(capsys):
@@ -49,6 +51,8 @@ def test_args(capsys):
     assert lines["h5repack"] == "h5repack -f 'UD=34765,0,4,102,1,1,3' IN.h5 OUT.h5"
     assert lines["nccopy"] == "nccopy -F none IN.nc plain.nc && nccopy -F '*,34765,102,1,1,3' plain.nc OUT.nc"
     assert lines["cdo"] == "cdo -f nc4 --filter '34765,102,1,1,3' copy IN.nc OUT.nc"
+    assert lines["run"] == "h5stz run --compress '/*=absolute=0.001' -- nccopy -k nc4 -F none IN.nc OUT.nc"
+    assert printed_lines(capsys, "absolute=1e-3") == lines, "the options as text"
 
 
 def test_args_for_one_variable(capsys):
@@ -56,6 +60,29 @@ def test_args_for_one_variable(capsys):
     assert lines["h5repack"] == "h5repack -f 'rho:UD=34765,0,2,101,0' IN.h5 OUT.h5"
     assert "-F 'rho,34765,101,0'" in lines["nccopy"]
     assert 'rho="34765,101,0"' in lines["cdo"] and "setfilter,filename=filter.txt" in lines["cdo"]
+
+
+def test_args_for_several_variables(capsys):
+    lines = printed_lines(capsys, "--lossless", "--variable", "rho", "--variable", "u")
+    assert lines["h5repack"] == "h5repack -f 'rho,u:UD=34765,0,2,101,0' IN.h5 OUT.h5"
+    assert "nccopy -F 'rho,34765,101,0' -F 'u,34765,101,0' plain.nc OUT.nc" in lines["nccopy"]
+    assert lines["cdo"].startswith("""printf '%s\\n' 'rho="34765,101,0"' 'u="34765,101,0"' > filter.txt""")
+
+
+def test_args_in_full(capsys):
+    lines = printed_lines(capsys, "--absolute", "0.5", "--chunks", "8,40", "--dtype", ">f4", "--append-axis", "0")
+    assert lines["full"] == "103,1,0,1071644672,134217728,0,0,0,131330,8,40"
+    assert lines["h5repack"] == f"h5repack -f 'UD=34765,0,11,{lines['full']}' IN.h5 OUT.h5"
+    assert printed_lines(capsys, "--absolute", "0.5", "--chunks", "8x40", "--dtype", ">f4", "--append-axis", "0") == lines
+    meaning = h5stz._core.parse(tuple(map(int, lines["full"].split(","))))
+    assert (meaning["shape"], meaning["byte_order"], meaning["append_axis"]) == ((8, 40), 1, 1)
+    integers = printed_lines(capsys, "--absolute", "3", "--chunks", "9", "--dtype", "i4", "--integers", "lossy")["full"]
+    assert integers == "103,1,0,1074266112,1048576,0,0,0,65544,9"
+
+
+def test_args_for_fill_values(capsys):
+    lines = printed_lines(capsys, "--absolute", "0.5", "--fill-value", "-9999", "--dtype", "f4")
+    assert "'/*=absolute=0.5,fill_value=-9999'" in lines["run"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +112,7 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
         file["a/b"] = array
     status, out, _ = run(capsys, "args", "--relative", "1e-3", "--data", tmp_path / "x.h5", "a/b")
     assert status == 0
-    assert repr(h5stz.STZ(relative=1e-3, data=array)) in out
+    assert f"# {h5stz.STZ(relative=1e-3, data=array)!r} for relative=0.001" in out
 
 
 @pytest.mark.parametrize(
@@ -100,6 +127,10 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
         (["args", "--lossless", "--threads", "0"], "--threads 0 must be"),
         (["args", "--absolute", "1", "--fill-value", "3"], "--fill-value 3 needs to know the type: give --data or --dtype"),
         (["args", "--absolute", "1", "--dtype", "nonsense"], "nonsense"),
+        (["args", "--absolute", "1", "--chunks", "4,5"], "--chunks needs the type too: give --dtype or --data"),
+        (["args", "--absolute", "1", "--append-axis", "31"], "--append-axis 31 must be"),
+        (["args", "absolut=1"], "'absolut' is no option"),
+        (["args", "absolute=1", "--threads", "2"], "either as text or as arguments"),
         (["info", "/nonexistent.h5"], "nonexistent"),
     ],
 )
@@ -175,6 +206,43 @@ def test_info_of_one_dataset(capsys, file):
     for name in ("nothing", "a"):
         status, _, errors = run(capsys, "info", file, name)
         assert status == 1 and name in errors and errors.count("\n") == 1
+
+
+def test_info_of_chunks_that_were_written_again(capsys, tmp_path):
+    frames = fields.random_field((8, 20, 30), 4, 1).astype("f4")
+    base, frame = h5stz.compress(frames, absolute=1e-3), h5stz.compress(frames[:1], absolute=1e-3)
+    patches = [Patch((k, 0, 0), (1, 20, 30), frame) for k in (3, 5)]
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("x", (32, 20, 30), "f4", chunks=(8, 20, 30), **h5stz.STZ(absolute=1e-3))
+        dataset[...] = np.tile(frames, (4, 1, 1))
+        file.flush()
+        dataset.id.write_direct_chunk((8, 0, 0), compose(base, patches))
+        accumulated = record(6, np.float64(0.003).tobytes())
+        dataset.id.write_direct_chunk((16, 0, 0), compose(base, patches[:1], records=accumulated))
+        exact = compose(h5stz.compress(frames, lossless=True), patches[:1], records=record(8))
+        dataset.id.write_direct_chunk((24, 0, 0), exact)
+    _, out, _ = run(capsys, "info", tmp_path / "x.h5")
+    assert "written again in part: 3 chunks, 4 patches\n" in out
+    assert "stored exactly, as the bound was used before: 1 chunks\n" in out
+    assert "accumulated bound: 0.003, with those of earlier compressions: 1 chunks\n" in out
+
+
+def test_info_of_a_series_that_ends_within_a_chunk(capsys, tmp_path):
+    frames = fields.random_field((20, 20, 30), 4, 1).astype("f4")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        options = h5stz.STZ(absolute=1e-3, append_axis=0)
+        dataset = file.create_dataset("x", (0, 20, 30), "f4", maxshape=(None, 20, 30), chunks=(8, 20, 30), **options)
+        for k, frame in enumerate(frames):
+            dataset.resize(k + 1, axis=0)
+            dataset[k] = frame
+    _, out, _ = run(capsys, "info", tmp_path / "x.h5")
+    assert "grows along axis 0\n" in out
+    assert "stored exactly, as the last plane along the axis of growth holds one value only: 1 chunks\n" in out
+
+
+def test_info_of_chunks_that_were_written_once(capsys, file):
+    _, out, _ = run(capsys, "info", file)
+    assert all(word not in out for word in ("again", "exactly", "accumulated"))
 
 
 def test_doctor(capsys):

@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
+import h5stz
+from support import exact
 from support.paths import EXAMPLES, ROOT
 from support.requirements import needs_packages, needs_programs
 
@@ -59,6 +61,21 @@ def test_readme_shows_the_quickstart():
     assert code in (ROOT / "README.md").read_text()
 
 
+def test_the_series_of_readme_grows_as_it_says(tmp_path):
+    """Within the bound of what was written, and no larger than if it had been written at once."""
+    section = (ROOT / "README.md").read_text().split("## Data that grow or change", 1)[1]
+    code = (EXAMPLES / "quickstart.py").read_text() + section.split("```python\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "series.py").write_text(code + 'np.save("field.npy", field)\n')
+    run(tmp_path, sys.executable, "series.py")
+    field = np.load(tmp_path / "field.npy")
+    with h5py.File(tmp_path / "series.h5") as file, h5py.File(tmp_path / "once.h5", "w") as once:
+        series = file["rho"]
+        exact.largest_error(field, series[...], 1e-3)
+        whole = once.create_dataset("rho", data=field, chunks=series.chunks, **h5stz.STZ(absolute=1e-3, append_axis=0))
+        once.flush()
+        assert series.id.get_storage_size() == whole.id.get_storage_size()
+
+
 @needs_packages("matplotlib")
 @pytest.mark.parametrize("relative", ["1e-3", "1e-5"])
 def test_simulation(tmp_path, relative):
@@ -74,6 +91,13 @@ def test_masked_climate(tmp_path):
     output = run_python(tmp_path, "masked_climate.py")
     check_bound(output, count=4)
     assert output.count("missing samples unchanged: True") == 4
+
+
+def test_growing_dataset(tmp_path):
+    output = run_python(tmp_path, "growing_dataset.py")
+    check_bound(output, count=3)
+    growing, *others = numbers(output, "bytes over those of whole chunks")
+    assert growing <= 1.02 and len(others) == 2
 
 
 def test_pointwise(tmp_path):

@@ -15,7 +15,7 @@ def test_a_fuzzing_build_decodes_golden_streams_with_any_check(tmp_path):
     program = native_build(["fuzz_decode"], preset="fuzz") / "fuzz" / "fuzz_decode"
     streams = sorted(GOLDEN.glob("version_*/*.stz"))
     other_check = tmp_path / "other_check.stz"
-    constant = (GOLDEN / "version_1/constant.stz").read_bytes()
+    constant = (GOLDEN / "version_128/constant.stz").read_bytes()
     other_check.write_bytes(constant[:-1] + bytes([constant[-1] ^ 1]))
     damaged = tmp_path / "damaged.stz"
     damaged.write_bytes(constant[:-1])

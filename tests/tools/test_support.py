@@ -30,6 +30,9 @@ def test_the_bound_is_exact(dtype):
     assert exact.largest_error(array, array + array.dtype.type(2), 2.0) == 1
     with pytest.raises(AssertionError):
         exact.largest_error(array, array + array.dtype.type(2), np.nextafter(2, 0))
+    assert exact.error_over_bound(array, array, 2.0) == 0
+    assert exact.error_over_bound(array, array + array.dtype.type(2), 2.0) == 1
+    assert exact.error_over_bound(array, array + array.dtype.type(2), np.nextafter(2, 0)) > 1
 
 
 def test_special_values_are_compared_by_their_bits():
@@ -40,6 +43,7 @@ def test_special_values_are_compared_by_their_bits():
     for changed in (other, np.array([np.nan, -np.inf, 1]), np.array([np.nan, np.inf, np.nan])):
         with pytest.raises(AssertionError):
             exact.largest_error(array, changed, 0.1)
+        assert exact.error_over_bound(array, changed, 0.1) == np.inf
 
 
 SKIPPED = """
