@@ -16,7 +16,7 @@ import targets
 def compare(name, array, relative):
     valid = fields.valid_samples(name, array)
     bound = relative * fields.value_range(array[valid])
-    options = h5stz.STZ(relative=relative, data=array)
+    options = h5stz.STZ(relative=relative, data=array, integers="lossy")
     record = {"field": name, "relative": relative, "bound": bound, "invalid share": float(1 - valid.mean())}
     for codec, (size, decoded) in (("h5stz", peers.through_hdf5(array, options)), ("sz3", peers.sz3(array, bound))):
         record[codec] = report.measure(array, decoded, size, bound, valid)

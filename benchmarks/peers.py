@@ -88,7 +88,7 @@ def filter_options(name, array, bound):
     if name == "h5stz":
         import h5stz as package
 
-        return package.STZ(absolute=bound)
+        return package.STZ(absolute=bound, integers="lossy")
     import hdf5plugin
 
     if name == "sperr" and array.ndim not in (2, 3):

@@ -44,3 +44,11 @@ REGION_READS = {
 }
 REFINE = 1.15  # levels 3 to 0 one after the other, over level 0 at once
 SLIDING = 1.5  # a slice through all planes, over one full read
+
+# Programs that write piece by piece: bytes over those of the same values written at once; time of writing after much reading.
+REWRITING = {
+    "append_axis over whole chunks": 1.02,
+    "over one chunk per frame": 1.05,
+    "boxes over lossless": 1.0001,  # a record says that the bound is used
+    "reading": 1.01,
+}

@@ -300,6 +300,7 @@ void add_padding(Choices& choose, const Case& c, std::vector<uint64_t>& numbers)
 }
 
 void choose_bound(Choices& choose, Case& c, const std::vector<uint64_t>& numbers) {
+  c.options.integers = STZ_INTEGERS_BOUNDED;
   c.options.mode = int(choose.below(6)) >= 3 ? STZ_ABSOLUTE : int(choose.below(3));
   if (c.options.mode == STZ_POINTWISE_RELATIVE && !is_floating(c.layout.dtype)) c.options.mode = STZ_ABSOLUTE;
   double low = std::numeric_limits<double>::infinity(), high = -low;
