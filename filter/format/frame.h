@@ -26,7 +26,7 @@ struct Header {
   u64 trailer_size = 0;          // bytes behind everything else, which only describe; 0: none
   double accumulated_bound = 0;  // between the samples and the originals that were compressed first, if that was before; 0: not known
   bool bound_used = false;       // a lossless stream whose values came out of a lossy one: not to be quantised again
-  u64 exact_size = 0;            // patched: bytes of the same array without loss, when this was last found out; 0: never
+  u64 exact_size = 0;            // patched: bytes of the same array without loss, when last found out or estimated; 0: never
   // form blocks
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;

@@ -8,6 +8,7 @@
 #include "encoder/encode.h"
 #include "format/box_rows.h"
 #include "format/frame.h"
+#include "rewrite/exact_size.h"
 #include "rewrite/patch_encoder.h"
 
 namespace stz {
@@ -66,23 +67,25 @@ class Rewriter {
   Bytes shortest() {
     Bytes best = changed_over_old();
     if (changes_.fresh > changes_.kept) keep_shorter(best, kept_over_new());
-    if (best.empty() || exact_size_is_due(best.size())) {
+    // Half of the estimate: it may be too high.
+    const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_) / 2;
+    if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
       Bytes exact = without_loss();
       if (best.empty() || exact.size() <= best.size()) return exact;
-      if (read_header(best.data(), best.size()).form == Form::patched) return with_exact_size(std::move(best), exact.size());
+      return with_exact_size(std::move(best), exact.size());
     }
-    return best;
+    return old_.exact_size ? best : with_exact_size(std::move(best), exact_size);
   }
 
   static void keep_shorter(Bytes& best, Bytes other) {
     if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
   }
 
-  // Whether storing everything without loss could be shorter by now. To find out costs as much as to compress, so it is asked when the
+  // Whether storing everything without loss could be shorter by now. To find out costs more than to compress, so it is asked when the
   // stream has grown to nearly that size, and from time to time.
-  bool exact_size_is_due(size_t size) const {
+  bool exact_size_is_due(size_t size, u64 exact_size) const {
     const size_t count = old_.patches.size() + 1;
-    return old_.exact_size == 0 || size > old_.exact_size / 5 * 4 || std::has_single_bit(count);
+    return size > exact_size / 5 * 4 || (count >= 8 && std::has_single_bit(count));
   }
 
   Bytes changed_over_old() const {
@@ -216,9 +219,10 @@ class Rewriter {
     return out.size() <= bytes_ + 64 ? out : Bytes();
   }
 
-  // The same patched stream with another number in its record.
+  // The same stream with another number in its record, if it is patched.
   static Bytes with_exact_size(Bytes stream, u64 exact_size) {
     Header h = read_header(stream.data(), stream.size());
+    if (h.form != Form::patched) return stream;
     h.exact_size = exact_size;
     Bytes out = write_patched_header(h);
     out.insert(out.end(), stream.begin() + i64(h.size), stream.end());

@@ -34,6 +34,11 @@ def plugin_file() -> str:
     return str(Path(plugin_directory()) / "libh5stz.so")
 
 
+def forget() -> None:
+    """Empties the memory for rewriting of this process's plug-in, as in a new process."""
+    ctypes.CDLL(plugin_file()).stz_h5_forget()
+
+
 def environment() -> dict[str, str]:
     """An environment in which every HDF5 program finds the plug-in, and no other plug-in."""
     return {**os.environ, "HDF5_PLUGIN_PATH": plugin_directory()}

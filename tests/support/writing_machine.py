@@ -4,7 +4,6 @@ Two datasets of one shape in one file, under different bounds, so that what is r
 other. Beside each is an array in memory, the values that were written last, and which of them are defined at all.
 """
 
-import ctypes
 import shutil
 import tempfile
 from pathlib import Path
@@ -85,11 +84,6 @@ SEEDS = st.integers(0, 1000)
 CACHES = st.sampled_from([0, 0, 3000, 1 << 20])
 
 
-def forget():
-    """Empties the plug-in's memory, as in a new process."""
-    ctypes.CDLL(host_tools.plugin_file()).stz_h5_forget()
-
-
 class WritingMachine(RuleBasedStateMachine):
     """Writes, resizes, flushes, reopens and copies; every reader must find what was written last, within the bound."""
 
@@ -109,7 +103,7 @@ class WritingMachine(RuleBasedStateMachine):
     @initialize(configuration=configurations(), cache=CACHES, latest=st.booleans())
     def create(self, configuration, cache, latest):
         """Both datasets in a new file, with nothing remembered of other examples."""
-        forget()
+        host_tools.forget()
         self.config, self.latest = configuration, latest
         self.shape, self.dtype, self.fill = configuration["shape"], configuration["dtype"], configuration["fill"]
         self.fills = configuration["fill_time"] not in ("never", "undefined")
@@ -241,7 +235,7 @@ class WritingMachine(RuleBasedStateMachine):
         """Closes the file and opens it again, perhaps with nothing remembered."""
         self.file.close()
         if new_process:
-            forget()
+            host_tools.forget()
         self.open("r+", cache)
 
     @precondition(has_samples)
