@@ -14,8 +14,11 @@ struct BoxElements {
   Buffer<u8> hidden;  // 1 for each element where the patch is transparent
 };
 
-BoxElements gather(const stz_layout& layout, const u8* data, const Changes& changes, u8 hidden_state, const ChangedBox& box) {
+// Of integer types, what is free is hidden too: fill values need the place in which the pattern is to stand.
+BoxElements gather(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box) {
   const size_t element = element_size(layout.dtype);
+  const u8 hidden = u8(wanted == Change::kept ? Change::fresh : Change::kept);
+  const u8 hidden_too = is_floating(layout.dtype) || box.unmixed ? hidden : u8(Change::free);
   u64 elements = 1;
   for (int a = 0; a < layout.rank; a++) elements *= box.extent[a];
   BoxElements gathered;
@@ -23,7 +26,8 @@ BoxElements gather(const stz_layout& layout, const u8* data, const Changes& chan
   gathered.hidden.resize(size_t(elements));
   for_box_rows(layout, box.origin, box.extent, [&](u64 in_array, u64 in_box, u64 count) {
     memcpy(gathered.data.data() + in_box * element, data + in_array * element, size_t(count) * element);
-    for (u64 x = 0; x < count; x++) gathered.hidden[size_t(in_box + x)] = changes.state[size_t(in_array + x)] == hidden_state;
+    const u8* const state = changes.state.data() + in_array;
+    for (u64 x = 0; x < count; x++) gathered.hidden[size_t(in_box + x)] = state[x] == hidden || state[x] == hidden_too;
   });
   return gathered;
 }
@@ -31,7 +35,7 @@ BoxElements gather(const stz_layout& layout, const u8* data, const Changes& chan
 // Bits that no component of the elements that are not hidden has.
 class UnusedBits {
  public:
-  UnusedBits(const BoxElements& box, const stz_layout& layout, const stz_options& options) : width_(component_size(layout.dtype)) {
+  UnusedBits(const BoxElements& box, const stz_layout& layout) : width_(component_size(layout.dtype)) {
     const size_t element = element_size(layout.dtype);
     const bool floating = is_floating(layout.dtype);
     const SpecialValues special(floating ? layout.dtype : i32(STZ_F64));
@@ -43,9 +47,10 @@ class UnusedBits {
       }
       if (used_.size() > limit_) compact();
     }
-    if (options.has_fill) used_.push_back(options.fill);
     compact();
   }
+
+  bool is_used(u64 bits) const { return std::binary_search(used_.begin(), used_.end(), bits); }
 
   // Among `count` values from `first` on. False if all are used.
   bool find(u64 first, u64 count, u64& bits) const {
@@ -69,17 +74,17 @@ class UnusedBits {
 };
 
 // A value for hidden elements: a quiet NaN for floating-point types, which the codec masks; for integers the fill value of the patch, which
-// it masks as well, if the data's own fill value does not need that place.
+// it masks as well, unless the data's own fill value needs that place.
 bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_options& options, u64& pattern) {
-  const UnusedBits unused(box, layout, options);
+  const UnusedBits unused(box, layout);
   const size_t width = component_size(layout.dtype);
   if (is_floating(layout.dtype)) {
     const int mantissa = mantissa_bits(layout.dtype);
     const u64 quiet = (((u64(1) << (8 * width - 1)) - 1) >> (mantissa - 1)) << (mantissa - 1);
     return unused.find(quiet + 1, (u64(1) << (mantissa - 1)) - 1, pattern);
   }
-  if (options.has_fill) return false;
   const u64 values = width == 8 ? ~u64(0) : u64(1) << (8 * width);
+  if (options.has_fill && unused.is_used(values == ~u64(0) ? options.fill : options.fill & (values - 1))) return false;
   if (!unused.find(0, values, pattern)) return false;
   options.has_fill = 1;
   options.fill = pattern;
@@ -97,7 +102,7 @@ void hide(BoxElements& box, const stz_layout& layout, u64 pattern) {
 
 bool encode_patch(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box,
                   stz_options options, EncodedPatch& result) {
-  BoxElements elements = gather(layout, data, changes, u8(wanted == Change::kept ? Change::fresh : Change::kept), box);
+  BoxElements elements = gather(layout, data, changes, wanted, box);
   Patch& patch = result.patch;
   patch = {};
   std::copy(box.origin, box.origin + layout.rank, patch.origin);

@@ -127,6 +127,30 @@ def test_special_values_stay():
         assert np.array_equal(bits_of(after)[special.ravel()], bits_of(written)[special.ravel()])
 
 
+@pytest.mark.parametrize("dtype", ["i1", "<u2", ">i4", "<i8"])
+def test_integers_with_missing_values(dtype):
+    """Every other sample is written: patches need a value that stands for the others, beside the fill value."""
+    rng = np.random.default_rng(2)
+    steps = np.cumsum(np.cumsum(rng.integers(-3, 4, (40, 48, 20)), 0), 1)
+    written = (steps % 100).astype(dtype)
+    written[10:20, 5:30] = fill = 101
+    options = {"absolute": 5, "integers": "lossy", "fill_value": fill}
+    stream = h5stz.compress(written, **options)
+    for k in range(3):
+        array = h5stz.decompress(stream)
+        valid = array[k::4, k::2] != fill
+        array[k::4, k::2][valid] = written[k::4, k::2][valid] = 7 * k + 3
+        stream = h5stz.rewrite(array, stream, **options)
+        after = h5stz.decompress(stream)
+        exact.largest_error(written, after, 5)
+        assert np.array_equal(after == fill, written == fill)
+        assert h5stz.info(stream).patches == k + 1
+    array[::2] = written[::2] = fill  # now fill values are written, which patches have no place for
+    stream = h5stz.rewrite(array, stream, **options)
+    exact.largest_error(written, h5stz.decompress(stream), 5)
+    assert np.array_equal(h5stz.decompress(stream) == fill, written == fill)
+
+
 def test_complex_arrays():
     written = (field(20, 30) + 1j * field(20, 30, seed=2)).astype("c8")
     stream = h5stz.compress(written, absolute=0.1)
