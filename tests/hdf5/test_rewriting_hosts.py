@@ -1,6 +1,4 @@
-"""The bound holds however programs in other hosts write: C, Fortran, MPI, netCDF4, xarray, copying tools, several processes."""
-
-from dataclasses import replace
+"""The bound holds however programs in other hosts write: C, Fortran, MPI, netCDF4, xarray, several processes."""
 
 import h5py
 import numpy as np
@@ -106,42 +104,3 @@ def test_appends_beside_a_reader(tmp_path, option):
         assert exact.error_over_bound(VALUES[:frames], found, bound, "pointwise_relative" in option) <= 1
 
     keeps(piecewise_hosts.beside_a_reader(look), tmp_path, option)
-
-
-COPIES = [pytest.param(tool, marks=needs_programs(tool)) for tool in ("h5repack", "nccopy", "ncks")]
-
-
-@pytest.mark.parametrize("tool", COPIES)
-def test_copies_of_copies(tool, tmp_path, option):
-    keeps(piecewise_hosts.copied(tool), tmp_path, option)
-
-
-@needs_programs("h5repack")
-def test_a_copy_has_the_same_streams(tmp_path, option):
-    task = Task(tmp_path / "f.h5", VALUES, (4, 40, 48), h5stz.STZ(**option))
-    piecewise.at_once(task)
-    places = [(place, 0, 0) for place in range(0, len(VALUES), 4)]
-
-    def streams():
-        with h5py.File(task.path) as file:
-            return [file["x"].id.read_direct_chunk(place)[1] for place in places]
-
-    before = streams()
-    piecewise_hosts.call("h5repack", task.path, tmp_path / "copy.h5")
-    (tmp_path / "copy.h5").replace(task.path)
-    assert streams() == before
-
-
-@needs_programs("h5repack")
-def test_a_copy_that_is_written_on(tmp_path, option):
-    """Half of a series, copied, then the other half: what the copy holds is never quantised a second time."""
-    task = Task(tmp_path / "f.h5", VALUES[:5], (8, 40, 48), h5stz.STZ(**option), cache=0)
-    piecewise.append_frames(task)
-    piecewise_hosts.call("h5repack", task.path, tmp_path / "copy.h5")
-    copy = replace(task, path=tmp_path / "copy.h5")
-    with piecewise.opened(copy) as dataset:
-        dataset.resize(len(VALUES), axis=0)
-        for index in range(5, len(VALUES)):
-            dataset[index] = VALUES[index]
-    judge(copy.path, VALUES, option)
-    judge(task.path, VALUES[:5], option)

@@ -210,6 +210,11 @@ def beside_a_reader(look):
     return program
 
 
+def copy(tool, source, target):
+    """A copy of a file by "h5repack", "nccopy" or "ncks", which does not note its command in the copy."""
+    call(*{"ncks": ["ncks", "-O", "-h"]}.get(tool, [tool]), source, target)
+
+
 def copied(tool, times=3):
     """All at once, then copied so many times by "h5repack", "nccopy" or "ncks"; the last copy is what is read."""
 
@@ -220,7 +225,7 @@ def copied(tool, times=3):
         else:
             netcdf_records("fill", "steps")(replace(task, chunks=(1, *task.chunks[1:])))
         for _ in range(times):
-            call(*{"ncks": ["ncks", "-O", "-h"]}.get(tool, [tool]), task.path, last)
+            copy(tool, task.path, last)
             last.replace(task.path)
         return task.values
 

@@ -1,0 +1,121 @@
+"""Copies by tools: with the same bound they have the same streams, with another one h5stz says what has accumulated."""
+
+from dataclasses import replace
+
+import h5py
+import pytest
+
+import h5stz
+from h5stz import cli
+from support import exact, piecewise, piecewise_hosts
+from support.fields import random_field
+from support.host_tools import ABSOLUTE, FILTER_ID, short_form
+from support.piecewise import Task
+from support.requirements import needs_programs
+
+BOUND = 0.02
+OPTIONS = {"absolute": {"absolute": BOUND}, "point-wise": {"pointwise_relative": BOUND}}
+VALUES = (5 + random_field((11, 40, 48), 2.5, 1)).astype("f4")
+TOOLS = [pytest.param(tool, marks=needs_programs(tool)) for tool in ("h5repack", "nccopy", "ncks")]
+
+
+@pytest.fixture(params=OPTIONS.values(), ids=OPTIONS)
+def option(request):
+    """A bound."""
+    return request.param
+
+
+def streams(path):
+    """The streams of all chunks of a file by their places."""
+    with h5py.File(path) as file:
+        chunks = file["x"].id
+        places = [chunks.get_chunk_info(number).chunk_offset for number in range(chunks.get_num_chunks())]
+        return {place: chunks.read_direct_chunk(place)[1] for place in places}
+
+
+def judge(path, expected, option):
+    """Asserts the bound, and that two readers find the same bits."""
+    found = piecewise.read(path)
+    assert exact.same_bits(found, piecewise.read(path))
+    (bound,) = option.values()
+    assert exact.error_over_bound(expected, found, bound, "pointwise_relative" in option) <= 1
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_copies_of_copies_have_the_same_streams(tool, depth, tmp_path, option):
+    """Three in turn, of chunks that were written at once and (by netCDF, with a chunk cache) frame by frame."""
+    values = VALUES[:8] if tool == "nccopy" else VALUES  # see the next test
+    task = Task(tmp_path / "f.h5", values, (depth, 40, 48), h5stz.STZ(**option))
+    if tool == "h5repack":
+        piecewise.at_once(task)
+    else:
+        piecewise_hosts.netcdf_records("fill", "steps")(task)
+    first = streams(task.path)
+    assert len(first) == -(-len(values) // depth)
+    copied = task.path
+    for number in range(3):
+        original, copied = copied, tmp_path / f"copy{number}.h5"
+        piecewise_hosts.copy(tool, original, copied)
+        assert streams(copied) == first
+    judge(copied, values, option)
+
+
+@needs_programs("nccopy")
+def test_nccopy_adds_a_bound_once_where_a_chunk_is_not_full(tmp_path):
+    """It asks for no fill value behind the end, so that such a chunk is not the one that it has read (docs/rewriting.md)."""
+    task = Task(tmp_path / "f.h5", VALUES, (4, 40, 48), h5stz.STZ(absolute=BOUND))
+    piecewise_hosts.netcdf_records("fill", "steps")(task)
+    copied = task.path
+    for number in range(3):
+        original, copied = copied, tmp_path / f"copy{number}.h5"
+        piecewise_hosts.copy("nccopy", original, copied)
+    before, after = streams(task.path), streams(copied)
+    assert {place for place in before if after[place] != before[place]} <= {(8, 0, 0)}
+    assert exact.error_over_bound(VALUES, piecewise.read(copied), 2 * BOUND) <= 1
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_copies_of_rewritten_chunks_have_the_same_streams(tool, tmp_path, option):
+    task = Task(tmp_path / "f.h5", VALUES[:8], (4, 40, 48), h5stz.STZ(**option), cache=0)
+    piecewise_hosts.netcdf_records("fill", "steps")(task)
+    expected = task.values.copy()
+    with piecewise.opened(task) as dataset:
+        dataset[1, 5:20] = expected[1, 5:20] = 2 * expected[1, 5:20]
+    first = streams(task.path)
+    assert h5stz.info(first[0, 0, 0]).form.startswith("patched")
+    piecewise_hosts.copy(tool, task.path, tmp_path / "copy.h5")
+    assert streams(tmp_path / "copy.h5") == first
+    judge(tmp_path / "copy.h5", expected, option)
+
+
+@needs_programs("h5repack")
+def test_a_copy_that_is_written_on(tmp_path, option):
+    """Half of a series, copied, then the other half: what the copy holds is never quantised a second time."""
+    task = Task(tmp_path / "f.h5", VALUES[:5], (8, 40, 48), h5stz.STZ(**option), cache=0)
+    piecewise.append_frames(task)
+    copy = replace(task, path=tmp_path / "copy.h5")
+    piecewise_hosts.copy("h5repack", task.path, copy.path)
+    with piecewise.opened(copy) as dataset:
+        dataset.resize(len(VALUES), axis=0)
+        for index in range(5, len(VALUES)):
+            dataset[index] = VALUES[index]
+    judge(copy.path, VALUES, option)
+    judge(task.path, VALUES[:5], option)
+
+
+@needs_programs("h5repack")
+def test_copies_with_other_bounds_show_the_accumulated_one(tmp_path, capsys):
+    """Each bound is a sum of powers of two, so that their sum is exact and printed as such."""
+    task = Task(tmp_path / "f0.h5", VALUES, (4, 40, 48), h5stz.STZ(absolute=2**-6))
+    piecewise.at_once(task)
+    for number, bound, total in [(1, 2**-5, 2**-6 + 2**-5), (2, 2**-8, 2**-6 + 2**-5 + 2**-8)]:
+        words = ",".join(map(str, short_form(ABSOLUTE, bound)))
+        copy = tmp_path / f"f{number}.h5"
+        piecewise_hosts.call("h5repack", "-f", f"UD={FILTER_ID},0,4,{words}", tmp_path / f"f{number - 1}.h5", copy)
+        assert cli.main(["info", str(copy)]) == 0
+        shown = capsys.readouterr().out
+        assert f"accumulated bound: {total!r}, with those of earlier compressions: 3 chunks\n" in shown
+        error = exact.error_over_bound(VALUES, piecewise.read(copy), total)
+        assert bound / total < error <= 1
+        assert all(h5stz.info(stream).accumulated_bound == total for stream in streams(copy).values())
