@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from support.paths import BENCHMARKS
@@ -18,11 +19,11 @@ pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib
 DATA = os.environ.get("H5STZ_DATA")
 
 
-def run(command, json_file, *options, data=None, timeout=280):
-    """Runs one command with --check and returns its JSON document; `data` None: generated fields."""
+def run(command, json_file, *options, data=None, check=True, timeout=280):
+    """Runs one command, with --check unless told otherwise, and returns its JSON document; `data` None: generated fields."""
     environment = {name: value for name, value in os.environ.items() if name != "H5STZ_DATA"}
     words = [sys.executable, BENCHMARKS / f"{command}.py", *([data] if data else []), *options]
-    words += ["--json", json_file, "--check"]
+    words += ["--json", json_file, *["--check"] * check]
     done = subprocess.run(
         [str(word) for word in words],
         env=environment,
@@ -171,6 +172,25 @@ def test_region_reads(tmp_path):
     peers = {record["reader"]: record for record in records if record["part"] == "peers"}
     assert len(peers) >= 5
     assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
+
+
+def test_shapes(tmp_path):
+    options = ["--edge", "16", "--rows", "200", "--repeats", "1"]
+    document = run("shapes", tmp_path / "figures.json", *options)
+    records = document["records"]
+    assert len(records) == 5 and not document["checks"], "no targets for small arrays"
+    assert all(np.prod(record["shape"]) == np.prod(record["other shape"]) for record in records)
+    ways = ("compress", "decompress", "compress other", "decompress other")
+    assert all(record[way] > 0 for record in records for way in ways)
+    assert all(0.8 < record["bytes over other"] < 1.25 for record in records)
+
+
+@pytest.mark.slow
+def test_sizes_of_shapes(tmp_path):
+    """Those of speed depend on the machine: the command prints them, nobody checks."""
+    checks = run("shapes", tmp_path / "figures.json", "--repeats", "1", check=False)["checks"]
+    sizes = [check for check in checks if "bytes" in check["what"]]
+    assert len(sizes) == 5 and all(check["met"] for check in sizes)
 
 
 @pytest.mark.slow
