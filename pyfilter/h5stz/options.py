@@ -7,6 +7,7 @@ HDF5 calls the filter.
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -85,9 +86,11 @@ class Resolved:
         return elements.fill_number(self.settings.fill, self.dtype)
 
     def text(self) -> str:
-        """The options as text, as STZ.from_string() takes them."""
+        """The options as text, as STZ.from_string() takes them. A fill value that is no number (xarray's) is left out."""
         dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
-        return _core.print_text(dtype, *self.settings.fields())
+        fill = self.fill_value
+        settings = self.settings if fill is None or math.isfinite(fill) else replace(self.settings, fill=None)
+        return _core.print_text(dtype, *settings.fields())
 
     def described(self) -> str:
         """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""

@@ -71,6 +71,16 @@ def test_the_fill_value_of_the_dataset_is_one_of_the_options():
     assert h5stz.STZ.from_filter_options(words).fill_value == -1
 
 
+@pytest.mark.parametrize("fill", [np.nan, np.inf])
+def test_a_fill_value_of_the_dataset_that_is_no_number_is_not_written(fill):
+    """xarray gives every variable NaN; it comes back as it is without being named."""
+    _, words = stored(h5stz.STZ(absolute=1e-3), "f4", fillvalue=fill)
+    found = h5stz.STZ.from_filter_options(words)
+    assert found.fill_value == pytest.approx(fill, nan_ok=True)
+    assert repr(found) == "h5stz.STZ('absolute=0.001')"
+    assert h5stz.STZ(**found.get_config()) == h5stz.STZ(str(found), dtype="f4")
+
+
 @pytest.mark.parametrize("config", CONFIGURATIONS, ids=str)
 def test_a_dataset_like_another(config):
     """h5py has no name for our filter; create_dataset_like takes the options of the other dataset from us."""

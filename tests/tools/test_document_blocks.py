@@ -1,0 +1,165 @@
+"""Every Python and shell block of README.md and docs/ runs as it stands, or is listed here with why it does not."""
+
+import re
+
+import pytest
+
+from support import document_blocks
+from support.document_blocks import Case
+from support.paths import EXAMPLES, ROOT
+from support.requirements import needs_packages, needs_programs, require
+
+README = (ROOT / "README.md").read_text()
+QUICKSTART = (EXAMPLES / "quickstart.py").read_text()
+COMPRESSED = QUICKSTART + 'import os; os.rename("quickstart.h5", "compressed.h5")\n'
+REGIONS = (EXAMPLES / "region_reads.py").read_text()
+SST = """
+import numpy as np, xarray
+values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
+dataset = xarray.Dataset({"sst": (("time", "lat", "lon"), values)})
+"""
+SAVED_SST = f"""{SST}
+import h5py, h5stz
+dataset.to_netcdf("sst.nc", engine="h5netcdf", encoding={{"sst": {{**h5stz.STZ(absolute=1e-3), "chunksizes": (1, 180, 360)}}}})
+dataset = xarray.load_dataset("sst.nc", engine="h5netcdf")
+"""
+SAVED_AGAIN = """
+dataset.to_netcdf("again.nc", engine="h5netcdf")
+with h5py.File("sst.nc") as first, h5py.File("again.nc") as second:
+    assert repr(h5stz.STZ.from_dataset(first["sst"])) == repr(h5stz.STZ.from_dataset(second["sst"]))
+"""
+SERVER = f"""
+import sys
+sys.path.insert(0, {str(EXAMPLES)!r})
+from range_server import RangeServer
+server = RangeServer({{"regions.h5": open("regions.h5", "rb").read()}})
+server.__enter__()
+url = f"{{server.url}}/regions.h5"
+"""
+PLAIN_FILES = """
+import h5py, netCDF4, numpy as np
+values = np.random.default_rng(1).normal(size=(64, 64, 64)).astype("f4")
+with h5py.File("plain.h5", "w") as file:
+    file.create_dataset("rho", data=values, chunks=(32, 64, 64))
+with netCDF4.Dataset("plain.nc", "w") as file:
+    for name in "zyx":
+        file.createDimension(name, 64)
+    file.createVariable("rho", "f4", tuple("zyx"), chunksizes=(32, 64, 64))[:] = values
+"""
+ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80, 3])\n"
+SIMULATION = """
+import h5py, numpy as np
+with h5py.File("out.h5", "w") as file:
+    for name in ("rho", "grid/z"):
+        file.create_dataset(name, data=np.sin(np.arange(32**3) / 99).reshape(32, 32, 32))
+"""
+
+CASES = [
+    Case("README.md", "./run test", skipped="sets up its own environment; continuous integration begins with it (.ci/run)"),
+    Case("README.md", "import numpy as np", prints="largest error: "),
+    Case(
+        "README.md",
+        "h5stz run --compress",
+        files=QUICKSTART,
+        programs={"sim": SIMULATION},
+        host=("h5dump",),
+        makes=("out.h5",),
+        prints="(0,0,0):",
+    ),
+    Case("README.md", 'encoding = {"sst"', before=f"import h5stz\n{SST}", packages=("xarray", "h5netcdf"), makes=("sst.nc",)),
+    Case("README.md", '["sst"].encoding', before=SAVED_SST, after=SAVED_AGAIN, packages=("xarray", "h5netcdf")),
+    Case("README.md", "append_axis=0", before=QUICKSTART, makes=("series.h5",)),
+    Case("README.md", "h5stz doctor", files=QUICKSTART, host=("h5dump",), prints="(0,0,0):"),
+    Case("README.md", "libh5stz.so", makes=("libh5stz.so",)),
+    Case("README.md", "h5repack -f NONE", files=QUICKSTART, host=("h5repack",), makes=("plain.h5",)),
+    Case("README.md", "np.gradient(error", before=QUICKSTART, prints="largest error of the derivative: "),
+    Case("README.md", "view.level(2)", before=QUICKSTART),
+    Case(
+        "README.md",
+        "h5stz args",
+        files=PLAIN_FILES,
+        host=("h5repack", "nccopy"),
+        packages=("netCDF4",),
+        makes=("compressed.h5", "compressed.nc"),
+        prints="h5repack -f 'rho:UD=34765,0,4,102,1,1,3'",
+    ),
+    Case("README.md", "--prefix PREFIX", skipped="tests/tools/test_install.py does the same"),
+    Case(
+        "README.md",
+        "h5cc examples/read_slab.c",
+        files=COMPRESSED,
+        examples={"examples/read_slab.c": "read_slab.c"},
+        host=("h5cc", "pkg-config"),
+        makes=("slab.raw",),
+    ),
+    Case("c_api.md", "--prefix PREFIX", skipped="tests/tools/test_install.py does the same"),
+    Case(
+        "c_api.md", "cc program.c", skipped="needs what the block before it installs; tests/tools/test_install.py does the same"
+    ),
+    Case(
+        "connector.md",
+        "--through connector",
+        files=REGIONS,
+        programs={"analysis.py": ANALYSIS, "simulation.py": SIMULATION},
+        makes=("out.h5",),
+        prints="1 reads, 0 of them by HDF5 alone",
+    ),
+    Case("connector.md", "HDF5_VOL_CONNECTOR=", files=REGIONS, programs={"analysis.py": ANALYSIS}, prints="read ["),
+    Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
+    Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
+    Case("region_reads.md", "partial_reads() as stats", before=f"{REGIONS}\nfile = h5py.File('regions.h5')\n"),
+    Case(
+        "region_reads.md",
+        "h5stz run --stats",
+        files=REGIONS,
+        programs={"analysis.py": ANALYSIS},
+        host=("h5dump",),
+        prints="1 reads, 0 of them by HDF5 alone",
+    ),
+    Case("region_reads.md", "HTTPFileSystem", before=REGIONS + SERVER, packages=("fsspec", "aiohttp")),
+    Case(
+        "region_reads_c.md",
+        "h5cc program.c",
+        examples={"program.c": "read_slab.c", "program.f90": "read_slab.f90"},
+        host=("h5cc", "h5fc", "pkg-config"),
+        makes=("program",),
+    ),
+    Case("rewriting.md", "append_axis=0", before="import h5py, h5stz\nfile = h5py.File('f.h5', 'w')\n", makes=("f.h5",)),
+    Case(
+        "rewriting.md",
+        "h5stz.rewrite(",
+        before="import h5stz, numpy\nbetter = numpy.ones((10, 8))\nstream = h5stz.compress(numpy.eye(30, 8), absolute=1)\n",
+        after="assert abs(h5stz.decompress(stream)[10:20] - 1).max() <= 1e-3\n",
+    ),
+    Case(
+        "run_compress.md",
+        "./sim input.txt",
+        programs={"sim": SIMULATION, "simulation.py": SIMULATION},
+        makes=("out.h5",),
+    ),
+]
+
+
+def test_every_block_has_one_case():
+    found = [block for case in CASES for block in document_blocks.of_case(case)]
+    assert {case.name: len(document_blocks.of_case(case)) for case in CASES} == {case.name: 1 for case in CASES}
+    assert [block for block in document_blocks.blocks() if block not in found] == []
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.skipped], ids=lambda case: case.name)
+def test_blocks_run(case, tmp_path):
+    for mark in (needs_programs(*case.host), needs_packages(*case.packages)):
+        require(mark)
+    (block,) = document_blocks.of_case(case)
+    printed = document_blocks.run(block, case, tmp_path)
+    assert case.prints in printed
+    for name in case.makes:
+        assert (tmp_path / name).stat().st_size > 0
+
+
+def test_readme_says_what_its_first_block_prints(tmp_path):
+    case = Case("README.md", "import numpy as np")
+    (block,) = document_blocks.of_case(case)
+    printed = [float(number) for number in re.findall(r": (\S+)$", document_blocks.run(block, case, tmp_path), re.MULTILINE)]
+    said = re.search(r"This prints a ratio of (\S+) for a very smooth field, and a largest error of (\S+)\.\n", README)
+    assert printed == pytest.approx([float(number) for number in said.groups()], rel=0.01)
