@@ -166,7 +166,7 @@ def test_other_data_of_the_same_shape_pay_nothing(tmp_path):
                 assert file["x"].id.get_chunk_info_by_coord((place, 0, 0)).size == len(alone)
 
 
-@pytest.mark.parametrize("mebibytes", [0, 1])
+@pytest.mark.parametrize("mebibytes", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_with_little_memory(mebibytes):
     """The bound holds when the bytes of few chunks, or none, are remembered."""
     chosen = "series or parts or types or missing or quantised or lossless"

@@ -21,7 +21,7 @@ class TestWriting(WritingMachine.TestCase):
     """As hypothesis runs it."""
 
 
-@pytest.mark.parametrize("mebibytes", [0, 1])
+@pytest.mark.parametrize("mebibytes", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_with_little_memory(mebibytes):
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{__file__}::{TestWriting.__name__}"]
     environment = {**os.environ, MEMORY: str(mebibytes)}

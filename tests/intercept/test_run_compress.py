@@ -196,14 +196,14 @@ OTHERS = {
     "netCDF4": """
 import netCDF4
 with netCDF4.Dataset(path, "w") as file:
-    for axis, size in {"t": None, "y": 100, "x": 20000}.items():
+    for axis, size in {"t": None, "y": 25, "x": 20000}.items():
         file.createDimension(axis, size)
     file.createVariable("x", "f8", ("x",))[...] = np.arange(20000)
-    file.createVariable("fixed", "f4", ("y", "x"), fill_value=-1)[...] = field((100, 20000))
-    file.createVariable("zipped", "f4", ("y", "x"), zlib=True)[...] = field((100, 20000))
+    file.createVariable("fixed", "f4", ("y", "x"), fill_value=-1)[...] = field((25, 20000))
+    file.createVariable("zipped", "f4", ("y", "x"), zlib=True)[...] = field((25, 20000))
     growing = file.createVariable("growing", "f8", ("t", "y", "x"))
     for step in range(3):
-        growing[step] = field((100, 20000), "f8") + step
+        growing[step] = field((25, 20000), "f8") + step
 """,
     "tables": """
 import tables
