@@ -76,7 +76,7 @@ def test_parts_of_several_blocks(block, masked, options):
         whole = h5stz.decompress(stream)
     for kept in (0, 3_000_000, KEPT):
         reader = _core.Reader.of_bytes(stream, kept)
-        for turn in range(40):
+        for turn in range(16):
             request = boxes.random_request(rng, whole.shape)
             if turn % 2:  # a small box
                 start = tuple(int(rng.integers(0, extent - 9)) for extent in whole.shape)
