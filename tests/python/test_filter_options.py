@@ -145,4 +145,7 @@ def test_the_same_lines_as_with_hdf5plugin():
         assert again == options and again.get_config() == options.get_config()
         assert type(options)(**again.get_config()) == options
         assert isinstance(options.get_config(), dict)
-        assert module.get_config().registered_filters[options.filter_name].endswith(".so")
+        path = module.get_config().registered_filters[options.filter_name]
+        assert path.endswith(".so") or (
+            path == "unknown" and module is hdf5plugin
+        )  # netCDF4 has brought the same filter before
