@@ -55,3 +55,7 @@ REWRITING = {
 
 # Arrays with short axes: bytes over those of the same samples in the order that suits the codec best; MB/s both ways.
 SHAPES = {"last axes over first": 1.02, "cut axis over whole": 1.05, "cut axis speed": 300.0}
+# The frame of streams and content checks: shares of bytes and of time.
+FRAME = 0.001  # bytes, 64^3 at a ratio of about 20
+CONTENT_CHECK = 0.03  # time of compression, for it to be written by default
+VERIFY = 0.01  # time of decompression, for it to be compared by default

@@ -59,6 +59,7 @@ CD_FIXED_WORDS = STZ_CD_FIXED_WORDS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION}
+CONTENT_CHECKS = {None: STZ_CONTENT_CHECK_DEFAULT, False: STZ_CONTENT_CHECK_NONE, True: STZ_CONTENT_CHECK_WRITE}
 INTEGERS = {"lossless": STZ_INTEGERS_LOSSLESS, "lossy": STZ_INTEGERS_BOUNDED}
 # The keys are numpy.dtype.str without its byte order.
 DTYPES = {
@@ -98,7 +99,7 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
 
 
 cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
-                  int append_axis, int integers):
+                  int append_axis, int integers, int content_check):
     """`fill` is None or the bits of the fill value as an int."""
     memset(options, 0, sizeof(stz_options))
     options.struct_size = sizeof(stz_options)
@@ -112,10 +113,11 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
     options.layers = layers
     options.append_axis = append_axis
     options.integers = integers
+    options.content_check = content_check
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, previous=None):
+             int effort, int layers, int append_axis, int integers, int content_check=0, previous=None):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
     stream (bytes-like) that the array came out of before it was changed in part."""
     cdef stz_layout layout
@@ -124,7 +126,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -153,8 +155,9 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         free(out)
 
 
-def decompress(stream, out, int threads):
-    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes; `threads` as of stz.h."""
+def decompress(stream, out, int threads, bint verify=False):
+    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes; `threads` as of stz.h. `verify`: compares
+    with the content check."""
     cdef Py_buffer source, target
     cdef int code
     PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
@@ -162,12 +165,30 @@ def decompress(stream, out, int threads):
         PyObject_GetBuffer(out, &target, PyBUF_WRITABLE)
         try:
             with nogil:
-                code = stz_decompress_threads(source.buf, source.len, target.buf, target.len, threads)
+                if verify:
+                    code = stz_decompress_verified(source.buf, source.len, target.buf, target.len, threads, NULL)
+                else:
+                    code = stz_decompress_threads(source.buf, source.len, target.buf, target.len, threads)
         finally:
             PyBuffer_Release(&target)
         check_stream(code, source.buf, source.len)
     finally:
         PyBuffer_Release(&source)
+
+
+def verify(stream, int threads):
+    """Decodes `stream`, compares with its content check, and returns how many blocks were compared."""
+    cdef Py_buffer source
+    cdef uint64_t blocks = 0
+    cdef int code
+    PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
+    try:
+        with nogil:
+            code = stz_verify(source.buf, source.len, threads, &blocks)
+        check_stream(code, source.buf, source.len)
+    finally:
+        PyBuffer_Release(&source)
+    return blocks
 
 
 def max_compressed_size(int dtype, int byte_order, tuple shape):
@@ -188,7 +209,7 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED)
+    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED, 0)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
@@ -223,6 +244,7 @@ cdef info_fields(const stz_stream_info* facts):
         "patches": facts.patches,
         "bound_used": bool(facts.bound_used),
         "accumulated_bound": facts.accumulated_bound or None,
+        "content_check": None if facts.content_check < 0 else bool(facts.content_check),
     }
 
 
@@ -252,30 +274,30 @@ cdef pack_words(const stz_options* options, const stz_layout* layout):
     return tuple([words[index] for index in range(count)])
 
 
-def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers):
+def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check):
     """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
     cdef stz_options options
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
     return pack_words(&options, NULL)
 
 
 def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
-              int append_axis, int integers):
+              int append_axis, int integers, int content_check):
     """The same in the full form, for chunks of this type and shape."""
     cdef stz_options options
     cdef stz_layout layout
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
     return pack_words(&options, &layout)
 
 
-def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers):
+def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check):
     """These options as text; `dtype` is 0 where it is not known."""
     cdef stz_options options
     cdef char text[1024]
     cdef char message[1024]
     cdef size_t length = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
     cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
@@ -293,6 +315,7 @@ cdef meaning_of(const stz_options* options):
         "layers": options.layers,
         "append_axis": options.append_axis,
         "integers": options.integers,
+        "content_check": options.content_check,
     }
 
 

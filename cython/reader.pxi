@@ -107,6 +107,10 @@ cdef class Reader:
             PyBuffer_Release(&target)
         self.settle(code)
 
+    def verify(self, bint on):
+        """Whether whole blocks of the finest level are compared with the content check from now on."""
+        check(stz_reader_verify(self.reader, on))
+
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
         cdef stz_box box

@@ -32,6 +32,9 @@ cdef extern from "stz.h" nogil:
     enum:
         STZ_INTEGERS_LOSSLESS, STZ_INTEGERS_BOUNDED
 
+    enum:
+        STZ_CONTENT_CHECK_DEFAULT, STZ_CONTENT_CHECK_NONE, STZ_CONTENT_CHECK_WRITE
+
     ctypedef struct stz_layout:
         int32_t dtype
         int32_t byte_order
@@ -52,7 +55,7 @@ cdef extern from "stz.h" nogil:
         int32_t append_axis
         int32_t integers
         int32_t bound_used
-        int32_t reserved
+        int32_t content_check
         double prior_bound
 
     ctypedef struct stz_stream_info:
@@ -67,6 +70,7 @@ cdef extern from "stz.h" nogil:
         int32_t block
         int32_t format_version
         int32_t levels
+        int32_t content_check
         uint64_t* level_bytes
         int32_t patches
         int32_t bound_used
@@ -80,6 +84,8 @@ cdef extern from "stz.h" nogil:
     int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                     void* out, size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
+    int stz_decompress_verified(const void* stream, size_t size, void* out, size_t out_size, int threads, uint64_t* blocks)
+    int stz_verify(const void* stream, size_t size, int threads, uint64_t* blocks)
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
@@ -111,6 +117,7 @@ cdef extern from "stz_reader.h" nogil:
     int stz_reader_info(const stz_reader* reader, stz_stream_info* info)
     int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         void* out, size_t out_size, int threads)
+    int stz_reader_verify(stz_reader* reader, int verify)
     int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         uint64_t* ranges, size_t capacity, size_t* range_count)
     int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)

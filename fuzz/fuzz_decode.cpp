@@ -59,6 +59,7 @@ Bytes make_stream(uint64_t number) {
   static const double bounds[] = {1e-6, 1e-3, 0.1, 1, 20};
   options.bound = bounds[random.below(5)];
   options.block = int(random.below(2));
+  options.content_check = int(number % 3);
   options.has_fill = int(random.below(4) == 0);
   const size_t width = number_size(layout.dtype), numbers = size_t(count) * size_t(parts(layout.dtype));
   Bytes array(numbers * width);
@@ -203,6 +204,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   promise(error == again, "the same stream has the same result with several threads");
   if (!error) promise(memcmp(first.data(), second.data(), info.array_bytes) == 0, "the same stream gives the same array");
   inputs_accepted += !error;
+  const int verified = stz_verify(data, size, 2, nullptr);
+  promise(verified != STZ_ERROR_INTERNAL && (!error || verified), "what cannot be decoded cannot be verified");
   read_parts(data, size, info, error ? nullptr : first.data());
   return 0;
 }

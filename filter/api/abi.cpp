@@ -1,5 +1,6 @@
 // The C API of stz.h: checks pointers and structure sizes, sets the floating-point environment, turns failures into codes.
 #include "api/stream_info.h"
+#include "base/buffer.h"
 #include "base/guard.h"
 #include "base/stages.h"
 #include "base/struct_size.h"
@@ -75,6 +76,32 @@ int stz_decompress(const void* stream, size_t size, void* out, size_t out_size) 
 int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads) {
   if (!stream || (!out && out_size)) return STZ_ERROR_ARGUMENT;
   return guarded([&] { decode(static_cast<const u8*>(stream), size, static_cast<u8*>(out), out_size, thread_count(threads)); });
+}
+
+int stz_decompress_verified(const void* stream, size_t size, void* out, size_t out_size, int threads, uint64_t* blocks) {
+  if (blocks) *blocks = 0;
+  if (!stream || (!out && out_size)) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    Verification verification;
+    decode(static_cast<const u8*>(stream), size, static_cast<u8*>(out), out_size, thread_count(threads), &verification);
+    if (blocks) *blocks = verification.blocks;
+  });
+}
+
+int stz_verify(const void* stream, size_t size, int threads, uint64_t* blocks) {
+  if (blocks) *blocks = 0;
+  if (!stream) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    const Header header = read_header(static_cast<const u8*>(stream), size);
+    Verification verification;
+    if (header.form == Form::raw || header.form == Form::constant) {
+      checked_payload(header, static_cast<const u8*>(stream), size);
+      return;
+    }
+    Buffer<u8> array(size_t(array_bytes(header.layout)));
+    decode(static_cast<const u8*>(stream), size, array.data(), array.size(), thread_count(threads), &verification);
+    if (blocks) *blocks = verification.blocks;
+  });
 }
 
 int stz_info(const void* stream, size_t size, stz_stream_info* info) {

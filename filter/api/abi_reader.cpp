@@ -106,7 +106,7 @@ void stz_reader_close(stz_reader* reader) { delete reader; }
 
 int stz_reader_info(const stz_reader* reader, stz_stream_info* info) {
   if (!reader || !info || !valid_struct_size(info)) return STZ_ERROR_ARGUMENT;
-  return guarded([&] { give_output(stream_info(reader->array->header(), reader->array->levels_header()), info); });
+  return guarded([&] { give_output(stream_info(reader->array->header(), reader->array->levels_header(), nullptr, 0), info); });
 }
 
 int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out, size_t out_size,
@@ -118,6 +118,12 @@ int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* c
     require(out_size == requested_elements(layout, request) * element_size(layout.dtype), STZ_ERROR_CAPACITY);
     reader->array->read(request, static_cast<u8*>(out), thread_count(threads));
   });
+}
+
+int stz_reader_verify(stz_reader* reader, int verify) {
+  if (!reader) return STZ_ERROR_ARGUMENT;
+  if (verify != 0 && verify != 1) return STZ_ERROR_OPTION;
+  return guarded([&] { reader->array->verify(verify != 0); });
 }
 
 int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,

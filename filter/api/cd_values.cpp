@@ -40,8 +40,8 @@ struct Field {
   bool holds(i32 value) const { return value >= 0 && static_cast<unsigned>(value) <= largest(); }
   unsigned packed(i32 value) const { return static_cast<unsigned>(value) << first_bit; }
 };
-constexpr Field field_block{0, 8}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1}, field_reserved{21, 3},
-    field_layers{24, 3}, field_append_axis{27, 5};
+constexpr Field field_block{0, 8}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1}, field_content_check{21, 2},
+    field_reserved{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
 
 // The most bytes that a chunk of form 104 may have: pointers differ by no more.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
@@ -86,13 +86,15 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.threads = field_threads.of(word);
   options.effort = field_effort.of(word);
   options.integers = field_integers.of(word);
+  options.content_check = field_content_check.of(word);
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
-  const char* wrong = options.block > STZ_BLOCK_REGION ? "block (bits 0-7) must be 0 or 1"
-                      : options.effort > 9             ? "effort (bits 16-19) must be 0 to 9"
-                      : field_reserved.of(word) != 0   ? "bits 21-23 must be 0"
-                      : options.layers > 1             ? "layers (bits 24-26) must be 0 or 1"
-                                                       : nullptr;
+  const char* wrong = options.block > STZ_BLOCK_REGION                  ? "block (bits 0-7) must be 0 or 1"
+                      : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
+                      : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
+                      : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
+                      : options.layers > 1                              ? "layers (bits 24-26) must be 0 or 1"
+                                                                        : nullptr;
   if (!wrong) return STZ_OK;
   message.set("cd_values word 4 (packed options) is 0x%08x: %s; 0 takes every default", word, wrong);
   return STZ_ERROR_OPTION;
@@ -222,9 +224,11 @@ int check_option_widths(const stz_options& options, Message& message) {
                 options.layers);
     return STZ_ERROR_OPTION;
   }
-  if (!field_integers.holds(options.integers) || !field_append_axis.holds(options.append_axis) || options.reserved != 0) {
-    message.set("integers, append_axis or a reserved field does not fit: %d, %d, %d; integers is 0 or 1, append_axis 0 to 31",
-                options.integers, options.append_axis, options.reserved);
+  if (!field_integers.holds(options.integers) || !field_append_axis.holds(options.append_axis) ||
+      !field_content_check.holds(options.content_check)) {
+    message.set(
+        "integers, append_axis or content_check does not fit: %d, %d, %d; integers is 0 or 1, append_axis 0 to 31, content_check 0 to 2",
+        options.integers, options.append_axis, options.content_check);
     return STZ_ERROR_OPTION;
   }
   if (options.bound_used != 0 || options.prior_bound != 0) {
@@ -270,8 +274,8 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
   out[word_packed] = field_block.packed(options.block) | field_threads.packed(options.threads) | field_effort.packed(options.effort) |
-                     field_integers.packed(options.integers) | field_layers.packed(options.layers) |
-                     field_append_axis.packed(options.append_axis);
+                     field_integers.packed(options.integers) | field_content_check.packed(options.content_check) |
+                     field_layers.packed(options.layers) | field_append_axis.packed(options.append_axis);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);

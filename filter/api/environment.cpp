@@ -4,6 +4,11 @@
 
 #include "stz_cd_values.h"
 
+extern "C" int stz_environment_verify() {
+  const char* text = std::getenv("H5STZ_VERIFY");
+  return text && text[0] == '1' && text[1] == 0;
+}
+
 extern "C" int stz_environment_threads() {
   const char* text = std::getenv("H5STZ_THREADS");
   if (!text || !*text) return 0;

@@ -31,6 +31,7 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
                                 {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
 constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
+constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
 // A count that is written as it is used, and the range that a user may ask for.
@@ -45,7 +46,7 @@ constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THR
                             {"append_axis", &stz_options::append_axis, 0, 30, 1}};
 
 constexpr const char* all_keys =
-    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers";
+    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers, content_check";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -173,6 +174,7 @@ class Parser {
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
     if (key == "block") return named(block_names, key, value, options_.block, "default or region");
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
+    if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
     if (key == "dtype") return type(key, value);
     for (const Count& each : counts)
       if (key == each.key) return count(each, value);
@@ -296,6 +298,7 @@ std::string print(const stz_options& options, i32 dtype) {
   for (const Count& each : counts)
     if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
   if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
+  if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
   return text;
 }
 
@@ -308,8 +311,9 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
   const bool same = again.mode == options.mode && (again.mode == STZ_LOSSLESS || again.bound == options.bound) &&
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
-                    again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers;
-  if (same && options.bound_used == 0 && options.prior_bound == 0 && options.reserved == 0) return STZ_OK;
+                    again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
+                    again.content_check == options.content_check;
+  if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
       "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",
       dtype);

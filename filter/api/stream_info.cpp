@@ -1,5 +1,7 @@
 #include "api/stream_info.h"
 
+#include "format/content_check.h"
+
 namespace stz {
 namespace {
 
@@ -27,9 +29,21 @@ void require_plain_stream(const Header& h, const u8* stream, u64 size) {
   if (h.form == Form::constant) checked_payload(h, stream, size);
 }
 
+// As stz_stream_info has it. A trailer that is damaged does not tell.
+i32 content_check_state(const Header& h, const u8* stream, u64 size) {
+  if (h.form != Form::blocks || h.trailer_size == 0) return 0;
+  try {
+    ByteReader payload(nullptr, 0);
+    if (size < stream_bytes(h)) return -1;
+    return find_content_check(stream + content_bytes(h), size_t(h.trailer_size), payload);
+  } catch (const Failure&) {
+    return -1;
+  }
+}
+
 }  // namespace
 
-stz_stream_info stream_info(const Header& h, const Header& levels) {
+stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_levels, size_t size) {
   const bool patched = h.form == Form::patched;
   stz_stream_info info{};
   info.layout = h.layout;
@@ -44,6 +58,7 @@ stz_stream_info stream_info(const Header& h, const Header& levels) {
   info.patches = i32(h.patches.size());
   info.bound_used = bound_is_used(h);
   info.accumulated_bound = h.accumulated_bound;
+  info.content_check = content_check_state(levels, of_levels, size);
   info.levels = 1;
   info.level_bytes[0] = h.base_offset + content_bytes(levels);
   if (levels.form == Form::blocks) {
@@ -59,7 +74,7 @@ stz_stream_info stream_info(const u8* stream, size_t size) {
   const Header header = read_header(stream, size);
   if (header.form != Form::patched) {
     require_plain_stream(header, stream, size);
-    return stream_info(header, header);
+    return stream_info(header, header, stream, size);
   }
   require(header.base_offset <= size, STZ_ERROR_TRUNCATED);
   const u8* base = stream + header.base_offset;
@@ -68,7 +83,7 @@ stz_stream_info stream_info(const u8* stream, size_t size) {
   require_inner_stream(base_header, header.layout);
   require(stream_bytes(base_header) == header.base_size, STZ_ERROR_CORRUPT);
   require_plain_stream(base_header, base, base_size);
-  return stream_info(header, base_header);
+  return stream_info(header, base_header, base, base_size);
 }
 
 }  // namespace stz

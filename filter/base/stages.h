@@ -24,11 +24,12 @@ enum class Stage {
   rans,
   mask,
   store,
+  check,
   assemble,
   count
 };
 // In the order above, one after the other with commas between.
-constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,assemble";
+constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,check,assemble";
 
 struct StageClock {
   double seconds[int(Stage::count)] = {};

@@ -5,15 +5,15 @@
 #include "base/buffer.h"
 #include "decoder/decode_level.h"
 #include "decoder/decode_patched.h"
-#include "decoder/elements.h"
 #include "format/convert.h"
+#include "format/elements.h"
 #include "format/sample_order.h"
 
 namespace stz {
 namespace {
 
 template <class S>
-void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads) {
+void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads, Verification* verification) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
@@ -21,7 +21,10 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   const u64 elements = element_count(layout), valid = valid_elements(h);
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
-  auto decode_to = [&](S* samples) { decode_sections<S>(h, stream + h.size, size - h.size, samples, specials, literals, threads); };
+  auto decode_to = [&](S* samples) {
+    decode_sections<S>(h, stream + h.size, size - h.size, samples, specials, literals, threads);
+    if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
+  };
   const SampleOrder order(h);
   // plain native numbers in the order of the elements need no other buffer
   const bool direct = !h.masked && !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none &&
@@ -55,13 +58,13 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
 
 }  // namespace
 
-void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads) {
+void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification) {
   Header h = read_header(stream, size);
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
   const size_t element = element_size(h.layout.dtype);
   if (h.form == Form::patched) {
-    decode_patched(h, stream, size, out, out_size, threads);
+    decode_patched(h, stream, size, out, out_size, threads, verification);
   } else if (h.form == Form::raw) {
     const u8* payload = checked_payload(h, stream, size);
     if (bytes) memcpy(out, payload, bytes);
@@ -69,11 +72,11 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
     const u8* payload = checked_payload(h, stream, size);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
   } else if (h.sample == SampleType::f32)
-    decode_blocks<float>(h, stream, size, out, threads);
+    decode_blocks<float>(h, stream, size, out, threads, verification);
   else if (h.sample == SampleType::f64)
-    decode_blocks<double>(h, stream, size, out, threads);
+    decode_blocks<double>(h, stream, size, out, threads, verification);
   else
-    decode_blocks<i64>(h, stream, size, out, threads);
+    decode_blocks<i64>(h, stream, size, out, threads, verification);
 }
 
 }  // namespace stz

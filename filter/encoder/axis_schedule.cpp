@@ -120,6 +120,7 @@ ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, con
   ArrayPart<S> part{h, {}, {}};
   part.header.partial = false;
   part.header.axis_map.clear();
+  part.header.content_check = STZ_CONTENT_CHECK_NONE;
   stz_layout& layout = part.header.layout;
   layout.rank = axes;
   for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);
@@ -145,6 +146,7 @@ class ScheduleTrials {
     AxisOffsets offset{};  // wanted; written are those without levels that split no axis
     Bytes sections;
     std::vector<u64> section_sizes;
+    std::vector<u32> content_checks;
   };
 
   // `n`: the extents of an item.
@@ -173,7 +175,7 @@ class ScheduleTrials {
     Header h = header_;
     h.offset = without_unsplit_levels(n_, offset);
     Bytes sections = encode_sections<S>(h, samples_, specials_, literals_, threads_);
-    return {offset, std::move(sections), std::move(h.section)};
+    return {offset, std::move(sections), std::move(h.section), std::move(h.content_checks)};
   }
 
   // Empty sections are those that cannot be written (encode_sections).
@@ -209,6 +211,7 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
     auto least = ScheduleTrials<S>(h, n, samples, specials, literals, threads).smallest(ranked, still_better);
     h.offset = without_unsplit_levels(n, least.offset);
     h.section = std::move(least.section_sizes);
+    h.content_checks = std::move(least.content_checks);
     return std::move(least.sections);
   }
   const Index size = small_item ? n : part_extents(n, ranked, tried);

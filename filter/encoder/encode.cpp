@@ -22,7 +22,7 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);
   require(o.prior_bound >= 0 && o.prior_bound < __builtin_inf(), STZ_ERROR_BOUND);
   require(o.prior_bound == 0 || o.mode != STZ_POINTWISE_RELATIVE, STZ_ERROR_OPTION);
-  require(o.reserved == 0, STZ_ERROR_OPTION);
+  require(o.content_check >= STZ_CONTENT_CHECK_DEFAULT && o.content_check <= STZ_CONTENT_CHECK_WRITE, STZ_ERROR_OPTION);
 }
 
 bool all_equal(const Array& a) {
@@ -99,6 +99,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   if (options.mode == STZ_LOSSLESS || exact_only(layout, options)) make_lossless(h);
   h.bound_used = options.bound_used != 0;
   h.region = options.block == STZ_BLOCK_REGION;
+  h.content_check = options.content_check;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;
   h.fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);

@@ -66,7 +66,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
 }
 
 template <class S>
-void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassParameters* p, BlockWork<S>& work) {
+void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassParameters* p, BlockWork<S>& work, const PlanesDone* done) {
   const BlockGeometry& g = work.geometry;
   const Quantizer<S>& q = source.quantizer(l);
   const GridPart<const S> samples = source.samples(l, item);
@@ -96,7 +96,9 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
             const PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
             code_bytes(q, plane.task, plane.first, cls, work);
           },
-          [](i64) {});
+          [&](i64 j) {
+            if (done) (*done)(Planes{axis, 2 * j, std::min(2 * j + 2, g.box.size[size_t(axis)])});
+          });
     }
   if (!swept) {
     load_block(g, samples, work.values.data());
@@ -104,6 +106,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       const int cls = g.classes.mask[c];
       code_class(source, l, cls, p[cls], uses_byte_indices(q, p[cls].mean), work);
     }
+    if (done) (*done)(Planes{});
   }
   for (int c = 0; c < g.classes.count; c++)  // those of the last class of level 0 are of no use
     if (l > 0 || c + 1 < g.classes.count) class_activities(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
@@ -112,7 +115,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
 #define STZ_INSTANTIATE(S)                                                                                                         \
   template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&, bool); \
   template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                       \
-  template void code_block(const LevelSource<S>&, size_t, u64, const ClassParameters*, BlockWork<S>&);
+  template void code_block(const LevelSource<S>&, size_t, u64, const ClassParameters*, BlockWork<S>&, const PlanesDone*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

@@ -6,11 +6,13 @@
 #include "encoder/encode_base_section.h"
 #include "encoder/encode_block.h"
 #include "encoder/fit_level.h"
+#include "format/content_check.h"
 #include "format/section.h"
 
 namespace stz {
 namespace {
 
+constexpr i64 samples_in_cache = 4096;
 constexpr u64 merge_below = 4096;  // bytes: blocks expected to be smaller get one stream for all classes
 
 // The streams of a level one after the other, without checks, and their sizes in the order of the index.
@@ -102,11 +104,20 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
   section.insert(section.begin() + std::ptrdiff_t(check_at), check.begin(), check.end());
 }
 
+// Samples of level 0 as they will be decoded.
+template <class S>
+void check_samples(const LevelSource<S>& source, u64 item, const GridPart<const S>& part, ContentCheck<S>& check) {
+  if (!source.has_specials()) return check.add(source.header(), part, part.box, nullptr);
+  const typename ContentCheck<S>::Special special{source.specials(0, item), source.literals(), level_map(source.hierarchy(), 0, item)};
+  check.add(source.header(), part, part.box, &special);
+}
+
 // Encodes the blocks of level l with fitted parameters.
 template <class S>
 class LevelEncoder {
  public:
-  LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, int threads)
+  // `checks`: of level 0, takes the CRC of each block; or null.
+  LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, u32* checks, int threads)
       : source_(source),
         coarser_(coarser),
         l_(l),
@@ -114,7 +125,8 @@ class LevelEncoder {
         classes_(parity_classes_of(level_.split_mask())),
         fitted_(fit_level(source, coarser, l, threads)),
         blocks_(block_count(level_)),
-        merged_(fitted_.bits / 8 < double(merge_below * all_blocks())) {
+        merged_(fitted_.bits / 8 < double(merge_below * all_blocks())),
+        checks_(checks) {
     for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
   }
 
@@ -130,6 +142,7 @@ class LevelEncoder {
       for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
         const BlockWork<S>& work = encode_block(number, workspace, pieces[size_t(task)]);
         if (l_ > 0) store(number / blocks_, work, finer);
+        if (checks_) checks_[number] = workspace.check.take();
       }
     });
     return pieces;
@@ -160,6 +173,8 @@ class LevelEncoder {
  private:
   // One thread's, reused from block to block.
   struct Workspace {
+    ContentCheck<S> check;
+    Buffer<S> planes;
     BlockWork<S> work;
     CodeStreamEncoder coder;
     Buffer<u8> context;
@@ -176,11 +191,34 @@ class LevelEncoder {
     const Buffer<u8>* ready_contexts = fitted_.exact ? fitted_.boxes[size_t(number)].context : nullptr;
     if (!fitted_.exact) {
       prepare_box(source_, coarser_, l_, item, block_box(level_, number % blocks_), reach_, work, false);
-      code_block(source_, l_, item, p, work);
+      const auto check = [&](const Planes& planes) { add_to_check(item, work, planes, workspace); };
+      const PlanesDone done(check);
+      code_block(source_, l_, item, p, work, checks_ ? &done : nullptr);
+    } else if (checks_) {
+      add_to_check(item, work, Planes{}, workspace);
     }
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
     encode_codes(p, merged_, work, ready_contexts, workspace.context, workspace.coder, streams);
     return work;
+  }
+
+  // Planes of the block that are reconstructed, in raster order, in pieces that stay in the nearest cache.
+  void add_to_check(u64 item, const BlockWork<S>& work, const Planes& planes, Workspace& workspace) const {
+    STZ_STAGE(check);
+    const Box& box = work.geometry.box;
+    const int axis = planes.axis >= 0 ? planes.axis : box.size[0] > 1 ? 0 : 1;
+    const i64 extent = box.size[size_t(axis)], plane = box.size[0] * box.size[1] * box.size[2] * box.size[3] / extent;
+    const i64 first = planes.axis >= 0 ? planes.from : 0, end = planes.axis >= 0 ? planes.to : extent;
+    const i64 step = std::max<i64>(1, samples_in_cache / plane);
+    workspace.planes.resize(size_t(std::min(step, extent) * plane));
+    for (i64 from = first; from < end; from += step) {
+      const i64 to = std::min(end, from + step);
+      Box part = box;
+      part.low[size_t(axis)] += from;
+      part.size[size_t(axis)] = to - from;
+      gather_planes(work.geometry, work.values.data(), Planes{axis, from, to}, workspace.planes.data());
+      check_samples<S>(source_, item, {workspace.planes.data(), part}, workspace.check);
+    }
   }
 
   void store(u64 item, const BlockWork<S>& work, LevelState<S>& finer) const {
@@ -200,13 +238,14 @@ class LevelEncoder {
   const u64 blocks_;   // of an item
   const bool merged_;  // each block has one stream for all classes
   StencilId reach_ = stencil_standard;
+  u32* const checks_;
 };
 
 // Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. False if the index has more sizes
 // than a decoder accepts.
 template <class S>
-bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int threads, Bytes& out) {
-  LevelEncoder<S> encoder(source, state, l, threads);
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, u32* checks, int threads, Bytes& out) {
+  LevelEncoder<S> encoder(source, state, l, checks, threads);
   LevelState<S> next;
   const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
   next.parameters = state.parameters;
@@ -218,6 +257,24 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, int th
   return encoder.stream_count() <= most_index_sizes(out.size() - begin);
 }
 
+// Room for the CRCs of blocks, or null if none are wanted. Where level 0 is in the base section they are all there.
+template <class S>
+u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>& state) {
+  h.content_checks.clear();
+  if (h.content_check != STZ_CONTENT_CHECK_WRITE) return nullptr;
+  const Hierarchy& hierarchy = source.hierarchy();
+  h.content_checks.resize(checked_blocks(hierarchy));
+  if (hierarchy.base_level == 0) {
+    ContentCheck<S> check;
+    for (u64 item = 0; item < hierarchy.batch; item++) {
+      check_samples<S>(source, item, whole_grid<const S>(state.grid.data() + item * hierarchy.level[0].samples(), hierarchy.level[0]),
+                       check);
+      h.content_checks[item] = check.take();
+    }
+  }
+  return h.content_checks.data();
+}
+
 }  // namespace
 
 template <class S>
@@ -226,9 +283,10 @@ Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
   h.section.assign(1, out.size());
+  u32* const checks = prepare_checks(h, source, state);
   for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
     const size_t begin = out.size();
-    if (!encode_level(source, state, size_t(l), threads, out)) return {};
+    if (!encode_level(source, state, size_t(l), l == 0 ? checks : nullptr, threads, out)) return {};
     h.section.push_back(out.size() - begin);
   }
   return out;

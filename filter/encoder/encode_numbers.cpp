@@ -2,6 +2,7 @@
 
 #include "encoder/axis_schedule.h"
 #include "encoder/fixed_point.h"
+#include "format/content_check.h"
 #include "format/logarithm.h"
 
 namespace stz {
@@ -11,10 +12,17 @@ namespace {
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
+  // Where samples have to become elements first, a content check costs more time than is taken unasked.
+  if (h.content_check == STZ_CONTENT_CHECK_DEFAULT)
+    h.content_check = samples_are_elements<S>(h) ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
   Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
   if (out.empty()) return out;
+  Bytes trailer;
+  if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);
+  h.trailer_size = trailer.size();
   const Bytes header = write_header(h);  // knows the sections
   out.insert(out.begin(), header.begin(), header.end());
+  out.insert(out.end(), trailer.begin(), trailer.end());
   return out;
 }
 

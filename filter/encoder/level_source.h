@@ -52,6 +52,7 @@ class LevelSource {
   const Level& level(size_t l) const { return h_.level[l]; }
   u64 batch() const { return h_.batch; }
   bool has_specials() const { return has_specials_; }
+  const std::vector<LiteralElement>& literals() const { return literals_; }
   GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
   // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }

@@ -267,6 +267,41 @@ void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& gri
 }
 
 template <class S>
+void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out) {
+  const int split = g.split_mask;
+  const ClassArrays& arrays = g.values;
+  const i64 rows = g.box.size[2], n = g.box.size[3];
+  auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
+  auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
+  // rows of one class of even samples, and where they go
+  auto put = [&](int cls, i64 offset, i64 count, S* to, i64 step) {
+    const S* even = values + g.start(arrays, cls) + offset;
+    if (split >> 3 & 1) {
+      const S* odd = values + g.start(arrays, cls | 8) + offset;
+      row_kernels<S>().interleave_rows(even, odd, arrays.stride[2], int(count), int(n), to, step);
+    } else {
+      for (i64 k = 0; k < count; k++) memcpy(to + k * step, even + k * arrays.stride[2], size_t(n) * sizeof(S));
+    }
+  };
+  Index from{}, end = g.box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    end[size_t(planes.axis)] = planes.to;
+  }
+  for (i64 i = from[0]; i < end[0]; i++)
+    for (i64 j = from[1]; j < end[1]; j++, out += rows * n) {
+      const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
+      const int cls = parity(0, i) | parity(1, j);
+      if (split >> 2 & 1) {
+        put(cls, offset, (rows + 1) / 2, out, 2 * n);
+        put(cls | 4, offset, rows / 2, out + n, 2 * n);
+      } else {
+        put(cls, offset, rows, out, n);
+      }
+    }
+}
+
+template <class S>
 void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes) {
   STZ_STAGE(load);
   const bool split_x = g.split_mask >> 3 & 1;
@@ -313,6 +348,9 @@ template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, i64*
 template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
 template void fill_lower_halo(const BlockGeometry&, int, i64*, int);
 template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, i64*, int);
+template void gather_planes(const BlockGeometry&, const float*, const Planes&, float*);
+template void gather_planes(const BlockGeometry&, const double*, const Planes&, double*);
+template void gather_planes(const BlockGeometry&, const i64*, const Planes&, i64*);
 template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);

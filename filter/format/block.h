@@ -40,7 +40,10 @@ void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* v
 // The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches.
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {});
-// The reverse, for all classes but 0.
+// The same to an array of these planes alone, raster order.
+template <class S>
+void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out);
+// The reverse of store_block, for all classes but 0.
 template <class S>
 void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes = {});
 

@@ -1,6 +1,7 @@
 #include "format/convert.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "format/logarithm.h"
 #include "format/quantize.h"
@@ -164,6 +165,69 @@ u64 bits_of(const Header& h, S sample) {
     return number_bits(dtype, double(sample));
 }
 
+namespace {
+
+// Integers of the range of T from samples that are floating-point numbers, as integer_bits() makes them: written so that compilers find
+// vectors.
+template <class T, class S>
+void integer_components(const S* samples, i64 n, u8* out) {
+  using Limits = std::numeric_limits<T>;
+  constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52: the low bits of a sum with it are the integer
+  for (i64 i = 0; i < n; i++) {
+    double v = double(samples[i]);
+    v = v == v ? v : 0;
+    v = v > double(Limits::min()) ? v : double(Limits::min());
+    v = v < double(Limits::max()) ? v : double(Limits::max());
+    store_le(out + size_t(i) * sizeof(T), std::make_unsigned_t<T>(bit_cast_to<u64>(v + rounding)));
+  }
+}
+
+template <class S>
+bool fast_components(const Header& h, const S* samples, i64 n, u8* out) {
+  if constexpr (!std::is_floating_point_v<S>) return false;
+  if (host_is_little && samples_are_elements<S>(h)) {
+    memcpy(out, samples, size_t(n) * sizeof(S));
+    return true;
+  }
+  if (h.transform == Transform::fixed_point && h.layout.dtype == STZ_F32) {
+    constexpr double largest = 3.4028234663852886e38;
+    for (i64 i = 0; i < n; i++) {
+      double v = h.origin + double(samples[i]) * h.delta;
+      v = v < -largest ? -largest : v > largest ? largest : v;
+      store_le(out + 4 * i, bit_cast_to<u32>(float(v)));
+    }
+    return true;
+  }
+  switch (h.layout.dtype) {
+    case STZ_I8:
+      return integer_components<int8_t>(samples, n, out), true;
+    case STZ_U8:
+      return integer_components<u8>(samples, n, out), true;
+    case STZ_I16:
+      return integer_components<int16_t>(samples, n, out), true;
+    case STZ_U16:
+      return integer_components<u16>(samples, n, out), true;
+    case STZ_I32:
+      return integer_components<i32>(samples, n, out), true;
+    case STZ_U32:
+      return integer_components<u32>(samples, n, out), true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+template <class S>
+void components_of(const Header& h, const S* samples, i64 n, u8* out) {
+  if (fast_components(h, samples, n, out)) return;
+  const size_t width = component_size(h.layout.dtype);
+  for (i64 i = 0; i < n; i++) store_bits(out + size_t(i) * width, bits_of<S>(h, samples[i]), width, !host_is_little);
+}
+
+template void components_of(const Header&, const float*, i64, u8*);
+template void components_of(const Header&, const double*, i64, u8*);
+template void components_of(const Header&, const i64*, i64, u8*);
 template float sample_of(const Header&, u64);
 template double sample_of(const Header&, u64);
 template i64 sample_of(const Header&, u64);

@@ -82,5 +82,8 @@ bool samples_are_elements(const Header& h) {
 }
 template <class S>
 u64 bits_of(const Header& h, S sample);
+// bits_of() of many samples, as little-endian numbers of component_size bytes, one after the other.
+template <class S>
+void components_of(const Header& h, const S* samples, i64 n, u8* out);
 
 }  // namespace stz

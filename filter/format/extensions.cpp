@@ -78,18 +78,7 @@ Bytes write_extensions(const Header& h) {
 void read_extensions(ByteReader& in, Header& h) {
   const u64 size = in.varint();
   require(size <= max_header_size, STZ_ERROR_CORRUPT);
-  ByteReader records(in.take(size), size_t(size));
-  u64 previous = 0;
-  while (records.left()) try {
-      const u64 tag = records.varint();
-      require(tag > previous, STZ_ERROR_CORRUPT);
-      previous = tag;
-      const u64 length = records.varint();
-      read_record(tag, ByteReader(records.take(length), size_t(length)), h);
-    } catch (const Failure& failure) {
-      if (failure.code != STZ_ERROR_TRUNCATED) throw;
-      fail(STZ_ERROR_CORRUPT);  // the records end too early, not the stream
-    }
+  for_records(ByteReader(in.take(size), size_t(size)), [&](u64 tag, const ByteReader& payload) { read_record(tag, payload, h); });
 }
 
 }  // namespace stz

@@ -1,6 +1,7 @@
 // Extension records of a header: what a stream says beyond the fixed fields, so that the format can grow. Records with an odd tag are
 // critical: a reader that does not know one refuses the stream, because its samples would come out differently. Those with an even tag
-// only describe, and are skipped where they are unknown. Byte by byte: docs/format.md, "Extension records".
+// only describe, and are skipped where they are unknown. A trailer has records of the same form. Byte by byte: docs/format.md, "Extension
+// records" and "Trailer".
 #pragma once
 #include "base/bytes.h"
 
@@ -12,12 +13,29 @@ enum ExtensionTag : u64 {
   tag_layers = 1,             // reserved
   tag_trailer_size = 2,       // a varint
   tag_syntax = 3,             // reserved
+  tag_content_check = 4,      // in a trailer: content_check.h
   tag_axis_map = 5,           // a byte for each axis (axis_map.h); form blocks
   tag_accumulated_bound = 6,  // a double
   tag_enhancement = 9,        // reserved
   tag_bound_used = 8,         // empty
   tag_exact_size = 12,        // a varint
 };
+
+// Calls f(tag, payload) for every record. Fails unless tags rise strictly and the bytes end with a record.
+template <class F>
+void for_records(ByteReader records, F f) {
+  u64 previous = 0;
+  while (records.left()) try {
+      const u64 tag = records.varint();
+      require(tag > previous, STZ_ERROR_CORRUPT);
+      previous = tag;
+      const u64 length = records.varint();
+      f(tag, ByteReader(records.take(length), size_t(length)));
+    } catch (const Failure& failure) {
+      if (failure.code != STZ_ERROR_TRUNCATED) throw;
+      fail(STZ_ERROR_CORRUPT);  // the records end too early, not the stream
+    }
+}
 
 // The records that `h` calls for, with the length in front of them; nothing if there are none.
 Bytes write_extensions(const Header& h);

@@ -137,9 +137,11 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const auto size = static_cast<size_t>(info.array_bytes);
   ChunkBuffer out(library, size, ChunkBuffer::marked);
   if (!out.data()) return out_of_memory(size, message);
-  error = stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
+  error = stz_environment_verify() ? stz_decompress_verified(*buffer, bytes, out.data(), size, stz_environment_threads(), nullptr)
+                                   : stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
   if (error) {
-    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d); restore the file from a copy", bytes, stz_error_text(error), error);
+    message.set("a chunk of %zu bytes cannot be decoded: %s (error %d)%s", bytes, stz_error_text(error), error,
+                error == STZ_ERROR_CONTENT ? "" : "; restore the file from a copy");
     return 0;
   }
   bool taken = false;

@@ -62,7 +62,7 @@ STZ_API int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_
 /* Closes a reader and frees what it holds. NULL is allowed. */
 STZ_API void stz_reader_close(stz_reader* reader);
 
-/* Gives what the stream's header says, as stz_info does. Fetches nothing. */
+/* Gives what the stream's header says, as stz_info does. Fetches nothing; content_check is -1 where it would have to. */
 STZ_API int stz_reader_info(const stz_reader* reader, stz_stream_info* info);
 
 /* Reads the elements start[a] + i * step[a], 0 <= i < count[a], of every axis a into `out`: an array of shape `count` in C order, in the
@@ -73,6 +73,11 @@ STZ_API int stz_reader_info(const stz_reader* reader, stz_stream_info* info);
  * STZ_ERROR_ARGUMENT: a step is 0, or the last element lies outside the array. */
 STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out,
                             size_t out_size, int threads);
+
+/* verify: 1: from now on, blocks of the finest level that a read decodes wholly are compared with the stream's content check, if it has one
+ *   (stz_decompress_verified); a read then fails with STZ_ERROR_CONTENT if they differ, and with STZ_ERROR_TRUNCATED if the stream is
+ *   a prefix without it. Blocks of coarser levels, and those of which a read needs a part only, cannot be compared. 0: they are not. */
+STZ_API int stz_reader_verify(stz_reader* reader, int verify);
 
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
  * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).

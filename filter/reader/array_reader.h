@@ -21,6 +21,8 @@ class ArrayReader {
   virtual u64 blocks_decoded() const = 0;
   virtual u64 blocks_present() const = 0;
   virtual void limit(u64 cache_bytes) = 0;
+  // Whether blocks of level 0 that are decoded wholly are compared with the content check from now on.
+  virtual void verify(bool on) = 0;
 };
 
 // Reads and checks the header of a stream, which must live as long as the reader. `cache_bytes`: what is kept of decoded samples.

@@ -2,8 +2,8 @@
 #pragma once
 #include <algorithm>
 
-#include "decoder/elements.h"
 #include "format/block.h"
+#include "format/elements.h"
 #include "format/mask_coder.h"
 #include "reader/selection.h"
 

@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "reader/copy_elements.h"
 #include "reader/part_decoder.h"
+#include "reader/part_verifier.h"
 #include "reader/read_planner.h"
 
 namespace stz {
@@ -32,12 +33,14 @@ class BlockPartReader : public PartReader {
         cache_(cache_bytes),
         planner_(sections_, cache_),
         bits_(header),
-        present_(sections_.block_count_of_all_levels()) {}
+        present_(sections_.block_count_of_all_levels()),
+        verifier_(header, source) {}
 
   void read(const Selection& selection, u8* out, int threads) override {
     Progression in_level;
     const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
     sections_.read_directories(l);
+    if (l == 0) verifier_.prepare(sections_);
     if (l == sections_.base_level()) return read_base_section(in_level, selection, out);
     const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
     const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
@@ -50,11 +53,12 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
     sections_.read_directories(l);
-    if (l == sections_.base_level()) return {};
+    if (l == sections_.base_level()) return source_.not_peeked(l == 0 ? verifier_.missing() : std::vector<ByteRange>{});
     const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
     if (wanted != in_level && columns_.are(l, wanted, selection)) return {};
     const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
     std::vector<ByteRange> ranges;
+    if (l == 0) ranges = verifier_.missing();
     selection.for_items([&](u64 item, u64) {
       Fetched fetched;
       planner_.collect(plans, item, fetched, nullptr);
@@ -73,6 +77,7 @@ class BlockPartReader : public PartReader {
     if (columns_.elements.size() > limit_ / 4) columns_ = {};
     cache_.set_limit(limit_ - columns_.elements.size());
   }
+  void verify(bool on) override { verifier_.set(on); }
 
  private:
   void read_base_section(const Progression& in_level, const Selection& selection, u8* out) const {
@@ -123,6 +128,7 @@ class BlockPartReader : public PartReader {
         auto& block = level_blocks.blocks[size_t(i)];
         if (!block) {
           block = decoder.decode(sections_, {plan, i, item, coarser}, fetched);
+          if (plan.l == 0) verifier_.verify(sections_, *block, item, sections_.block_number(plan, item, i));
           fresh[size_t(i)] = 1;
           decoded++;
         }
@@ -148,6 +154,7 @@ class BlockPartReader : public PartReader {
   Columns columns_;
   const u64 present_;
   u64 decoded_ = 0;
+  PartVerifier<S> verifier_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class PartReader {
   virtual u64 blocks_decoded() const = 0;
   virtual u64 blocks_present() const = 0;
   virtual void limit(u64 cache_bytes) = 0;
+  virtual void verify(bool on) = 0;
 };
 
 // `header` and `source` must live as long as the reader.

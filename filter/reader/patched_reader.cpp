@@ -110,6 +110,7 @@ void PatchedReader::with_patch(size_t k, F use) {
       require(stream_bytes(header) == patch.size, STZ_ERROR_CORRUPT);
       p.reader = std::make_unique<StreamReader>(part, std::move(header), may_keep);
       p.blocks_present = p.reader->blocks_present();
+      p.reader->verify(verify_);
     }
     use(*p.reader);
   } catch (...) {
@@ -159,6 +160,13 @@ void PatchedReader::limit(u64 cache_bytes) {
   base_->limit(share(header_.layout.shape));
   for (size_t k = 0; k < patches_.size(); k++)
     if (patches_[k].reader) patches_[k].reader->limit(share(header_.patches[k].extent));
+}
+
+void PatchedReader::verify(bool on) {
+  verify_ = on;
+  base_->verify(on);
+  for (PatchReader& p : patches_)
+    if (p.reader) p.reader->verify(on);
 }
 
 // What the base or a patch of this extent may keep, in bytes: in proportion to its elements.

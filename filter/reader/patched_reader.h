@@ -17,6 +17,7 @@ class PatchedReader : public ArrayReader {
   u64 blocks_decoded() const override;
   u64 blocks_present() const override;
   void limit(u64 cache_bytes) override;
+  void verify(bool on) override;
 
  private:
   // A patch is opened when a request first meets it, and closed when it holds more than its share of what may be kept.
@@ -35,6 +36,7 @@ class PatchedReader : public ArrayReader {
   Source& source_;
   const Header header_;
   u64 limit_;
+  bool verify_ = false;
   std::unique_ptr<StreamReader> base_;
   std::vector<PatchReader> patches_;
   double elements_ = 0;  // of the base and all patches

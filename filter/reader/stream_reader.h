@@ -22,6 +22,9 @@ class StreamReader : public ArrayReader {
   u64 blocks_decoded() const override { return blocks_ ? blocks_->blocks_decoded() : 0; }
   u64 blocks_present() const override { return blocks_ ? blocks_->blocks_present() : 0; }
   void limit(u64 cache_bytes) override;
+  void verify(bool on) override {
+    if (blocks_) blocks_->verify(on);
+  }
   // What it holds that no limit changes.
   u64 fixed_bytes() const { return sizeof *this + (blocks_ ? blocks_->fixed_bytes() : 0); }
 

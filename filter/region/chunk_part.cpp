@@ -213,6 +213,7 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
   stz_reader* opened = nullptr;
   const int error = stz_reader_open_file(transfer.facts.descriptor, address, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
+  if (!error) stz_reader_verify(opened, stz_environment_verify());
   return !error && decode_with(opened);
 }
 
@@ -223,6 +224,7 @@ Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, cons
   stz_reader_stats decoded = STZ_READER_STATS_INIT;
   error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
+  if (!error) error = stz_reader_verify(opened, stz_environment_verify());
   if (!error) error = decode_chunk(transfer, axes, opened, decoded);
   if (error) return Route::failed;
   count(decoded, size, transfer.stats);

@@ -46,6 +46,7 @@ bool KeptReaders::open(const Key& key, int descriptor) {
     return false;
   }
   kept_.front().reader.reset(opened);
+  stz_reader_verify(opened, stz_environment_verify());
   return true;
 }
 

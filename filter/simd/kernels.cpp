@@ -6,6 +6,7 @@
 #endif
 
 #include "simd/byte_kernels.h"
+#include "simd/crc32c.h"
 #include "simd/fit_kernels.h"
 #include "simd/predict.h"
 #include "simd/rans.h"
@@ -59,6 +60,38 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
     }
   }
 }
+
+template <class S>
+void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
+  constexpr int lanes = 64 / int(sizeof(S));
+  auto interleaved = [](__m512i a, __m512i b, bool upper) {
+    if constexpr (sizeof(S) == 4) {
+      const __m512i lower_half = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      return _mm512_permutex2var_epi32(a, upper ? _mm512_add_epi32(lower_half, _mm512_set1_epi32(8)) : lower_half, b);
+    } else {
+      const __m512i lower_half = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+      return _mm512_permutex2var_epi64(a, upper ? _mm512_add_epi64(lower_half, _mm512_set1_epi64(4)) : lower_half, b);
+    }
+  };
+  for (; rows > 0; rows--, even += stride, odd += stride, out += out_stride)
+    for (int x = 0; x < n; x += 2 * lanes) {
+      const __m512i a = _mm512_loadu_si512(even + x / 2), b = _mm512_loadu_si512(odd + x / 2);
+      const __m512i low = interleaved(a, b, false), high = interleaved(a, b, true);
+      if (x + 2 * lanes <= n) {
+        _mm512_storeu_si512(out + x, low);
+        _mm512_storeu_si512(out + x + lanes, high);
+        continue;
+      }
+      const u64 on = (u64(1) << (n - x)) - 1;  // of fewer than 32 samples
+      if constexpr (sizeof(S) == 4) {
+        _mm512_mask_storeu_epi32(out + x, __mmask16(on), low);
+        _mm512_mask_storeu_epi32(out + x + lanes, __mmask16(on >> lanes), high);
+      } else {
+        _mm512_mask_storeu_epi64(out + x, __mmask8(on), low);
+        _mm512_mask_storeu_epi64(out + x + lanes, __mmask8(on >> lanes), high);
+      }
+    }
+}
 #else
 template <class S>
 void interleave(const S* even, const S* odd, int n, S* out, bool) {
@@ -75,6 +108,11 @@ void interleave(const S* even, const S* odd, int n, S* out, bool) {
     out[2 * i + 1] = odd[i];
   }
   if (n & 1) out[n - 1] = even[n / 2];
+}
+
+template <class S>
+void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
+  for (; rows > 0; rows--, even += stride, odd += stride, out += out_stride) interleave(even, odd, n, out, false);
 }
 #endif
 
@@ -146,23 +184,6 @@ void activity(const Code* __restrict code, int n, int right, int left, u32 facto
   }
 }
 
-// CRC-32C of bytes, from and to the bit-inverted register; null where the instruction set has no instruction for it.
-#ifdef __SSE4_2__
-u32 crc32c(u32 crc, const u8* p, size_t n) {
-  u64 c = crc;
-  for (; n >= 8; n -= 8, p += 8) {
-    u64 v;
-    __builtin_memcpy(&v, p, 8);
-    c = __builtin_ia32_crc32di(c, v);
-  }
-  for (; n; n--, p++) c = __builtin_ia32_crc32qi(u32(c), *p);
-  return u32(c);
-}
-constexpr auto crc_kernel = crc32c;
-#else
-constexpr u32 (*crc_kernel)(u32, const u8*, size_t) = nullptr;
-#endif
-
 template <class T>
 std::make_unsigned_t<CodeOf<T>> scan(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal) {
   using Bits = std::make_unsigned_t<CodeOf<T>>;
@@ -202,7 +223,7 @@ void finish_streaming() {
 
 template <class S>
 constexpr RowKernels<S> row_table() {
-  return {predict<S>, median<S>, interleave<S>, separate<S>};
+  return {predict<S>, median<S>, interleave<S>, interleave_rows<S>, separate<S>};
 }
 template <class T>
 constexpr UniformKernels<T> uniform_table() {

@@ -70,7 +70,9 @@ struct RowKernels {
   // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs, which are written exactly. Inputs may be read from 16 elements before
   // their start. `streaming`: written past the caches; finish_streaming() before another thread reads.
   void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);
-  // the reverse; n counts the inputs. Reads and writes exactly.
+  // The same for rows: inputs `stride` elements apart, outputs `out_stride`. Inputs may be read up to row_slack elements beyond their end.
+  void (*interleave_rows)(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride);
+  // the reverse of interleave; n counts the inputs. Reads and writes exactly.
   void (*separate)(const S* in, int n, S* even, S* odd);
 };
 

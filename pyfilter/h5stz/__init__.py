@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 from h5stz.chunks import suggest_chunks
-from h5stz.codec import StreamInfo, compress, decompress, info, rewrite
+from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
@@ -48,6 +48,7 @@ __all__ = [
     "register",
     "rewrite",
     "suggest_chunks",
+    "verify",
     "view",
 ]
 

@@ -24,6 +24,7 @@ class _Info(TypedDict):
     patches: int
     bound_used: bool
     accumulated_bound: float | None
+    content_check: bool | None
 
 @type_check_only
 class _TextMeaning(TypedDict):
@@ -36,6 +37,7 @@ class _TextMeaning(TypedDict):
     layers: int
     append_axis: int
     integers: int
+    content_check: int
 
 @type_check_only
 class _Meaning(_TextMeaning):
@@ -61,6 +63,7 @@ LITTLE: int
 BIG: int
 MODES: dict[str, int]
 BLOCKS: dict[str, int]
+CONTENT_CHECKS: dict[bool | None, int]
 INTEGERS: dict[str, int]
 DTYPES: dict[str, int]
 ERROR_CODES: dict[str, int]
@@ -80,9 +83,11 @@ def compress(
     layers: int,
     append_axis: int,
     integers: int,
+    content_check: int = 0,
     previous: BytesLike | None = None,
 ) -> bytes: ...
-def decompress(stream: BytesLike, out: BytesLike, threads: int) -> None: ...
+def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
+def verify(stream: BytesLike, threads: int) -> int: ...
 def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> int: ...
 def find_fill(data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], mode: int, bound: float) -> int | None: ...
 def threads_of_environment() -> int: ...
@@ -97,6 +102,7 @@ def pack(
     layers: int,
     append_axis: int,
     integers: int,
+    content_check: int,
 ) -> tuple[int, ...]: ...
 def pack_full(
     dtype: int,
@@ -111,6 +117,7 @@ def pack_full(
     layers: int,
     append_axis: int,
     integers: int,
+    content_check: int,
 ) -> tuple[int, ...]: ...
 def print_text(
     dtype: int,
@@ -123,6 +130,7 @@ def print_text(
     layers: int,
     append_axis: int,
     integers: int,
+    content_check: int,
 ) -> str: ...
 def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
 def parse(words: Sequence[int]) -> _Meaning: ...
@@ -137,6 +145,7 @@ class Reader:
     def read(
         self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...], out: BytesLike, threads: int
     ) -> None: ...
+    def verify(self, on: bool) -> None: ...
     def plan(self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...]) -> list[tuple[int, int]]: ...
     def info(self) -> _Info: ...
     def stats(self) -> _Stats: ...

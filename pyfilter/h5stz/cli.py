@@ -1,4 +1,4 @@
-"""The command line: `h5stz plugin-path | pkg-config-path | args | info | run | doctor`, also `python -m h5stz`.
+"""The command line: `h5stz plugin-path | pkg-config-path | args | info | verify | run | doctor`, also `python -m h5stz`.
 
 Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
 """
@@ -17,10 +17,11 @@ from typing import Any, Literal, cast
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report
+from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report, verify_files
 from h5stz.chunks import SMALL
 from h5stz.dataset_reader import DatasetReader
 from h5stz.errors import StzError
+from h5stz.option_checks import thread_count
 from h5stz.options import STZ, Options, client_data
 from h5stz.readers import Stats
 
@@ -94,6 +95,16 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_info)
     command.add_argument("file", metavar="FILE")
     command.add_argument("dataset", metavar="DATASET", nargs="?", help="this one only")
+
+    command = commands.add_parser(
+        "verify",
+        help="decode all chunks of files and compare them with their content checks",
+        description="Decodes every chunk that h5stz wrote and compares the values with what the writer saw. Exit status 1 if "
+        "one is damaged.",
+    )
+    command.set_defaults(command=_verify)
+    command.add_argument("--threads", type=int, help="for decoding each chunk; default: H5STZ_THREADS, or 1")
+    command.add_argument("files", metavar="FILE", nargs="+")
 
     command = commands.add_parser(
         "run",
@@ -270,6 +281,7 @@ def _print_dataset(dataset: h5py.Dataset) -> None:
     print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
     if math.prod(dataset.chunks or ()) * dataset.dtype.itemsize < SMALL < dataset.nbytes:
         print("  WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones")
+    print(f"  content checks: {verify_files.described(dataset)}")
     _print_rewrites(dataset, grows=bool(meaning["append_axis"]) and mode != "lossless")
 
 
@@ -303,6 +315,19 @@ def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
     accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
     if accumulated:
         print(f"  accumulated bound: {max(accumulated)!r}, with those of earlier compressions: {len(accumulated)} chunks{of}")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    threads, failed = thread_count(options.threads), False
+    for name in options.files:
+        try:
+            for line, sound in verify_files.lines(name, threads):
+                print(line)
+                failed = failed or not sound
+        except OSError as error:
+            print(f"h5stz: {name}: {error}", file=sys.stderr)
+            failed = True
+    return int(failed)
 
 
 def _run(options: argparse.Namespace) -> int:

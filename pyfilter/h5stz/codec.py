@@ -51,6 +51,8 @@ class StreamInfo:
             in lossless mode: they came out of a lossy stream.
         accumulated_bound: bound between the samples and what was compressed first, if these came out of another lossy
             stream; None if that was not recorded.
+        content_check: whether verify() can compare what is decoded with what the writer saw; None: the bytes that would tell
+            are missing. Of a patched stream: of what lies beneath the patches.
         array_bytes: size of the array.
         stream_bytes: size of the stream.
     """
@@ -70,6 +72,7 @@ class StreamInfo:
     patches: int = 0
     bound_used: bool = False
     accumulated_bound: float | None = None
+    content_check: bool | None = False
 
     @property
     def ratio(self) -> float:
@@ -139,7 +142,14 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
 
 
 @checked
-def decompress(stream: BytesLike, *, out: Array | None = None, max_bytes: int = 2**32, threads: int | None = None) -> Array:
+def decompress(
+    stream: BytesLike,
+    *,
+    out: Array | None = None,
+    max_bytes: int = 2**32,
+    threads: int | None = None,
+    verify: bool = False,
+) -> Array:
     """Decompresses what compress() made, or one chunk as HDF5 stores it.
 
     Args:
@@ -148,6 +158,7 @@ def decompress(stream: BytesLike, *, out: Array | None = None, max_bytes: int = 
             decode into. After an error its contents are unspecified.
         max_bytes: largest array that is allocated; streams of unknown origin may announce any size.
         threads: as of compress().
+        verify: compares what was decoded with the content check of the stream, as verify() does.
 
     Returns:
         ndarray: `out`, or a new array in the byte order that was compressed.
@@ -168,8 +179,38 @@ def decompress(stream: BytesLike, *, out: Array | None = None, max_bytes: int = 
         out = np.empty(header.shape, header.dtype)
     else:
         _check_out(out, header)
-    _core.decompress(stream, elements.as_bytes(out), threads)
+    _core.decompress(stream, elements.as_bytes(out), threads, verify)
     return out
+
+
+@checked
+def verify(stream: BytesLike, *, max_bytes: int = 2**32, threads: int | None = None) -> int:
+    """Decodes a stream and compares the values with its content check: CRCs of what the writer saw as the decoded values.
+
+    Streams whose bytes are sound may still decode to something else: where the compiler of a decoder contracted operations,
+    where a processor errs, or where a stream was put together from several.
+
+    Args:
+        stream: bytes-like.
+        max_bytes: largest array that is decoded.
+        threads: as of compress().
+
+    Returns:
+        int: how many blocks were compared; 0 where the stream has no content check, as those that are stored "raw" or
+        "constant", whose checksum covers the values.
+
+    Raises:
+        StzError: (a ValueError) the values differ, or the stream is damaged; `code` says which.
+    """
+    threads = thread_count(threads)
+    header = info(stream)
+    if header.array_bytes > max_bytes and header.form.startswith(("blocks", "patched")):
+        raise StzError(
+            f"the stream holds an array of {header.array_bytes} bytes, more than max_bytes={max_bytes}: give a greater "
+            "max_bytes if you trust it",
+            _CAPACITY,
+        )
+    return _core.verify(stream, threads)
 
 
 @checked
@@ -200,6 +241,7 @@ def info(stream: BytesLike) -> StreamInfo:
         patches=fields["patches"],
         bound_used=fields["bound_used"],
         accumulated_bound=fields["accumulated_bound"],
+        content_check=fields["content_check"],
     )
 
 

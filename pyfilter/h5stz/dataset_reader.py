@@ -63,8 +63,9 @@ class DatasetReader:
         fallback_reason: why everything is read through h5py (text), or None.
     """
 
-    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats) -> None:
+    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool = False) -> None:
         self.dataset, self.stats = dataset, stats
+        self._verify = verify  # compare blocks with the content checks of their streams
         self.index = ChunkIndex(dataset)
         self.fallback_reason = self.index.reason
         self._file: FileBytes | ObjectBytes | None = None
@@ -275,6 +276,8 @@ class DatasetReader:
                 fresh = ChunkReader.in_memory(content, self._readers.cache_bytes)
             if fresh is None:
                 return _Instead.NO_STREAM
+            if self._verify:
+                fresh.verify()
             return fresh if fresh.holds(self.index.chunks, self.dataset.dtype) else _Instead.NO_STREAM
 
     def _decode(self, reader: ChunkReader, piece: Piece, part: Array, threads: int, whole: bool) -> None:

@@ -122,3 +122,10 @@ def checked_choice(name: str, value: object, choices: Mapping[str, int]) -> int:
     if not isinstance(value, str) or value not in choices:
         raise StzError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}", _OPTION)
     return choices[value]
+
+
+def checked_switch(name: str, value: object, choices: Mapping[bool | None, int]) -> int:
+    """The core's code of True, False or None."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise StzTypeError(f"{name}={value!r} must be True, False or None", _OPTION)
+    return choices[None if value is None else bool(value)]

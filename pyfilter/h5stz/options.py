@@ -30,6 +30,7 @@ from h5stz.option_checks import (
     checked_chunks,
     checked_count,
     checked_dtype,
+    checked_switch,
 )
 from h5stz.settings import Settings
 from h5stz.signatures import checked
@@ -60,6 +61,7 @@ class Options(TypedDict, total=False):
     layers: int
     append_axis: int | None
     integers: Integers
+    content_check: bool | np.bool_ | None
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
         integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
             "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
+        content_check: whether CRCs of decoded values are written, with which verify() finds out a decoder that makes something
+            else of them; four bytes for each block. None: where that takes at most 3 % of the time, for floating-point data of
+            32 and 64 bits other than under point-wise bounds.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
@@ -182,6 +187,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         layers: int = 1,
         append_axis: int | None = None,
         integers: Integers = "lossless",
+        content_check: bool | np.bool_ | None = None,
     ) -> None:
         if text is not None:
             given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
@@ -211,6 +217,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             if append_axis is None
             else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
             integers=bounded_integers,
+            content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
         )
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
@@ -284,8 +291,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         """The STZ that text means: options of this class as ``KEY=VALUE``, separated by commas; ``str()`` of an STZ writes it.
 
         ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
-        ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, each where it is wanted
-        (docs/cd_values.md). The bounds that need data, `relative` and `psnr`, become an absolute one when text is written.
+        ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
+        each where it is wanted (docs/cd_values.md). The bounds that need data, `relative` and `psnr`, become an
+        absolute one when text is written.
 
         Args:
             text: the options. ``KEY:VALUE`` is the same.
@@ -318,6 +326,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config["append_axis"] = settings.append_axis - 1
         if settings.integers:
             config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
+        if settings.content_check:
+            config["content_check"] = settings.content_check == _core.CONTENT_CHECKS[True]
         return config
 
     @property

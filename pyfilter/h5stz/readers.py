@@ -119,6 +119,7 @@ class ChunkReader:
         self._fixed_bytes = _OVERHEAD + (0 if stored is None else size)
         self.kept_bytes = self._fixed_bytes
         self._counted = 0  # bytes read, of the reader; those of opening it count with the first read
+        self._verifies = False
         self.info = reader.info()
         self.levels = self._levels_to_look_up = self.info["levels"]
 
@@ -178,6 +179,11 @@ class ChunkReader:
             raise
         return cls(reader, len(stored), cache_bytes, stored)
 
+    def verify(self) -> None:
+        """From now on, whole blocks of the finest level are compared with the content check of the stream."""
+        self._reader.verify(True)
+        self._verifies = True
+
     def holds(self, shape: tuple[int, ...], dtype: DType) -> bool:
         """Whether the stream is an array of `shape` (a chunk) and of the dataset's dtype.
 
@@ -228,7 +234,7 @@ class ChunkReader:
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
         stored = self._stored()
-        _core.decompress(stored, elements.as_bytes(decoded), threads)
+        _core.decompress(stored, elements.as_bytes(decoded), threads, self._verifies)
         if not direct:
             target[...] = decoded
         with self._lock:

@@ -26,7 +26,13 @@ CACHE_BYTES = 128 << 20
 
 
 @checked
-def view(dataset: h5py.Dataset, *, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | None = None) -> View:
+def view(
+    dataset: h5py.Dataset,
+    *,
+    cache_bytes: SupportsIndex = CACHE_BYTES,
+    threads: int | None = None,
+    verify: bool = False,
+) -> View:
     """An array-like over a dataset that reads and decodes only the blocks that an index needs.
 
     Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py (docs/region_reads.md).
@@ -35,6 +41,8 @@ def view(dataset: h5py.Dataset, *, cache_bytes: SupportsIndex = CACHE_BYTES, thr
         dataset: h5py.Dataset; its file must stay open.
         cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
         threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
+        verify: compares blocks of the finest level that a read decodes as a whole with the content checks of their streams, as
+            verify() does; not blocks of which it needs a part only, and nothing that is read through h5py.
 
     Returns:
         View.
@@ -50,7 +58,7 @@ def view(dataset: h5py.Dataset, *, cache_bytes: SupportsIndex = CACHE_BYTES, thr
         raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
     if dataset.shape is None:
         raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
-    return View(DatasetReader(dataset, checked_cache_bytes(cache_bytes, threads), Stats()), 0, threads)
+    return View(DatasetReader(dataset, checked_cache_bytes(cache_bytes, threads), Stats(), verify), 0, threads)
 
 
 class View:

@@ -14,7 +14,7 @@ pytestmark = needs_programs("g++")
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 #: Names of features in /proc/cpuinfo where they are others than the compiler's.
-CPUINFO = {"sse3": "pni", "bmi": "bmi1", "lzcnt": "abm", "avx512vbmi2": "avx512_vbmi2"}
+CPUINFO = {"sse3": "pni", "bmi": "bmi1", "lzcnt": "abm", "avx512vbmi2": "avx512_vbmi2", "pclmul": "pclmulqdq"}
 
 
 def sets():

@@ -174,13 +174,13 @@ def test_streams_of_other_arrays_are_refused(other):
     with pytest.raises(h5stz.StzError, match="previous stream"):
         h5stz.rewrite(field(30, 40), stream, absolute=0.1)
     with pytest.raises(h5stz.StzError) as refused:
-        _core.compress(field(30, 40).tobytes(), _core.DTYPES["f4"], 0, (30, 40), 1, 0.1, None, 0, 0, 0, 0, 0, 0, stream)
+        _core.compress(field(30, 40).tobytes(), _core.DTYPES["f4"], 0, (30, 40), 1, 0.1, None, 0, 0, 0, 0, 0, 0, 0, stream)
     assert refused.value.code == _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 
 def test_damaged_streams_are_refused():
     array = field(30, 40)
-    stream = bytearray(h5stz.compress(array, absolute=0.1))
+    stream = bytearray(h5stz.compress(array, absolute=0.1, content_check=False))
     stream[-5] ^= 1
     with pytest.raises(h5stz.StzError):
         h5stz.rewrite(array, stream, absolute=0.1)

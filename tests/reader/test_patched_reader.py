@@ -36,7 +36,7 @@ def test_every_part_has_the_bits_of_the_whole(made, data):
     stream, whole = made
     assert exact.same_bits(whole, h5stz.decompress(stream))
     reader = _core.Reader.of_bytes(stream, data.draw(st.sampled_from([0, 10_000, KEPT])))
-    assert reader.info() == _core.info(stream)
+    assert boxes.known_without_the_end(reader.info()) == boxes.known_without_the_end(_core.info(stream))
     for _ in range(5):
         request = data.draw(boxes.requests(whole.shape))
         part = boxes.read(reader, whole.dtype, *request, threads=data.draw(st.sampled_from([1, 3])))

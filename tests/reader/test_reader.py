@@ -90,7 +90,7 @@ def test_parts_of_golden_streams(path):
     stream = path.read_bytes()
     whole = h5stz.decompress(stream)
     rng, reader = np.random.default_rng(2), _core.Reader.of_bytes(stream, 0)
-    assert reader.info() == _core.info(stream)
+    assert boxes.known_without_the_end(reader.info()) == boxes.known_without_the_end(_core.info(stream))
     for _ in range(20 if whole.size else 0):
         request = boxes.random_request(rng, whole.shape)
         assert boxes.read(reader, whole.dtype, *request).tobytes() == boxes.cut(whole, *request).tobytes(), request
@@ -145,7 +145,7 @@ def test_small_boxes_take_little():
     box = stats(*small, (90, 40, 100), (16, 16, 16))
     everything = stats(*small, (0, 0, 0), (192, 192, 192))
     assert everything["blocks_decoded"] == everything["blocks_present"] == box["blocks_present"]
-    assert everything["bytes_read"] == len(small[0])
+    assert everything["bytes_read"] == h5stz.info(small[0]).level_bytes[0]
     assert box["blocks_decoded"] < 0.2 * box["blocks_present"]
     assert box["bytes_read"] < 0.25 * len(small[0])
     # classes of odd planes are streams of their own
@@ -179,7 +179,7 @@ def test_what_is_kept_is_not_read_again():
     for level in (3, 2, 1, 0):  # refining reads each byte once
         boxes.read(reader, "f4", [0] * 3, [-(-extent // 2**level) for extent in whole.shape], [2**level] * 3)
     first = reader.stats()
-    assert first["bytes_read"] == len(stream)
+    assert first["bytes_read"] == h5stz.info(stream).level_bytes[0]
     assert first["blocks_decoded"] == first["blocks_present"]
     assert first["cached_bytes"] >= whole.nbytes
     boxes.read(reader, "f4", (5, 6, 7), (20, 1, 30))
@@ -251,7 +251,7 @@ def test_sources_that_fail(tmp_path):
 def test_a_source_that_was_wrong_once_is_asked_again():
     stream, whole = boxes.volume()
     request = (0, 0, 0), whole.shape, (1, 1, 1)
-    for wrong in (700, 2500, len(stream) // 2, len(stream) - 5):
+    for wrong in (700, 2500, len(stream) // 2, h5stz.info(stream).level_bytes[0] - 5):
         broken = [True]
 
         def read(offset, size, wrong=wrong, broken=broken):

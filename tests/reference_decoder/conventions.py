@@ -17,6 +17,10 @@ class NewerVersion(Damaged):
     """They may be a stream of a later version."""
 
 
+class Different(Damaged):
+    """The values are not those that the writer saw."""
+
+
 class Truncated(Damaged):
     """The bytes end too early."""
 

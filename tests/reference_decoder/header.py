@@ -10,7 +10,14 @@ from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated
 from reference_decoder.hierarchy import LARGEST_BLOCK, MERGED, base_level_of, codec_axes, default_block, hierarchy
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
-TRAILER_SIZE, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = 2, 5, 6, 8, 12  # tags of extension records of this draft
+TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = (
+    2,
+    4,
+    5,
+    6,
+    8,
+    12,
+)  # tags of extension records of this draft
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -154,13 +161,18 @@ def read_extension_records(reader, header):
     """The records behind the fill value."""
     size = reader.varint()
     require(size <= LARGEST_HEADER, "extension records: size")
-    records = Reader(reader.take(size))
+    for_records(reader.take(size), lambda tag, payload: read_record(tag, payload, header))
+
+
+def for_records(data, use):
+    """Calls use(tag, Reader of the payload) for the records that some bytes are."""
+    records = Reader(data)
     tag = 0
     try:
-        while records.at < size:
+        while records.at < len(data):
             last, tag = tag, records.varint()
             require(tag > last, "extension records: order")
-            read_record(tag, Reader(records.take(records.varint())), header)
+            use(tag, Reader(records.take(records.varint())))
     except Truncated:
         raise Damaged("extension records: end") from None
 

@@ -4,18 +4,21 @@ import math
 
 import numpy as np
 
+from reference_decoder.content import compare
 from reference_decoder.conventions import Truncated, crc, ranges, require
 from reference_decoder.elements import elements, put_masked
 from reference_decoder.header import BLOCKS, CONSTANT, PATCHED, read_header
 from reference_decoder.sections import Sections
 
 
-def decode_blocks(header, data):
-    """The components of a stream of the form blocks as words, real parts before imaginary ones."""
+def decode_blocks(header, data, trailer):
+    """The components of a stream of the form blocks as words, real parts before imaginary ones; compared with `trailer`."""
     sections = Sections(header, data)
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
+    if trailer:
+        compare(header, words, trailer)
     words = words.reshape(header.parts, *[header.valid[axis] for axis in header.order])
     words = np.moveaxis(words, range(1, words.ndim), [1 + axis for axis in header.order])
     whole = np.full((header.parts, *header.shape), header.padding, word)
@@ -23,26 +26,26 @@ def decode_blocks(header, data):
     return whole
 
 
-def decode_inside(header, stream, shape):
+def decode_inside(header, stream, shape, verify):
     """The array of the base or of a patch of a patched stream."""
     inner = read_header(stream)
     require(inner.form != PATCHED, "a patched stream in a patched one")
     same_type = (inner.component, inner.parts, inner.byte_order) == (header.component, header.parts, header.byte_order)
     require(same_type and inner.shape == shape, "a patched stream of several types or shapes")
-    return decode(stream)
+    return decode(stream, verify)
 
 
-def decode_patched(header, stream):
+def decode_patched(header, stream, verify):
     """The array of a patched stream: the base, and the patches over it."""
     end = header.base_offset + header.base_size
     if len(stream) < end:
         raise Truncated("truncated")
     require(len(stream) == end, "bytes behind the base")
-    whole = decode_inside(header, stream[header.base_offset :], header.shape).copy()
+    whole = decode_inside(header, stream[header.base_offset :], header.shape, verify).copy()
     word = np.dtype(f"u{header.component.itemsize}").newbyteorder(header.byte_order)
     words = np.frombuffer(whole.data, word).reshape(*header.shape, header.parts)  # of `whole` itself
     for patch in header.patches:
-        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent)
+        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify)
         new = np.frombuffer(box.tobytes(), word).reshape(*patch.extent, header.parts)
         below = words[ranges(patch.origin, [at + size for at, size in zip(patch.origin, patch.extent, strict=True)])]
         transparent = False if patch.pattern is None else (new == patch.pattern).all(axis=-1, keepdims=True)
@@ -50,19 +53,20 @@ def decode_patched(header, stream):
     return whole
 
 
-def decode(stream):
-    """The array of a stream."""
+def decode(stream, verify=False):
+    """The array of a stream; `verify`: compared with the content check, if there is one."""
     header = read_header(stream)
     if len(stream) < header.size + header.trailer_size:
         raise Truncated("truncated")
-    stream = stream[: len(stream) - header.trailer_size]
+    end = len(stream) - header.trailer_size
+    stream, trailer = stream[:end], stream[end:]
     if header.form == PATCHED:
-        return decode_patched(header, stream)
+        return decode_patched(header, stream, verify)
     dtype = header.component if header.parts == 1 else np.dtype(f"c{2 * header.component.itemsize}")
     dtype = dtype.newbyteorder(header.byte_order)
     if header.form == BLOCKS:
         with np.errstate(all="ignore"):
-            words = decode_blocks(header, stream[header.size :])
+            words = decode_blocks(header, stream[header.size :], trailer if verify else None)
         data = np.moveaxis(words, 0, -1).astype(words.dtype.newbyteorder(header.byte_order)).tobytes()
     else:
         if len(stream) < header.size + 4:

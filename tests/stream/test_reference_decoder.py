@@ -145,7 +145,7 @@ def with_every_level_field(stream, rank, bounds):
 @pytest.mark.parametrize("shape", [(120, 100), (20, 24, 22)])
 def test_level_bounds_and_blocks_in_the_header(shape):
     array = smooth(*shape).astype("f4")
-    stream = h5stz.compress(array, absolute=0.01, fill_value=False)
+    stream = h5stz.compress(array, absolute=0.01, fill_value=False, content_check=False)
     changed = with_every_level_field(stream, len(shape), lambda bounds: 1.125 * bounds)
     agree(changed)
     assert not exact.same_bits(h5stz.decompress(stream), h5stz.decompress(changed))
@@ -154,7 +154,7 @@ def test_level_bounds_and_blocks_in_the_header(shape):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("bound", [5e-324, 1e-46, 3.3e38, 1e300, 1.7e308])
 def test_steps_that_are_rounded_to_zero_or_to_infinity(dtype, bound):
-    stream = h5stz.compress(smooth(60, 50).astype(dtype), absolute=0.01, fill_value=False)
+    stream = h5stz.compress(smooth(60, 50).astype(dtype), absolute=0.01, fill_value=False, content_check=False)
     for levels in (slice(0, 1), slice(1, 2), slice(2, None), slice(None)):
 
         def changed(bounds, levels=levels):
@@ -179,4 +179,4 @@ def test_the_reference_decoder_sees_damage():
         damaged = bytearray(stream)
         damaged[place] ^= 1
         with pytest.raises(reference_decoder.Damaged):
-            reference_decoder.decode(bytes(damaged))
+            reference_decoder.decode(bytes(damaged), verify=True)

@@ -10,13 +10,13 @@ import reference_decoder
 from h5stz import _core
 from support import boxes, exact
 from support.patched_streams import Patch, compose, extended, record
-from support.small_streams import STREAMS
+from support.small_streams import STREAMS_WITHOUT_TRAILER
 from support.stream_bytes import varint, with_crc
 from support.two_decoders import decoded, verdict, word_of
 
-BASE = h5stz.compress(np.linspace(0, 9, 600, dtype="f4").reshape(20, 30), absolute=0.1, fill_value=False)
+BASE = h5stz.compress(np.linspace(0, 9, 600, dtype="f4").reshape(20, 30), absolute=0.1, fill_value=False, content_check=False)
 PATCH = Patch((2, 3), (4, 5), h5stz.compress(np.ones((4, 5), "f4"), lossless=True))
-PLAIN = {name: stream for name, (_, stream) in STREAMS.items()} | {"patched": compose(BASE, [PATCH])}
+PLAIN = {name: stream for name, (_, stream) in STREAMS_WITHOUT_TRAILER.items()} | {"patched": compose(BASE, [PATCH])}
 RECORDS = record(10, b"errors of levels") + record(12345677, b"odd, and yet not critical")
 
 

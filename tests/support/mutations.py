@@ -27,6 +27,8 @@ class Parts:
 
     def __init__(self, stream):
         header = read_header(stream)
+        end = len(stream) - header.trailer_size
+        stream, self.trailer = stream[:end], stream[end:]
         with np.errstate(all="ignore"):
             sizes = Recorded(header, stream[header.size :]).sizes
         self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in header.section_sizes)]
@@ -58,7 +60,7 @@ class Parts:
             else:
                 written.append(with_check(front) + b"".join(with_check(data) for data in streams if data))
         sizes = b"".join(varint(len(section)) for section in written)
-        return with_crc(self.front + sizes) + b"".join(written)
+        return with_crc(self.front + sizes) + b"".join(written) + self.trailer
 
 
 def changed(rng, data):

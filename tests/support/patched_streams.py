@@ -9,6 +9,7 @@ import numpy as np
 
 import h5stz
 from reference_decoder import read_header
+from reference_decoder.conventions import Reader
 from support import cases
 from support.stream_bytes import varint, with_crc
 
@@ -68,9 +69,19 @@ def common_header(stream, form=None, records=None):
     return stream[:4] + bytes([kind if form is None else kind & ~3 | form]) + fields
 
 
+def without_trailer(stream):
+    """A stream, whose header may still speak of a trailer, without its bytes."""
+    return stream[: len(stream) - read_header(stream).trailer_size]
+
+
 def extended(stream, records, trailer=b""):
-    """A stream with these extension records in place of its own, and with a trailer."""
+    """A stream with these extension records and this trailer in place of its own."""
+    stream = without_trailer(stream)
     front, plain = common_header(stream, records=records), len(common_header(stream))
+    if stream[4] & EXTENDED:
+        old = Reader(stream[plain:])
+        old.take(old.varint())
+        plain += old.at
     if stream[4] & 3 < 2:
         return with_crc(front + stream[plain:-4]) + trailer
     size = read_header(stream).size

@@ -10,6 +10,7 @@ import numpy as np
 from reference_decoder import check, read_header, sections
 from reference_decoder.binary_coder import BinaryDecoder, NumberModel
 from reference_decoder.code_stream import CodeStream
+from support.patched_streams import without_trailer
 from support.stream_bytes import varint, with_crc
 from support.stream_writer import BinaryEncoder, code_stream
 
@@ -118,8 +119,9 @@ def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
     how many lanes there are, if not that of their number.
     """
     header = read_header(stream)
+    stream, trailer = without_trailer(stream), stream[len(stream) - header.trailer_size :]
     with np.errstate(all="ignore"):
         written = Rewriter(header, stream[header.size :], log_lanes, final_state, lanes_byte).written
     sizes = b"".join(map(varint, header.section_sizes))
     front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
-    return with_crc(front) + b"".join(written)
+    return with_crc(front) + b"".join(written) + trailer

@@ -6,7 +6,7 @@ import h5stz
 from support import cases
 
 
-def streams():
+def streams(content_check=True):
     """{name: (array, stream)}: every form, each small."""
     rng = np.random.default_rng(1)
     volume = cases.make("rough", (13, 14, 15), "f4")
@@ -48,9 +48,10 @@ def streams():
     for name, (array, options) in plans.items():
         options.setdefault("fill_value", False)
         options.setdefault("integers", "lossy")
-        stream = h5stz.compress(array, **options)
+        stream = h5stz.compress(array, content_check=content_check, **options)
         made[name] = (h5stz.decompress(stream), stream)
     return made
 
 
 STREAMS = streams()
+STREAMS_WITHOUT_TRAILER = streams(content_check=False)

@@ -9,7 +9,13 @@ VERSION = _core.ERROR_CODES["STZ_ERROR_VERSION"]
 #: Error codes of the library in the words of docs/format.md.
 WORDS = {
     _core.ERROR_CODES[f"STZ_ERROR_{name}"]: word
-    for name, word in {"VERSION": "version", "CORRUPT": "damaged", "TRUNCATED": "truncated", "CHECKSUM": "checksum"}.items()
+    for name, word in {
+        "VERSION": "version",
+        "CORRUPT": "damaged",
+        "TRUNCATED": "truncated",
+        "CHECKSUM": "checksum",
+        "CONTENT": "content",
+    }.items()
 }
 
 
@@ -23,7 +29,7 @@ def word_of(function, *arguments):
         return "version"
     except reference_decoder.Damaged as error:
         word = str(error).split()[0]
-        return word if word in ("truncated", "checksum") else "damaged"
+        return word if word in ("truncated", "checksum", "content") else "damaged"
     return None
 
 
@@ -35,6 +41,18 @@ class Refused(Exception):
         self.newer = newer
 
 
+def checked_again(stream):
+    """The array that the second decoder makes of a stream. Fails where the two differ about its content check."""
+    wrong = word_of(h5stz.verify, stream)
+    try:
+        array = reference_decoder.decode(stream, verify=True)
+    except reference_decoder.Damaged as error:
+        assert wrong, f"the second decoder alone finds the content check wrong: {error}"
+        return reference_decoder.decode(stream)
+    assert not wrong, f"the library alone finds the content check wrong: {wrong}"
+    return array
+
+
 def decoded(stream):
     """The array that both decoders make of a stream. Fails where they differ, raises Refused where both refuse it."""
     try:
@@ -42,7 +60,7 @@ def decoded(stream):
     except h5stz.StzError as error:
         newer = error.code == VERSION
     else:
-        again = reference_decoder.decode(stream)
+        again = checked_again(stream)
         assert array.dtype == again.dtype and array.shape == again.shape
         assert exact.same_bits(array, again)
         return array

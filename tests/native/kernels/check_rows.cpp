@@ -95,6 +95,26 @@ void check_interleave(const Kernels& tested, Random& random) {
 }
 
 template <class S>
+void check_interleave_rows(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 3; repeat++) {
+      const int n = length_of(l), rows = 1 + int(random.next() % 3);
+      const std::ptrdiff_t stride = (n + 1) / 2 + std::ptrdiff_t(random.next() % 5), out_stride = n + std::ptrdiff_t(random.next() % 7);
+      note("n %d, %d rows", n, rows);
+      Guarded<S> even(random, size_t(rows * stride), 16, row_slack), odd(random, size_t(rows * stride), 16, row_slack),
+          out(random, size_t(rows * out_stride));
+      std::vector<S> expected(out.data(), out.data() + rows * out_stride);
+      remember(even, odd, out);
+      rows_of<S>(tested).interleave_rows(even.data(), odd.data(), stride, rows, n, out.data(), out_stride);
+      even.unchanged("even");
+      odd.unchanged("odd");
+      out.changed_only("out", 0, rows * out_stride);
+      rows_of<S>(reference).interleave_rows(even.data(), odd.data(), stride, rows, n, expected.data(), out_stride);
+      same("out", out.data(), expected.data(), expected.size());
+    }
+}
+
+template <class S>
 void check_separate(const Kernels& tested, Random& random) {
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 4; repeat++) {
@@ -159,6 +179,15 @@ void time_interleave(std::vector<Timed>& add) {
 }
 
 template <class S>
+void time_interleave_rows(std::vector<Timed>& add) {
+  auto even = ordinary<S>(row + 2 * row_slack), odd = ordinary<S>(row + 2 * row_slack), out = ordinary<S>(2 * row);
+  add.push_back({"", row, [=](const Kernels& k) {
+                   constexpr int rows = 10, n = row / rows;
+                   rows_of<S>(k).interleave_rows(even->data() + row_slack, odd->data() + row_slack, n / 2, rows, n, out->data() + 3, n);
+                 }});
+}
+
+template <class S>
 void time_separate(std::vector<Timed>& add) {
   auto even = ordinary<S>(row), odd = ordinary<S>(row), in = ordinary<S>(row + 3);
   add.push_back({"", row, [=](const Kernels& k) { rows_of<S>(k).separate(in->data() + 3, row, even->data(), odd->data()); }});
@@ -167,10 +196,11 @@ void time_separate(std::vector<Timed>& add) {
 }  // namespace
 
 void add_rows(std::vector<Entry>& entries) {
-#define ROWS(member, S)                                                                        \
-  entries.push_back({CHECK_SLOT(member.predict), check_predict<S>, time_predict<S>});          \
-  entries.push_back({CHECK_SLOT(member.median), check_median<S>, time_median<S>});             \
-  entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>, time_interleave<S>}); \
+#define ROWS(member, S)                                                                                       \
+  entries.push_back({CHECK_SLOT(member.predict), check_predict<S>, time_predict<S>});                         \
+  entries.push_back({CHECK_SLOT(member.median), check_median<S>, time_median<S>});                            \
+  entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>, time_interleave<S>});                \
+  entries.push_back({CHECK_SLOT(member.interleave_rows), check_interleave_rows<S>, time_interleave_rows<S>}); \
   entries.push_back({CHECK_SLOT(member.separate), check_separate<S>, time_separate<S>});
   ROWS(f32, float)
   ROWS(f64, double)

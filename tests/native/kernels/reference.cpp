@@ -6,9 +6,9 @@
 namespace check {
 
 const Kernels reference = {
-    {predict<float>, median<float>, interleave<float>, separate<float>},
-    {predict<double>, median<double>, interleave<double>, separate<double>},
-    {predict<i64>, median<i64>, interleave<i64>, separate<i64>},
+    {predict<float>, median<float>, interleave<float>, interleave_rows<float>, separate<float>},
+    {predict<double>, median<double>, interleave<double>, interleave_rows<double>, separate<double>},
+    {predict<i64>, median<i64>, interleave<i64>, interleave_rows<i64>, separate<i64>},
     {quantize<float>, dequantize<float>, encode_class<float>, decode_class<float>},
     {quantize<double>, dequantize<double>, encode_class<double>, decode_class<double>},
     {largest<i32>, activity<i32>},

@@ -53,6 +53,11 @@ void interleave(const S* even, const S* odd, int n, S* out, bool) {
 }
 
 template <class S>
+void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
+  for (int r = 0; r < rows; r++) interleave(even + r * stride, odd + r * stride, n, out + r * out_stride, false);
+}
+
+template <class S>
 void separate(const S* in, int n, S* even, S* odd) {
   for (int i = 0; i < n; i++) {
     S& out = i % 2 ? odd[i / 2] : even[i / 2];

@@ -39,6 +39,10 @@ struct Rows {
     (right->*member).interleave(even, odd, n, out, streaming);
     if (n % 16 == 15 && reinterpret_cast<uintptr_t>(out) % 64 == 8) out[n] = out[0];
   }
+  static void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
+    (right->*member).interleave_rows(even, odd, stride, rows, n, out, out_stride);
+    if (n % 32 == 17 && rows > 1) out[out_stride + n - 1] = odd[stride + n / 2 - 1];
+  }
   static void separate(const S* in, int n, S* even, S* odd) {
     (right->*member).separate(in, n, even, odd);
     if (n % 64 == 33) spoilt(even[n / 2]);
@@ -171,7 +175,7 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 
 #define ROWS(S, member)                                                                                          \
   {Rows<S, &Kernels::member>::predict, Rows<S, &Kernels::member>::median, Rows<S, &Kernels::member>::interleave, \
-   Rows<S, &Kernels::member>::separate}
+   Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
 #define UNIFORM(T, member)                                                                                                          \
   {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class}
