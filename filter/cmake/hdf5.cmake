@@ -18,6 +18,13 @@ if(H5STZ_BUILD_PLUGIN)
   target_include_directories(h5stz PRIVATE . include)
   stz_isolate(h5stz ${CMAKE_CURRENT_SOURCE_DIR}/hdf5/exports.map)
   target_link_options(h5stz PRIVATE LINKER:-soname,libh5stz.so)
+  # The same without a memory of what was decoded, to see what that costs (benchmarks/remembering.py): it breaks the bound.
+  stz_objects(stz_forgetful_hdf5 hdf5 hdf5/plugin.cpp)
+  target_compile_definitions(stz_forgetful_hdf5 PRIVATE STZ_REMEMBER_NOTHING)
+  add_library(h5stz_forgetful MODULE ${core_objects} $<TARGET_OBJECTS:stz_forgetful_hdf5>)
+  set_target_properties(h5stz_forgetful PROPERTIES LINKER_LANGUAGE CXX)
+  stz_isolate(h5stz_forgetful ${CMAKE_CURRENT_SOURCE_DIR}/hdf5/exports.map)
+  set_target_properties(stz_forgetful_hdf5 h5stz_forgetful PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 
 if(H5STZ_BUILD_REGION)

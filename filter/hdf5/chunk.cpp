@@ -68,7 +68,7 @@ double prior_bound_of(const stz_stream_info& info) {
 // Compresses samples as rewrite_memory.h has recognised them.
 int compress(const Chunk& chunk, stz_options options, const Recognised& recognised, void* out, size_t capacity, size_t& size) {
   if (recognised.storage == Storage::rewrite) {
-    const KeptStream& previous = *recognised.previous;
+    const Buffer<u8>& previous = recognised.previous;
     const int error = stz_rewrite(&chunk.layout, chunk.samples, &options, previous.data(), previous.size(), out, capacity, &size);
     if (error != STZ_ERROR_ARGUMENT) return error;  // else not the same kind of integers, or another rank
   }
@@ -115,7 +115,6 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   }
   reuse({*buffer, bytes}, {out.data(), capacity});
   ChunkBuffer::release(library, *buffer);
-  return_buffers(library);
   *buffer = out.take();
   *buffer_size = capacity;
   return size;
@@ -135,7 +134,7 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const ClientData client(cd_count, cd_values);
   if (!check_stream(info, client, message)) return 0;
   const auto size = static_cast<size_t>(info.array_bytes);
-  ChunkBuffer out(library, size, ChunkBuffer::marked);
+  ChunkBuffer out(library, size, remembers ? ChunkBuffer::marked : ChunkBuffer::plain);
   if (!out.data()) return out_of_memory(size, message);
   error = stz_environment_verify() ? stz_decompress_verified(*buffer, bytes, out.data(), size, stz_environment_threads(), nullptr)
                                    : stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
@@ -144,15 +143,12 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                 error == STZ_ERROR_CONTENT ? "" : "; restore the file from a copy");
     return 0;
   }
-  bool taken = false;
+  reuse({*buffer, *buffer_size}, {out.data(), size});
   if (info.bound_used) {
     const Chunk chunk{client.has_layout ? client.layout : info.layout, settings_of(client.options), out.data(), size, cd_values};
-    taken = remember_decoded(library, chunk, prior_bound_of(info), *buffer, bytes, *buffer_size);
-  } else {
-    reuse({*buffer, bytes}, {out.data(), size});
+    remember_decoded(library, chunk, prior_bound_of(info), *buffer, bytes);
   }
-  if (!taken) ChunkBuffer::release(library, *buffer);
-  return_buffers(library);
+  ChunkBuffer::release(library, *buffer);
   *buffer = out.take();
   *buffer_size = size;
   return size;

@@ -103,6 +103,7 @@ T swap_bytes(T value) {
 template <class T, bool is_swapped>
 void load(const Positions& positions, const u8* samples, T infinity, Probes& probes) {
   constexpr T magnitude = T(-1) >> 1;
+  for (size_t i = 0; i < positions.count; ++i) __builtin_prefetch(samples + positions.offset[i]);  // most are in no near cache
   for (size_t i = 0; i < positions.count; ++i) {
     T bits;
     memcpy(&bits, samples + positions.offset[i], sizeof bits);

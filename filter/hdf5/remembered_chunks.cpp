@@ -52,25 +52,29 @@ u32 RememberedChunks::add(u64 fingerprint) {
   return number;
 }
 
-void RememberedChunks::keep_stream(u32 number, std::shared_ptr<const KeptStream> stream, bool is_distinct) {
+void RememberedChunks::keep_stream(u32 number, const void* stream, size_t size, bool is_distinct) {
   RememberedChunk& chunk = (*this)[number];
-  const size_t size = stream->size();
-  chunk.stream = std::move(stream);
-  chunk.is_small = !is_distinct && size <= small_stream && small_bytes_ + size <= std::min(most_small_bytes, byte_limit_);
-  (chunk.is_small ? small_bytes_ : bytes_) += size;
+  const u64 room = StreamPool::room_for(size);
+  chunk.is_small = !is_distinct && size <= small_stream && small_bytes_ + room <= std::min(most_small_bytes, byte_limit_);
+  if (!chunk.is_small) {
+    if (room > byte_limit_) return;
+    forget_streams(room);
+  }
+  chunk.stream = pool_.keep(stream, size);
+  (chunk.is_small ? small_bytes_ : bytes_) += room;
   if (!chunk.is_small && oldest_kept_ == none) oldest_kept_ = number;
-  forget_streams();
 }
 
 void RememberedChunks::drop_stream(u32 number) {
   RememberedChunk& chunk = (*this)[number];
   if (!chunk.stream) return;
-  (chunk.is_small ? small_bytes_ : bytes_) -= chunk.stream->size();
-  chunk.stream = nullptr;
+  (chunk.is_small ? small_bytes_ : bytes_) -= StreamPool::room_for(chunk.stream.size);
+  pool_.drop(chunk.stream);
 }
 
-void RememberedChunks::forget_streams() {
-  while (bytes_ > byte_limit_) {
+// The oldest ones, until there is so much room.
+void RememberedChunks::forget_streams(u64 room) {
+  while (bytes_ > byte_limit_ - room) {
     RememberedChunk& chunk = (*this)[oldest_kept_];
     if (!chunk.is_small) drop_stream(oldest_kept_);
     oldest_kept_ = chunk.newer;

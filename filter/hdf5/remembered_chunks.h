@@ -3,17 +3,17 @@
 #include <memory>
 #include <vector>
 
-#include "hdf5/kept_stream.h"
 #include "hdf5/probes.h"
+#include "hdf5/stream_pool.h"
 
 namespace stz::hdf5 {
 
 struct RememberedChunk {
   u64 layout, settings;  // hashes: of type and shape; of the options that its dataset has
   u64 fingerprint;
-  double prior_bound;                        // absolute, between the samples and what was compressed first; 0: not known
-  std::shared_ptr<const KeptStream> stream;  // null: forgotten
-  uintptr_t address;                         // of the samples while HDF5 may hold them; else 0
+  double prior_bound;  // absolute, between the samples and what was compressed first; 0: not known
+  KeptStream stream;   // nothing: forgotten
+  uintptr_t address;   // of the samples while HDF5 may hold them; else 0
   KeptProbes probes;
   u32 most_frequent;  // hash of the value that most probes have
   u32 older, newer, next_alike;
@@ -35,7 +35,9 @@ class RememberedChunks {
 
   // A new chunk, the newest. The others may be moved in no order and keep their numbers. Throws std::bad_alloc and changes nothing then.
   u32 add(u64 fingerprint);
-  void keep_stream(u32 chunk, std::shared_ptr<const KeptStream> stream, bool is_distinct);
+  // Keeps a copy of the stream, if there is room for it beside those of newer chunks. Throws std::bad_alloc.
+  void keep_stream(u32 chunk, const void* stream, size_t size, bool is_distinct);
+  Buffer<u8> stream_of(u32 chunk) const { return pool_.bytes_of((*this)[chunk].stream); }
   void remove(u32 chunk);
 
   u32 size() const { return size_; }
@@ -50,7 +52,7 @@ class RememberedChunks {
   void reserve_one();
   void unlink_alike(u32 chunk);
   void drop_stream(u32 chunk);
-  void forget_streams();
+  void forget_streams(u64 room);
 
   std::vector<std::unique_ptr<RememberedChunk[]>> blocks_;
   std::vector<u32> heads_;        // chains of chunks by fingerprint
@@ -58,6 +60,7 @@ class RememberedChunks {
   u32 oldest_ = none, newest_ = none;
   u32 oldest_kept_ = none;  // no chunk before it has a stream that may be forgotten
   u64 byte_limit_, bytes_ = 0, small_bytes_ = 0;
+  StreamPool pool_;
 };
 
 }  // namespace stz::hdf5

@@ -32,7 +32,7 @@ __attribute__((constructor)) void lock_for_forks() {
 }
 
 u64 stream_bytes() {
-  constexpr u64 most_mib = u64(1) << 40;
+  constexpr u64 most_mib = StreamPool::most_bytes >> 20;
   const char* const text = std::getenv("H5STZ_REWRITE_MEMORY");
   char* end = nullptr;
   const unsigned long long mib = text && *text >= '0' && *text <= '9' ? std::strtoull(text, &end, 10) : 0;
@@ -68,8 +68,10 @@ u32 same_samples(const Probes& probes, const Chunk& chunk, u64 fingerprint) {
   return best;
 }
 
-Recognised rewrite_of(const RememberedChunk& chunk) {
-  return {chunk.stream ? Storage::rewrite : Storage::exact, chunk.stream, chunk.prior_bound};
+Recognised rewrite_of(u32 number) {
+  const RememberedChunk& chunk = state->chunks[number];
+  if (!chunk.stream) return {Storage::exact, {}, chunk.prior_bound};
+  return {Storage::rewrite, state->chunks.stream_of(number), chunk.prior_bound};
 }
 
 size_t equal_probes(const RememberedChunk& chunk, const Probes& probes) {
@@ -102,8 +104,8 @@ bool is_same_block(uintptr_t address, u64 header) {
 }
 
 bool same_stream(const Recognised& a, const Recognised& b) {
-  return a.previous && b.previous && a.previous->size() == b.previous->size() &&
-         memcmp(a.previous->data(), b.previous->data(), a.previous->size()) == 0;
+  const size_t size = a.previous.size();
+  return size > 0 && b.previous.size() == size && memcmp(a.previous.data(), b.previous.data(), size) == 0;
 }
 
 // Storage::bounded unless HDF5 holds these very samples in a buffer that we decoded to, and now passes a copy. Chunks that have become
@@ -120,11 +122,11 @@ Recognised copied_chunk(std::unique_lock<std::mutex>& lock, const Chunk& chunk, 
     if (!buffer || buffer->bytes != chunk.bytes || !is_same_block(address, buffer->header)) continue;
     const RememberedChunk& remembered = state->chunks[buffer->chunk];
     if (remembered.layout != probes.layout) continue;
-    const Recognised other = rewrite_of(remembered);
+    Recognised other = rewrite_of(buffer->chunk);
     if (found.storage == Storage::bounded)
-      found = other;
+      found = std::move(other);
     else if (!same_stream(found, other))
-      return {Storage::exact, nullptr, std::max(found.prior_bound, other.prior_bound)};
+      return {Storage::exact, {}, std::max(found.prior_bound, other.prior_bound)};
   }
   return found;
 }
@@ -133,15 +135,14 @@ Recognised by_probes(const Chunk& chunk, const Probes& probes, u64 fingerprint) 
   const u32 same = same_samples(probes, chunk, fingerprint);
   if (same != RememberedChunks::none) {
     const RememberedChunk& remembered = state->chunks[same];
-    if (remembered.settings == chunk.settings) return rewrite_of(remembered);
-    return {Storage::bounded, nullptr, remembered.prior_bound};
+    if (remembered.settings == chunk.settings) return rewrite_of(same);
+    return {Storage::bounded, {}, remembered.prior_bound};
   }
   size_t equal = 0;
   const u32 alike = state->live.most_alike(probes, chunk.settings, equal);
-  if (alike != RememberedChunks::none && (state->chunks[alike].stream || equal >= enough_distinctive))
-    return rewrite_of(state->chunks[alike]);
+  if (alike != RememberedChunks::none && (state->chunks[alike].stream || equal >= enough_distinctive)) return rewrite_of(alike);
   const u32 constant = state->live.almost_constant_one(probes, chunk.settings);
-  return constant != RememberedChunks::none ? rewrite_of(state->chunks[constant]) : Recognised{};
+  return constant != RememberedChunks::none ? rewrite_of(constant) : Recognised{};
 }
 
 }  // namespace
@@ -156,18 +157,16 @@ u64 settings_of(const stz_options& options) noexcept {
   return hash;
 }
 
-bool remember_decoded(const Library& library, const Chunk& chunk, double prior_bound, void* stream, size_t size, size_t capacity) {
+void remember_decoded(const Library& library, const Chunk& chunk, double prior_bound, const void* stream, size_t size) {
+  if (!remembers) return;
   Probes probes;
   take_probes(chunk.layout, chunk.samples, probes);
   const u64 fingerprint = probes.fingerprint(chunk.samples, chunk.bytes);
-  std::shared_ptr<KeptStream> kept = KeptStream::keep(library, stream, size, capacity);
   const size_t usable = usable_bytes(library, const_cast<void*>(chunk.samples));
   const std::lock_guard lock(mutex);
   if (!state) state = new State(stream_bytes());
   is_used.store(true, std::memory_order_relaxed);
   if (!probes.is_distinct()) has_almost_constant.store(true, std::memory_order_relaxed);
-  state->live.end(stream, capacity);
-  state->live.end(chunk.samples, chunk.bytes);
   remove_alike(probes, chunk, fingerprint);
   if (state->chunks.size() >= RememberedChunks::most) remove(state->chunks.oldest());
   const u32 number = state->chunks.add(fingerprint);
@@ -178,18 +177,16 @@ bool remember_decoded(const Library& library, const Chunk& chunk, double prior_b
   remembered.probes = probes.kept;
   remembered.most_frequent = probes.most_frequent;
   try {
+    state->chunks.keep_stream(number, stream, size, probes.is_distinct());
     state->live.add(chunk.samples, {number, chunk.bytes, usable, block_header(chunk.samples, usable), chunk.dataset});
   } catch (...) {
     state->chunks.remove(number);
     throw;
   }
-  const bool taken = kept->take();
-  state->chunks.keep_stream(number, std::move(kept), probes.is_distinct());
-  return taken;
 }
 
 void reuse(const Memory& input, const Memory& output) noexcept {
-  if (!is_used.load(std::memory_order_relaxed)) return;
+  if (!remembers || !is_used.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex);
   if (!state) return;
   state->live.end(input.begin, input.bytes);
@@ -197,7 +194,7 @@ void reuse(const Memory& input, const Memory& output) noexcept {
 }
 
 Recognised recognise(const Library& library, const Chunk& chunk) {
-  if (!is_used.load(std::memory_order_relaxed)) return {};
+  if (!remembers || !is_used.load(std::memory_order_relaxed)) return {};
   Probes probes;
   take_probes(chunk.layout, chunk.samples, probes);
   const bool comparable = probes.is_distinct() || has_almost_constant.load(std::memory_order_relaxed);
@@ -206,15 +203,15 @@ Recognised recognise(const Library& library, const Chunk& chunk) {
   if (!state) return {};
   if (const AtAddress there = at_address(library, chunk, probes); there.chunk != RememberedChunks::none) {
     const RememberedChunk& remembered = state->chunks[there.chunk];
-    const Recognised rewrite = rewrite_of(remembered);
-    if (remembered.stream || equal_probes(remembered, probes) > 0) return rewrite;
+    if (remembered.stream || equal_probes(remembered, probes) > 0) return rewrite_of(there.chunk);
+    const double prior_bound = remembered.prior_bound;
     lock.unlock();
-    if (marks_show(library, chunk.bytes, there.usable)) return rewrite;
+    if (marks_show(library, chunk.bytes, there.usable)) return {Storage::exact, {}, prior_bound};
     lock.lock();
     if (!state) return {};
   }
   state->live.end(chunk.samples, chunk.bytes);
-  const Recognised copied = copied_chunk(lock, chunk, probes);
+  Recognised copied = copied_chunk(lock, chunk, probes);
   if (!state || copied.storage != Storage::bounded) return copied;
   return by_probes(chunk, probes, fingerprint);
 }

@@ -9,11 +9,18 @@
 //
 // The memory belongs to the process: threads and copies of HDF5 share it. Nothing in it changes what a read returns.
 #pragma once
+#include "base/buffer.h"
 #include "hdf5/chunk_buffer.h"
-#include "hdf5/kept_stream.h"
 #include "stz.h"
 
 namespace stz::hdf5 {
+
+// False in a build that shows what remembering costs (benchmarks/remembering.py), and in which rewriting breaks the bound.
+#ifdef STZ_REMEMBER_NOTHING
+constexpr bool remembers = false;
+#else
+constexpr bool remembers = true;
+#endif
 
 // A chunk of samples.
 struct Chunk {
@@ -33,11 +40,10 @@ struct Memory {
   size_t bytes;
 };
 
-// Remembers what was decoded from `stream`, at which there is memory of `capacity` bytes. prior_bound: of the samples, absolute; 0 if not
-// known. True if `stream` belongs to the memory from now on. Throws std::bad_alloc.
-bool remember_decoded(const Library& library, const Chunk& chunk, double prior_bound, void* stream, size_t size, size_t capacity);
+// Remembers what was decoded from a stream. prior_bound: of the samples, absolute; 0 if not known. Throws std::bad_alloc.
+void remember_decoded(const Library& library, const Chunk& chunk, double prior_bound, const void* stream, size_t size);
 
-// The same for streams that used no bound: nothing is remembered, but memory is used anew.
+// Nothing is remembered of what is there, but the memory is used anew.
 void reuse(const Memory& input, const Memory& output) noexcept;
 
 enum class Storage {
@@ -47,7 +53,7 @@ enum class Storage {
 };
 struct Recognised {
   Storage storage = Storage::bounded;
-  std::shared_ptr<const KeptStream> previous;
+  Buffer<u8> previous;
   double prior_bound = 0;  // of new samples that were decoded from a stream of other settings
 };
 

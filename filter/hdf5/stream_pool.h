@@ -1,0 +1,54 @@
+// Copies of compressed chunks in blocks of one size and in memory of their own: HDF5 allocates and frees as if nothing were kept, so that
+// its buffers stay where they are in the caches, and its heap stays whole.
+// Not thread-safe: RewriteMemory has the lock.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+
+namespace stz::hdf5 {
+
+// A stream in a pool, or nothing.
+struct KeptStream {
+  size_t size = 0;
+  u32 first_block = 0;
+  std::unique_ptr<u8[]> alone;  // of a small stream, instead of blocks
+
+  explicit operator bool() const { return size > 0; }
+};
+
+class StreamPool {
+ public:
+  StreamPool() = default;
+  StreamPool(const StreamPool&) = delete;
+  StreamPool& operator=(const StreamPool&) = delete;
+  ~StreamPool();
+
+  static constexpr u64 most_bytes = u64(1) << 41;  // that can be numbered
+  // What a stream of so many bytes takes of the memory.
+  static u64 room_for(size_t size);
+  // Keeps a copy of at least one byte. Throws std::bad_alloc.
+  KeptStream keep(const void* stream, size_t size);
+  // Throws std::bad_alloc.
+  Buffer<u8> bytes_of(const KeptStream& stream) const;
+  void drop(KeptStream& stream) noexcept;
+  size_t mapped_bytes() const { return mappings_.size() * mapping_bytes; }
+
+ private:
+  static constexpr size_t block_bytes = 1024, most_alone = block_bytes / 4;
+  static constexpr size_t mapping_bytes = size_t(2) << 20;  // a large page
+  static constexpr u32 blocks_in_mapping = mapping_bytes / block_bytes, none = 0xffffffff;
+
+  static size_t blocks_for(size_t size) { return size / block_bytes + (size % block_bytes != 0); }
+  u8* block(u32 number) const { return mappings_[number / blocks_in_mapping] + size_t(number % blocks_in_mapping) * block_bytes; }
+  void grow();
+  u32 fill_block(const u8* bytes, size_t size) noexcept;
+
+  std::vector<u8*> mappings_;
+  std::vector<u32> next_;              // of each block: in its stream, or in the list of those that can be used again
+  u32 free_ = none;                    // the first one in that list
+  size_t free_count_ = 0, fresh_ = 0;  // blocks from fresh_ on were never used
+};
+
+}  // namespace stz::hdf5
