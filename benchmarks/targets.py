@@ -45,6 +45,8 @@ REGION_READS = {
 REFINE = 1.15  # levels 3 to 0 one after the other, over level 0 at once
 SLIDING = 1.5  # a slice through all planes, over one full read
 
+REMEMBERING = 1.01  # time of readers and writers of whole chunks, over a plug-in that remembers nothing
+
 # Programs that write piece by piece: bytes over those of the same values written at once; time of writing after much reading.
 REWRITING = {
     "append_axis over whole chunks": 1.02,

@@ -204,6 +204,44 @@ def test_rewriting(tmp_path):
     assert [record["bytes_over_memory"] for record in records if record["part"] == "reading"] == [1] * 3
 
 
+@pytest.mark.slow  # compiles two plug-ins
+def test_remembering(tmp_path):
+    options = ["--edge", "64", "--chunks", "32", "--repeats", "3", "--fields", "grf"]
+    records = run("remembering", tmp_path / "figures.json", *options)["records"]
+    assert [record["case"].split()[0] for record in records] == ["read", "read", "write"]
+    for record in records:
+        assert 0 < record["low"] <= record["ratio"] <= record["high"]
+        assert all(len(seconds) == 3 and min(seconds) > 0 for seconds in record["seconds"].values())
+
+
+# Two programs in turn, and the ratio of each turn to those of the other program beside it: drift cancels.
+TURNS = """
+import turns
+found = turns.take({name: (["-c", program % name], {}) for name in ("one", "two")}, 3, "line")
+assert {name: [record["turn"] for record in records] for name, records in found.items()} == {"one": [2, 3, 4], "two": [2, 3, 4]}
+assert all(record["line"] == "line" and record["name"] == name for name, records in found.items() for record in records)
+assert found["one"][0]["processors"] == 1
+drifting = [10 + turn for turn in range(41)]
+median, low, high = turns.ratio(drifting, [1.02 * (seconds + 0.5) for seconds in drifting])
+assert abs(median - 1.02) < 1e-12 and abs(low - 1.02) < 1e-12 and abs(high - 1.02) < 1e-12
+assert turns.ratio([1.0] * 41, [0.9] * 14 + [1.1] * 27)[1:] == (0.9, 1.1)
+assert turns.ratio([1.0] * 41, [0.9] * 10 + [1.1] * 31)[1:] == (1.1, 1.1)
+"""
+TURNING = """
+import os, turns
+taken = []
+def turn(line):
+    taken.append(line)
+    return {"turn": len(taken), "line": line, "name": "%s", "processors": len(os.sched_getaffinity(0))}
+turns.serve(turn)
+"""
+
+
+def test_programs_take_turns():
+    program = f"program = {TURNING!r}\n{TURNS}"
+    subprocess.run([sys.executable, "-c", program], cwd=BENCHMARKS, check=True, timeout=60)
+
+
 def test_memory_is_the_peak_above_input_and_output():
     subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
 

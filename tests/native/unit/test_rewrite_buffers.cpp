@@ -41,6 +41,32 @@ TEST(a_chunk_that_cannot_be_decoded_leaves_nothing) {
   CHECK(host.write(volume, before) == stored_alone(volume, before));
 }
 
+// Resident memory of this process.
+static size_t resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  size_t all = 0, resident = 0;
+  CHECK(file && std::fscanf(file, "%zu %zu", &all, &resident) == 2);
+  std::fclose(file);
+  return resident * size_t(sysconf(_SC_PAGESIZE));
+}
+
+TEST(streams_take_as_much_memory_as_they_may) {
+  const Dataset noisy(16, 64, 64, 1e-6);
+  const Host host;
+  std::vector<Bytes> streams;
+  size_t bytes = 0;
+  for (u64 seed = 0; bytes < size_t(24) << 20; bytes += streams[seed++].size()) streams.push_back(stored_alone(noisy, field(noisy, seed)));
+  for (const size_t mib : {0, 1, 12}) {
+    empty_memory(std::to_string(mib).c_str());
+    host.drop(host.read(noisy, streams[0]));
+    const size_t before = resident_bytes();
+    for (const Bytes& stream : streams) host.drop(host.read(noisy, stream));
+    const size_t more = resident_bytes() - before;
+    CHECK(more < (mib + 4) << 20 && more + (size_t(4) << 20) > mib << 20, "%zu MiB: %zu bytes more", mib, more);
+  }
+  empty_memory();
+}
+
 TEST(no_buffer_of_a_library_is_kept) {
   empty_memory("1");
   const Host a("stand_in_a"), b("stand_in_b");
