@@ -1,12 +1,14 @@
 """What readers and writers of whole chunks pay for what the HDF5 plug-in remembers, against a plug-in that remembers nothing.
 
-Both are built from this checkout (build/remembering). Two processes take turns on one processor (turns.py) and read the same
-file, or write the same samples, through h5py. "Empty": the memory is emptied before each turn, as in a process that has just
-begun to read: all that is kept goes to new memory. "Full": more than H5STZ_REWRITE_MEMORY was read before, so that for each
-stream older ones are dropped. Writers have read nothing. Seconds are those of the processor, of one thread.
+Both are built from this checkout (build/remembering). A process uses them in turn, on one processor: it reads the same file, or
+writes the same samples, through h5py. Several processes do so one after the other, since where the memory of a process lies can
+make a difference of some hundredths for as long as it runs. "Empty": the memory is emptied before each turn, as in a process
+that has just begun to read: all that is kept goes to new memory. "Full": more than H5STZ_REWRITE_MEMORY was read before, so
+that for each stream older ones are dropped. Writers have read nothing. Seconds are those of the processor, of one thread.
 """
 
 import json
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -67,39 +69,34 @@ def create(path, array, edge, least_bytes):
 class Measurement:
     """Compares both plug-ins, case by case."""
 
-    def __init__(self, repeats, checks):
-        self.repeats, self.checks, self.records = repeats, checks, []
+    def __init__(self, starts, repeats, checks):
+        self.starts, self.repeats, self.checks, self.records = starts, repeats, checks, []
         self.plugins = plugins()
 
     def add(self, name, words, line="", uncounted=1):
         """One case: what the worker is told behind the plug-in."""
         environment = {"H5STZ_THREADS": "1", "H5STZ_REWRITE_MEMORY": str(DEFAULT_MEMORY >> 20)}
-        programs = {key: ([WORKER, path, *words], environment) for key, path in self.plugins.items()}
-        found = turns.take(programs, self.repeats, line, uncounted)
-        seconds = {key: [record["seconds"] for record in entries] for key, entries in found.items()}
-        median, low, high = turns.ratio(seconds["forgetful"], seconds["remembering"])
-        memory = {key: entries[-1]["peak_bytes"] for key, entries in found.items()}
-        record = {"case": name, "ratio": median, "low": low, "high": high, "seconds": seconds, "peak_bytes": memory}
-        self.records.append(record)
-        self.checks.at_most(f"{name}: time over a plug-in that remembers nothing", median, targets.REMEMBERING)
+        program = [WORKER, *words, *self.plugins.values()], environment
+        medians, seconds = [], {key: [] for key in self.plugins}
+        for _ in range(self.starts):
+            (record,) = turns.take({name: program}, 1, f"{self.repeats} {uncounted} {line}", uncounted=0)[name]
+            times = dict(zip(self.plugins, zip(*record["seconds"], strict=True), strict=True))
+            medians.append(turns.ratio(times["forgetful"], times["remembering"])[0])
+            for key in seconds:
+                seconds[key] += times[key]
+        record = {"case": name, "ratio": statistics.median(medians), "low": min(medians), "high": max(medians)}
+        self.records.append(record | {"seconds": seconds})
+        self.checks.at_most(f"{name}: time over a plug-in that remembers nothing", record["ratio"], targets.REMEMBERING)
 
     def table(self):
         """Prints all cases."""
-        header = [
-            "program",
-            "time of a turn (s)",
-            "over nothing remembered",
-            "95 % interval",
-            "least over least",
-            "more memory (MB)",
-        ]
+        header = ["program", "time of a turn (s)", "over nothing remembered", "of single processes", "least over least"]
         rows = []
         for record in self.records:
-            seconds, memory = record["seconds"], record["peak_bytes"]
+            seconds = record["seconds"]
             least = min(seconds["remembering"]) / min(seconds["forgetful"])
             row = [record["case"], f"{min(seconds['remembering']):.3f}", f"{record['ratio']:.4f}"]
-            row += [f"{record['low']:.4f} to {record['high']:.4f}", f"{least:.4f}"]
-            rows.append([*row, f"{(memory['remembering'] - memory['forgetful']) / 1e6:.0f}"])
+            rows.append([*row, f"{record['low']:.4f} to {record['high']:.4f}", f"{least:.4f}"])
         print(f"\n{report.markdown(header, rows)}\n")
 
 
@@ -141,14 +138,17 @@ def main():
     )
     parser.add_argument("--chunks", type=int, nargs="+", metavar="EDGE", help="default: 64 and the edge of the fields")
     parser.add_argument("--fields", nargs="+", choices=synthetic.VOLUMES, default=synthetic.VOLUMES)
-    parser.add_argument("--repeats", type=int, default=40, metavar="TURNS", help="of each program; default %(default)s")
+    parser.add_argument("--starts", type=int, default=5, metavar="N", help="processes; default %(default)s")
+    parser.add_argument(
+        "--repeats", type=int, default=8, metavar="TURNS", help="of each plug-in in each process; default %(default)s"
+    )
     parser.add_argument("--only", choices=("read", "full", "write"), help="one part alone")
     arguments = parser.parse_args()
     edges = arguments.chunks or [64, arguments.edge]
     volumes = {name: array for name, array in synthetic.volumes(arguments.edge).items() if name in arguments.fields}
     rough = next(iter(volumes))
     checks = report.Checks(have_targets=arguments.edge == synthetic.EDGE)
-    measurement = Measurement(arguments.repeats, checks)
+    measurement = Measurement(arguments.starts, arguments.repeats, checks)
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         if arguments.only in (None, "read"):

@@ -112,7 +112,7 @@ def measure(directory, gigabytes, checks):
     """Records of the three ways; prints them and checks them against targets."""
     chunk_bytes = 4 * int(np.prod(CHUNK))
     chunks = max(4, round(gigabytes * 1e9 / chunk_bytes))
-    at_a_time = 8 if chunks >= 64 else 1
+    at_a_time = 4 if chunks >= 64 else 1
     start(directory, ("prepare",), chunks, at_a_time)
     found = start(directory, (NOTHING, ALL), chunks, at_a_time)
     found |= start(directory, (IN_TURN,), min(chunks, MOST_IN_TURN), at_a_time)

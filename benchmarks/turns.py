@@ -1,7 +1,6 @@
 """Programs that take turns on one processor, so that what disturbs one of them disturbs the others as well.
 
-Each is a process of its own, with its own heap: in one process the first way would find what the second has left behind. A turn
-takes some tenths of a second of processor time; between turns a program waits for a line of its standard input.
+A turn takes some tenths of a second of processor time; between turns a program waits for a line of its standard input.
 """
 
 import itertools
@@ -46,12 +45,15 @@ def take(programs, turns, line="", uncounted=1):
     return {name: entries[uncounted:] for name, entries in records.items()}
 
 
+def ratios(base, other):
+    """The seconds of each turn of `other` over the mean of the turns of `base` before and after it, sorted."""
+    around = itertools.pairwise(base)
+    return sorted(2 * seconds / (before + after) for seconds, (before, after) in zip(other, around, strict=False))
+
+
 def ratio(base, other):
-    """Median of the seconds of `other` over those of the turns of `base` before and after, and the interval that holds the
-    median with 95 % probability.
-    """
-    pairs = list(itertools.pairwise(base))
-    ratios = sorted(2 * after / (one + two) for after, (one, two) in zip(other, pairs, strict=False)) or [other[0] / base[0]]
-    half = 0.98 * math.sqrt(len(ratios))
-    low, high = math.floor(len(ratios) / 2 - half), math.ceil(len(ratios) / 2 + half) - 1
-    return statistics.median(ratios), ratios[max(low, 0)], ratios[min(high, len(ratios) - 1)]
+    """The median of the ratios, and the interval that holds it with 95 % probability."""
+    found = ratios(base, other)
+    half = 0.98 * math.sqrt(len(found))
+    low, high = math.floor(len(found) / 2 - half), math.ceil(len(found) / 2 + half) - 1
+    return statistics.median(found), found[max(low, 0)], found[min(high, len(found) - 1)]
