@@ -50,6 +50,8 @@ def values(options):
         ("absolute=0.1,append_axis=0", {"mode": ABSOLUTE, "bound": 0.1, "append_axis": 1}),
         ("append_axis=30,absolute=0.1", {"mode": ABSOLUTE, "bound": 0.1, "append_axis": 31}),
         ("absolute=3,integers=lossy", {"mode": ABSOLUTE, "bound": 3, "integers": 1}),
+        ("absolute=3,content_check=no", {"mode": ABSOLUTE, "bound": 3, "content_check": 1}),
+        ("absolute=3,content_check=yes", {"mode": ABSOLUTE, "bound": 3, "content_check": 2}),
         ("lossless,threads=255,effort=9,layers=1", {"threads": 255, "effort": 9, "layers": 1}),
         ("lossless,block=default,integers=lossless", {}),
         ("absolute=1,fill_value=-1,dtype=i2", {"mode": ABSOLUTE, "bound": 1, "has_fill": 1, "fill": 0xFFFF}),
@@ -96,6 +98,7 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("psnr=60", "MODE", "psnr=60: it refers to the whole dataset"),
         ("lossless,block=small", "OPTION", "block=small: it must be default or region"),
         ("lossless,integers=1", "OPTION", "integers=1: it must be lossless or lossy"),
+        ("lossless,content_check=0", "OPTION", "content_check=0: it must be no or yes"),
         ("lossless,threads=0", "OPTION", "threads=0: it must be an integer from 1 to 255"),
         ("lossless,threads=256", "OPTION", "threads=256"),
         ("lossless,threads=1.5", "OPTION", "threads=1.5"),
@@ -140,6 +143,7 @@ def option_sets():
         block=st.integers(0, 1),
         append_axis=st.integers(0, 31),
         integers=st.integers(0, 1),
+        content_check=st.integers(0, 2),
         **counts,
     )
 
@@ -227,6 +231,8 @@ def test_any_text_is_understood_or_refused(text):
         ("absolute=0.001,append_axis=0", {"absolute": 1e-3, "append_axis": 0}),
         ("pointwise_relative=0.5,threads=3,effort=2", {"pointwise_relative": 0.5, "threads": 3, "effort": 2}),
         ("absolute=2,integers=lossy", {"absolute": 2, "integers": "lossy"}),
+        ("absolute=2,content_check=no", {"absolute": 2, "content_check": False}),
+        ("lossless,content_check=yes", {"lossless": True, "content_check": True}),
         ("absolute=2,fill_value=-9999,dtype=f4", {"absolute": 2, "fill_value": -9999, "dtype": "f4"}),
         ("lossless", {"lossless": True}),
     ],

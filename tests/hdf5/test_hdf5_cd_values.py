@@ -171,8 +171,8 @@ MALFORMED = [
     ((*good, 0, 2, 0, 0), ERROR_OPTION, "word 5"),
     (full[:9], ERROR_ARGUMENT, "9 words"),
     ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),
-    ((*good, 1 << 21), ERROR_OPTION, "bits 21-23"),
-    ((*good, 1 << 23), ERROR_OPTION, "bits 21-23"),
+    ((*good, 3 << 21), ERROR_OPTION, "bits 21-22"),
+    ((*good, 1 << 23), ERROR_OPTION, "bit 23"),
     ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append axis"),
     ((105, *full[1:8], 3 | 1 << 16, 8, 0), ERROR_ARGUMENT, "update h5stz"),
     ((104, *full[1:9]), ERROR_ARGUMENT, "9 words"),
@@ -249,7 +249,8 @@ def test_pack_refuses_what_parse_would_refuse():
         (Options(append_axis=-1), ERROR_OPTION),
         (Options(bound_used=1), ERROR_OPTION),
         (Options(prior_bound=0.5), ERROR_OPTION),
-        (Options(reserved=1), ERROR_OPTION),
+        (Options(content_check=3), ERROR_OPTION),
+        (Options(content_check=-1), ERROR_OPTION),
     ]:
         assert try_pack(options)[:2] == (error, 0)
     assert try_pack(Options(append_axis=2), layout)[:2] == (ERROR_OPTION, 0)

@@ -152,7 +152,7 @@ class Options(ctypes.Structure):
         ("append_axis", ctypes.c_int32),
         ("integers", ctypes.c_int32),
         ("bound_used", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("content_check", ctypes.c_int32),
         ("prior_bound", ctypes.c_double),
     ]
 
