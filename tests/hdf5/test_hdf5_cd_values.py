@@ -73,11 +73,11 @@ def test_lossless_needs_no_bound():
 
 
 def test_packed_options_and_fill_value():
-    packed = 1 | 3 << 8 | 9 << 16 | 1 << 20 | 1 << 24 | 31 << 27
+    packed = 1 | 3 << 8 | 9 << 16 | 1 << 20 | 2 << 21 | 1 << 24 | 31 << 27
     error, message, options, _ = parse((*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567))
     assert error == 0, message
     assert (options.block, options.threads, options.effort, options.layers) == (1, 3, 9, 1)
-    assert (options.integers, options.append_axis) == (1, 31)
+    assert (options.integers, options.content_check, options.append_axis) == (1, 2, 31)
     assert pack(options) == (*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567)
     assert (options.has_fill, options.fill) == (1, 0x0123456789ABCDEF)
 

@@ -242,6 +242,13 @@ def test_programs_take_turns():
     subprocess.run([sys.executable, "-c", program], cwd=BENCHMARKS, check=True, timeout=60)
 
 
+def test_what_checks_cost(tmp_path):
+    frame, *costs = run("checks", tmp_path / "figures.json", "--edge", 64, "--repeats", 1)["records"]
+    assert 18 < frame["ratio"] < 22 and frame["frame"] == 0 < frame["content check"] < 0.001
+    assert {record["samples"] for record in costs} > {"float32", "float64", "int16", "float16"}
+    assert all(record["bytes"] == 14 for record in costs)  # one block: a record of the header, a trailer with one CRC
+
+
 def test_memory_is_the_peak_above_input_and_output():
     subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
 
