@@ -175,6 +175,10 @@ u64 largest(const Code* code, int n) {
 template <class Code>
 void activity(const Code* __restrict code, int n, int right, int left, u32 factor, u8* __restrict out) {
   using U = typename std::conditional<sizeof(Code) == 4, u32, u64>::type;
+  if (right >= int(8 * sizeof(U))) {  // no shift of the language: every code is 0 then
+    __builtin_memset(out, 0, size_t(n));
+    return;
+  }
   for (int i = 0; i < n; i++) {
     U a = code[i] < 0 ? U(0) - U(code[i]) : U(code[i]);
     a >>= right;

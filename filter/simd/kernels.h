@@ -96,7 +96,8 @@ template <class Code>
 struct CodeKernels {  // read and write exactly
   // the largest |code|; the most negative code counts as the largest of all
   u64 (*largest)(const Code* code, int n);
-  // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12)
+  // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12); right is 0 to 58, also of
+  // codes of 32 bits
   void (*activity)(const Code* code, int n, int right, int left, u32 factor, u8* activity);
 };
 

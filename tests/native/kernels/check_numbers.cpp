@@ -128,7 +128,7 @@ void check_activity(const Kernels& tested, Random& random) {
   const u32 factors[] = {4096, 3444, 2896, 2435, 4095};
   for (int l = 0; l < lengths; l++)
     for (int repeat = 0; repeat < 6; repeat++) {
-      const int n = length_of(l), right = random.below(2) ? 0 : int(random.below(8 * sizeof(Code) - 1)),
+      const int n = length_of(l), right = random.below(2) ? 0 : int(random.below(59)),
                 left = random.below(2) ? 0 : int(random.between(0, 9));
       const u32 factor = factors[random.below(5)];
       note("n %d, right %d, left %d, factor %u", n, right, left, factor);
