@@ -60,7 +60,11 @@ void RememberedChunks::keep_stream(u32 number, const void* stream, size_t size, 
     if (room > byte_limit_) return;
     forget_streams(room);
   }
-  chunk.stream = pool_.keep(stream, size);
+  try {
+    chunk.stream = pool_.keep(stream, size);
+  } catch (const std::bad_alloc&) {
+    return;  // reading must not fail because of what only rewriting needs
+  }
   (chunk.is_small ? small_bytes_ : bytes_) += room;
   if (!chunk.is_small && oldest_kept_ == none) oldest_kept_ = number;
 }

@@ -35,7 +35,7 @@ class RememberedChunks {
 
   // A new chunk, the newest. The others may be moved in no order and keep their numbers. Throws std::bad_alloc and changes nothing then.
   u32 add(u64 fingerprint);
-  // Keeps a copy of the stream, if there is room for it beside those of newer chunks. Throws std::bad_alloc.
+  // Keeps a copy of the stream, if there is room for it beside those of newer chunks and memory to be had.
   void keep_stream(u32 chunk, const void* stream, size_t size, bool is_distinct);
   Buffer<u8> stream_of(u32 chunk) const { return pool_.bytes_of((*this)[chunk].stream); }
   void remove(u32 chunk);

@@ -44,9 +44,8 @@ void place(Patch& box, u64 k, const stz_layout& layout) {
 
 }  // namespace
 
-u64 estimate_exact_size(const stz_layout& layout, const u8* data) {
+u64 estimate_exact_size(const stz_layout& layout, const u8* data, const stz_options& lossless) {
   const size_t element = element_size(layout.dtype);
-  stz_options lossless = STZ_OPTIONS_INIT;
   Patch box = box_within(layout);
   const stz_layout of_box = patch_layout(layout, box);
   const u64 elements = element_count(of_box);

@@ -5,8 +5,8 @@
 
 namespace stz {
 
-// Compresses boxes of the array, at places that cover it evenly. Rather too high than too low: small boxes compress worse than large ones,
-// but what compresses well and lies between the boxes is missed.
-u64 estimate_exact_size(const stz_layout& layout, const u8* data);
+// Compresses boxes of the array, at places that cover it evenly, as `lossless` says. Rather too high than too low: small boxes compress
+// worse than large ones, but what compresses well and lies between the boxes is missed.
+u64 estimate_exact_size(const stz_layout& layout, const u8* data, const stz_options& lossless);
 
 }  // namespace stz

@@ -55,20 +55,22 @@ class Rewriter {
            std::equal(old.shape, old.shape + old.rank, layout_.shape);
   }
 
-  Bytes without_loss() const {
+  stz_options lossless_options() const {
     stz_options exact = options_;
     exact.mode = STZ_LOSSLESS;
     exact.bound_used = 1;
     exact.prior_bound = old_.accumulated_bound;
     if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = old_.bound;
-    return encode(layout_, data_, exact);
+    return exact;
   }
+
+  Bytes without_loss() const { return encode(layout_, data_, lossless_options()); }
 
   Bytes shortest() {
     Bytes best = changed_over_old();
     if (changes_.fresh > changes_.kept) keep_shorter(best, kept_over_new());
     // Half of the estimate: it may be too high.
-    const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_) / 2;
+    const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
     if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
       Bytes exact = without_loss();
       if (best.empty() || exact.size() <= best.size()) return exact;

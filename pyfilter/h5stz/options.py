@@ -143,9 +143,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
         integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
             "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
-        content_check: whether CRCs of decoded values are written, with which verify() finds out a decoder that makes something
-            else of them; four bytes for each block. None: where that takes at most 3 % of the time, for floating-point data of
-            32 and 64 bits other than under point-wise bounds.
+        content_check: whether CRCs of decoded values are written, with which verify() detects a decoder that makes something
+            else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves, not for
+            integers, float16, logarithms (most point-wise bounds) and numbers on a grid.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
