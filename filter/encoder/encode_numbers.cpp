@@ -12,9 +12,9 @@ namespace {
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
-  // Where samples have to become elements first, a content check costs more time than is taken unasked.
+  // Where samples have to become elements first, or lie among special values, a content check costs more time than is taken unasked.
   if (h.content_check == STZ_CONTENT_CHECK_DEFAULT)
-    h.content_check = samples_are_elements<S>(h) ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
+    h.content_check = samples_are_elements<S>(h) && !m.specials_or_null() ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
   Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
   if (out.empty()) return out;
   Bytes trailer;

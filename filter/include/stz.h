@@ -125,10 +125,10 @@ typedef enum stz_integers {
 
 /* Whether a stream gets a content check: a CRC for each block over the values that it decodes to, with which stz_verify finds out a decoder
  * that makes something else of them. It costs four bytes for each block of the finest level. Where samples are coded as float32 or float64
- * themselves it takes about 3 % of the time at most and is the default. Where they have to be converted first (integers, float16, logarithms,
- * numbers on a grid) it takes more. */
+ * themselves it takes some 3 % of the time and is the default. Where they have to be converted first (integers, float16, logarithms,
+ * numbers on a grid), or some are missing, it takes more. */
 typedef enum stz_content_check {
-  STZ_CONTENT_CHECK_DEFAULT = 0, /* written where samples are coded as float32 or float64 */
+  STZ_CONTENT_CHECK_DEFAULT = 0, /* written where samples are coded as float32 or float64 and none are missing */
   STZ_CONTENT_CHECK_NONE = 1,
   STZ_CONTENT_CHECK_WRITE = 2
 } stz_content_check;

@@ -145,7 +145,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
         content_check: whether CRCs of decoded values are written, with which verify() detects a decoder that makes something
             else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves, not for
-            integers, float16, logarithms (most point-wise bounds) and numbers on a grid.
+            integers, float16, masked data, logarithms (most point-wise bounds) and numbers on a grid.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
