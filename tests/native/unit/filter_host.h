@@ -45,13 +45,16 @@ struct Dataset {
 
 using Samples = std::vector<float>;
 
-inline Samples field(const Dataset& dataset, u64 seed) {
+inline void make_field(const Dataset& dataset, u64 seed, Samples& samples) {
   Random random(seed);
-  Samples samples(dataset.samples());
   const double phase = double(random.below(1000));
   for (size_t i = 0; i < samples.size(); ++i)
     samples[i] =
         float(20 * std::sin(phase + double(i) / 90) + 5 * std::cos(double(i % dataset.plane()) / 17) + double(random.below(1000)) / 5e3);
+}
+inline Samples field(const Dataset& dataset, u64 seed) {
+  Samples samples(dataset.samples());
+  make_field(dataset, seed, samples);
   return samples;
 }
 
