@@ -76,7 +76,8 @@ STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uin
 
 /* verify: 1: from now on, blocks of the finest level that a read decodes wholly are compared with the stream's content check, if it has one
  *   (stz_decompress_verified); a read then fails with STZ_ERROR_CONTENT if they differ, and with STZ_ERROR_TRUNCATED if the stream is
- *   a prefix without it. Blocks of coarser levels, and those of which a read needs a part only, cannot be compared. 0: they are not. */
+ *   a prefix without it. Blocks of coarser levels, and those of which a read needs a part only, cannot be compared;
+ *   those that the reader holds already are not compared again. 0: none are. */
 STZ_API int stz_reader_verify(stz_reader* reader, int verify);
 
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.

@@ -40,8 +40,10 @@ class BlockPartReader : public PartReader {
     Progression in_level;
     const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
     sections_.read_directories(l);
-    if (l == 0) verifier_.prepare(sections_);
-    if (l == sections_.base_level()) return read_base_section(in_level, selection, out);
+    if (l == sections_.base_level()) {
+      if (l == 0) verifier_.prepare(sections_);
+      return read_base_section(in_level, selection, out);
+    }
     const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
     const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
     planner_.remember(l, in_level);
@@ -58,13 +60,15 @@ class BlockPartReader : public PartReader {
     if (wanted != in_level && columns_.are(l, wanted, selection)) return {};
     const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
     std::vector<ByteRange> ranges;
-    if (l == 0) ranges = verifier_.missing();
+    bool decodes = false;
     selection.for_items([&](u64 item, u64) {
       Fetched fetched;
-      planner_.collect(plans, item, fetched, nullptr);
+      decodes |= planner_.collect(plans, item, fetched, nullptr);
       const std::vector<ByteRange>& joined = fetched.join();
       ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
+    if (decodes && l == 0)
+      for (const ByteRange& trailer : verifier_.missing()) ranges.push_back(trailer);
     return source_.not_peeked(merged(std::move(ranges), 0));
   }
 
@@ -116,7 +120,8 @@ class BlockPartReader : public PartReader {
                  int threads) {
     Fetched fetched;
     std::vector<LevelBlocks<S>> levels;
-    planner_.collect(plans, item, fetched, &levels);
+    const bool decodes = planner_.collect(plans, item, fetched, &levels);
+    if (decodes && plans[0].l == 0) verifier_.prepare(sections_);
     fetched.fetch(source_);
     for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks<S>& level_blocks = levels[p];

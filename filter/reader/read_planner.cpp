@@ -61,7 +61,8 @@ std::vector<LevelPlan> ReadPlanner<S>::plans_for(size_t l, const Progression& wa
 }
 
 template <class S>
-void ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels) {
+bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels) {
+  bool finest = false;
   for (const LevelPlan& plan : plans) {
     bool missing = false;
     LevelBlocks<S> level_blocks{&plan, std::vector<typename BlockCache<S>::Block>(size_t(plan.blocks()))};
@@ -74,8 +75,10 @@ void ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetc
       missing = true;
     }
     if (levels) levels->push_back(std::move(level_blocks));
-    if (!missing) return;
+    if (!missing) break;
+    finest = true;  // its blocks are asked for first, those of others only if some of them are missing
   }
+  return finest;
 }
 
 template class ReadPlanner<float>;

@@ -298,6 +298,32 @@ def test_plans_have_the_trailer():
     assert covered(planned) == covered(asked) and len(stream) - 1 in covered(asked)
 
 
+def test_reads_of_what_is_held_need_no_trailer():
+    """Of blocks or columns: such a read fetches nothing, as its plan says, and works in a prefix without the trailer."""
+    stream, whole = boxes.volume((64, 64, 64), "region")
+    prefix, asked = stream[: h5stz.info(stream).level_bytes[0]], []
+    assert len(prefix) < len(stream)
+
+    def read(offset, size):
+        asked.append((offset, size))
+        return prefix[offset : offset + size]
+
+    block, columns, elsewhere = ((0, 0, 0), (9, 9, 9)), ((0, 0, 14), (64, 64, 1)), ((40, 40, 40), (9, 9, 9))
+    for held, before in ((block, []), (columns, [((0, 0, 12), (64, 64, 1))])):
+        reader = _core.Reader.of_callback(read, len(prefix), 1 << 26)
+        for request in (*before, held):
+            boxes.read(reader, "f4", *request)
+        reader.verify(True)
+        asked.clear()
+        assert reader.plan(*held, (1, 1, 1)) == [] == asked
+        assert boxes.read(reader, "f4", *held).tobytes() == boxes.cut(whole, *held, (1, 1, 1)).tobytes()
+        assert asked == [] and reader.stats()["cached_bytes"]
+    reader = _core.Reader.of_callback(read, len(prefix), 1 << 26)
+    boxes.read(reader, "f4", *block)
+    reader.verify(True)
+    assert word_of(boxes.read, reader, "f4", *elsewhere) == "truncated"
+
+
 def test_by_default_where_it_is_cheap():
     """Samples that are elements as they are."""
     smooth = cases.make("smooth", (60, 70), "f8") + 1e4
