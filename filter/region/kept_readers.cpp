@@ -46,7 +46,6 @@ bool KeptReaders::open(const Key& key, int descriptor) {
     return false;
   }
   kept_.front().reader.reset(opened);
-  stz_reader_verify(opened, stz_environment_verify());
   return true;
 }
 
@@ -80,7 +79,8 @@ bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(s
   else if (!open(key, descriptor))
     return false;
   kept_.front().descriptor = descriptor;
-  const bool result = use(kept_.front().reader.get());
+  stz_reader* const reader = kept_.front().reader.get();
+  const bool result = stz_reader_verify(reader, stz_environment_verify()) == STZ_OK && use(reader);
   if (!result) kept_.pop_front();
   shrink();
   return result;

@@ -3,7 +3,8 @@
 // A chunk is known by the file's identity, size and times of change and by its place in it, so that one that was changed or replaced is
 // another one; of a file that was changed a moment ago nothing is kept, as its next change may have the same time. Readers read through the
 // descriptor of the caller, which is the same file, and own none: a program may count its descriptors, and to close one would end its
-// locks on the file. What is kept is bounded, and the readers used longest ago go first.
+// locks on the file. What is kept is bounded, and the readers used longest ago go first. The environment says at each use
+// whether what is decoded is compared with content checks; blocks that a reader holds are not compared again.
 #pragma once
 #include <cstdint>
 #include <list>

@@ -163,3 +163,10 @@ def random_patched(rng, shape, dtype, count):
         stream = ordinary(rng, extent, dtype) if pattern is None else with_pattern(rng, extent, dtype, pattern)
         patches.append(Patch(origin, extent, stream, pattern))
     return compose(base, patches), composed(base, patches)
+
+
+def with_wrong_check(stream):
+    """The stream with another content check of its last block: it decodes as before, to what nobody wrote."""
+    alone = without_trailer(stream)
+    trailer = stream[len(alone) : -4]
+    return alone + with_crc(trailer[:-1] + bytes([trailer[-1] ^ 1]))
