@@ -227,6 +227,11 @@ def threads_of_environment():
     return stz_environment_threads()
 
 
+def verify_of_environment():
+    """Whether H5STZ_VERIFY asks now that what is decoded is compared with content checks."""
+    return stz_environment_verify() != 0
+
+
 cdef info_fields(const stz_stream_info* facts):
     return {
         "dtype": facts.layout.dtype,

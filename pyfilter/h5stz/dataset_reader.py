@@ -28,6 +28,7 @@ from h5stz.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.file_objects import ObjectBytes
+from h5stz.option_checks import verifies
 from h5stz.readers import ChunkReader, ReaderCache, Stats
 from h5stz.selection import BoxAxes, Piece, Selection, parse, pieces
 
@@ -63,9 +64,9 @@ class DatasetReader:
         fallback_reason: why everything is read through h5py (text), or None.
     """
 
-    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool = False) -> None:
+    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None = None) -> None:
         self.dataset, self.stats = dataset, stats
-        self._verify = verify  # compare blocks with the content checks of their streams
+        self._verify = verify  # as of view()
         self.index = ChunkIndex(dataset)
         self.fallback_reason = self.index.reason
         self._file: FileBytes | ObjectBytes | None = None
@@ -184,7 +185,12 @@ class DatasetReader:
             ]
             ranges = [(stored.address, min(_HEAD, stored.size)) for _, stored in new]
             heads = dict(zip([chunk for chunk, _ in new], self._fetched(ranges), strict=True))
-        return [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, places, strict=True)]
+        readers = [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, places, strict=True)]
+        verify = verifies(self._verify)
+        for reader in readers:
+            if isinstance(reader, ChunkReader):
+                reader.verify(verify)
+        return readers
 
     def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
@@ -276,8 +282,6 @@ class DatasetReader:
                 fresh = ChunkReader.in_memory(content, self._readers.cache_bytes)
             if fresh is None:
                 return _Instead.NO_STREAM
-            if self._verify:
-                fresh.verify()
             return fresh if fresh.holds(self.index.chunks, self.dataset.dtype) else _Instead.NO_STREAM
 
     def _decode(self, reader: ChunkReader, piece: Piece, part: Array, threads: int, whole: bool) -> None:

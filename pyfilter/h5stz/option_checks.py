@@ -33,6 +33,12 @@ def thread_count(threads: int | None) -> int:
     return checked_count("threads", threads, _core.CD_MAX_THREADS, default=1) or 1
 
 
+def verifies(verify: bool | None) -> bool:
+    """Whether content checks are compared: what `verify` says, for None what H5STZ_VERIFY says now."""
+    from_environment = int(_core.verify_of_environment())
+    return bool(checked_switch("verify", verify, {True: 1, False: 0, None: from_environment}))
+
+
 def checked_bound(
     absolute: object, relative: object, psnr: object, pointwise_relative: object, lossless: object
 ) -> tuple[str, float]:

@@ -23,16 +23,19 @@ _DATASETS = 16  # so many are remembered at a time: those used last
 
 @checked
 @contextmanager
-def partial_reads(*, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | None = None) -> Iterator[Stats]:
+def partial_reads(
+    *, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | None = None, verify: bool | None = None
+) -> Iterator[Stats]:
     """While it lasts, plain `dataset[...]` of h5py decodes only what is needed, in all threads of the process.
 
     That goes for integers, slices and `...` on datasets compressed with h5stz alone. Every other index, and every other
-    dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes` and
-    `threads`, and h5py is as before when the last one has ended, also after an error.
+    dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes`,
+    `threads` and `verify`, and h5py is as before when the last one has ended, also after an error.
 
     Args:
         cache_bytes: most that is kept for the next read of the same dataset, in bytes, for each of the 16 last used.
         threads: as of view().
+        verify: as of view(); what goes to h5py is compared as H5STZ_VERIFY says.
 
     Yields:
         readers.Stats: what was read in this way.
@@ -40,10 +43,10 @@ def partial_reads(*, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | No
     Raises:
         As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.
     """
-    kept_bytes = checked_cache_bytes(cache_bytes, threads)
+    kept_bytes = checked_cache_bytes(cache_bytes, threads, verify)
     with _lock:
         if not _open:
-            _open.append(_Replacement(kept_bytes, threads))
+            _open.append(_Replacement(kept_bytes, threads, verify))
         replacement = _open[0]
         replacement.blocks += 1
     try:
@@ -63,9 +66,9 @@ _open: list[_Replacement] = []  # the _Replacement while there is one
 class _Replacement:
     """Another h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
 
-    def __init__(self, cache_bytes: int, threads: int | None) -> None:
+    def __init__(self, cache_bytes: int, threads: int | None, verify: bool | None) -> None:
         self.stats, self.blocks = Stats(), 0
-        self._cache_bytes, self._threads = cache_bytes, threads
+        self._cache_bytes, self._threads, self._verify = cache_bytes, threads, verify
         self._readers: OrderedDict[int, DatasetReader] = OrderedDict()
         self._lock = threading.Lock()
         self._original = original = h5py.Dataset.__getitem__
@@ -111,7 +114,7 @@ class _Replacement:
                 if key in self._readers:
                     self._readers.move_to_end(key)
             return kept
-        fresh = DatasetReader(dataset, self._cache_bytes, self.stats)
+        fresh = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify)
         with self._lock:
             others = list(self._readers.items())
         closed = [name for name, reader in others if not reader.dataset.id.valid]

@@ -179,10 +179,13 @@ class ChunkReader:
             raise
         return cls(reader, len(stored), cache_bytes, stored)
 
-    def verify(self) -> None:
-        """From now on, whole blocks of the finest level are compared with the content check of the stream."""
-        self._reader.verify(True)
-        self._verifies = True
+    def verify(self, on: bool) -> None:
+        """Whether whole blocks of the finest level that are decoded from now on are compared with the content check."""
+        if on == self._verifies:
+            return
+        with self._lock:
+            self._reader.verify(on)
+            self._verifies = on
 
     def holds(self, shape: tuple[int, ...], dtype: DType) -> bool:
         """Whether the stream is an array of `shape` (a chunk) and of the dataset's dtype.

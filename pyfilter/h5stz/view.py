@@ -14,7 +14,7 @@ from h5stz import _core
 from h5stz.dataset_reader import DatasetReader
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
-from h5stz.option_checks import thread_count
+from h5stz.option_checks import thread_count, verifies
 from h5stz.readers import Stats
 from h5stz.selection import Selection, parse, parse_region
 from h5stz.signatures import checked
@@ -31,7 +31,7 @@ def view(
     *,
     cache_bytes: SupportsIndex = CACHE_BYTES,
     threads: int | None = None,
-    verify: bool = False,
+    verify: bool | None = None,
 ) -> View:
     """An array-like over a dataset that reads and decodes only the blocks that an index needs.
 
@@ -41,8 +41,9 @@ def view(
         dataset: h5py.Dataset; its file must stay open.
         cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
         threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
-        verify: compares blocks of the finest level that a read decodes as a whole with the content checks of their streams, as
-            verify() does; not blocks of which it needs a part only, and nothing that is read through h5py.
+        verify: True: blocks of the finest level that a read decodes as a whole are compared with the content checks of their
+            streams, as verify() does; not blocks of which it needs a part only, those that were kept, and what h5py reads.
+            False: none are. None: as the environment variable H5STZ_VERIFY says at each read.
 
     Returns:
         View.
@@ -58,7 +59,7 @@ def view(
         raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
     if dataset.shape is None:
         raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
-    return View(DatasetReader(dataset, checked_cache_bytes(cache_bytes, threads), Stats(), verify), 0, threads)
+    return View(DatasetReader(dataset, checked_cache_bytes(cache_bytes, threads, verify), Stats(), verify), 0, threads)
 
 
 class View:
@@ -222,9 +223,10 @@ class View:
         return f"<h5stz view of {self.dataset!r}{level}>" if self.dataset.id.valid else "<h5stz view of a closed dataset>"
 
 
-def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None) -> int:
+def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:
     """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
     thread_count(threads)
+    verifies(verify)
     return _whole_number("cache_bytes", cache_bytes)
 
 
