@@ -51,13 +51,13 @@ static size_t resident_bytes() {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps_what_is_freed = true;
+constexpr bool address_sanitizer = true;
 #else
-constexpr bool keeps_what_is_freed = false;
+constexpr bool address_sanitizer = false;
 #endif
 
 TEST(streams_take_as_much_memory_as_they_may) {
-  if (keeps_what_is_freed) return;  // the address sanitizer: what is resident says nothing
+  if (address_sanitizer) return;  // it keeps what is freed, so that resident memory says nothing
   const Dataset noisy(16, 64, 64, 1e-6);
   const Host host;
   std::vector<Bytes> streams;
@@ -144,8 +144,9 @@ TEST(a_forked_process_has_the_memory) {
   const Samples before = decoded(small, stream), written = field(small, 2);
   host.drop(host.read(small, stream));
   std::atomic<bool> done{false};
-  std::vector<std::thread> others;  // hold the lock now and then
-  for (int t = 0; t < 3; ++t)
+  std::vector<std::thread> others;               // hold the lock now and then
+  const int number = address_sanitizer ? 0 : 3;  // that of GCC 12 leaves its own locks held in the child
+  for (int t = 0; t < number; ++t)
     others.emplace_back([&] {
       while (!done) host.write(tiny, Samples(4, 1.f));
     });
