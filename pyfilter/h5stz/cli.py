@@ -26,6 +26,7 @@ from h5stz.options import STZ, Options, client_data
 from h5stz.readers import Stats
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _PIPE_CLOSED = 128 + 13  # the status of a program that SIGPIPE ended
 _NUMBERS = ("absolute", "relative", "psnr", "pointwise_relative")
 
@@ -243,6 +244,15 @@ def _dtype(text: str | None) -> np.dtype[Any] | None:
 
 
 def _info(options: argparse.Namespace) -> None:
+    try:
+        _print_file(options)
+    except (StzError, OSError, KeyError):
+        raise
+    except verify_files.HDF5_ERRORS as error:
+        raise StzError(f"{options.file}: damaged: {verify_files.in_one_line(error)}", _READ) from error
+
+
+def _print_file(options: argparse.Namespace) -> None:
     with h5py.File(options.file) as file:
         if options.dataset:
             _print_dataset(_dataset(file, options.dataset))
@@ -320,13 +330,9 @@ def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
 def _verify(options: argparse.Namespace) -> int:
     threads, failed = thread_count(options.threads), False
     for name in options.files:
-        try:
-            for line, sound in verify_files.lines(name, threads):
-                print(line)
-                failed = failed or not sound
-        except OSError as error:
-            print(f"h5stz: {name}: {error}", file=sys.stderr)
-            failed = True
+        for line in verify_files.lines(name, threads):
+            print(f"h5stz: {line.text}" if line.unreadable else line.text, file=sys.stderr if line.unreadable else sys.stdout)
+            failed = failed or not line.sound
     return int(failed)
 
 
