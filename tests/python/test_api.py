@@ -258,7 +258,7 @@ def test_part_of_a_dataset_with_the_bound_of_the_whole():
 def test_info():
     array = fields.random_field((20, 30, 40), 4, 1).astype(">f4")
     array[3] = -9999
-    stream = h5stz.compress(array, relative=1e-3, block="region")
+    stream = h5stz.compress(array, relative=1e-3, block="region", content_check=True)
     found = h5stz.info(stream)
     assert (found.shape, found.dtype, found.mode, found.block) == ((20, 30, 40), np.dtype(">f4"), "absolute", "region")
     assert found.bound == h5stz.STZ(relative=1e-3, data=array).bound
