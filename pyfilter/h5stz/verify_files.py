@@ -92,7 +92,7 @@ def lines(name: str, threads: int) -> Iterator[Line]:
     try:
         kind = stat.S_IFMT(os.stat(name).st_mode)
         if kind != stat.S_IFREG:
-            yield Line(f"{name}: it is {_KINDS.get(kind, 'something else')}, no file", False, True)
+            yield Line(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", False, True)
             return
         with h5py.File(name) as file:
             yield from _lines_of_file(file, name, threads)

@@ -90,8 +90,8 @@ def test_what_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     done = command("verify", tmp_path, os.devnull, tmp_path / "pipe", tmp_path / "missing")
     assert (done.returncode, done.stdout) == (1, "")
-    kinds = [line.split(": ")[2] for line in done.stderr.splitlines()]
-    assert kinds == ["it is a directory, no file", "it is a device, no file", "it is a pipe, no file", "no such file"]
+    kinds = [line.split(": ", 2)[2] for line in done.stderr.splitlines()]
+    assert kinds == [f"it is a {kind}: name an HDF5 file" for kind in ("directory", "device", "pipe")] + ["no such file"]
 
 
 @pytest.mark.parametrize("damage", [None, "bytes", "values"])

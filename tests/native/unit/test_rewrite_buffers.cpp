@@ -1,5 +1,6 @@
 // What the memory of decoded chunks holds: nothing that it does not need, no memory of HDF5, one state for all threads, libraries and
 // forks.
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -73,6 +74,30 @@ TEST(streams_take_as_much_memory_as_they_may) {
   }
   empty_memory();
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need memory of their own
+TEST(a_read_does_not_fail_for_want_of_memory_to_remember) {
+  empty_memory();
+  const Host host;
+  const Samples samples = field(volume, 1);
+  const Bytes stream = stored_alone(volume, samples);
+  const Samples expected = decoded(volume, stream);
+  size_t pages = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  CHECK(file && std::fscanf(file, "%zu", &pages) == 1);
+  std::fclose(file);
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+  // too little for the mapping in which streams are kept
+  const rlimit narrow{pages * size_t(sysconf(_SC_PAGESIZE)) + (size_t(3) << 20), before.rlim_max};
+  CHECK(setrlimit(RLIMIT_AS, &narrow) == 0);
+  float* const chunk = host.read(volume, stream);
+  CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(chunk && Samples(chunk, chunk + volume.samples()) == expected);
+  overwrite(chunk, field(volume, 2), 0, volume.plane());
+  check_rewritten(volume, host.evict(volume, chunk), expected, field(volume, 2), 0, volume.plane());
+}
+#endif
 
 TEST(no_buffer_of_a_library_is_kept) {
   empty_memory("1");
