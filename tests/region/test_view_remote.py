@@ -1,4 +1,8 @@
-"""h5stz.view of files behind a web server that are opened through fsspec: what is sent, and what goes wrong on the way."""
+"""h5stz.view of files behind a web server that are opened through fsspec: what is sent, and what goes wrong on the way.
+
+Errors leave cycles behind that hold objects of h5py, and freeing those needs h5py's lock. If another thread of this process, that of
+the server or of fsspec, collected them while h5py waits for its bytes, both would wait forever. So nothing is collected during a test.
+"""
 
 import gc
 import importlib.util
@@ -36,6 +40,16 @@ def written(offset=0, **options):
         for name, extent in (("one", 128), ("chunks", 64)):
             target.create_dataset(name, data=field, chunks=3 * (extent,), **h5stz.STZ(absolute=1e-3, block="region"))
     return file.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection():
+    """See above; what the test before has left is freed here, by the thread that may."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
