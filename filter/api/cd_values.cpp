@@ -89,7 +89,7 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.content_check = field_content_check.of(word);
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
-  const char* wrong = options.block > STZ_BLOCK_REGION                  ? "block (bits 0-7) must be 0 or 1"
+  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT              ? "block (bits 0-7) must be 0, 1 or 2"
                       : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
                       : field_reserved.of(word) != 0                    ? "bit 23 must be 0"

@@ -29,7 +29,7 @@ struct Name {
 constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64},  {"i1", STZ_I8},  {"u1", STZ_U8},
                                 {"i2", STZ_I16}, {"u2", STZ_U16}, {"i4", STZ_I32},  {"u4", STZ_U32}, {"i8", STZ_I64},
                                 {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
-constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}};
+constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
 constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};

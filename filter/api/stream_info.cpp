@@ -51,7 +51,7 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   info.bound = h.bound;
   info.has_fill = h.has_fill;
   info.fill = h.fill;
-  info.block = h.region ? STZ_BLOCK_REGION : STZ_BLOCK_DEFAULT;
+  info.block = h.block;
   info.format_version = h.version;
   info.array_bytes = array_bytes(h.layout);
   info.form = patched ? form_text(levels).patched : form_text(h).alone;

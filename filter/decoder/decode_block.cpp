@@ -5,6 +5,7 @@
 #include "base/stages.h"
 #include "decoder/decode_masks.h"
 #include "format/checksum.h"
+#include "format/feedback.h"
 #include "format/sweep.h"
 
 namespace stz {
@@ -64,7 +65,11 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
   STZ_STAGE(predict);
   if constexpr (std::is_floating_point_v<S>) {
     const ClassCodes<Code>& codes = work_.codes[cls];
-    uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
+    const ClassParameters& p = level.directory.p[cls];
+    if (p.feedback.any)
+      uniform_kernels<S>().decode_feedback(task, feedback_task(work_, cls, p), codes.bytes.data() + first);
+    else
+      uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
     const i64* n = task.rows.n;
     const u64 end = first + u64(n[0]) * u64(n[1]) * u64(n[2]) * u64(n[3]);
     for (; next < codes.wide_codes.size() && codes.wide_codes[next].index < end; next++) {
@@ -72,8 +77,8 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
       i64 rest = e.index - first;
       const i64 x = rest % n[3], k = (rest /= n[3]) % n[2], j = (rest /= n[2]) % n[1], i = rest / n[1];
       S* sample = task.samples + work_.geometry.values.at(i, j, k) + x;
-      S prediction[row_slack];
-      work_.plan(cls, level.directory.p[cls]).predict(sample, 1, prediction);
+      S prediction[row_slack] = {*sample};
+      if (!p.feedback.any) work_.plan(cls, p).predict(sample, 1, prediction);
       *sample = sample_of_wide_code(level.quantizer, e, prediction[0]);
     }
   }
@@ -85,6 +90,8 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
   if constexpr (std::is_floating_point_v<S>) {
     const BlockGeometry& g = work_.geometry;
     size_t next[16] = {};
+    for (int c = 0; c < g.classes.count; c++)
+      if (level.directory.p[g.classes.mask[c]].feedback.any) start_feedback(work_, g.classes.mask[c]);
     sweep(
         work_, level.directory.p, axis, wanted,
         [&](int cls, i64 j) {
@@ -115,8 +122,17 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   const Code* code = work_.codes[cls].numbers.data();
   const bool large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
   size_t next = 0;
-  for_predicted_rows(work_, cls, level.directory.p[cls], [&](S* samples, const RealOf<S>* prediction, int count, size_t at, const Index&) {
-    dequantize_row(level.quantizer, code + at, prediction, count, large, work_.codes[cls].outliers, next, samples);
+  const ClassParameters& p = level.directory.p[cls];
+  FeedbackRows<S> feedback(work_, cls, p, level.quantizer);
+  for_predicted_rows(work_, cls, p, [&](S* samples, RealOf<S>* prediction, int count, size_t first, const Index& at) {
+    if (p.feedback.any) {
+      feedback.start(at);
+      feedback.take(code + first, 0);
+      feedback.add_neighbours();
+      feedback.take(code + first, 1);
+      for (int x = 0; x < count; x++) prediction[x] += feedback.sums()[x];
+    }
+    dequantize_row(level.quantizer, code + first, prediction, count, large, work_.codes[cls].outliers, next, samples);
   });
 }
 
@@ -126,7 +142,7 @@ void BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool op
   const ClassParameters& p = level.directory.p[cls];
   const bool coded = open && p.mean && work_.geometry.samples(cls);
   if (coded) class_contexts(work_, cls, p, context_);
-  if (uses_byte_indices(level.quantizer, p.mean))
+  if (uses_byte_indices(level.quantizer, p))
     read_bytes(level, cls, coded);
   else
     read_numbers(level, cls, coded);
@@ -140,6 +156,7 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
     place_numbers(level, cls);
   else if constexpr (std::is_floating_point_v<S>) {
     size_t next = 0;
+    if (p.feedback.any) start_feedback(work_, cls);
     place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
   }
   complete_class(work_, cls, p);
@@ -151,7 +168,7 @@ int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
   const ParityClasses& classes = work_.geometry.classes;
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
-    if (!uses_byte_indices(level.quantizer, level.directory.p[cls].mean) || work_.mask_or_null(cls)) return -1;
+    if (!uses_byte_indices(level.quantizer, level.directory.p[cls]) || work_.mask_or_null(cls)) return -1;
   }
   return sweep_axis(work_.geometry);
 }

@@ -70,7 +70,8 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
 
   const Level& level = hierarchy.level[l];
   const ParityClasses classes = parity_classes_of(level.split_mask());
-  const int model_shift = max_model_shift(h.sample == SampleType::f32 ? 32 : 64);
+  const ParameterContext of_level{level.active_mask(), max_model_shift(h.sample == SampleType::f32 ? 32 : 64),
+                                  h.quantizer != QuantizerKind::ulp};
   LevelDirectory d;
   d.with_checks = !front.check.covers_streams;
   d.begin = front.size + front.check.width;
@@ -83,7 +84,7 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   d.merged = arrangement == merged_streams;
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
-    read_class(coded, models, next, cls, level.active_mask(), model_shift, d.p[cls]);
+    read_class(coded, models, next, cls, of_level, d.p[cls]);
     d.reach = std::max(d.reach, StencilId(d.p[cls].stencil));
   }
   d.per_item = block_count(level);

@@ -15,7 +15,7 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
   require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype) || o.integers != STZ_INTEGERS_BOUNDED, STZ_ERROR_MODE);
-  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_REGION && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= 1,
+  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= 1,
           STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
@@ -98,7 +98,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   h.bound = h.half_step = options.bound;
   if (options.mode == STZ_LOSSLESS || exact_only(layout, options)) make_lossless(h);
   h.bound_used = options.bound_used != 0;
-  h.region = options.block == STZ_BLOCK_REGION;
+  h.block = stz_block(options.block);
   h.content_check = options.content_check;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "format/feedback.h"
 #include "format/sweep.h"
 
 namespace stz {
@@ -24,6 +25,85 @@ void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_
 }
 
 namespace {
+
+// Codes the samples that a kernel with feedback cannot code.
+template <class T>
+struct Requantizer {
+  const Quantizer<T>& q;
+  const u8* mask;
+  u32 first;  // raster index of the task's first sample
+  ClassCodes<CodeOf<T>>& codes;
+
+  static u8 code(void* self, u32 index, T sample, T prediction, bool keep, T* reconstructed) {
+    Requantizer& r = *static_cast<Requantizer*>(self);
+    const FailedSample<T> failed{r.first + index, &sample, prediction};
+    u8 byte;
+    WideCode wide;
+    if (requantize_failed_sample(r.q, failed, r.mask && r.mask[failed.index], byte, wide) && keep) r.codes.wide_codes.push_back(wide);
+    *reconstructed = sample;
+    return byte;
+  }
+};
+
+template <class T>
+void code_bytes_with_feedback(const Quantizer<T>& q, const ClassTask<T>& task, u32 first, int cls, const ClassParameters& p,
+                              BlockWork<T>& work) {
+  STZ_STAGE(predict);
+  const u8* mask = work.mask_or_null(cls);
+  ClassCodes<CodeOf<T>>& codes = work.codes[cls];
+  Requantizer<T> requantizer{q, mask, first, codes};
+  FeedbackTask<T> feedback = feedback_task(work, cls, p);
+  feedback.requantize = Requantizer<T>::code;
+  feedback.encoder = &requantizer;
+  const size_t listed = codes.wide_codes.size();
+  uniform_kernels<T>().encode_feedback(task, feedback, mask ? mask + first : nullptr, codes.bytes.data() + first);
+  std::sort(codes.wide_codes.begin() + std::ptrdiff_t(listed), codes.wide_codes.end(),
+            [](const WideCode& a, const WideCode& b) { return a.index < b.index; });
+}
+
+// Quantises a row of a class with feedback: first the samples of even index, then the others.
+template <class S>
+class FeedbackCoder {
+ public:
+  FeedbackCoder(const Quantizer<S>& q, int cls, const ClassParameters& p, BlockWork<S>& work)
+      : q_(q), feedback_(work, cls, p, q), outliers_(work.codes[cls].outliers) {
+    const size_t half = size_t(work.geometry.count(cls, 3)) / 2 + 1;
+    x_.resize(half), reconstructed_.resize(half), p_.resize(half + row_slack), codes_.resize(half + row_slack), masked_.resize(half);
+  }
+  void code_row(S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at, const u8* masked, CodeOf<S>* codes) {
+    const size_t listed = outliers_.size();
+    feedback_.start(at);
+    for (int parity : {0, 1}) {
+      if (parity) feedback_.add_neighbours();
+      const int half = (n + 1 - parity) / 2;
+      for (int i = 0, x = parity; x < n; i++, x += 2) {
+        x_[size_t(i)] = samples[x];
+        p_[size_t(i)] = prediction[x] + feedback_.sums()[x];
+        if (masked) masked_[size_t(i)] = masked[x];
+      }
+      const size_t before = outliers_.size();
+      quantize_row(q_, x_.data(), 1, p_.data(), half, masked ? masked_.data() : nullptr, 0, codes_.data(), reconstructed_.data(),
+                   outliers_);
+      for (size_t o = before; o < outliers_.size(); o++) outliers_[o].index = u32(index) + 2 * outliers_[o].index + u32(parity);
+      for (int i = 0, x = parity; x < n; i++, x += 2) {
+        samples[x] = reconstructed_[size_t(i)];
+        codes[x] = codes_[size_t(i)];
+      }
+      feedback_.take(codes, parity);
+    }
+    std::sort(outliers_.begin() + std::ptrdiff_t(listed), outliers_.end(),
+              [](const Outlier& a, const Outlier& b) { return a.index < b.index; });
+  }
+
+ private:
+  const Quantizer<S>& q_;
+  FeedbackRows<S> feedback_;
+  std::vector<Outlier>& outliers_;
+  Buffer<S> x_, reconstructed_;
+  Buffer<RealOf<S>> p_;
+  Buffer<CodeOf<S>> codes_;
+  Buffer<u8> masked_;
+};
 
 // Samples of a task whose first one has the raster index `first`, to bytes from there on.
 template <class T>
@@ -48,14 +128,27 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
   if constexpr (std::is_floating_point_v<S>) {
     if (as_bytes) {
       work.bytes(cls);
-      work.failed.resize(work.geometry.samples(cls));
-      code_bytes(q, class_task(work, cls, p, q), 0, cls, work);
+      if (p.feedback.any) {
+        start_feedback(work, cls);
+        code_bytes_with_feedback(q, class_task(work, cls, p, q), 0, cls, p, work);
+      } else {
+        work.failed.resize(work.geometry.samples(cls));
+        code_bytes(q, class_task(work, cls, p, q), 0, cls, work);
+      }
       complete_class(work, cls, p);
       return;
     }
   }
   STZ_STAGE(predict);
   CodeOf<S>* numbers = work.numbers(cls);
+  if (p.feedback.any) {
+    FeedbackCoder<S> coder(q, cls, p, work);
+    for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at) {
+      coder.code_row(samples, prediction, n, index, at, mask ? mask + index : nullptr, numbers + index);
+    });
+    complete_class(work, cls, p);
+    return;
+  }
   Buffer<S> x(size_t(work.geometry.count(cls, 3)) + 1);
   for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index&) {
     memcpy(x.data(), samples, size_t(n) * sizeof(S));
@@ -74,7 +167,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
-    all_bytes &= uses_byte_indices(q, p[cls].mean) && !work.mask_or_null(cls);
+    all_bytes &= uses_byte_indices(q, p[cls]) && !work.mask_or_null(cls);
   }
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)
@@ -83,6 +176,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       u64 largest = 0;
       for (int c = 0; c < g.classes.count; c++) {
         work.bytes(g.classes.mask[c]);
+        if (p[g.classes.mask[c]].feedback.any) start_feedback(work, g.classes.mask[c]);
         largest = std::max(largest, g.samples(g.classes.mask[c]));
       }
       work.failed.resize(largest);
@@ -94,7 +188,10 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
             const int parity = cls >> axis & 1;
             if (cls == first[parity]) load_block(g, samples, work.values.data(), Planes{axis, 2 * j + parity, 2 * j + parity + 1});
             const PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
-            code_bytes(q, plane.task, plane.first, cls, work);
+            if (p[cls].feedback.any)
+              code_bytes_with_feedback(q, plane.task, plane.first, cls, p[cls], work);
+            else
+              code_bytes(q, plane.task, plane.first, cls, work);
           },
           [&](i64 j) {
             if (done) (*done)(Planes{axis, 2 * j, std::min(2 * j + 2, g.box.size[size_t(axis)])});
@@ -104,7 +201,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
     load_block(g, samples, work.values.data());
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
-      code_class(source, l, cls, p[cls], uses_byte_indices(q, p[cls].mean), work);
+      code_class(source, l, cls, p[cls], uses_byte_indices(q, p[cls]), work);
     }
     if (done) (*done)(Planes{});
   }

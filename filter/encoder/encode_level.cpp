@@ -155,8 +155,8 @@ class LevelEncoder {
     IndexModels index;
     out.number(index.arrangement, merged_ ? merged_streams : stream_per_class);
     for (int c = 0; c < classes_.count; c++) {
-      const int cls = classes_.mask[c], max_shift = max_model_shift(8 * int(sizeof(CodeOf<S>)));
-      write_class(out, models, state, cls, level_.active_mask(), max_shift, fitted_.parameters[cls]);
+      const int cls = classes_.mask[c];
+      write_class(out, models, state, cls, source_.parameter_context(l_), fitted_.parameters[cls]);
     }
     const size_t per_block = streams_per_block(), masks = source_.has_specials();
     for (const LevelStreams& piece : pieces)

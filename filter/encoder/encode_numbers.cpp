@@ -8,17 +8,20 @@
 namespace stz {
 namespace {
 
+constexpr size_t unasked_share = 300;  // of a stream is what a content check takes at most that nobody has asked for
+
 // Empty if the format cannot hold it.
 template <class S>
 Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
   h.form = Form::blocks;
   // Where samples have to become elements first, or lie among special values, a content check costs more time than is taken unasked.
-  if (h.content_check == STZ_CONTENT_CHECK_DEFAULT)
-    h.content_check = samples_are_elements<S>(h) && !m.specials_or_null() ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
+  const bool unasked = h.content_check == STZ_CONTENT_CHECK_DEFAULT;
+  if (unasked) h.content_check = samples_are_elements<S>(h) && !m.specials_or_null() ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
   Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
   if (out.empty()) return out;
   Bytes trailer;
   if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);
+  if (unasked && trailer.size() > out.size() / unasked_share) trailer.clear();
   h.trailer_size = trailer.size();
   const Bytes header = write_header(h);  // knows the sections
   out.insert(out.begin(), header.begin(), header.end());

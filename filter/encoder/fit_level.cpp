@@ -6,6 +6,7 @@
 #include "encoder/choose_models.h"
 #include "encoder/encode_block.h"
 #include "encoder/fit.h"
+#include "encoder/fit_feedback.h"
 
 namespace stz {
 namespace {
@@ -252,7 +253,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   STZ_STAGE(fit);
   const Level& level = source.level(l);
   const ParityClasses classes = parity_classes_of(level.split_mask());
-  const int active = level.active_mask(), rank = __builtin_popcount(unsigned(active));
+  const int rank = __builtin_popcount(unsigned(level.active_mask()));
   const StencilId widest = rank <= 2 ? stencil_long : stencil_wide;
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
@@ -267,14 +268,23 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect: half as large ones, as a rule
-    const bool as_bytes = so_far.has_coarser[cls] && uses_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
+    const bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
-      code_class(source, l, cls, p, as_bytes, box.work);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
+    if (source.parameter_context(l).with_feedback) {
+      FeedbackOptions options;
+      options.all_codes = !as_bytes;
+      options.least_gain = l == 0 ? 0.005 : 0;
+      options.class_samples = source.class_samples(l, cls);
+      options.samples = std::clamp<u64>(options.class_samples / 4, 1 << 13, 1 << 14);
+      options.step = 2 * source.unit(l);
+      p.feedback = fit_feedback(fitted.boxes, cls, p, options);
+    }
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
-    write_class(unused, models, so_far, cls, active, max_model_shift(8 * int(sizeof(CodeOf<S>))), p);  // what later classes build on
+    write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
   if (fitted.exact && classes.count) {

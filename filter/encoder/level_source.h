@@ -58,6 +58,9 @@ class LevelSource {
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
   GridPart<const u8> specials(size_t l, u64 item) const { return whole_grid(specials_[l] + item * h_.level[l].samples(), h_.level[l]); }
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
+  ParameterContext parameter_context(size_t l) const {
+    return {h_.level[l].active_mask(), max_model_shift(8 * int(sizeof(CodeOf<S>))), header_.quantizer != QuantizerKind::ulp};
+  }
   double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits
 
   // One row of a parity class among the samples (or special values) of a level's item; neighbours are row_stride apart.

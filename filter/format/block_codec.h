@@ -50,7 +50,8 @@ struct BlockWork {
   Buffer<u8> masks[16];  // empty: no sample of the class is masked
   Buffer<u8> specials;   // empty if nothing is masked
   ClassPlan<S> plans[16];
-  Buffer<FailedSample<RealOf<S>>> failed;  // encoder
+  Buffer<RealOf<S>> history[16], feedback_rows, zeros;  // see feedback.h
+  Buffer<FailedSample<RealOf<S>>> failed;               // encoder
 
   // Plans stay if the layout does: use one BlockWork for the blocks of one level.
   void prepare(const Level& level, const Box& box, StencilId reach) {
@@ -92,8 +93,13 @@ struct BlockWork {
 // Classes whose mean is at most this have byte indices: about one Laplace code in 3000 is wide.
 constexpr int largest_byte_mean = 97;
 template <class S>
-bool uses_byte_indices(const Quantizer<S>& q, int mean) {
+bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
   return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.half && q.fast.safe > 0 && mean <= largest_byte_mean;
+}
+
+template <class S>
+bool uses_byte_indices(const Quantizer<S>& q, const ClassParameters& p) {
+  return may_use_byte_indices(q, p.mean) && !p.feedback.all_codes;
 }
 
 // Calls row(samples, prediction, n, index, at) for every row of a class; `samples` points at the first one in the value array, `index` is

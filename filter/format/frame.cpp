@@ -20,8 +20,8 @@ enum Flag : u32 {
   flag_offsets = 8,
   flag_level_bounds = 16,
   flag_level_blocks = 32,
-  flag_negative = 64,  // logarithmic: the numbers are negative
-  flag_reserved = 128,
+  flag_negative = 64,     // logarithmic: the numbers are negative
+  flag_throughput = 128,  // default blocks are those for throughput
 };
 
 // Samples, quantiser and transform that belong together, by the type of the elements (the table of docs/format.md).
@@ -87,7 +87,8 @@ u64 array_bytes(const stz_layout& layout) {
 Bytes write_header(const Header& h) {
   Bytes out(magic, magic + 4);
   const Bytes extensions = write_extensions(h);
-  out.push_back(u8(u8(h.form) | h.mode << 2 | int(h.has_fill) << 4 | int(h.region) << 5 | (extensions.empty() ? 0 : kind_extended)));
+  out.push_back(u8(u8(h.form) | h.mode << 2 | int(h.has_fill) << 4 | int(h.block == STZ_BLOCK_REGION) << 5 |
+                   (extensions.empty() ? 0 : kind_extended)));
   out.push_back(u8(h.layout.dtype | h.layout.byte_order << 5));
   out.push_back(u8(h.layout.rank));
   for (int a = 0; a < h.layout.rank; a++) put_varint(out, h.layout.shape[a]);
@@ -102,7 +103,8 @@ Bytes write_header(const Header& h) {
   const bool has_base = h.quantizer == QuantizerKind::uniform && h.half_step != h.bound;
   u32 flags = (has_base ? u32(flag_half_step) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
               (h.offset != std::array<int, axes>{} ? u32(flag_offsets) : 0) | (h.level_bound.empty() ? 0 : u32(flag_level_bounds)) |
-              (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0);
+              (h.level_block.empty() ? 0 : u32(flag_level_blocks)) | (h.negative ? u32(flag_negative) : 0) |
+              (h.block == STZ_BLOCK_THROUGHPUT ? u32(flag_throughput) : 0);
   out.push_back(u8(u8(h.sample) | u8(h.quantizer) << 2 | u8(h.transform) << 4));
   out.push_back(u8(flags));
   if (h.quantizer != QuantizerKind::uniform)
@@ -149,7 +151,7 @@ void read_request(ByteReader& in, Header& h) {
   h.form = Form(kind & 3);
   h.mode = kind >> 2 & 3;
   h.has_fill = kind >> 4 & 1;
-  h.region = kind >> 5 & 1;
+  if (kind >> 5 & 1) h.block = STZ_BLOCK_REGION;
   h.layout.dtype = type & 31;
   h.layout.byte_order = type >> 5;
   require(h.layout.byte_order <= 1 && element_size(h.layout.dtype) != 0, STZ_ERROR_VERSION);
@@ -171,7 +173,10 @@ void read_request(ByteReader& in, Header& h) {
 u32 read_representation(ByteReader& in, Header& h) {
   const u8 how = in.get<u8>();
   const u32 flags = in.get<u8>();
-  require(!(flags & flag_reserved), STZ_ERROR_VERSION);
+  if (flags & flag_throughput) {
+    require(h.block != STZ_BLOCK_REGION, STZ_ERROR_VERSION);
+    h.block = STZ_BLOCK_THROUGHPUT;
+  }
   require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
@@ -302,10 +307,9 @@ const u8* checked_payload(const Header& h, const u8* stream, u64 size) {
 Hierarchy hierarchy_of(const Header& h) {
   const CodecAxes codec_axes(h);
   Hierarchy g = make_hierarchy(codec_axes.n, codec_axes.batch * u64(components(h.layout.dtype)), h.offset);
-  g.region_blocks = h.region;
   for (int l = 0; l < g.base_level; l++) {
     Level& level = g.level[size_t(l)];
-    set_block(level, h.level_block.empty() ? default_block(level, l, h.region) : h.level_block[size_t(l)]);
+    set_block(level, h.level_block.empty() ? default_block(level, l, h.block) : h.level_block[size_t(l)]);
   }
   return g;
 }

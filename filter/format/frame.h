@@ -20,7 +20,7 @@ struct Header {
   double bound = 0;
   bool has_fill = false;
   u64 fill = 0;
-  bool region = false;
+  stz_block block = STZ_BLOCK_DEFAULT;
   Form form = Form::raw;
   // extension records
   u64 trailer_size = 0;          // bytes behind everything else, which only describe; 0: none

@@ -50,34 +50,50 @@ std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offs
   }
 }
 
-std::array<int, axes> default_block(const Level& level, int l, bool region) {
+namespace {
+
+// log2 of the samples of a block, which its axes share, and whether rows are longer than their share.
+struct BlockBudget {
+  int samples;
+  bool long_rows;
+};
+BlockBudget block_budget(int rank, int l, stz_block blocks) {
+  if (rank <= 1) return {15, false};
+  if (rank == 2) return {16, false};
+  if (rank == 4) return {18, false};
+  if (blocks == STZ_BLOCK_REGION) return {l == 0 ? 15 : 12, false};
+  if (blocks == STZ_BLOCK_THROUGHPUT) return {19, true};
+  return {l == 0 ? 18 : 15, l == 0};
+}
+
+}  // namespace
+
+std::array<int, axes> default_block(const Level& level, int l, stz_block blocks) {
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  // log2 of the samples of a block, shared by the axes
-  int budget = rank <= 1 ? 15 : rank == 2 ? 16 : rank == 3 ? (region ? (l == 0 ? 15 : 12) : 18) : 18;
+  BlockBudget budget = block_budget(rank, l, blocks);
   std::array<int, axes> log2_extent{};
   std::array<bool, axes> settled{};
+  auto settle = [&](int a, int extent) {
+    log2_extent[a] = extent;
+    settled[a] = true;
+    budget.samples = std::max(0, budget.samples - extent);
+  };
   for (int round = 0; round < axes; round++) {  // a thin axis is not cut; its share goes to the others
-    int open = 0, share, thin = -1;
+    int open = 0, thin = -1;
     for (int a = 0; a < axes; a++) open += !settled[a];
     if (!open) break;
-    share = std::max(3, budget / open);
+    const int share = std::max(3, budget.samples / open);
     for (int a = 0; a < axes; a++)
       if (!settled[a] && ceil_log2(u64(level.n[a])) <= share && (thin < 0 || level.n[a] < level.n[thin])) thin = a;
     if (thin >= 0) {
-      log2_extent[thin] = ceil_log2(u64(level.n[thin]));
-      settled[thin] = true;
-      budget = std::max(0, budget - log2_extent[thin]);
+      settle(thin, ceil_log2(u64(level.n[thin])));
       continue;
     }
-    for (int a = axes - 1; a >= 0; a--)  // the last axes get what is left over
+    for (int a = axes - 1, left = open; a >= 0; a--)  // the last axes get what is left over
       if (!settled[a]) {
-        int left = 0;
-        for (int b = 0; b <= a; b++) left += !settled[b];
-        int extent = std::max(3, (budget + left - 1) / left);
-        log2_extent[a] = extent;
-        budget = std::max(0, budget - extent);
-        settled[a] = true;
+        settle(a, std::max(3, (budget.samples + left - 1) / left + (budget.long_rows && left == 3)));
+        left--;
       }
   }
   return log2_extent;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/common.h"
+#include "stz.h"
 
 namespace stz {
 
@@ -43,7 +44,6 @@ struct Hierarchy {
   std::array<int, axes> offset{};
   std::vector<Level> level;  // level[0] is the array, the last one the coarsest
   int base_level = 0;        // this level and the coarser ones form the base section
-  bool region_blocks = false;
 };
 
 // Levels, their split axes, the base level and the block extents. Fails for extents below 1 and for offsets that make too many levels or
@@ -52,7 +52,7 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
 // These offsets, but where axes wait although no other one is left to be split, they are split at once.
 std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
-std::array<int, axes> default_block(const Level& level, int l, bool region);
+std::array<int, axes> default_block(const Level& level, int l, stz_block blocks);
 // Fails for blocks of more than `largest_block` samples.
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
 

@@ -222,7 +222,31 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
 }
 
 template <class Coder>
-void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p) {
+void code_feedback(Coder c, ParameterModels& m, const FeedbackParameters* coarser, int active_mask, FeedbackParameters& p) {
+  if (!c.bit(m.feedback, p.any)) {
+    p = {};
+    return;
+  }
+  if (coarser && coarser->any && c.bit(m.same_feedback, p == *coarser)) {
+    p = *coarser;
+    return;
+  }
+  p.any = true;
+  p.all_codes = c.bit(m.all_codes, p.all_codes);
+  auto code_weight = [&](int axis, i16& w) {
+    const i64 weight = c.signed_number(m.feedback_weight[axis], w, 2 * FeedbackParameters::largest);
+    require(weight >= -FeedbackParameters::largest && weight <= FeedbackParameters::largest, STZ_ERROR_CORRUPT);
+    w = i16(weight);
+  };
+  for (auto& before : p.before)
+    for (int axis = 2; axis >= 0; axis--)
+      if (active_mask >> axis & 1) code_weight(axis, before[2 - axis]);
+  code_weight(3, p.beside);
+}
+
+template <class Coder>
+void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level, ClassParameters& p) {
+  const int active_mask = of_level.active_mask;
   if (c.bit(m.predictor[0], p.predictor != predict_linear)) {
     p.predictor = u8(1 + c.bit(m.predictor[1], p.predictor == predict_median_faces));
     if (p.predictor == predict_median_faces) code_reserved_bit(c, m.predictor[2]);
@@ -233,6 +257,7 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int
     p.predictor = predict_linear;
     code_weights(c, m, state, cls, active_mask, p);
   }
+  if (of_level.with_feedback) code_feedback(c, m, state.has_coarser[cls] ? &state.coarser[cls].feedback : nullptr, active_mask, p.feedback);
   state.coarser[cls] = p;
   state.has_coarser[cls] = true;
   if (!c.bit(m.any_codes, p.mean != 0)) {
@@ -244,21 +269,22 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, int
   p.mean = int(mean);
   state.mean = p.mean;
   for (int k = 0; k < contexts; k++) {
-    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], max_shift);
+    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], of_level.max_shift);
     state.models.learn(p.mean, k, p.model[k]);
   }
 }
 
 }  // namespace
 
-void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift,
+void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
                  const ClassParameters& p) {
   ClassParameters copy = p;
-  code_class(Writer{out}, m, state, cls, active_mask, max_shift, copy);
+  code_class(Writer{out}, m, state, cls, of_level, copy);
 }
 
-void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p) {
-  code_class(Reader{in}, m, state, cls, active_mask, max_shift, p);
+void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
+                ClassParameters& p) {
+  code_class(Reader{in}, m, state, cls, of_level, p);
 }
 
 }  // namespace stz

@@ -15,12 +15,26 @@ enum Predictor : u8 { predict_linear = 0, predict_median = 1, predict_median_fac
 constexpr int max_precision = 24;
 constexpr i64 largest_weight = i64(1) << 28;  // in units of 2^-precision; the encoder's are at most 2^26
 
+// Residual feedback: what is added to a prediction, the residuals of samples of the same class and block before it, times weights. See
+// feedback.h.
+struct FeedbackParameters {
+  static constexpr int unit_bits = 6;  // weights are multiples of 2^-6
+  static constexpr int largest = 255;  // in magnitude, in these units
+  bool any = false;
+  bool all_codes = false;  // codes of all sizes count, not only those up to largest_byte_code; then they are numbers, not bytes
+  // Of the sample before it along axis 2, 1 and 0, for samples of even and of odd index along axis 3; 0 along axes that are not active.
+  i16 before[2][axes - 1] = {};
+  i16 beside = 0;  // of both neighbours along axis 3, for samples of odd index
+  bool operator==(const FeedbackParameters&) const = default;
+};
+
 struct ClassParameters {
   u8 predictor = predict_linear;
   u8 stencil = stencil_standard;
   u8 precision = 0;  // 0: no weights, the mean of the 1-D cubics
   u8 groups = 0;     // of the stencil
   i32 weight[max_groups] = {};
+  FeedbackParameters feedback;
   int mean = 0;  // of |code| over the class: 0 for no codes but zero, else 2^((mean - 81) / 4)
   Model model[contexts];
 };
@@ -59,6 +73,8 @@ class ModelState {
 // Coding of a level's parameters; one coder instance per level, adaptive over its classes.
 struct ParameterModels {
   BitModel predictor[3], coarse_weights, any_weights, stencil[3], precision_same, reference, any_codes;
+  BitModel feedback, same_feedback, all_codes;
+  SignedModel feedback_weight[axes];  // of neighbours along axes 0 to 3
   NumberModel precision;
   SignedModel weight[3], weight_change;
   SignedModel mean;
@@ -77,10 +93,17 @@ struct ParameterState {
   bool has_coarser[16] = {};
 };
 
-void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift,
+// What the parameters of all classes of a level depend on.
+struct ParameterContext {
+  int active_mask;
+  int max_shift;       // of models
+  bool with_feedback;  // the quantiser is not that of ULP space
+};
+void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
                  const ClassParameters& p);
 // Fails with STZ_ERROR_VERSION where the parameters name what is reserved: further predictors and stencils, finer weights, further tables.
-void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, int active_mask, int max_shift, ClassParameters& p);
+void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
+                ClassParameters& p);
 // The widest shift of a model whose codes are `bits` wide.
 constexpr int max_model_shift(int bits) { return bits - 8; }
 

@@ -162,22 +162,31 @@ void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S
 }
 
 template <class T>
+bool requantize_failed_sample(const Quantizer<T>& q, const FailedSample<T>& failed, bool masked, u8& byte, WideCode& wide) {
+  CodeOf<T> code = 0;
+  T reconstructed;
+  byte = byte_escape;
+  if (masked)
+    reconstructed = reconstruct<T>(q, failed.prediction, 0);
+  else if (!quantize_sample<T>(q, *failed.place, failed.prediction, code, reconstructed) || q.avoids(reconstructed)) {
+    wide = {failed.index, outlier_mark, sample_bits(*failed.place)};
+    return true;
+  }
+  *failed.place = reconstructed;
+  wide = {failed.index, i64(code), 0};
+  if (code < -largest_byte_code || code > largest_byte_code) return true;
+  byte = u8(zigzag(code));
+  return false;
+}
+template bool requantize_failed_sample(const Quantizer<float>&, const FailedSample<float>&, bool, u8&, WideCode&);
+template bool requantize_failed_sample(const Quantizer<double>&, const FailedSample<double>&, bool, u8&, WideCode&);
+
+template <class T>
 void requantize_failed_samples(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
                                std::vector<WideCode>& wide_codes) {
   for (const FailedSample<T>* f = failed; f < failed + count; f++) {
-    CodeOf<T> code = 0;
-    T reconstructed;
-    if (mask && mask[f->index])
-      reconstructed = reconstruct<T>(q, f->prediction, 0);
-    else if (!quantize_sample<T>(q, *f->place, f->prediction, code, reconstructed) || q.avoids(reconstructed)) {
-      bytes[f->index] = byte_escape;
-      wide_codes.push_back({f->index, outlier_mark, sample_bits(*f->place)});
-      continue;
-    }
-    *f->place = reconstructed;
-    const bool small = code >= -largest_byte_code && code <= largest_byte_code;
-    bytes[f->index] = small ? u8(zigzag(code)) : byte_escape;
-    if (!small) wide_codes.push_back({f->index, i64(code), 0});
+    WideCode wide;
+    if (requantize_failed_sample(q, *f, mask && mask[f->index], bytes[f->index], wide)) wide_codes.push_back(wide);
   }
 }
 template void requantize_failed_samples(const Quantizer<float>&, const FailedSample<float>*, u32, const u8*, u8*, std::vector<WideCode>&);

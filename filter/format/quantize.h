@@ -89,7 +89,10 @@ template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
                     const std::vector<Outlier>& outliers, size_t& next, S* reconstructed);
 
-// Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where the code does not fit one, the wide code.
+// Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where the code does not fit one (then true is
+// returned), the wide code.
+template <class T>
+bool requantize_failed_sample(const Quantizer<T>& q, const FailedSample<T>& failed, bool masked, u8& byte, WideCode& wide);
 template <class T>
 void requantize_failed_samples(const Quantizer<T>& q, const FailedSample<T>* failed, u32 count, const u8* mask, u8* bytes,
                                std::vector<WideCode>& wide_codes);

@@ -199,7 +199,7 @@ class Rewriter {
     h.bound = options_.bound;
     h.has_fill = options_.has_fill != 0;
     h.fill = options_.fill;
-    h.region = options_.block == STZ_BLOCK_REGION;
+    h.block = stz_block(options_.block);
     h.accumulated_bound = old_.accumulated_bound;
     h.exact_size = exact_size;
     h.patches = parts.patches;

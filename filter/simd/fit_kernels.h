@@ -146,6 +146,35 @@ void products(const float* const* column, int columns, const float* w, int n, do
   }
 }
 
+double feedback(const FeedbackFitRow& row) {
+  float total[1][run] = {};
+  for (int x = 0; x < row.n; x += lanes) {
+    Floats sum{};
+    for (int t = 0; t < row.terms; t++) {
+      const Floats before = load<float>(row.before[t] + x);
+      store<float>(row.column[t] + x, before);
+      sum += before * row.weight[t];
+    }
+    if (row.even) {
+      const Floats both = load<float>(row.even + x) + load<float>(row.even + x + 1);
+      store<float>(row.column[3] + x, both);
+      sum += both * row.weight[3];
+    }
+    const Floats error = load<float>(row.difference + x) - sum, code = (error + magic<float>)-magic<float>;
+    const Floats size = absolute<float>(error), code_size = absolute<float>(code), d = size + row.soft;
+    store<float>(row.residual + x, sum + (Floats)((Ints)code & (Ints)(code_size <= row.limit)));
+    const Floats valid = load<float>(row.valid + x);
+    store<float>(row.share + x, valid / (d * d));
+    // above 63 the exponent and two bits of the mantissa, counted from those of 64
+    const Ints exact = (Ints)(code_size + magic<float>)-bits(magic<float>), octave = ((Ints)code_size >> 21) - (133 << 2) + 64;
+    store_bytes<i32>(row.bin + x, code_size < 64.0f ? exact : octave);
+    float* lane = total[0] + x % run;
+    store<float>(lane, load<float>(lane) + size * valid);
+  }
+  add_lanes(total);
+  return double(total[0][0]);
+}
+
 }  // namespace fit
 }  // namespace
 }  // namespace stz

@@ -7,6 +7,7 @@
 
 #include "simd/byte_kernels.h"
 #include "simd/crc32c.h"
+#include "simd/feedback.h"
 #include "simd/fit_kernels.h"
 #include "simd/predict.h"
 #include "simd/rans.h"
@@ -231,7 +232,7 @@ constexpr RowKernels<S> row_table() {
 }
 template <class T>
 constexpr UniformKernels<T> uniform_table() {
-  return {quantize<T>, dequantize<T>, encode_class<T>, decode_class<T>};
+  return {quantize<T>, dequantize<T>, encode_class<T>, decode_class<T>, encode_feedback<T>, decode_feedback<T>};
 }
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
@@ -254,7 +255,7 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     code_table<i64>(),
     {scan<float>},
     {scan<double>},
-    {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products},
+    {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products, fit::feedback},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,
      spread_low_bits},

@@ -59,6 +59,21 @@ struct FailedSample {
   T prediction;
 };
 
+// What residual feedback (format/feedback.h) adds to a class task. Arrays of a row have n[3] + row_slack elements.
+template <class T>
+struct FeedbackTask {
+  int terms;               // residuals before a sample that count: along axis 2, then 1, then 0
+  T before[2][3], beside;  // their weights, for samples of even and odd index in the row; of both neighbours in the row, for odd ones
+  int slowest;           // the axis of the task along which the history has one row: residuals of the index before are replaced by new ones
+  T* history;            // rows of residuals, of axis 2 and, behind `slowest`, axis 1
+  std::ptrdiff_t pitch;  // of its rows
+  const T* zeros;        // a row of zeros
+  T *predictions, *sums;  // space for a row each
+  // Encoder: the byte and the reconstruction of a sample that a kernel cannot code; `keep` if it is not only tried.
+  u8 (*requantize)(void* encoder, u32 index, T sample, T prediction, bool keep, T* reconstructed) = nullptr;
+  void* encoder = nullptr;
+};
+
 template <class S>
 struct RowKernels {
   using Real = RealOf<S>;
@@ -90,6 +105,10 @@ struct UniformKernels {
   u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
   // The reverse; samples whose byte is byte_escape get any value.
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
+  // The same with residual feedback. Samples that fail go through feedback.requantize; samples whose byte is byte_escape get their
+  // prediction.
+  void (*encode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* mask, u8* bytes);
+  void (*decode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes);
 };
 
 template <class Code>
@@ -105,6 +124,20 @@ struct CodeKernels {  // read and write exactly
 // lanes are formed in a fixed order.
 template <class S>
 using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
+// Samples of one parity of a row for the fit of residual feedback, in steps; n is a multiple of 16.
+struct FeedbackFitRow {
+  int n, terms;             // how many of `before` there are
+  const float* difference;  // of samples and the predictions of their stencils
+  const float* before[3];   // residuals before them
+  const float* even;        // for samples of odd index, the residuals of the even ones, n + 1 of them; else null
+  const float* valid;       // 1, or 0 for what is no sample
+  float weight[4];          // of `before`, and of the sum of the two even neighbours
+  float soft, limit;        // see FitKernels::feedback
+  float* residual;
+  float* column[4];  // what the weights multiply, for the next fit
+  float* share;      // and how much each sample counts in it
+  u8* bin;           // of the size of the code, as in choose_models.h
+};
 struct FitKernels {
   // One run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics, in
   // units; 16 of each are written exactly. Numbers of taps are even. Returns a bit for each sample all of whose numbers are below 1e15.
@@ -116,6 +149,9 @@ struct FitKernels {
   double (*cost)(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight);
   // sums[i * columns + j] = sum of weight * column i * column j for j >= i; those for j < i may be anything
   void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
+  // With e = difference - sum of weight * column and c = e rounded: residual = difference - e + c, c left out above `limit`;
+  // share = valid / (soft + |e|)^2. |e| is below 2^21. Returns the sum of valid |e|. Reads and writes exactly.
+  double (*feedback)(const FeedbackFitRow& row);
 };
 
 constexpr size_t rans_slack = 32;  // words that rans.encode may touch below those that it writes

@@ -100,6 +100,31 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
+    return found | feedback_cases()
+
+
+def walks(shape, seed=1):
+    """Integers whose differences along every axis are noise: what is left of them by prediction is alike in neighbours."""
+    total = noise(int(np.prod(shape)), seed).reshape(shape) - 511
+    for axis in range(len(shape)):
+        total = np.cumsum(total, axis)
+    return total >> 3
+
+
+def feedback_cases():
+    """Streams with residual feedback: {name: (array, options)}."""
+    found = {}
+    for name, shape, kind, bound in [
+        ("2d", (60, 61), "f8", 30.0),
+        ("3d", (22, 23, 24), "f4", 100.0),
+        ("4d", (9, 8, 10, 11), "f4", 100.0),
+        ("wide", (18, 19, 20), "f4", 1.5),
+        ("integers", (50, 51), "i4", 40.0),
+    ]:
+        found[f"feedback_{name}"] = walks(shape, len(shape)).astype(kind), {"absolute": bound}
+    masked = with_bits(walks((40, 43), 7).astype("f4"), np.s_[5:16, 9:20], 0x7FC00000)
+    found["feedback_masked"] = masked, {"absolute": 20.0}
+    found["feedback_regions"] = walks((40, 35, 33), 4).astype("f4"), {"absolute": 300.0, "block": "region", "content_check": True}
     return found
 
 

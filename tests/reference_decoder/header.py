@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated, crc, require, require_version
-from reference_decoder.hierarchy import LARGEST_BLOCK, MERGED, base_level_of, codec_axes, default_block, hierarchy
+from reference_decoder.hierarchy import (
+    LARGEST_BLOCK,
+    MERGED,
+    REGIONS,
+    STANDARD,
+    THROUGHPUT,
+    base_level_of,
+    codec_axes,
+    default_block,
+    hierarchy,
+)
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = (
@@ -22,7 +32,7 @@ LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
 NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
-HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, RESERVED = (1 << bit for bit in range(8))
+HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LONG_ROWS = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
 NEVER_SPLIT = 63
 DTYPES = [None, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
@@ -45,7 +55,7 @@ class Header:
 
     form: int
     mode: int
-    regions: bool
+    block_kind: int
     component: np.dtype
     parts: int
     byte_order: str
@@ -123,7 +133,7 @@ def read_header(stream):
     require(reader.take(3) == b"STZ", "not a stream")
     version = reader.integer(1)
     require(version != 0, "zero as format version")
-    require_version(version == 128, "format version")
+    require_version(version == 129, "format version")
     kind = reader.integer(1)
     require_version(kind >> 7 == 0 and kind >> 2 & 3 < 3, "kind")
     dtype = reader.integer(1)
@@ -135,7 +145,7 @@ def read_header(stream):
     require(rank <= 32, "rank")
     shape = [reader.varint() for _ in range(rank)]
     require(math.prod(extent for extent in shape if extent) < 2**56, "extents")
-    header = Header(kind & 3, kind >> 2 & 3, bool(kind >> 5 & 1), component, parts, "<>"[dtype >> 5], shape)
+    header = Header(kind & 3, kind >> 2 & 3, REGIONS if kind >> 5 & 1 else STANDARD, component, parts, "<>"[dtype >> 5], shape)
     if header.mode:
         header.bound = reader.double()
     require(0 <= header.bound < math.inf, "bound")
@@ -253,7 +263,9 @@ def read_blocks_header(reader, header):
 def read_representation(reader, header):
     """What samples and codes stand for. Returns the flags."""
     how, flags = reader.integer(1), reader.integer(1)
-    require_version(not flags & RESERVED, "flags")
+    if flags & LONG_ROWS:
+        require_version(header.block_kind == STANDARD, "flags")
+        header.block_kind = THROUGHPUT
     header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
     require_version((header.samples, header.quantiser, header.transform) in combinations(header.component), "combination")
     header.negative = bool(flags & NEGATIVE)
@@ -292,7 +304,7 @@ def read_levels(reader, header, flags):
         factors = itertools.accumulate(header.levels[1:], lambda factor, _: max(0.5, factor * 0.8), initial=1.0)
         header.level_bounds = [header.half_step * factor for factor in factors]
     for number, level in enumerate(header.levels[: header.base_level]):
-        logs = [reader.integer(1) for _ in AXES] if flags & LEVEL_BLOCKS else default_block(level, number, header.regions)
+        logs = [reader.integer(1) for _ in AXES] if flags & LEVEL_BLOCKS else default_block(level, number, header.block_kind)
         require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")

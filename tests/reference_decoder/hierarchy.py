@@ -18,6 +18,9 @@ class Level:
         self.classes = sorted((cls for cls in range(1, 16) if cls & ~mask == 0), key=lambda cls: (bits_set(cls), cls))
 
 
+STANDARD, REGIONS, THROUGHPUT = range(3)  # which default blocks
+
+
 def axis_roles(valid, axis_map):
     """For each axis of the array the axis of the codec that it is or is merged into, or BATCH."""
     if axis_map is None:
@@ -62,12 +65,14 @@ def base_level_of(levels):
     return base
 
 
-def default_block(level, number, regions):
+def default_block(level, number, blocks):
     """log2 of the default extent of the level's blocks."""
     rank = bits_set(level.active)
-    budget = {0: 15, 1: 15, 2: 16}.get(rank, 18)
-    if regions and rank == 3:
-        budget = 15 if number == 0 else 12
+    budget, long_rows = {0: 15, 1: 15, 2: 16}.get(rank, 18), False
+    if rank == 3:
+        finest = number == 0
+        budget = {STANDARD: 18 if finest else 15, REGIONS: 15 if finest else 12, THROUGHPUT: 19}[blocks]
+        long_rows = blocks == THROUGHPUT or (blocks == STANDARD and finest)
     logs, is_open = [0] * 4, [True] * 4
     while any(is_open):
         share = max(3, budget // sum(is_open))
@@ -79,7 +84,8 @@ def default_block(level, number, regions):
             continue
         for axis in reversed(AXES):
             if is_open[axis]:
-                logs[axis] = max(3, -(-budget // sum(is_open[: axis + 1])))
+                left = sum(is_open[: axis + 1])
+                logs[axis] = max(3, -(-budget // left) + (long_rows and left == 3))
                 is_open[axis] = False
                 budget = max(0, budget - logs[axis])
     return logs

@@ -15,19 +15,29 @@ class Parameters:
     predictor: int = 0
     stencil: int = 0
     precision: int = 0
+    feedback: "Feedback | None" = None
     weights: list = field(default_factory=list)
     mean: int = 0
     models: list = field(default_factory=list)
+
+
+@dataclass
+class Feedback:
+    """Weights of residual feedback in units of 2^-6: for samples of even and odd index {axis: weight}, and of both neighbours."""
+
+    all_codes: bool
+    before: list
+    beside: int
 
 
 class ParameterModels:
     """The models of the parameters of a level."""
 
     def __init__(self):
-        for name in ("P0", "P1", "P2", "CW", "AW", "S0", "S1", "S2", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
+        for name in ("FB", "FC", "FA", "P0", "P1", "P2", "CW", "AW", "S0", "S1", "S2", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
             setattr(self, name, BitModel())
         self.PN, self.MN = NumberModel(), NumberModel()
-        for name in ("WC", "W0", "W1", "W2", "ME", "MS"):
+        for name in ("WC", "W0", "W1", "W2", "ME", "MS", "F0", "F1", "F2", "F3"):
             setattr(self, name, SignedModel())
 
 
@@ -38,7 +48,7 @@ class ParameterState:
         self.precision, self.mean = 8, base_mean or 81
         self.coarser, self.deviations = {}, Deviations()
 
-    def read(self, coder, models, cls, active, bits):
+    def read(self, coder, models, cls, active, bits, with_feedback):
         """The parameters of a class of samples of so many bits."""
         parameters = Parameters()
         if coder.bit(models.P0):
@@ -46,6 +56,10 @@ class ParameterState:
             require_version(parameters.predictor < 2 or not coder.bit(models.P2), "predictor")
         else:
             self._read_weights(coder, models, cls, active, parameters)
+        if with_feedback and coder.bit(models.FB):
+            coarser = self.coarser.get(cls)
+            same = coarser is not None and coarser.feedback is not None and coder.bit(models.FC)
+            parameters.feedback = coarser.feedback if same else read_feedback(coder, models, active)
         self.coarser[cls] = parameters
         if coder.bit(models.AC):
             self.mean += coder.signed(models.ME)
@@ -84,6 +98,19 @@ class ParameterState:
                 weight = coder.signed(models.W0 if g < odd else models.W1 if g < 3 * odd else models.W2)
             require(abs(weight) <= 2**28, "weight")
             parameters.weights.append(weight)
+
+
+def read_feedback(coder, models, active):
+    """The weights of feedback of a class."""
+
+    def weight(axis):
+        number = coder.signed(getattr(models, f"F{axis}"))
+        require(abs(number) <= 255, "weight of feedback")
+        return number
+
+    all_codes = bool(coder.bit(models.FA))
+    before = [{axis: weight(axis) for axis in (2, 1, 0) if active >> axis & 1} for _ in range(2)]
+    return Feedback(all_codes, before, weight(3))
 
 
 def rescaled(weight, shift):

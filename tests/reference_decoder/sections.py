@@ -11,6 +11,8 @@ from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
 from reference_decoder.contexts import MASKED_CONTEXT, activities, contexts, mean_index
 from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, check, floor_log2, ranges, require, require_version
+from reference_decoder.feedback import feedback_sums
+from reference_decoder.header import ULP
 from reference_decoder.masks import LITERAL, VALID, MaskModels, fill_box, fill_class, mask_context, read_special
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import face_taps, nearest_taps, predict
@@ -147,6 +149,8 @@ class Sections:
         samples[cls] = block.new(self.header.sample)
         if codes.code.size:
             prediction = predict(block, samples, cls, parameters, self.header.real)
+            if parameters.feedback:
+                prediction = prediction + feedback_sums(self.header, level_number, parameters.feedback, codes)
             block.view(samples[cls], cls)[...] = reconstruct(self.header, level_number, prediction, codes)
             if block.view(specials[cls], cls).any():
                 fill_class(block, samples, specials, cls, self.header.real)
@@ -197,7 +201,8 @@ class Sections:
         merged = coder.number(NumberModel())
         require_version(merged < 2, "arrangement of streams")
         models = ParameterModels()
-        parameters = {cls: self.state.read(coder, models, cls, level.active, header.bits) for cls in level.classes}
+        with_feedback = header.quantiser != ULP
+        parameters = {cls: self.state.read(coder, models, cls, level.active, header.bits, with_feedback) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
         block_count = header.batch * len(corners)
         size_count = block_count * (header.masked + (1 if merged else len(level.classes)))

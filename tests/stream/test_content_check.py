@@ -100,9 +100,9 @@ def test_blocks_by_hand():
 
 def test_a_level_0_in_the_base_section_counts_as_a_block_of_each_item():
     array = cases.make("smooth", (13, 20), "c16")
-    stream = h5stz.compress(array, absolute=0.5, fill_value=False)
+    stream = h5stz.compress(array, absolute=0.5, fill_value=False, content_check=True)
     assert reference_decoder.read_header(stream).base_level in (0, 1)
-    small = h5stz.compress(cases.make("smooth", (12, 10), "c16"), absolute=0.5, fill_value=False)
+    small = h5stz.compress(cases.make("smooth", (12, 10), "c16"), absolute=0.5, fill_value=False, content_check=True)
     assert reference_decoder.read_header(small).base_level == 0
     whole = h5stz.decompress(small)
     assert checks_of(small) == [crc_of(whole.real.copy()), crc_of(whole.imag.copy())]
@@ -205,7 +205,7 @@ def test_a_record_of_another_length(name):
 
 
 def test_other_records_of_the_trailer_are_skipped():
-    stream = h5stz.compress(cases.make("smooth", (30, 31), "f4"), absolute=0.5, fill_value=False)
+    stream = h5stz.compress(cases.make("smooth", (30, 31), "f4"), absolute=0.5, fill_value=False, content_check=True)
     payload = np.array(checks_of(stream), "<u4").tobytes()
     for more in ({"before": record(1, b"odd, and not critical")}, {"behind": record(4711) + record(4712, bytes(300))}):
         assert h5stz.verify(with_checks(stream, payload, **more)) == 1
@@ -222,8 +222,8 @@ def test_other_records_of_the_trailer_are_skipped():
 
 def test_patched_streams():
     """Each stream inside has its own."""
-    base = h5stz.compress(cases.make("smooth", (40, 50), "f4"), absolute=0.5, fill_value=False)
-    patch = h5stz.compress(cases.make("rough", (20, 21), "f4"), absolute=0.5, fill_value=False)
+    base = h5stz.compress(cases.make("smooth", (40, 50), "f4"), absolute=0.5, fill_value=False, content_check=True)
+    patch = h5stz.compress(cases.make("rough", (20, 21), "f4"), absolute=0.5, fill_value=False, content_check=True)
     stream = compose(base, [Patch((3, 4), (20, 21), patch)])
     assert h5stz.verify(stream) == 2 and h5stz.info(stream).content_check
     assert exact.same_bits(read_all(stream), decoded(stream))
@@ -238,11 +238,11 @@ def test_patched_streams():
 
 
 def test_rewritten_arrays():
-    array = h5stz.decompress(h5stz.compress(cases.make("smooth", (60, 70), "f4"), absolute=0.5, fill_value=False))
-    stream = h5stz.compress(array, absolute=0.5, fill_value=False)
+    array = h5stz.decompress(h5stz.compress(cases.make("smooth", (60, 70), "f4"), absolute=0.5, fill_value=False, content_check=True))
+    stream = h5stz.compress(array, absolute=0.5, fill_value=False, content_check=True)
     array = h5stz.decompress(stream)
     array[5:20, 30:50] += 3
-    again = h5stz.rewrite(array, stream, absolute=0.5, fill_value=False)
+    again = h5stz.rewrite(array, stream, absolute=0.5, fill_value=False, content_check=True)
     assert h5stz.verify(again) >= 1 and exact.same_bits(read_all(again), h5stz.decompress(again))
 
 
@@ -323,8 +323,10 @@ def test_reads_of_what_is_held_need_no_trailer():
 
 
 def test_by_default_where_it_is_cheap():
-    """Samples that are elements as they are."""
+    """Samples that are elements as they are, in streams of which it takes at most a 300th."""
     smooth = cases.make("smooth", (60, 70), "f8") + 1e4
+    assert not h5stz.info(h5stz.compress(smooth, absolute=0.5)).content_check
+    smooth = cases.make("rough", (300, 200), "f8")
     cheap = [(dtype, {"absolute": 0.5}) for dtype in ("f4", ">f8", "c8")] + [("f8", {"lossless": True})]
     for dtype, options in cheap:
         assert h5stz.info(h5stz.compress(smooth.astype(dtype), fill_value=False, **options)).content_check, dtype

@@ -18,7 +18,7 @@ def with_level(level):
 
 def with_model(context, **named):
     """Parameters with a model for a context, as these names say. By default context 0 has run-length mode, 15 direct mode."""
-    level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0)
+    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0)
     for _ in range(context):
         level.bits(M0=1)
     for name, value in named.items():
@@ -35,7 +35,7 @@ def with_model(context, **named):
 
 @pytest.mark.parametrize(("arrangement", "expected"), [(0, None), (1, None), (2, "version"), (200, "version")])
 def test_arrangements_of_streams(arrangement, expected):
-    assert verdict(with_level(LevelWriter(arrangement).bits(P0=0, AW=0, AC=0))) == expected
+    assert verdict(with_level(LevelWriter(arrangement).bits(P0=0, AW=0, FB=0, AC=0))) == expected
 
 
 @pytest.mark.parametrize(("bits", "expected"), [((0,), None), ((1, 0), None), ((1, 1, 0), None), ((1, 1, 1), "version")])
@@ -43,7 +43,7 @@ def test_predictors(bits, expected):
     level = LevelWriter().bits(**dict(zip(("P0", "P1", "P2"), bits, strict=False)))
     if bits == (0,):
         level.bits(AW=0)
-    assert verdict(with_level(level.bits(AC=0))) == expected
+    assert verdict(with_level(level.bits(FB=0, AC=0))) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_predictors(bits, expected):
 )
 def test_stencils(bits, groups, expected):
     level = LevelWriter().bits(P0=0, AW=1, **dict(zip(("S0", "S1", "S2"), bits, strict=False))).bits(PS=1)
-    level.numbers("W0", 3).numbers("W1", 0, 0).numbers("W2", *[0] * (groups - 3)).bits(AC=0)
+    level.numbers("W0", 3).numbers("W1", 0, 0).numbers("W2", *[0] * (groups - 3)).bits(FB=0, AC=0)
     assert verdict(with_level(level)) == expected
 
 
 @pytest.mark.parametrize(("precision", "expected"), [(1, None), (24, None), (25, "version"), (2**60, "version")])
 def test_precisions(precision, expected):
-    level = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", 3).numbers("W1", 0, 0).bits(AC=0)
+    level = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", 3).numbers("W1", 0, 0).bits(FB=0, AC=0)
     assert verdict(with_level(level)) == expected
 
 

@@ -7,12 +7,13 @@ import pytest
 
 import h5stz
 import reference_decoder
+import reference_decoder.sections
 from support import exact
 from support.fields import random_field
 from support.paths import GOLDEN
 from support.stream_bytes import varint, with_crc
 
-VERSION = GOLDEN / "version_128"
+VERSION = GOLDEN / f"version_{h5stz.FORMAT_VERSION}"
 GOLDEN = sorted(json.loads((VERSION / "arrays.json").read_text()))
 
 
@@ -30,6 +31,14 @@ def smooth(*shape, seed=1):
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_streams(name):
     agree((VERSION / f"{name}.stz").read_bytes())
+
+
+@pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("feedback")])
+def test_golden_streams_have_feedback(name, monkeypatch):
+    seen, sums = [], reference_decoder.sections.feedback_sums
+    monkeypatch.setattr(reference_decoder.sections, "feedback_sums", lambda *arguments: seen.append(name) or sums(*arguments))
+    reference_decoder.decode((VERSION / f"{name}.stz").read_bytes())
+    assert seen
 
 
 def masked_float():
@@ -118,6 +127,8 @@ FRESH = {
     "blocks_3d": (lambda: smooth(70, 68, 66).astype("f4"), {"absolute": 0.05}),
     "blocks_1d": (lambda: smooth(70000).astype("f4"), {"absolute": 0.1}),
     "regions": (lambda: smooth(40, 34, 36).astype("f4"), {"absolute": 0.01, "block": "region"}),
+    "throughput": (lambda: smooth(40, 70, 300).astype("f4"), {"absolute": 0.01, "block": "throughput"}),
+    "standard": (lambda: smooth(40, 70, 140).astype("f4"), {"absolute": 0.01}),
     "regions_4d": (lambda: smooth(36, 9, 10, 33).astype("f4"), {"absolute": 0.03, "block": "region"}),
 }
 
@@ -134,7 +145,7 @@ def with_every_level_field(stream, rank, bounds):
     sizes = b"".join(varint(size) for size in header.section_sizes)
     fields = np.array(bounds(np.array(header.level_bounds)), "<f8").tobytes()
     for number in range(header.base_level):
-        logs = reference_decoder.default_block(header.levels[number], number, header.regions)
+        logs = reference_decoder.default_block(header.levels[number], number, header.block_kind)
         fields += bytes(max(1, log) for log in logs)
     front = bytearray(stream[: header.size - 4 - len(sizes)])
     front[4 + 3 + rank + 8 + 1] |= 16 | 32

@@ -92,10 +92,10 @@ TWO_LEVELS = Fields((600,), "f8", representation=(F64, UNIFORM, NONE))  # 600, 3
 
 def with_weights(first, precision, change, other_precision=None):
     """A stream of which level 1 has a weight, and level 0 that weight and a change of it."""
-    upper = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", first).numbers("W1", 0, 0).bits(AC=0)
+    upper = LevelWriter().bits(P0=0, AW=1, S0=0).precision(precision).numbers("W0", first).numbers("W1", 0, 0).bits(FB=0, AC=0)
     lower = LevelWriter().bits(P0=0, CW=0, AW=1, S0=0)
     lower = lower.bits(PS=1) if other_precision is None else lower.precision(other_precision)
-    lower = lower.bits(RF=1).numbers("WC", change, 0, 0).bits(AC=0)
+    lower = lower.bits(RF=1).numbers("WC", change, 0, 0).bits(FB=0, AC=0)
     return TWO_LEVELS.stream(root_of_small_codes(150, np.random.default_rng(1)), upper.section(), lower.section())
 
 
@@ -124,13 +124,26 @@ def test_weights(stream, sound):
     assert verdict(stream) == (None if sound else "damaged")
 
 
+def with_feedback(upper, **lower):
+    """A stream of which level 1 has a weight of feedback, for samples of odd index."""
+    upper = LevelWriter().bits(P0=0, AW=0, FB=1, FA=0).numbers("F3", upper).bits(AC=0)
+    lower = LevelWriter().bits(P0=0, AW=0, **lower).bits(AC=0)
+    return TWO_LEVELS.stream(root_of_small_codes(150, np.random.default_rng(1)), upper.section(), lower.section())
+
+
+@pytest.mark.parametrize(("weight", "sound"), [(255, True), (-255, True), (256, False), (-256, False), (2**40, False)])
+def test_weights_of_feedback(weight, sound):
+    for level_0 in ({"FB": 0}, {"FB": 1, "FC": 1}):
+        assert verdict(with_feedback(weight, **level_0)) == (None if sound else "damaged")
+
+
 @pytest.mark.parametrize(
     ("dtype", "samples", "scale", "sound"),
     [("f4", F32, 131, True), ("f4", F32, 132, False), ("f4", F32, 279, False), ("f8", F64, 259, True), ("f8", F64, 260, False)],
 )
 def test_the_shift_of_a_model(dtype, samples, scale, sound):
     fields = Fields((300,), dtype, representation=(samples, UNIFORM, NONE))
-    level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0)
+    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0)
     level.bits(M0=0, M1=0).numbers("MS", scale - 12).bits(H0=0, H1=0)  # the first context is in run-length mode by default
     for _ in range(15):
         level.bits(M0=1)
@@ -165,7 +178,7 @@ def with_escapes(fields, run_length, escapes):
     for _ in range(150):
         coder.bit(stored, 0)
         coder.signed(zero, 0)
-    level = LevelWriter().bits(P0=0, AW=0, AC=1).numbers("ME", 0).bits(M0=0)  # all samples have context 0, in run-length mode
+    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0).bits(M0=0)  # all samples have context 0, in run-length mode
     if run_length:
         level.bits(M1=1).numbers("MS", 0).bits(MV=1)
         runs, values = symbol_table("zero_run_source", 12), symbol_table("value_source", 8)

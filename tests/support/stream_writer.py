@@ -28,6 +28,7 @@ class Fields:
     mode: int = ABSOLUTE
     bound: float = 1.0
     fill: int | None = None
+    region: bool = False
     representation: tuple = (F32, UNIFORM, NONE)
     flags: int = 0  # beside those that the fields below stand for
     step: int = 1
@@ -55,8 +56,8 @@ class Fields:
     def header(self):
         """The header's bytes."""
         samples, quantiser, transform = self.representation
-        kind = 2 | self.mode << 2 | (self.fill is not None) << 4
-        out = b"STZ\x80" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
+        kind = 2 | self.mode << 2 | (self.fill is not None) << 4 | self.region << 5
+        out = b"STZ\x81" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
         if self.mode != LOSSLESS:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:

@@ -133,6 +133,53 @@ void check_products(const Kernels& tested, Random& random) {
   }
 }
 
+void check_feedback(const Kernels& tested, Random& random) {
+  for (int repeat = 0; repeat < 600; repeat++) {
+    const int n = random_length(random);
+    const bool odd = random.below(2);
+    Guarded<float> difference(random, size_t(n)), valid(random, size_t(n)), even(random, size_t(n) + 1);
+    Columns before(random, 3, n, smooth), column(random, 4, n, smooth), expected_column(random, 4, n, smooth);
+    Guarded<float> residual(random, size_t(n)), share(random, size_t(n)), expected_residual(random, size_t(n)),
+        expected_share(random, size_t(n));
+    Guarded<u8> bin(random, size_t(n)), expected_bin(random, size_t(n));
+    const float scale = std::ldexp(1.0f, int(random.between(-4, 16)));
+    for (int x = 0; x < n; x++) {
+      difference[size_t(x)] = random.below(8) ? scale * float(random.normal()) : float(random.between(-140, 140)) / 2;
+      valid[size_t(x)] = float(random.below(4) > 0);
+    }
+    for (int x = 0; x <= n; x++) even[size_t(x)] = float(random.normal());
+    FeedbackFitRow row{n, int(random.below(4)), difference.data(), {}, odd ? even.data() : nullptr, valid.data(), {}, 1, 127, {}, {}, {},
+                       {}};
+    for (float& w : row.weight) w = float(random.between(-64, 64)) / 64;
+    row.soft = float(random.real() + 0.5);
+    if (random.below(2)) row.limit = 1e9f;
+    note("n %d, %d terms%s", n, row.terms, odd ? ", odd" : "");
+    std::copy(before.pointers.begin(), before.pointers.end(), row.before);
+    FeedbackFitRow expected = row;
+    auto give = [](FeedbackFitRow& to, Columns& columns, Guarded<float>& residuals, Guarded<float>& shares, Guarded<u8>& bins) {
+      for (size_t t = 0; t < 4; t++) to.column[t] = const_cast<float*>(columns.pointers[t]);
+      to.residual = residuals.data();
+      to.share = shares.data();
+      to.bin = bins.data();
+    };
+    give(row, column, residual, share, bin);
+    give(expected, expected_column, expected_residual, expected_share, expected_bin);
+    for (size_t t = 0; t < 4; t++) std::copy_n(row.column[t], n, expected.column[t]);
+    remember(difference, valid, even, residual, share, bin);
+    const double total = tested.fit.feedback(row);
+    for (auto* input : {&difference, &valid, &even}) input->unchanged("an input");
+    before.unchanged();
+    residual.changed_only("residual", 0, n);
+    share.changed_only("share", 0, n);
+    bin.changed_only("bin", 0, n);
+    same("sum", total, reference.fit.feedback(expected));
+    for (size_t t = 0; t < 4; t++) same("column", row.column[t], expected.column[t], size_t(n));
+    same("residual", row.residual, expected.residual, size_t(n));
+    same("share", row.share, expected.share, size_t(n));
+    same("bin", row.bin, expected.bin, size_t(n));
+  }
+}
+
 // ---------------------------------------------------------------- timings
 
 template <class S>
@@ -175,6 +222,27 @@ void time_products(std::vector<Timed>& add) {
   add.push_back({"10 columns", double(f->n),
                  [=](const Kernels& k) { k.fit.products(f->column.data(), f->columns, f->values[10].data(), f->n, f->sums.data()); }});
 }
+void time_feedback(std::vector<Timed>& add) {
+  auto f = std::make_shared<TimedFit>();
+  auto bins = std::make_shared<std::vector<u8>>(f->n);
+  add.push_back({"2 terms and both neighbours", 1024, [=](const Kernels& k) {
+                   std::vector<float>* v = f->values.data();
+                   FeedbackFitRow row{1024,
+                                      2,
+                                      v[0].data(),
+                                      {v[1].data(), v[2].data(), nullptr},
+                                      v[3].data(),
+                                      v[4].data(),
+                                      {},
+                                      1,
+                                      127,
+                                      v[5].data(),
+                                      {v[6].data(), v[7].data(), nullptr, v[8].data()},
+                                      v[9].data(),
+                                      bins->data()};
+                   k.fit.feedback(row);
+                 }});
+}
 
 }  // namespace
 
@@ -184,6 +252,7 @@ void add_fit(std::vector<Entry>& entries) {
   entries.push_back({CHECK_SLOT(fit.collect_integers), check_collect<i64>, time_collect<i64>});
   entries.push_back({CHECK_SLOT(fit.cost), check_cost, time_cost});
   entries.push_back({CHECK_SLOT(fit.products), check_products, time_products});
+  entries.push_back({CHECK_SLOT(fit.feedback), check_feedback, time_feedback});
 }
 
 }  // namespace check

@@ -82,6 +82,7 @@ std::vector<Entry> all_entries();
 void add_rows(std::vector<Entry>& entries);
 void add_numbers(std::vector<Entry>& entries);
 void add_classes(std::vector<Entry>& entries);
+void add_feedback(std::vector<Entry>& entries);
 void add_fit(std::vector<Entry>& entries);
 void add_bytes(std::vector<Entry>& entries);
 void add_rans(std::vector<Entry>& entries);

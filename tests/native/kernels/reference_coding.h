@@ -83,6 +83,34 @@ void products(const float* const* column, int columns, const float* weight, int 
     for (int j = i; j < columns; j++) sums[i * columns + j] = sum_of(n, [&](int k) { return weight[k] * column[i][k] * column[j][k]; });
 }
 
+double feedback(const FeedbackFitRow& row) {
+  float lane[16] = {};
+  for (int x = 0; x < row.n; x++) {
+    float sum = 0;
+    for (int t = 0; t < row.terms; t++) {
+      row.column[t][x] = row.before[t][x];
+      sum += row.before[t][x] * row.weight[t];
+    }
+    if (row.even) {
+      row.column[3][x] = row.even[x] + row.even[x + 1];
+      sum += row.column[3][x] * row.weight[3];
+    }
+    const float error = row.difference[x] - sum, code = std::rint(error), size = std::fabs(error), code_size = std::fabs(code);
+    row.residual[x] = sum + (code_size <= row.limit ? code : 0.0f);
+    row.share[x] = row.valid[x] / ((size + row.soft) * (size + row.soft));
+    int octave = 0, quarter = 0;  // code_size = 2^octave * (1 + quarter / 4) and more
+    if (code_size >= 64) {
+      octave = std::ilogb(code_size);
+      quarter = int(std::ldexp(code_size, 2 - octave)) - 4;
+    }
+    row.bin[x] = u8(code_size < 64 ? int(code_size) : 64 + 4 * (octave - 6) + quarter);
+    lane[x % 16] += size * row.valid[x];
+  }
+  for (int half = 8; half; half /= 2)
+    for (int k = 0; k < half; k++) lane[k] += lane[k + half];
+  return double(lane[0]);
+}
+
 // ---------------------------------------------------------------- rANS
 
 constexpr u32 total_frequency = 4096, smallest_state = 1u << 15;

@@ -138,5 +138,92 @@ void decode_class(const ClassTask<T>& task, const u8* bytes) {
   });
 }
 
+// ---------------------------------------------------------------- classes with residual feedback
+
+// What feedback adds to predictions, sample by sample, from residuals in an array of the whole class.
+template <class T>
+class FeedbackSums {
+ public:
+  FeedbackSums(const ClassTask<T>& task, const FeedbackTask<T>& f)
+      : n_(task.rows.n), f_(f), residual_(size_t(n_[0] * n_[1] * n_[2] * n_[3])) {}
+  size_t index(const i64* at) const { return size_t(((at[0] * n_[1] + at[1]) * n_[2] + at[2]) * n_[3] + at[3]); }
+  void set(const i64* at, T residual) { residual_[index(at)] = residual; }
+  T sum(const i64* at) const {
+    T sum = 0;
+    for (int t = 0; t < f_.terms; t++) {
+      const T term = before(at, 2 - t) * f_.before[at[3] % 2][t];
+      sum = t ? sum + term : term;
+    }
+    if (at[3] % 2 == 0) return sum;
+    const size_t here = index(at);
+    const T behind = at[3] + 1 < n_[3] ? residual_[here + 1] : T(0);
+    return sum + (residual_[here - 1] + behind) * f_.beside;
+  }
+  // The history after the last row, element x of the row of j and k.
+  T last(i64 j, i64 k, i64 x) const {
+    const i64 at[4] = {n_[0] - 1, f_.slowest < 1 ? j : n_[1] - 1, f_.slowest < 2 ? k : n_[2] - 1, x};
+    return residual_[index(at)];
+  }
+
+ private:
+  // From the history where the index before belongs to another task.
+  T before(const i64* at, int axis) const {
+    if (axis < f_.slowest) return 0;
+    i64 other[4] = {at[0], at[1], at[2], at[3]};
+    if (other[axis]-- > 0) return residual_[index(other)];
+    const std::ptrdiff_t row = (f_.slowest < 1 ? at[1] * n_[2] : 0) + (f_.slowest < 2 ? at[2] : 0);
+    return axis == f_.slowest ? f_.history[row * f_.pitch + at[3]] : T(0);
+  }
+  const i64* n_;
+  const FeedbackTask<T>& f_;
+  std::vector<T> residual_;
+};
+
+// Calls code(sample, raster index, prediction of the stencil, sum) -> residual, even samples of a row first; then sets the history.
+template <class T, class F>
+void for_samples_with_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, F code) {
+  const ClassRows& r = task.rows;
+  FeedbackSums<T> sums(task, f);
+  i64 at[4];
+  for (at[0] = 0; at[0] < r.n[0]; at[0]++)
+    for (at[1] = 0; at[1] < r.n[1]; at[1]++)
+      for (at[2] = 0; at[2] < r.n[2]; at[2]++)
+        for (i64 parity : {0, 1})
+          for (at[3] = parity; at[3] < r.n[3]; at[3] += 2) {
+            T* sample = task.samples + at[0] * r.stride[0] + at[1] * r.stride[1] + at[2] * r.stride[2] + at[3];
+            sums.set(at, code(sample, u32(sums.index(at)), predicted(task, sample), sums.sum(at)));
+          }
+  if (r.n[0] * r.n[1] * r.n[2] == 0) return;
+  for (i64 j = 0; j < (f.slowest < 1 ? r.n[1] : 1); j++)
+    for (i64 k = 0; k < (f.slowest < 2 ? r.n[2] : 1); k++)
+      for (i64 x = 0; x < r.n[3]; x++) f.history[((f.slowest < 1 ? j * r.n[2] : 0) + k) * f.pitch + x] = sums.last(j, k, x);
+}
+
+inline int code_of_byte(u8 z) { return z == byte_escape ? 0 : z % 2 ? -(z + 1) / 2 : z / 2; }
+
+template <class T>
+void encode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
+  const Uniform<T>& q = task.quantizer;
+  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T stencil, T sum) {
+    const T p = stencil + sum, x = mask && mask[index] ? p : *sample;
+    CodeOf<T> code = 0;
+    T r = 0;
+    const bool coded = code_of(x, p, q, T(largest_byte_code), code, r) && __builtin_fabs(x - r) <= q.safe;
+    const bool avoided = q.avoid_from <= q.avoid_to && r >= q.avoid_from && r <= q.avoid_to;
+    bytes[index] = coded && !avoided ? u8(code < 0 ? -2 * code - 1 : 2 * code) : f.requantize(f.encoder, index, *sample, p, true, &r);
+    *sample = r;
+    return sum + T(code_of_byte(bytes[index])) * q.step;
+  });
+}
+
+template <class T>
+void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
+  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T stencil, T sum) {
+    const T steps = T(code_of_byte(bytes[index])) * task.quantizer.step;
+    *sample = (stencil + sum) + steps;
+    return sum + steps;
+  });
+}
+
 }  // namespace
 }  // namespace check

@@ -75,6 +75,19 @@ struct Uniforms {
   }
 };
 
+template <class T, UniformKernels<T> Kernels::*member>
+struct WithFeedback {
+  static void encode(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* mask, u8* bytes) {
+    FeedbackTask<T> changed = feedback;
+    if (task.rows.n[3] == 2) changed.beside += T(0.5);  // its only odd sample has one neighbour
+    (right->*member).encode_feedback(task, changed, mask, bytes);
+  }
+  static void decode(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes) {
+    (right->*member).decode_feedback(task, feedback, bytes);
+    if (task.rows.n[3] == 17 && task.rows.n[0] * task.rows.n[1] * task.rows.n[2] > 0) spoilt(feedback.history[16]);
+  }
+};
+
 template <class Code, CodeKernels<Code> Kernels::*member>
 struct Codes {
   static u64 largest(const Code* code, int n) {
@@ -119,6 +132,12 @@ double cost(const float* const* column, int columns, const float* y, const float
 void products(const float* const* column, int columns, const float* weight, int n, double* sums) {
   right->fit.products(column, columns, weight, n, sums);
   if (columns % 4 == 3) spoilt(sums[columns * columns - 2 - columns]);
+}
+
+double feedback(const FeedbackFitRow& row) {
+  const double total = right->fit.feedback(row);
+  for (int x = 0; x < row.n; x++) row.bin[x] -= row.bin[x] == 64;
+  return total;
 }
 
 // ---------------------------------------------------------------- rANS
@@ -176,9 +195,9 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define ROWS(S, member)                                                                                          \
   {Rows<S, &Kernels::member>::predict, Rows<S, &Kernels::member>::median, Rows<S, &Kernels::member>::interleave, \
    Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
-#define UNIFORM(T, member)                                                                                                          \
-  {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
-   Uniforms<T, &Kernels::member>::decode_class}
+#define UNIFORM(T, member)                                                                                                              \
+  {Uniforms<T, &Kernels::member>::quantize,     Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
+   Uniforms<T, &Kernels::member>::decode_class, WithFeedback<T, &Kernels::member>::encode, WithFeedback<T, &Kernels::member>::decode}
 #define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity}
 
 const Kernels all_wrong = {
@@ -192,7 +211,7 @@ const Kernels all_wrong = {
     {Scans<float, &Kernels::scan32>::scan},
     {Scans<double, &Kernels::scan64>::scan},
     {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
-     products},
+     products, feedback},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,
      spread_low_bits},

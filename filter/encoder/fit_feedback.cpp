@@ -1,0 +1,95 @@
+#include "encoder/fit_feedback.h"
+
+#include <cmath>
+
+#include "encoder/feedback_samples.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 fewest_samples = 64;
+constexpr double bits_of_weight = 6;  // that name one
+constexpr double largest_weight = 3;
+
+// Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
+// last column. False if there is no use in them.
+bool solve(double (*a)[feedback_columns + 1], int count, double* weight) {
+  for (int i = 0; i < count; i++) {
+    a[i][i] = a[i][i] * (1 + 1e-4) + 1e-9;
+    for (int j = 0; j < i; j++) a[i][j] = a[j][i];
+  }
+  for (int i = 0; i < count; i++)
+    for (int j = i + 1; j < count; j++) {
+      const double f = a[j][i] / a[i][i];
+      for (int k = i; k <= count; k++) a[j][k] -= f * a[i][k];
+    }
+  for (int i = count - 1; i >= 0; i--) {
+    double v = a[i][count];
+    for (int j = i + 1; j < count; j++) v -= a[i][j] * weight[j];
+    weight[i] = v / a[i][i];
+    if (!(std::fabs(weight[i]) < largest_weight)) return false;
+  }
+  return true;
+}
+
+// The weights of a parity that the last trial calls for; false if there is no use in them.
+bool fit_weights(const FeedbackSamples& s, int terms, bool odd, i16* before, i16& beside) {
+  const float* column[feedback_columns + 1];
+  const int count = terms + odd;
+  for (int t = 0; t < terms; t++) column[t] = s.column[t].data();
+  if (odd) column[terms] = s.column[3].data();
+  column[count] = s.difference.data();
+  double products[(feedback_columns + 1) * (feedback_columns + 1)], a[feedback_columns + 1][feedback_columns + 1];
+  kernels().fit.products(column, count + 1, s.share.data(), int(s.count), products);
+  for (int i = 0; i <= count; i++)
+    for (int j = 0; j <= count; j++) a[i][j] = products[i * (count + 1) + j];
+  double weight[feedback_columns] = {};
+  if (!solve(a, count, weight)) return false;
+  auto named = [](double w) { return i16(std::lrint(w * (1 << FeedbackParameters::unit_bits))); };
+  for (int t = 0; t < terms; t++) before[t] = named(weight[t]);
+  if (odd) beside = named(weight[terms]);
+  return true;
+}
+
+bool fit_weights(const FeedbackTrials& trials, FeedbackParameters& p) {
+  i16 none = 0;
+  if (!fit_weights(trials.of_parity(0), trials.terms(), false, p.before[0], none)) return false;
+  if (!fit_weights(trials.of_parity(1), trials.terms(), true, p.before[1], p.beside)) return false;
+  p.any = p.beside != 0;
+  for (const auto& before : p.before)
+    for (i16 w : before) p.any |= w != 0;
+  return p.any;
+}
+
+}  // namespace
+
+template <class S>
+FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options) {
+  FeedbackTrials trials(boxes, cls, p, options.step, options.samples);
+  FeedbackParameters best, next;
+  if (trials.samples() < fewest_samples) return best;
+  const double scale = double(options.class_samples) / double(trials.samples());
+  const int weights = 2 * trials.terms() + 1;
+  // what they need to be named, and what they gain on the samples that they are fitted on and nowhere else
+  const double costs = bits_of_weight * weights + 1.44 * std::max(0.0, scale - 1) * weights / 4;
+  double least = trials.run(next) * scale * (1 - options.least_gain);
+  for (int t = 1; t < options.trials; t++) {
+    next.all_codes = options.all_codes;
+    if (!fit_weights(trials, next)) break;
+    const double bits = trials.run(next) * scale + costs;
+    if (bits < least) {
+      least = bits;
+      best = next;
+    } else if (t > 1)
+      break;
+  }
+  return best;
+}
+
+#define STZ_INSTANTIATE(S) \
+  template FeedbackParameters fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+
+}  // namespace stz

@@ -1,0 +1,25 @@
+// Chooses the weights of residual feedback (format/feedback.h) of a class (encoder only).
+//
+// What the residual of a sample is depends on the weights, so they are fitted in closed loop: a trial codes samples with some weights, the
+// residuals before each sample are regressed on its own difference from the stencil's prediction, and weighted least squares give the
+// weights of the next trial. The best trial wins, if it saves enough; its size is estimated from the entropy of the codes in their
+// contexts. Trials need these differences only, which feedback does not change.
+#pragma once
+#include "encoder/sampled_boxes.h"
+
+namespace stz {
+
+struct FeedbackOptions {
+  bool all_codes = false;  // the class's codes will be numbers
+  double least_gain = 0;   // share of the bits that feedback must save
+  u64 class_samples = 0;   // what the class has in all: sizes are scaled to it
+  u64 samples = 1 << 14;   // to fit on, about
+  int trials = 4;
+  double step = 1;  // what a code is worth
+};
+
+// `boxes`: with the original samples of the class, all that its stencil sees, and its contexts.
+template <class S>
+FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options);
+
+}  // namespace stz

@@ -1,0 +1,99 @@
+#include "format/feedback.h"
+
+#include <algorithm>
+
+namespace stz {
+
+template <class S>
+std::ptrdiff_t start_feedback(BlockWork<S>& work, int cls) {
+  const BlockGeometry& g = work.geometry;
+  const Index n = g.counts(cls);
+  const int slowest = slowest_axis(g);
+  const i64 pitch = (n[3] + 15) / 16 * 16, rows = (slowest < 1 ? n[1] : 1) * (slowest < 2 ? n[2] : 1);
+  Buffer<RealOf<S>>& history = work.history[cls];
+  history.resize(size_t(rows * pitch));
+  std::fill(history.begin(), history.end(), RealOf<S>(0));
+  return std::ptrdiff_t(pitch);
+}
+
+namespace {
+
+template <class S>
+FeedbackTask<RealOf<S>> make_task(BlockWork<S>& work, int cls, const FeedbackParameters& p) {
+  using R = RealOf<S>;
+  const BlockGeometry& g = work.geometry;
+  const size_t row = size_t(g.count(cls, 3)) + row_slack;
+  work.zeros.resize_defined(row);
+  work.feedback_rows.resize(2 * row);
+  FeedbackTask<R> task;
+  task.terms = __builtin_popcount(unsigned(g.active_mask & 7));
+  constexpr R unit = R(1) / R(1 << FeedbackParameters::unit_bits);
+  for (int parity = 0; parity < 2; parity++)
+    for (int t = 0; t < 3; t++) task.before[parity][t] = R(p.before[parity][t]) * unit;
+  task.beside = R(p.beside) * unit;
+  task.slowest = slowest_axis(g);
+  task.history = work.history[cls].data();
+  task.pitch = std::ptrdiff_t((g.count(cls, 3) + 15) / 16 * 16);
+  task.zeros = work.zeros.data();
+  task.predictions = work.feedback_rows.data();
+  task.sums = work.feedback_rows.data() + row;
+  return task;
+}
+
+}  // namespace
+
+template <class T>
+FeedbackTask<T> feedback_task(BlockWork<T>& work, int cls, const ClassParameters& p) {
+  return make_task(work, cls, p.feedback);
+}
+
+template <class S>
+FeedbackRows<S>::FeedbackRows(BlockWork<S>& work, int cls, const ClassParameters& p, const Quantizer<S>& q)
+    : all_codes_(p.feedback.all_codes), step_(feedback_step(q)), n_(work.geometry.counts(cls)) {
+  start_feedback(work, cls);
+  task_ = make_task(work, cls, p.feedback);
+}
+
+template <class S>
+void FeedbackRows<S>::start(const Index& at) {
+  const std::ptrdiff_t step[3] = {0, task_.slowest < 1 ? n_[2] * task_.pitch : 0, task_.slowest < 2 ? task_.pitch : 0};
+  own_ = task_.history + at[1] * step[1] + at[2] * step[2];
+  const R* before[3] = {};
+  for (int t = 0; t < task_.terms; t++) {
+    const int axis = 2 - t;
+    before[t] = axis == task_.slowest ? own_ : axis > task_.slowest && at[size_t(axis)] > 0 ? own_ - step[axis] : task_.zeros;
+  }
+  for (i64 x = 0; x < n_[3]; x++) {
+    R sum = 0;
+    for (int t = 0; t < task_.terms; t++) {
+      const R term = before[t][x] * task_.before[x & 1][t];
+      sum = t ? sum + term : term;
+    }
+    task_.sums[x] = sum;
+  }
+}
+
+template <class S>
+void FeedbackRows<S>::take(const Code* code, int parity) {
+  for (i64 x = parity; x < n_[3]; x += 2) {
+    const Code c = code[x];
+    const bool counts = all_codes_ ? c != outlier_code<Code> : c >= -largest_byte_code && c <= largest_byte_code;
+    own_[x] = task_.sums[x] + R(counts ? c : 0) * step_;
+  }
+}
+
+template <class S>
+void FeedbackRows<S>::add_neighbours() {
+  for (i64 x = 1; x < n_[3]; x += 2) task_.sums[x] += (own_[x - 1] + (x + 1 < n_[3] ? own_[x + 1] : R(0))) * task_.beside;
+}
+
+template std::ptrdiff_t start_feedback(BlockWork<float>&, int);
+template std::ptrdiff_t start_feedback(BlockWork<double>&, int);
+template std::ptrdiff_t start_feedback(BlockWork<i64>&, int);
+template FeedbackTask<float> feedback_task(BlockWork<float>&, int, const ClassParameters&);
+template FeedbackTask<double> feedback_task(BlockWork<double>&, int, const ClassParameters&);
+template class FeedbackRows<float>;
+template class FeedbackRows<double>;
+template class FeedbackRows<i64>;
+
+}  // namespace stz
