@@ -112,7 +112,7 @@ typedef enum stz_byte_order { STZ_LITTLE = 0, STZ_BIG = 1 } stz_byte_order;
 typedef enum stz_mode { STZ_LOSSLESS = 0, STZ_ABSOLUTE = 1, STZ_POINTWISE_RELATIVE = 2 } stz_mode;
 
 typedef enum stz_block {
-  STZ_BLOCK_DEFAULT = 0, /* best ratio and speed */
+  STZ_BLOCK_DEFAULT = 0,   /* best ratio and speed */
   STZ_BLOCK_REGION = 1,    /* smaller blocks: partial reads fetch and decode less */
   STZ_BLOCK_THROUGHPUT = 2 /* longer rows: volumes are compressed and decompressed faster as a whole, parts of them slower */
 } stz_block;

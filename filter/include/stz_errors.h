@@ -21,8 +21,9 @@
   X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                                                  \
   X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                                     \
   X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                                            \
-  X(STZ_ERROR_CONTENT, -25, "the decoded values are not those that the writer saw: the decoder, its compiler or the processor is at fault, " \
-                            "or the stream was put together from several")                                                    \
+  X(STZ_ERROR_CONTENT, -25,                                                                                                 \
+    "the decoded values are not those that the writer saw: the decoder, its compiler or the processor is at fault, "        \
+    "or the stream was put together from several")                                                                          \
   X(STZ_ERROR_INTERNAL, -99, "internal error: please report it with the data that caused it")
 
 enum stz_error {

@@ -134,8 +134,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
             else that of the HDF5 dataset. False: do not look for one in `data`. NaN and infinities are always kept.
-        block: "default"; "region" for smaller blocks, with which reading a region touches fewer bytes; "throughput" for longer rows,
-            with which volumes are compressed and read as a whole faster.
+        block: "default"; "region" for smaller blocks, with which reading a region touches fewer bytes; "throughput" for longer
+            rows, with which volumes are compressed and read as a whole faster.
         threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
             is set, overrides it and counts for reading too. The bytes do not depend on it.
         effort: 1 to 9; None: the default. Reserved, has no effect yet.
@@ -146,8 +146,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
         content_check: whether CRCs of decoded values are written, with which verify() detects a decoder that makes something
             else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves (not for
-            integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at most a 300th
-            of the stream.
+            integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
+            most a 300th of the stream.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 

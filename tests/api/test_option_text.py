@@ -173,7 +173,7 @@ def test_what_cannot_be_written():
         (Options(bound_used=1), 0),
         (Options(mode=ABSOLUTE, bound=1.0, prior_bound=1.0), 0),
         (Options(mode=ABSOLUTE, bound=-1.0), 0),
-        (Options(block=2), 0),
+        (Options(block=3), 0),
         (Options(threads=-1), 0),
     ]:
         error, text, _ = show(options, dtype)

@@ -124,7 +124,8 @@ def feedback_cases():
         found[f"feedback_{name}"] = walks(shape, len(shape)).astype(kind), {"absolute": bound}
     masked = with_bits(walks((40, 43), 7).astype("f4"), np.s_[5:16, 9:20], 0x7FC00000)
     found["feedback_masked"] = masked, {"absolute": 20.0}
-    found["feedback_regions"] = walks((40, 35, 33), 4).astype("f4"), {"absolute": 300.0, "block": "region", "content_check": True}
+    regions = {"absolute": 300.0, "block": "region", "content_check": True}
+    found["feedback_regions"] = walks((40, 35, 33), 4).astype("f4"), regions
     return found
 
 

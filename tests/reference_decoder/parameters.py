@@ -23,7 +23,7 @@ class Parameters:
 
 @dataclass
 class Feedback:
-    """Weights of residual feedback in units of 2^-6: for samples of even and odd index {axis: weight}, and of both neighbours."""
+    """Weights of residual feedback in units of 2^-6: {axis: weight} for samples of even and odd index; of both neighbours."""
 
     all_codes: bool
     before: list
@@ -34,7 +34,28 @@ class ParameterModels:
     """The models of the parameters of a level."""
 
     def __init__(self):
-        for name in ("FB", "FC", "FA", "P0", "P1", "P2", "CW", "AW", "S0", "S1", "S2", "PS", "RF", "AC", "M0", "M1", "MV", "H0", "H1", "H2"):
+        for name in (
+            "FB",
+            "FC",
+            "FA",
+            "P0",
+            "P1",
+            "P2",
+            "CW",
+            "AW",
+            "S0",
+            "S1",
+            "S2",
+            "PS",
+            "RF",
+            "AC",
+            "M0",
+            "M1",
+            "MV",
+            "H0",
+            "H1",
+            "H2",
+        ):
             setattr(self, name, BitModel())
         self.PN, self.MN = NumberModel(), NumberModel()
         for name in ("WC", "W0", "W1", "W2", "ME", "MS", "F0", "F1", "F2", "F3"):

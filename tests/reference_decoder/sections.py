@@ -202,7 +202,9 @@ class Sections:
         require_version(merged < 2, "arrangement of streams")
         models = ParameterModels()
         with_feedback = header.quantiser != ULP
-        parameters = {cls: self.state.read(coder, models, cls, level.active, header.bits, with_feedback) for cls in level.classes}
+        parameters = {
+            cls: self.state.read(coder, models, cls, level.active, header.bits, with_feedback) for cls in level.classes
+        }
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
         block_count = header.batch * len(corners)
         size_count = block_count * (header.masked + (1 if merged else len(level.classes)))

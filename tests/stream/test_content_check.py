@@ -238,7 +238,9 @@ def test_patched_streams():
 
 
 def test_rewritten_arrays():
-    array = h5stz.decompress(h5stz.compress(cases.make("smooth", (60, 70), "f4"), absolute=0.5, fill_value=False, content_check=True))
+    array = h5stz.decompress(
+        h5stz.compress(cases.make("smooth", (60, 70), "f4"), absolute=0.5, fill_value=False, content_check=True)
+    )
     stream = h5stz.compress(array, absolute=0.5, fill_value=False, content_check=True)
     array = h5stz.decompress(stream)
     array[5:20, 30:50] += 3

@@ -178,7 +178,9 @@ def with_escapes(fields, run_length, escapes):
     for _ in range(150):
         coder.bit(stored, 0)
         coder.signed(zero, 0)
-    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0).bits(M0=0)  # all samples have context 0, in run-length mode
+    level = (
+        LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0).bits(M0=0)
+    )  # all samples have context 0, in run-length mode
     if run_length:
         level.bits(M1=1).numbers("MS", 0).bits(MV=1)
         runs, values = symbol_table("zero_run_source", 12), symbol_table("value_source", 8)

@@ -5,7 +5,6 @@ import subprocess
 import pytest
 
 import h5stz
-
 from support.native import native_build
 from support.paths import GOLDEN
 from support.requirements import needs_programs

@@ -25,7 +25,9 @@ def file(tmp_path):
     path = tmp_path / "file.h5"
     array = cases.make("rough", (40, 50), "f4")
     with h5py.File(path, "w") as made:
-        x = made.create_dataset("x", data=array, chunks=(20, 25), **h5stz.STZ(absolute=2.0, fill_value=False))
+        x = made.create_dataset(
+            "x", data=array, chunks=(20, 25), **h5stz.STZ(absolute=2.0, fill_value=False, content_check=True)
+        )
         made.create_dataset("group/plain", data=array, chunks=(20, 25), **h5stz.STZ(absolute=2.0, content_check=False))
         constant = made.create_dataset("constant", data=np.ones((40, 50)), chunks=(20, 25), **h5stz.STZ(lossless=True))
         constant.id.write_direct_chunk((0, 0), bytes(20 * 25 * 8), filter_mask=1)  # raw, without the filter
@@ -99,7 +101,9 @@ def test_chunks_with_another_filter_behind(tmp_path, damage):
     """`values`: the checksums of both filters are right, and only the content check is not."""
     path, array = tmp_path / "file.h5", cases.make("rough", (40, 50), "f4")
     with h5py.File(path, "w") as made:
-        x = made.create_dataset("x", data=array, chunks=(20, 30), fletcher32=True, **h5stz.STZ(absolute=2.0))
+        x = made.create_dataset(
+            "x", data=array, chunks=(20, 30), fletcher32=True, **h5stz.STZ(absolute=2.0, content_check=True)
+        )
         x.id.flush()
         place = x.id.get_chunk_info_by_coord((0, 30))
         if damage == "values":
@@ -132,7 +136,9 @@ def test_damaged_structures(tmp_path):
     """Each in a few bytes: a line or more for each file, never a traceback, and the file behind them all is checked."""
     good = tmp_path / "good.h5"
     with h5py.File(good, "w") as made:
-        made.create_dataset("x", data=cases.make("smooth", (64, 64), "f4"), chunks=(32, 32), **h5stz.STZ(absolute=1e-3))
+        made.create_dataset(
+            "x", data=cases.make("smooth", (64, 64), "f4"), chunks=(32, 32), **h5stz.STZ(absolute=1e-3, content_check=True)
+        )
     content, places = good.read_bytes(), structure(good)
     names = [content.index(word) for word in (b"SNOD", b"TREE", b"HEAP")]
     tree = content.rindex(b"TREE")  # of the chunks; behind 24 bytes: size, mask, offsets
