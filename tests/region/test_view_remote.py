@@ -1,7 +1,8 @@
 """h5stz.view of files behind a web server that are opened through fsspec: what is sent, and what goes wrong on the way.
 
-Errors leave cycles behind that hold objects of h5py, and freeing those needs h5py's lock. If another thread of this process, that of
-the server or of fsspec, collected them while h5py waits for its bytes, both would wait forever. So nothing is collected during a test.
+Errors leave cycles behind that hold objects of h5py, and freeing those needs h5py's lock. If another thread of this process,
+that of the server or of fsspec, collected them while h5py waits for its bytes, both would wait forever. So nothing is collected
+during a test.
 """
 
 import gc
