@@ -92,3 +92,24 @@ def region_curves(path, curves):
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
+
+
+def efforts(path, records):
+    """Ratio over speed of compression, a line for each size with its efforts."""
+    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for place, name in enumerate(dict.fromkeys(record["samples"] for record in records)):
+        found = [record for record in records if record["samples"] == name]
+        style = {"color": COLORS[place], "marker": MARKERS[place], "markersize": 5}
+        speeds, ratios = ([record[key] for record in found] for key in ("compress", "ratio"))
+        axes.plot(speeds, ratios, label=name, **style)
+        for record in found:
+            at = record["compress"], record["ratio"]
+            axes.annotate(str(record["effort"]), at, xytext=(4, 5), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel("compression, MB/s (efforts 1 to 9 at the points)")
+    axes.set_ylabel("ratio")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)

@@ -61,3 +61,5 @@ SHAPES = {"last axes over first": 1.02, "cut axis over whole": 1.05, "cut axis s
 FRAME = 0.001  # bytes, 64^3 at a ratio of about 20
 CONTENT_CHECK = 0.03  # time of compression, for it to be written by default
 VERIFY = 0.01  # time of decompression, for it to be compared by default
+# Ratio over SZ3 at the bounds of ratio.py, by effort.
+EFFORT_RATIO = {3: (1.60, 1.44, 1.36), 5: (1.74, 1.54, 1.43), 9: (1.79, 1.57, 1.45)}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "encoder/effort.h"
 #include "encoder/encode_level.h"
 #include "encoder/fit.h"
 #include "encoder/pseudo_random.h"
@@ -203,7 +204,7 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
   const Hierarchy hierarchy = hierarchy_of(h);
   const Index& n = hierarchy.n;
   const RankedAxes ranked = rank_axes(n, samples, specials, unit);
-  if (ranked.candidates == 0) return encode_sections<S>(h, samples, specials, literals, threads);
+  if (ranked.candidates == 0 || !effort_of(h.effort).axis_trials) return encode_sections<S>(h, samples, specials, literals, threads);
 
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
   const bool small_item = volume(n) <= 2 * tried;

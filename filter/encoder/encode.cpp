@@ -100,6 +100,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   if (options.mode == STZ_LOSSLESS || exact_only(layout, options)) make_lossless(h);
   h.bound_used = options.bound_used != 0;
   h.block = stz_block(options.block);
+  h.effort = options.effort;
   h.content_check = options.content_check;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;

@@ -156,13 +156,16 @@ double FeedbackTrials::run(const FeedbackParameters& p) {
 // Entropy of the sizes of codes in their contexts, signs and the raw bits of large ones.
 double FeedbackTrials::bits() {
   for (auto& c : count_) std::fill(std::begin(c), std::end(c), 0);
-  for (const FeedbackSamples& s : parity_)
+  int bins_used = 0;
+  for (const FeedbackSamples& s : parity_) {
     for (size_t i = 0; i < s.count; i++) count_[s.context[i]][s.bin[i]]++;
+    bins_used = std::max(bins_used, 1 + int(kernels().bytes.largest(s.bin.data(), s.count)));
+  }
   double bits = 0;
   for (int k = 0; k < contexts; k++) {
     const u32* bins = count_[k];
     double total = 0, sum = 0;
-    for (int b = 0; b < 256; b++) {
+    for (int b = 0; b < bins_used; b++) {
       if (!bins[b]) continue;
       const double n = double(bins[b]);
       total += n;

@@ -185,7 +185,7 @@ class ClassFit {
     int first = 0, last = solutions[2].columns > 0 ? 2 : solutions[1].columns > 0 ? 1 : 0;
     double lowest = start;
     int n = 0;
-    for (int iteration = 0; iteration < iterations; iteration++) {
+    for (int iteration = 0; iteration < o_.iterations; iteration++) {
       n = solutions[last].columns;
       const float* used[max_groups + 1];
       std::copy(column_, column_ + n, used);
@@ -272,7 +272,6 @@ class ClassFit {
     return bits;
   }
 
-  static constexpr int iterations = 3;
   static constexpr double settled = 0.01;  // of the cost: less is no progress
 
   FitSamples& s_;

@@ -46,6 +46,7 @@ class FitSamples {
 };
 
 struct FitOptions {
+  int iterations = 3;
   double wide_saves = 0;                                      // share of the bits that wider stencils than the standard one must save
   u64 class_samples = 0;                                      // what the class has in all: costs are scaled to it
   int odd = 0;                                                // its odd axes

@@ -10,6 +10,7 @@ namespace {
 constexpr u64 fewest_samples = 64;
 constexpr double bits_of_weight = 6;  // that name one
 constexpr double largest_weight = 3;
+constexpr double least_progress = 0.002;  // a trial that saves less is the last
 
 // Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
 // last column. False if there is no use in them.
@@ -77,11 +78,12 @@ FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, cons
     next.all_codes = options.all_codes;
     if (!fit_weights(trials, next)) break;
     const double bits = trials.run(next) * scale + costs;
+    const bool settled = bits > least * (1 - least_progress);
     if (bits < least) {
       least = bits;
       best = next;
-    } else if (t > 1)
-      break;
+    }
+    if (settled && t > 1) break;
   }
   return best;
 }

@@ -13,8 +13,8 @@ struct FeedbackOptions {
   bool all_codes = false;  // the class's codes will be numbers
   double least_gain = 0;   // share of the bits that feedback must save
   u64 class_samples = 0;   // what the class has in all: sizes are scaled to it
-  u64 samples = 1 << 14;   // to fit on, about
-  int trials = 4;
+  u64 samples = 0;         // to fit on, about
+  int trials = 0;
   double step = 1;  // what a code is worth
 };
 

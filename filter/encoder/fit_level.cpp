@@ -19,11 +19,11 @@ constexpr int modelled_run = 64;
 constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
 
 // Samples of a class of n that its weights are fitted on.
-u64 fitted_samples(u64 n) {
-  if (n <= 2048) return n;
+u64 fitted_samples(u64 n, const Effort& effort) {
+  if (n <= effort.fewest_fitted) return n;
   u64 square_root = 1;
   while (square_root * square_root < n) square_root += square_root / 8 + 1;
-  return std::clamp<u64>(12 * square_root, 2048, 6000);
+  return std::clamp<u64>(effort.most_fitted / 500 * square_root, effort.fewest_fitted, effort.most_fitted);
 }
 
 // Offsets of taps, made anew where the layout of boxes changes.
@@ -55,6 +55,7 @@ class PredictionFits {
       : source_(source),
         boxes_(boxes),
         l_(l),
+        effort_(source.effort()),
         widest_(widest),
         active_(boxes[0].work.geometry.active_mask),
         samples_(most_groups(), most_samples()) {}
@@ -63,18 +64,19 @@ class PredictionFits {
     FitOptions options;
     options.odd = __builtin_popcount(unsigned(cls));
     options.standard_groups = groups_of(stencil_standard, cls);
-    options.wide_groups = groups_of(stencil_wide, cls);
-    if (widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
+    if (effort_.wide_stencils) options.wide_groups = groups_of(stencil_wide, cls);
+    if (effort_.wide_stencils && widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
     options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
     options.class_samples = source_.class_samples(l_, cls);
-    options.wide_saves = l_ == 0 ? 0.005 : 0;  // that is where the time goes
+    options.wide_saves = l_ == 0 ? effort_.wide_saves : 0;  // that is where the time goes
+    options.iterations = effort_.iterations;
     ClassParameters p;
     p.groups = u8(options.standard_groups);
     if (in_boxes(cls) < fewest_samples) return p;
     collect(cls);
     if (samples_.count() == 0) return p;
     Fit best = fit_class(samples_, options);
-    if (samples_.count() >= 60) try_medians(cls, options, best);
+    if (effort_.medians && samples_.count() >= 60) try_medians(cls, options, best);
     return best.parameters;
   }
 
@@ -102,7 +104,7 @@ class PredictionFits {
     u64 most = 0;
     const ParityClasses& classes = boxes_[0].work.geometry.classes;
     for (int c = 0; c < classes.count; c++) most = std::max(most, in_boxes(classes.mask[c]));
-    return std::min(most, 4 * fitted_samples(most)) + 2 * fit_run;
+    return std::min(most, 4 * fitted_samples(most, effort_)) + 2 * fit_run;
   }
 
   void collect(int cls) {
@@ -120,7 +122,7 @@ class PredictionFits {
         samples_.add_run<S>(laid_out.table(laid_out.groups), laid_out.odd, row, n, masked, source_.unit(l_));
       });
     };
-    const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls)), fitted_samples(all));
+    const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls), effort_), fitted_samples(all, effort_));
     auto restart = [&] {
       runs_.clear();
       samples_.clear(int(stencil.groups.size()));
@@ -179,6 +181,7 @@ class PredictionFits {
   const LevelSource<S>& source_;
   std::vector<SampledBox<S>>& boxes_;
   const size_t l_;
+  const Effort& effort_;
   const StencilId widest_;
   const int active_;
   FitSamples samples_;
@@ -273,12 +276,14 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
-    if (source.parameter_context(l).with_feedback) {
+    const Effort& effort = source.effort();
+    if (source.parameter_context(l).with_feedback && effort.feedback_trials > 1) {
       FeedbackOptions options;
       options.all_codes = !as_bytes;
-      options.least_gain = l == 0 ? 0.005 : 0;
+      options.least_gain = l == 0 ? effort.feedback_saves : 0;
+      options.trials = effort.feedback_trials;
       options.class_samples = source.class_samples(l, cls);
-      options.samples = std::clamp<u64>(options.class_samples / 4, 1 << 13, 1 << 14);
+      options.samples = std::clamp<u64>(options.class_samples / 4, effort.feedback_samples / 2, effort.feedback_samples);
       options.step = 2 * source.unit(l);
       p.feedback = fit_feedback(fitted.boxes, cls, p, options);
     }

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/stages.h"
+#include "encoder/effort.h"
 #include "format/convert.h"
 #include "format/level_quantizers.h"
 #include "format/logarithm.h"
@@ -48,6 +49,7 @@ class LevelSource {
   LevelSource(const LevelSource&) = delete;
 
   const Header& header() const { return header_; }
+  const Effort& effort() const { return effort_of(header_.effort); }
   const Hierarchy& hierarchy() const { return h_; }
   const Level& level(size_t l) const { return h_.level[l]; }
   u64 batch() const { return h_.batch; }

@@ -3,8 +3,6 @@
 namespace stz {
 namespace {
 
-constexpr u64 sampled = 1u << 18;  // samples in all boxes, at least
-
 // Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
 // number whose sixth power is itself plus 1.
 class EvenPlaces {
@@ -40,7 +38,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
   u64 volume = 0;
   EvenPlaces places;
-  while (volume < sampled) {
+  while (volume < source.effort().boxed_samples) {
     Box box;
     u64 size = 1;
     places.next();

@@ -17,7 +17,7 @@ struct SampledBox {
   Buffer<u8> context[16];  // of the classes that have codes
 };
 
-// All blocks of the level if `exact`, otherwise boxes spread evenly over the level.
+// All blocks of the level if `exact`, otherwise boxes spread evenly over the level, with the samples of the effort.
 template <class S>
 std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact);
 

@@ -155,7 +155,7 @@ typedef struct stz_options {
   uint64_t fill;      /* the bits of the fill value as an integer of the host, for real types of up to 8 bytes */
   int32_t block;      /* stz_block */
   int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
-  int32_t effort;     /* 0 (default: 5) to 9. Reserved: has no effect yet */
+  int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
   int32_t layers;     /* 0 (default: 1) or 1. Reserved: number of precision layers */
   /* The array grows along an axis: 1 + that axis, at most the rank; 0: it does not. If the last planes across it hold nothing but one bit
    * pattern (nothing was written there yet), the array is stored exactly, so that it can be completed without a second loss. */

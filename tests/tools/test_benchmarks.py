@@ -185,6 +185,16 @@ def test_shapes(tmp_path):
     assert all(0.8 < record["bytes over other"] < 1.25 for record in records)
 
 
+def test_effort(tmp_path):
+    document = run(
+        "effort", tmp_path / "figures.json", "--edge", "40", "--repeats", "1", "--plot", str(tmp_path / "effort.png")
+    )
+    records = document["records"]
+    assert {record["effort"] for record in records} == set(range(1, 10)) and len(records) == 18
+    ratio = {record["effort"]: record["ratio"] for record in records if record["samples"] == "40^3"}
+    assert ratio[1] < ratio[5] and (tmp_path / "effort.png").stat().st_size
+
+
 @pytest.mark.slow
 def test_sizes_of_shapes(tmp_path):
     """Those of speed depend on the machine: the command prints them, nobody checks."""

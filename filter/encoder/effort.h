@@ -1,0 +1,40 @@
+// What each effort of the encoder decides. This table is the only place; docs/benchmarks.md shows what it comes to.
+#pragma once
+#include "base/common.h"
+
+namespace stz {
+
+struct Effort {
+  // weights of stencils
+  u64 boxed_samples;  // of a large level, in boxes that are coded to fit its parameters
+  u64 fewest_fitted;  // samples of a class that weights are fitted on, if it has so many
+  u64 most_fitted;
+  int iterations;
+  bool wide_stencils;
+  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save, for the time that they take
+  bool medians;
+  // residual feedback
+  int feedback_trials;    // 1: none
+  u64 feedback_samples;   // of a class that it is fitted on, at most
+  double feedback_saves;  // as wide_saves
+  // the whole stream
+  bool axis_trials;  // of axes that are halved late
+};
+
+inline const Effort& effort_of(int effort) {
+  constexpr u64 k = 1024;
+  static constexpr Effort efforts[] = {
+      {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false},
+      {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true},
+      {128 * k, 2048, 4000, 3, true, 0.02, false, 1, 0, 0, true},
+      {256 * k, 2048, 6000, 3, true, 0.02, true, 3, 8 * k, 0.02, true},
+      {256 * k, 2048, 6000, 3, true, 0.02, true, 4, 16 * k, 0.005, true},
+      {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true},
+      {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true},
+      {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true},
+      {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true},
+  };
+  return efforts[effort ? effort - 1 : 4];
+}
+
+}  // namespace stz
