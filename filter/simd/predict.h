@@ -61,17 +61,24 @@ Vector<RealOf<S>> median_of(const S* place, const std::ptrdiff_t* offsets, int c
   return count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) * R(0.5);
 }
 
-template <class S>
-void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
+// Predictions of `count` vectors from x on.
+template <class S, int count>
+STZ_INLINE void predict_vectors(const S* row, int x, const TapTable& taps, const RealOf<S>* weights, RealOf<S>* p) {
   using R = RealOf<S>;
   constexpr int lanes = lanes_of<R>;
-  for (int x = 0; x < n; x += 2 * lanes) {
-    const S* place[2] = {row + x, row + x + lanes};
-    Vector<R> total[2];
-    linear<S, 2>(place, taps, weights, total);
-    store<R>(p + x, total[0]);
-    store<R>(p + x + lanes, total[1]);
-  }
+  const S* place[count];
+  Vector<R> total[count];
+  for (int v = 0; v < count; v++) place[v] = row + x + v * lanes;
+  linear<S, count>(place, taps, weights, total);
+  for (int v = 0; v < count; v++) store<R>(p + x + v * lanes, total[v]);
+}
+
+template <class S>
+void predict(const S* row, const TapTable& taps, const RealOf<S>* weights, int n, RealOf<S>* p) {
+  constexpr int lanes = lanes_of<RealOf<S>>;
+  int x = 0;
+  for (; x + 2 * lanes < n; x += 4 * lanes) predict_vectors<S, 4>(row, x, taps, weights, p);
+  if (x < n) predict_vectors<S, 2>(row, x, taps, weights, p);
 }
 
 template <class S>
