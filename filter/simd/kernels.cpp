@@ -8,6 +8,7 @@
 #include "simd/byte_kernels.h"
 #include "simd/crc32c.h"
 #include "simd/fit_kernels.h"
+#include "simd/number_kernels.h"
 #include "simd/predict.h"
 #include "simd/rans.h"
 
@@ -235,7 +236,7 @@ constexpr UniformKernels<T> uniform_table() {
 }
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
-  return {largest<Code>, activity<Code>};
+  return {largest<Code>, activity<Code>, split<Code>, join<Code>};
 }
 
 }  // namespace

@@ -99,6 +99,11 @@ struct CodeKernels {  // read and write exactly
   // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12); right is 0 to 58, also of
   // codes of 32 bits
   void (*activity)(const Code* code, int n, int right, int left, u32 factor, u8* activity);
+  // Of each zig-zag number: symbols, all bits but the lowest `shift`, 255 if that is more; these lowest bits, 0 of the most negative code.
+  // shift is at most the width of a code less 8
+  void (*split)(const Code* code, size_t n, int shift, u8* symbols, std::make_unsigned_t<Code>* low);
+  // The reverse; bits of a symbol that do not fit are lost.
+  void (*join)(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code);
 };
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their

@@ -1,5 +1,7 @@
 // Kernels with a mistake each, of the kinds that vector code has: a rest of a row that is left out, a lane too much, an operation in
 // another order or precision, an edge of a range. A check that does not notice one of them checks too little.
+#include <limits>
+
 #include "harness.h"
 
 namespace check {
@@ -84,6 +86,15 @@ struct Codes {
   static void activity(const Code* code, int n, int right_, int left, u32 factor, u8* out) {
     (right->*member).activity(code, n, right_, left, factor, out);
     if (n > 100 && code[n - 1] < -511) out[n - 1] = 0;
+  }
+  using Low = std::make_unsigned_t<Code>;
+  static void split(const Code* code, size_t n, int shift, u8* symbols, Low* low) {
+    (right->*member).split(code, n, shift, symbols, low);
+    if (n % 16 == 1 && code[n - 1] == std::numeric_limits<Code>::min()) low[n - 1] = Low((Low(1) << shift) - 1);  // its low bits are ones
+  }
+  static void join(const u8* symbols, const Low* low, size_t n, int shift, Code* code) {
+    (right->*member).join(symbols, low, n, shift, code);
+    if (shift == 8 * int(sizeof(Code)) - 8 && n && symbols[n - 1] > 127) code[n - 1] &= std::numeric_limits<Code>::max() / 2;
   }
 };
 
@@ -179,7 +190,9 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define UNIFORM(T, member)                                                                                                          \
   {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class}
-#define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity}
+#define CODES(Code, member)                                                                                               \
+  {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity, Codes<Code, &Kernels::member>::split, \
+   Codes<Code, &Kernels::member>::join}
 
 const Kernels all_wrong = {
     ROWS(float, f32),

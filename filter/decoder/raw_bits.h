@@ -1,0 +1,60 @@
+// Reads the raw bits of a code stream (format/code_stream.h), from the end of the stream down. Where each field is follows from the lengths
+// of those before it alone, so that reads do not wait for each other.
+#pragma once
+#include "base/common.h"
+
+namespace stz {
+
+class RawBitsReader {
+ public:
+  RawBitsReader() = default;
+  RawBitsReader(const u8* begin, const u8* end) : begin_(begin), end_(end) {}
+  // Below the bytes that were read from.
+  const u8* end() const { return end_ - (taken_ + 7) / 8; }
+  // The next field, of up to 64 bits. Its bytes may not be below `lowest`: STZ_ERROR_TRUNCATED.
+  u64 take(int bits, const u8* lowest) {
+    if (bits > 56) {
+      const u64 low = take(32, lowest);
+      return low | take(bits - 32, lowest) << 32;
+    }
+    require_bits(u64(bits), lowest);
+    const u64 v = word(taken_ / 8) >> (taken_ % 8) & ((u64(1) << bits) - 1);
+    taken_ += u64(bits);
+    return v;
+  }
+  // n fields of up to 56 bits each.
+  template <class U>
+  void take_many(U* out, size_t n, int bits, const u8* lowest) {
+    require_bits(u64(n) * u64(bits), lowest);
+    const u64 mask = (u64(1) << bits) - 1;
+    const u64 whole = whole_words();
+    u64 at = taken_;
+    size_t i = 0;
+    for (; i < n && at / 8 < whole; i++, at += u64(bits)) out[i] = U(whole_word(at / 8) >> (at % 8) & mask);
+    for (; i < n; i++, at += u64(bits)) out[i] = U(word(at / 8) >> (at % 8) & mask);
+    taken_ = at;
+  }
+  // Whether the bits that are left of a byte that was read from are zeros.
+  bool ends_with_zeros() const { return taken_ % 8 == 0 || *end() >> (taken_ % 8) == 0; }
+
+ private:
+  void require_bits(u64 bits, const u8* lowest) const {
+    const u64 most = u64(end_ - lowest) * 8;
+    require(bits <= most && taken_ <= most - bits, STZ_ERROR_TRUNCATED);
+  }
+  // How many bytes have eight of the stream from themselves downwards.
+  u64 whole_words() const { return u64(end_ - begin_) >= 8 ? u64(end_ - begin_) - 7 : 0; }
+  u64 whole_word(u64 byte) const { return __builtin_bswap64(load_le<u64>(end_ - 8 - byte)); }
+  // Eight bytes from one on downwards, zeros below the stream.
+  u64 word(u64 byte) const {
+    if (byte < whole_words()) return whole_word(byte);
+    u64 v = 0;
+    for (u64 k = 0; k < 8 && byte + k < u64(end_ - begin_); k++) v |= u64(end_[-1 - i64(byte + k)]) << (8 * k);
+    return v;
+  }
+
+  const u8 *begin_ = nullptr, *end_ = nullptr;
+  u64 taken_ = 0;  // bits
+};
+
+}  // namespace stz
