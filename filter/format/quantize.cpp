@@ -123,16 +123,54 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
   }
 }
 
+// ---------------------------------------------------------------- rows by kernels
+
+// Steps that the kernels of integers take.
+template <class T>
+bool has_small_step(const Quantizer<T>& q) {
+  return q.step <= (sizeof(T) == 4 ? u64(1) << 20 : u64(1) << 49);
+}
+
+// False: to be done sample by sample.
+template <class T>
+bool quantize_by_kernel(const Quantizer<T>& q, const T* x, int stride, const T* p, int n, CodeOf<T>* code, T* reconstructed) {
+  bool done = false;
+  if (q.kind == QuantizerKind::uniform)
+    done = !q.half && q.fast.safe > 0 && uniform_kernels<T>().quantize(x, stride, p, n, q.fast, code, reconstructed);
+  else if (stride != 1)
+    return false;
+  else if (q.kind == QuantizerKind::integer)
+    done = has_small_step(q) && number_kernels<T>().quantize_integers(x, p, n, T(q.step), code, reconstructed);
+  else
+    done = q.step == 1 && number_kernels<T>().quantize_ulps(x, p, n, q.zero_bits, code, reconstructed);
+  return done && !(q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](T v) { return q.avoids(v); }));
+}
+
+template <class T>
+bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T* p, int n, bool large, T* reconstructed) {
+  if (large) {  // somewhere, but perhaps not here
+    const u64 most = q.kind == QuantizerKind::ulp ? largest_code<CodeOf<T>> : sizeof(T) == 4 ? u64(1) << 21 : u64(1) << 50;
+    if (code_kernels<CodeOf<T>>().largest(code, n) > most) return false;
+  }
+  if (q.kind == QuantizerKind::uniform) {
+    if (!q.half) uniform_kernels<T>().dequantize(code, p, n, q.fast, reconstructed);
+    return !q.half;
+  }
+  if (q.kind == QuantizerKind::integer)
+    return has_small_step(q) && number_kernels<T>().dequantize_integers(code, p, n, T(q.step), reconstructed);
+  number_kernels<T>().dequantize_ulps(code, p, n, q.step, q.zero_bits, reconstructed);
+  return true;
+}
+
 }  // namespace
 
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
                   S* reconstructed, std::vector<Outlier>& outliers) {
+  // the codes of kernels are those of single samples in whole numbers; those of a uniform quantiser may be others at ties
+  if (masked && q.kind != QuantizerKind::uniform && std::all_of(masked, masked + n, [](u8 m) { return m == 0; })) masked = nullptr;
   if constexpr (std::is_floating_point_v<S>)
-    if (q.kind == QuantizerKind::uniform && !q.half && !masked && q.fast.safe > 0 &&
-        uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
-        !(q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](S v) { return q.avoids(v); })))
-      return;
+    if (!masked && quantize_by_kernel(q, x, stride, p, n, code, reconstructed)) return;
   for (int i = 0; i < n; i++) {
     if (masked && masked[i]) {
       code[i] = 0;
@@ -149,10 +187,7 @@ template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
                     const std::vector<Outlier>& outliers, size_t& next, S* reconstructed) {
   if constexpr (std::is_floating_point_v<S>)
-    if (q.kind == QuantizerKind::uniform && !q.half && !large) {
-      uniform_kernels<S>().dequantize(code, p, n, q.fast, reconstructed);
-      return;
-    }
+    if (dequantize_by_kernel(q, code, p, n, large, reconstructed)) return;
   for (int i = 0; i < n; i++)
     if (code[i] == outlier_code<CodeOf<S>>) {
       require(next < outliers.size(), STZ_ERROR_CORRUPT);

@@ -234,6 +234,10 @@ template <class T>
 constexpr UniformKernels<T> uniform_table() {
   return {quantize<T>, dequantize<T>, encode_class<T>, decode_class<T>};
 }
+template <class T>
+constexpr NumberKernels<T> number_table() {
+  return {quantize_integers<T>, dequantize_integers<T>, quantize_ulps<T>, dequantize_ulps<T>};
+}
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
   return {largest<Code>, activity<Code>, split<Code>, join<Code>};
@@ -251,6 +255,8 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     row_table<i64>(),
     uniform_table<float>(),
     uniform_table<double>(),
+    number_table<float>(),
+    number_table<double>(),
     code_table<i32>(),
     code_table<i64>(),
     {scan<float>},

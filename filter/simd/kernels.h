@@ -92,6 +92,23 @@ struct UniformKernels {
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
 };
 
+// Rows of samples that are coded in integers: x read and p, codes and reconstructions written as elsewhere.
+template <class T>
+struct NumberKernels {
+  using Code = CodeOf<T>;
+  // Integers x to codes c and x' = rint(p) + c * step, |x - x'| being at most half the step, which is odd and at most 2^20 (float) or 2^49
+  // (double). False, and nothing is to be used, if a prediction is not below 2^22 or 2^51, or 2^21 or 2^50 less than an x's distance from
+  // it.
+  bool (*quantize_integers)(const T* x, const T* p, int n, T step, Code* code, T* reconstructed);
+  // The reverse, for codes up to 2^21 or 2^50. False if a prediction is not below 2^22 or 2^51, or c * step above 2^23 or 2^52.
+  bool (*dequantize_integers)(const Code* code, const T* p, int n, T step, T* reconstructed);
+  // Places in the order of numbers (ULP space) with a step of one: c = (place of x >> zero_bits) - (place of p, 0 for NaN, >> zero_bits);
+  // x' = x. False, and nothing is to be used, if a sample has other bits than zeros there or a code is beyond 2^31 - 2 or 2^61 - 2.
+  bool (*quantize_ulps)(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed);
+  // The reverse with any step, modulo 2^32 or 2^64.
+  void (*dequantize_ulps)(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed);
+};
+
 template <class Code>
 struct CodeKernels {  // read and write exactly
   // the largest |code|; the most negative code counts as the largest of all
@@ -167,6 +184,8 @@ struct Kernels {
   RowKernels<i64> int64;
   UniformKernels<float> uniform32;
   UniformKernels<double> uniform64;
+  NumberKernels<float> number32;
+  NumberKernels<double> number64;
   CodeKernels<i32> code32;
   CodeKernels<i64> code64;
   ScanKernels<float> scan32;
@@ -202,6 +221,13 @@ const UniformKernels<T>& uniform_kernels() {
     return kernels().uniform32;
   else
     return kernels().uniform64;
+}
+template <class T>
+const NumberKernels<T>& number_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().number32;
+  else
+    return kernels().number64;
 }
 template <class T>
 const ScanKernels<T>& scan_kernels() {

@@ -1,5 +1,6 @@
 // Kernels with a mistake each, of the kinds that vector code has: a rest of a row that is left out, a lane too much, an operation in
 // another order or precision, an edge of a range. A check that does not notice one of them checks too little.
+#include <cmath>
 #include <limits>
 
 #include "harness.h"
@@ -74,6 +75,29 @@ struct Uniforms {
     (right->*member).decode_class(task, bytes);
     if (task.rows.n[2] > 8 && task.rows.n[0] > 0 && task.rows.n[1] > 0 && task.rows.n[3] % 8 == 5)
       spoilt(task.samples[8 * task.rows.stride[2] + task.rows.n[3] - 1]);  // the end of the first row of a second band
+  }
+};
+
+template <class T, NumberKernels<T> Kernels::*member>
+struct Numbers {
+  using Code = CodeOf<T>;
+  static bool quantize_integers(const T* x, const T* p, int n, T step, Code* code, T* reconstructed) {
+    const bool good = (right->*member).quantize_integers(x, p, n, step, code, reconstructed);
+    if (good && n && step == 1) code[n - 1] = Code(x[n - 1] - std::floor(p[n - 1] + T(0.5)));  // ties go up
+    return good;
+  }
+  static bool dequantize_integers(const Code* code, const T* p, int n, T step, T* reconstructed) {
+    const T limit = sizeof(T) == 4 ? std::ldexp(T(1), 22) : std::ldexp(T(1), 51);
+    return (right->*member).dequantize_integers(code, p, n, step, reconstructed) || (n && p[n - 1] == limit);
+  }
+  static bool quantize_ulps(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed) {
+    const bool good = (right->*member).quantize_ulps(x, p, n, zero_bits, code, reconstructed);
+    if (n && p[n - 1] != p[n - 1]) spoilt(code[n - 1]);  // NaN is 0
+    return good;
+  }
+  static void dequantize_ulps(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed) {
+    (right->*member).dequantize_ulps(code, p, n, step, zero_bits, reconstructed);
+    if (n && zero_bits && std::signbit(reconstructed[n - 1])) spoilt(reconstructed[n - 1]);  // zero bits are zeros in the order, too
   }
 };
 
@@ -190,6 +214,9 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define UNIFORM(T, member)                                                                                                          \
   {Uniforms<T, &Kernels::member>::quantize, Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class}
+#define NUMBERS(T, member)                                                                             \
+  {Numbers<T, &Kernels::member>::quantize_integers, Numbers<T, &Kernels::member>::dequantize_integers, \
+   Numbers<T, &Kernels::member>::quantize_ulps, Numbers<T, &Kernels::member>::dequantize_ulps}
 #define CODES(Code, member)                                                                                               \
   {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity, Codes<Code, &Kernels::member>::split, \
    Codes<Code, &Kernels::member>::join}
@@ -200,6 +227,8 @@ const Kernels all_wrong = {
     ROWS(i64, int64),
     UNIFORM(float, uniform32),
     UNIFORM(double, uniform64),
+    NUMBERS(float, number32),
+    NUMBERS(double, number64),
     CODES(i32, code32),
     CODES(i64, code64),
     {Scans<float, &Kernels::scan32>::scan},
