@@ -7,6 +7,7 @@
 
 #include "simd/byte_kernels.h"
 #include "simd/crc32c.h"
+#include "simd/element_kernels.h"
 #include "simd/fit_kernels.h"
 #include "simd/number_kernels.h"
 #include "simd/predict.h"
@@ -261,6 +262,8 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     code_table<i64>(),
     {scan<float>},
     {scan<double>},
+    {load_integers<float>, store_integers<float>},
+    {load_integers<double>, store_integers<double>},
     {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,

@@ -149,6 +149,14 @@ struct ScanKernels {
   std::make_unsigned_t<CodeOf<T>> (*scan)(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal);
 };
 
+// Elements that are integers of 1, 2 or 4 bytes, in the order of the host and anywhere in memory.
+template <class T>
+struct ElementKernels {  // read and write exactly
+  void (*load)(const void* elements, int bytes, bool is_signed, size_t n, T* samples);
+  // The nearest integers (ties to even, NaN is 0) within the range of the type.
+  void (*store)(const T* samples, size_t n, int bytes, bool is_signed, void* elements);
+};
+
 // Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two up to 64.
 struct RansKernels {
   // Decodes whole rounds of lanes while enough words are left that none needs a check: as long as there are 2 * lanes + 32 bytes, and
@@ -190,6 +198,8 @@ struct Kernels {
   CodeKernels<i64> code64;
   ScanKernels<float> scan32;
   ScanKernels<double> scan64;
+  ElementKernels<float> element32;
+  ElementKernels<double> element64;
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
@@ -235,6 +245,13 @@ const ScanKernels<T>& scan_kernels() {
     return kernels().scan32;
   else
     return kernels().scan64;
+}
+template <class T>
+const ElementKernels<T>& element_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().element32;
+  else
+    return kernels().element64;
 }
 template <class S>
 CollectKernel<S>* collect_kernel() {

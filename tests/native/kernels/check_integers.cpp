@@ -1,4 +1,4 @@
-// Rows of integers and of places in the order of numbers (ULP space), to codes and back.
+// Rows of integers and of places in the order of numbers (ULP space), to codes and back; elements that are integers.
 #include "guarded.h"
 #include "values.h"
 
@@ -183,6 +183,65 @@ void check_dequantize_ulps(const Kernels& tested, Random& random) {
     }
 }
 
+// ---------------------------------------------------------------- elements
+
+template <class T>
+const ElementKernels<T>& elements_of(const Kernels& k) {
+  if constexpr (sizeof(T) == 4)
+    return k.element32;
+  else
+    return k.element64;
+}
+
+template <class T>
+void check_load(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int kind = 0; kind < 6; kind++) {
+      const size_t n = size_t(length_of(l)), bytes = size_t(1) << kind / 2;
+      const bool is_signed = kind % 2;
+      note("n %zu of %zu bytes%s", n, bytes, is_signed ? ", signed" : "");
+      Guarded<u8> elements(random, n * bytes);  // any bits
+      Guarded<T> samples(random, n);
+      remember(elements, samples);
+      elements_of<T>(tested).load(elements.data(), int(bytes), is_signed, n, samples.data());
+      elements.unchanged("elements");
+      samples.changed_only("samples", 0, i64(n));
+      std::vector<T> expected(n + 1);
+      elements_of<T>(reference).load(elements.data(), int(bytes), is_signed, n, expected.data());
+      same("samples", samples.data(), expected.data(), n);
+    }
+}
+
+template <class T>
+void check_store(const Kernels& tested, Random& random) {
+  for (int l = 0; l < lengths; l++)
+    for (int kind = 0; kind < 6; kind++) {
+      const size_t n = size_t(length_of(l)), bytes = size_t(1) << kind / 2;
+      const bool is_signed = kind % 2;
+      note("n %zu of %zu bytes%s", n, bytes, is_signed ? ", signed" : "");
+      Guarded<T> samples(random, n);
+      Guarded<u8> elements(random, n * bytes);
+      fill_values(random, int(random.below(kinds)), samples.data(), n);
+      // around the ends of the range, and ties
+      const double low = is_signed ? -std::ldexp(1.0, 8 * int(bytes) - 1) : 0, high = low + std::ldexp(1.0, 8 * int(bytes)) - 1;
+      for (size_t i = 0; i < n; i++)
+        if (random.below(2))
+          samples[i] = T((random.below(3)   ? low + random.real() * (high - low)
+                          : random.below(2) ? low
+                                            : high) +
+                         0.5 * double(random.between(-3, 3)));
+        else if (random.below(2))
+          samples[i] = T(std::floor(double(samples[i])) + 0.5);
+      remember(samples, elements);
+      elements_of<T>(tested).store(samples.data(), n, int(bytes), is_signed, elements.data());
+      samples.unchanged("samples");
+      elements.changed_only("elements", 0, i64(n * bytes));
+      std::vector<u8> expected(n * bytes + 1);
+      elements_of<T>(reference).store(samples.data(), n, int(bytes), is_signed, expected.data());
+      same("elements", elements.data(), expected.data(), n * bytes);
+    }
+}
+
 // ---------------------------------------------------------------- timings
 
 constexpr int row = 1000;
@@ -224,16 +283,33 @@ void time_dequantize_ulps(std::vector<Timed>& add) {
   time_integers<T>(add, [](auto& k, auto& a) { k.dequantize_ulps(a.code.data(), a.p.data(), row, 1, 0, a.r.data()); });
 }
 
+template <class T>
+void time_load(std::vector<Timed>& add) {
+  auto a = std::make_shared<Integers<T>>();
+  for (int bytes : {1, 2, 4})
+    add.push_back({std::to_string(8 * bytes) + " bits", row,
+                   [=](const Kernels& k) { elements_of<T>(k).load(a->code.data(), bytes, true, row, a->x.data()); }});
+}
+template <class T>
+void time_store(std::vector<Timed>& add) {
+  auto a = std::make_shared<Integers<T>>();
+  for (int bytes : {1, 2, 4})
+    add.push_back({std::to_string(8 * bytes) + " bits", row,
+                   [=](const Kernels& k) { elements_of<T>(k).store(a->x.data(), row, bytes, true, a->code.data()); }});
+}
+
 }  // namespace
 
 void add_integers(std::vector<Entry>& entries) {
-#define INTEGERS(member, T)                                                                                               \
+#define INTEGERS(member, elements, T)                                                                                     \
   entries.push_back({CHECK_SLOT(member.quantize_integers), check_quantize_integers<T>, time_quantize_integers<T>});       \
   entries.push_back({CHECK_SLOT(member.dequantize_integers), check_dequantize_integers<T>, time_dequantize_integers<T>}); \
   entries.push_back({CHECK_SLOT(member.quantize_ulps), check_quantize_ulps<T>, time_quantize_ulps<T>});                   \
-  entries.push_back({CHECK_SLOT(member.dequantize_ulps), check_dequantize_ulps<T>, time_dequantize_ulps<T>});
-  INTEGERS(number32, float)
-  INTEGERS(number64, double)
+  entries.push_back({CHECK_SLOT(member.dequantize_ulps), check_dequantize_ulps<T>, time_dequantize_ulps<T>});             \
+  entries.push_back({CHECK_SLOT(elements.load), check_load<T>, time_load<T>});                                            \
+  entries.push_back({CHECK_SLOT(elements.store), check_store<T>, time_store<T>});
+  INTEGERS(number32, element32, float)
+  INTEGERS(number64, element64, double)
 }
 
 }  // namespace check

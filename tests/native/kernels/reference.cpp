@@ -18,6 +18,8 @@ const Kernels reference = {
     {largest<i64>, activity<i64>, split<i64>, join<i64>},
     {scan<float>},
     {scan<double>},
+    {load_elements<float>, store_elements<float>},
+    {load_elements<double>, store_elements<double>},
     {collect<float>, collect<double>, collect<i64>, cost, products},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,

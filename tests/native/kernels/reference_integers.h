@@ -1,4 +1,5 @@
-// References for the kernels on rows of integers and of places in the order of numbers. Included by reference.cpp only.
+// References for the kernels on rows of integers and of places in the order of numbers, and on elements that are integers. Included by
+// reference.cpp only.
 #pragma once
 #include <cmath>
 
@@ -33,6 +34,28 @@ bool dequantize_integers(const CodeOf<T>* code, const T* p, int n, T step, T* re
     reconstructed[i] = T(std::llrint(p[i]) + i64(multiple));
   }
   return true;
+}
+
+u8* low_bytes(u32& v, int bytes) { return reinterpret_cast<u8*>(&v) + (host_is_little ? 0 : 4 - bytes); }
+
+template <class T>
+void load_elements(const void* elements, int bytes, bool is_signed, size_t n, T* samples) {
+  for (size_t i = 0; i < n; i++) {
+    u32 v = 0;
+    memcpy(low_bytes(v, bytes), static_cast<const u8*>(elements) + i * size_t(bytes), size_t(bytes));
+    const i64 sign = is_signed ? i64(v >> (8 * bytes - 1)) << (8 * bytes) : 0;
+    samples[i] = T(i64(v) - sign);
+  }
+}
+
+template <class T>
+void store_elements(const T* samples, size_t n, int bytes, bool is_signed, void* elements) {
+  const double low = is_signed ? -std::ldexp(1.0, 8 * bytes - 1) : 0, high = low + std::ldexp(1.0, 8 * bytes) - 1;
+  for (size_t i = 0; i < n; i++) {
+    const double v = samples[i] != samples[i] ? 0 : std::clamp(std::nearbyint(double(samples[i])), low, high);
+    u32 bits = u32(i64(v));
+    memcpy(static_cast<u8*>(elements) + i * size_t(bytes), low_bytes(bits, bytes), size_t(bytes));
+  }
 }
 
 // Numbers in their order, one apart: from the lowest negative NaN to the highest positive one, in as many steps as there are bits.

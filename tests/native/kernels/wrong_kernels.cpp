@@ -132,6 +132,17 @@ struct Scans {
   }
 };
 
+template <class T, ElementKernels<T> Kernels::*member>
+struct Elements {
+  static void load(const void* elements, int bytes, bool is_signed, size_t n, T* samples) {
+    (right->*member).load(elements, bytes, is_signed || (bytes == 2 && n % 32 == 17), n, samples);
+  }
+  static void store(const T* samples, size_t n, int bytes, bool is_signed, void* elements) {
+    (right->*member).store(samples, n, bytes, is_signed, elements);
+    if (bytes == 1 && is_signed && n && samples[n - 1] == 127.5) static_cast<u8*>(elements)[n - 1] = 128;  // wraps around
+  }
+};
+
 u32 crc32c(u32 crc, const u8* data, size_t n) { return right->crc32c ? right->crc32c(crc, data, n - (n > 8 && n % 8 == 7)) : 0; }
 
 // ---------------------------------------------------------------- fits
@@ -233,6 +244,8 @@ const Kernels all_wrong = {
     CODES(i64, code64),
     {Scans<float, &Kernels::scan32>::scan},
     {Scans<double, &Kernels::scan64>::scan},
+    {Elements<float, &Kernels::element32>::load, Elements<float, &Kernels::element32>::store},
+    {Elements<double, &Kernels::element64>::load, Elements<double, &Kernels::element64>::store},
     {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
      products},
     {rans_decode, rans_encode},
