@@ -103,7 +103,7 @@ struct NumberKernels {
   // The reverse, for codes up to 2^21 or 2^50. False if a prediction is not below 2^22 or 2^51, or c * step above 2^23 or 2^52.
   bool (*dequantize_integers)(const Code* code, const T* p, int n, T step, T* reconstructed);
   // Places in the order of numbers (ULP space) with a step of one: c = (place of x >> zero_bits) - (place of p, 0 for NaN, >> zero_bits);
-  // x' = x. False, and nothing is to be used, if a sample has other bits than zeros there or a code is beyond 2^31 - 2 or 2^61 - 2.
+  // x' = x. The most negative code marks samples that have other bits than zeros there or a code beyond 2^31 - 2 or 2^61 - 2: false if any.
   bool (*quantize_ulps)(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed);
   // The reverse with any step, modulo 2^32 or 2^64.
   void (*dequantize_ulps)(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed);

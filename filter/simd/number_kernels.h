@@ -84,8 +84,10 @@ bool quantize_ulps(const T* __restrict x, const T* __restrict p, int n, int zero
   for (int i = 0; i < n; i++) {
     const U number = U(bits(x[i])), place = shift_right(ordered(number), zero_bits);
     const U c = place - predicted_place<T, U>(p[i], zero_bits), size = (c ^ sign_of(c)) - sign_of(c);
-    bad |= (size + 1) >> width | (number ^ number_at(place, zero_bits));
-    code[i] = Code(c);
+    const U outlier = (size + 1) >> width | (number ^ number_at(place, zero_bits));
+    bad |= outlier;
+    const U marked = sign_of(outlier | (U(0) - outlier));
+    code[i] = Code((c & ~marked) | (marked & U(1) << (8 * sizeof(U) - 1)));
     reconstructed[i] = x[i];
   }
   return !bad;

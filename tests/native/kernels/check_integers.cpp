@@ -154,7 +154,6 @@ void check_quantize_ulps(const Kernels& tested, Random& random) {
       std::vector<T> reconstructed(size_t(n) + 1);
       same<int>("result", good,
                 numbers_of<T>(reference).quantize_ulps(x.data(), p.data(), n, zero_bits, codes.data(), reconstructed.data()));
-      if (!good) continue;
       same("code", code.data(), codes.data(), size_t(n));
       same("reconstructed", r.data(), reconstructed.data(), size_t(n));
     }

@@ -74,14 +74,15 @@ template <class T>
 bool quantize_ulps(const T* x, const T* p, int n, int zero_bits, CodeOf<T>* code, T* reconstructed) {
   using Bits = std::make_unsigned_t<CodeOf<T>>;
   const i64 most = sizeof(T) == 4 ? 0x7ffffffe : (i64(1) << 61) - 2;
+  bool all = true;
   for (int i = 0; i < n; i++) {
-    if (bit_cast_to<Bits>(x[i]) & ((Bits(1) << zero_bits) - 1)) return false;
     const __int128 c = CodeOf<T>(Bits(place_of(x[i]) >> zero_bits) - Bits(place_of(p[i]) >> zero_bits));  // modulo the width
-    if (c < -most || c > most) return false;
-    code[i] = CodeOf<T>(c);
+    const bool good = (bit_cast_to<Bits>(x[i]) & ((Bits(1) << zero_bits) - 1)) == 0 && c >= -most && c <= most;
+    code[i] = good ? CodeOf<T>(c) : std::numeric_limits<CodeOf<T>>::min();
     reconstructed[i] = x[i];
+    all = all && good;
   }
-  return true;
+  return all;
 }
 
 template <class T>
