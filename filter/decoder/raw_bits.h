@@ -1,6 +1,8 @@
 // Reads the raw bits of a code stream (format/code_stream.h), from the end of the stream down. Where each field is follows from the lengths
 // of those before it alone, so that reads do not wait for each other.
 #pragma once
+#include <type_traits>
+
 #include "base/common.h"
 
 namespace stz {
@@ -27,12 +29,22 @@ class RawBitsReader {
   void take_many(U* out, size_t n, int bits, const u8* lowest) {
     require_bits(u64(n) * u64(bits), lowest);
     const u64 mask = (u64(1) << bits) - 1;
-    const u64 whole = whole_words();
-    u64 at = taken_;
+    u64 taken = taken_;
     size_t i = 0;
-    for (; i < n && at / 8 < whole; i++, at += u64(bits)) out[i] = U(whole_word(at / 8) >> (at % 8) & mask);
-    for (; i < n; i++, at += u64(bits)) out[i] = U(word(at / 8) >> (at % 8) & mask);
-    taken_ = at;
+    auto take_groups = [&](auto fixed) {  // of a word each
+      constexpr size_t group = fixed.value;
+      for (const u64 whole = whole_words(); i + group <= n && taken / 8 < whole; i += group, taken += u64(group) * u64(bits)) {
+        const u64 v = whole_word(taken / 8) >> (taken % 8);
+        for (size_t k = 0; k < group; k++) out[i + k] = U(v >> (int(k) * bits) & mask);
+      }
+    };
+    if (bits <= 14)
+      take_groups(std::integral_constant<size_t, 4>());
+    else if (bits <= 28)
+      take_groups(std::integral_constant<size_t, 2>());
+    take_groups(std::integral_constant<size_t, 1>());
+    for (; i < n; i++, taken += u64(bits)) out[i] = U(word(taken / 8) >> (taken % 8) & mask);
+    taken_ = taken;
   }
   // Whether the bits that are left of a byte that was read from are zeros.
   bool ends_with_zeros() const { return taken_ % 8 == 0 || *end() >> (taken_ % 8) == 0; }
