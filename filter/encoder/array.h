@@ -113,8 +113,15 @@ double largest_magnitude(const S* samples, u64 n, const Masks& m) {
     return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
   }
   double largest = 0;
-  for (u64 i = 0; i < n; i++)
-    if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  for (u64 from = 0; from < n; from += special_run) {
+    const u64 to = std::min(n, from + special_run);
+    bool unused;
+    if (!any_special(&m.specials[from], to - from))
+      largest = std::max(largest, double(bit_cast_to<S>(scan_kernels<S>().scan(samples + from, to - from, 0, &unused))));
+    else
+      for (u64 i = from; i < to; i++)
+        if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  }
   return largest;
 }
 
