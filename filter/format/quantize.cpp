@@ -102,8 +102,8 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     }
     return false;
   } else if (q.kind == QuantizerKind::integer) {
-    i64 c = nearest_multiple(i64(x) - to_integer(p), q.step);
-    if (!fits(c)) return false;
+    i64 c = nearest_multiple(i64(u64(i64(x)) - u64(to_integer(p))), q.step);  // wraps where the prediction is absurd
+    if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
     double error = double(x) - double(reconstructed);
