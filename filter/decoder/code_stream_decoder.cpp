@@ -8,11 +8,8 @@
 namespace stz {
 
 void CodeStreamDecoder::open(const u8* data, size_t size) {
-  begin_ = data;
-  end_ = data + size;
+  raw_ = RawBitsReader(data, data + size);
   lanes_ = 1;
-  accumulator_ = 0;
-  available_ = 0;
   ByteReader in(data, size);
   state_[0] = in.get<u32>();
   if (state_[0] >> 31) {
@@ -26,58 +23,12 @@ void CodeStreamDecoder::open(const u8* data, size_t size) {
   word_ = data + in.consumed();
 }
 
-u64 CodeStreamDecoder::raw(int bits) {
-  if (bits > 56) {
-    u64 low = raw(32);
-    return low | raw(bits - 32) << 32;
-  }
-  if (available_ < bits) {
-    const int bytes = (bits - available_ + 7) / 8;  // no more than needed: the rest may be words
-    require(end_ - word_ >= bytes, STZ_ERROR_TRUNCATED);
-    u64 v = 0;
-    if (end_ - begin_ >= 8)
-      v = __builtin_bswap64(load_le<u64>(end_ - 8)) & ((u64(1) << (8 * bytes)) - 1);
-    else
-      for (int i = 0; i < bytes; i++) v |= u64(end_[-1 - i]) << (8 * i);
-    end_ -= bytes;
-    accumulator_ |= v << available_;
-    available_ += 8 * bytes;
-  }
-  u64 v = accumulator_ & ((u64(1) << bits) - 1);
-  accumulator_ >>= bits;
-  available_ -= bits;
-  return v;
-}
-
-void CodeStreamDecoder::raw_numbers(u64* out, size_t n, int bits) {
-  const u64 wanted = u64(n) * u64(bits), loaded = u64(available_);
-  require(wanted <= loaded || (wanted - loaded + 7) / 8 <= u64(end_ - word_), STZ_ERROR_TRUNCATED);
-  const u64 mask = (u64(1) << bits) - 1;
-  size_t i = 0;
-  for (; i < n && end_ - begin_ >= 16; i++) {
-    if (available_ < bits) {  // as much as there is room for; bits above those that count are loaded again
-      accumulator_ |= __builtin_bswap64(load_le<u64>(end_ - 8)) << available_;
-      const int bytes = (63 - available_) / 8;
-      end_ -= bytes;
-      available_ += 8 * bytes;
-    }
-    out[i] = accumulator_ & mask;
-    accumulator_ >>= bits;
-    available_ -= bits;
-  }
-  // what is not needed may be words
-  end_ += available_ / 8;
-  available_ &= 7;
-  accumulator_ &= (u64(1) << available_) - 1;
-  for (; i < n; i++) out[i] = raw(bits);
-}
-
 u32 CodeStreamDecoder::next(const CodeTable& t) {
   u32& x = state_[token_++ & (lanes_ - 1)];
   u32 d = t.decoding()[x & (probability_total - 1)];
   x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
   if (x < rans_low) {
-    require(end_ - word_ >= 2, STZ_ERROR_TRUNCATED);
+    require(raw_.end() - word_ >= 2, STZ_ERROR_TRUNCATED);
     x = x << 16 | load_le<u16>(word_);
     word_ += 2;
   }
@@ -87,15 +38,15 @@ u32 CodeStreamDecoder::next(const CodeTable& t) {
 void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
   STZ_STAGE(rans);
   const u32* table = t.decoding();
-  const u8* word = word_;
+  const u8 *word = word_, *const end = raw_.end();
   const u32 lanes = lanes_;
-  size_t i = kernels().rans.decode(table, state_, lanes, out, n, &word, end_);
+  size_t i = kernels().rans.decode(table, state_, lanes, out, n, &word, end);
   for (; i < n; i++) {
     u32 &state = state_[i & (lanes - 1)], x = state, d = table[x & (probability_total - 1)];
     out[i] = u8(d);
     x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
     if (x < rans_low) {
-      require(end_ - word >= 2, STZ_ERROR_TRUNCATED);
+      require(end - word >= 2, STZ_ERROR_TRUNCATED);
       x = x << 16 | load_le<u16>(word);
       word += 2;
     }
@@ -104,54 +55,55 @@ void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
   word_ = word;
 }
 
-u64 CodeStreamDecoder::escape(bool& is_outlier) {
-  int e = int(raw(6));
+u64 CodeStreamDecoder::escape(RawBitsReader& raw, bool& is_outlier) const {
+  const int e = int(raw.take(6, word_));
   is_outlier = e == outlier_exponent;
-  return is_outlier ? 0 : ((u64(1) << e) | raw(e)) - 1;
+  return is_outlier ? 0 : ((u64(1) << e) | raw.take(e, word_)) - 1;
+}
+
+inline u64 CodeStreamDecoder::large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const {
+  if (int(symbol) == t.count) return escape(raw, is_outlier);
+  int bits;
+  const u32 base = value_symbol_base(symbol, bits);
+  return base + raw.take(bits, word_) + 1;
 }
 
 template <class Code>
 void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width) {
+  using U = std::make_unsigned_t<Code>;
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   symbols_.resize(n);
   decode_symbols(t, symbols_.data(), n);
   const u8* symbols = symbols_.data();
-  const u32 plain = u32(std::min(t.count, plain_symbols));
-  u8 largest = 0;
-  for (size_t i = 0; i < n; i++) largest = std::max(largest, symbols[i]);
-  if (!shift)
-    for (size_t i = 0; i < n; i++) bin[i] = Code((symbols[i] >> 1) ^ -(symbols[i] & 1));
-  else {
-    low_bits_.resize(n);
-    if (shift <= 56)
-      raw_numbers(low_bits_.data(), n, shift);
-    else
-      for (size_t i = 0; i < n; i++) low_bits_[i] = raw(shift);
-    for (size_t i = 0; i < n; i++) bin[i] = Code(unzigzag(u64(symbols[i]) << shift | low_bits_[i]));
+  constexpr size_t part = 4096;  // whose low bits stay in the nearest cache
+  low_bits_.resize(part);
+  U* low = reinterpret_cast<U*>(low_bits_.data());
+  if (!shift) std::fill(low, low + std::min(n, part), U(0));
+  for (size_t i = 0; i < n; i += part) {
+    const size_t count = std::min(part, n - i);
+    if (shift) raw_.take_many(low, count, shift, word_);
+    code_kernels<Code>().join(symbols + i, low, count, shift, bin + i);
   }
-  if (largest < plain) return;
-  for (size_t i = 0; i < n; i++) {
-    if (symbols[i] < plain) continue;
-    u64 low = zigzag(bin[i]) & ((u64(1) << shift) - 1), v;
+  places_.resize(n);
+  const size_t large_count = kernels().bytes.find(symbols, n, u8(std::min(t.count, plain_symbols)), places_.data());
+  RawBitsReader raw = raw_;
+  for (size_t f = 0; f < large_count; f++) {
+    const size_t i = places_[f];
+    const u64 low_bits = zigzag(bin[i]) & ((u64(1) << shift) - 1);
     bool is_outlier = false;
-    if (symbols[i] == t.count)
-      v = escape(is_outlier);
-    else {
-      int bits;
-      v = value_symbol_base(symbols[i], bits);
-      v += raw(bits) + 1;
-    }
+    const u64 v = large_symbol(t, symbols[i], raw, is_outlier);
     if (is_outlier) {
       bin[i] = outlier_code<Code>;
-      outliers.push_back(raw(width));
+      outliers.push_back(raw.take(width, word_));
       continue;
     }
     require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
-    u64 z = v << shift | low;
+    const u64 z = v << shift | low_bits;
     require(z <= largest_code<Code> * 2, STZ_ERROR_CORRUPT);
     bin[i] = Code(unzigzag(z));
   }
+  raw_ = raw;
 }
 
 // Walks through the tokens of a bin in run-length mode: place(index, z or 0 for an outlier, its bits). Returns whether there was any code.
@@ -166,29 +118,22 @@ bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place
     u64 zero_run;
     bool is_outlier = false;
     if (int(s) == zero_runs.count) {
-      zero_run = escape(is_outlier);
+      zero_run = escape(raw_, is_outlier);
       require(!is_outlier && zero_run <= n - at, STZ_ERROR_CORRUPT);
       if (zero_run == n - at) break;
     } else {
       int bits;
       zero_run = zero_run_base(s, bits);
       if (zero_run >= n - at) break;  // the end
-      zero_run += raw(bits);
+      zero_run += raw_.take(bits, word_);
       require(zero_run < n - at, STZ_ERROR_CORRUPT);
     }
     at += zero_run;
     any = true;
     s = next(values);
-    u64 v = s;
-    if (int(s) == values.count)
-      v = escape(is_outlier);
-    else if (s >= plain_symbols) {
-      int bits;
-      v = value_symbol_base(s, bits);
-      v += raw(bits) + 1;
-    }
+    const u64 v = int(s) == values.count || s >= plain_symbols ? large_symbol(values, s, raw_, is_outlier) : s;
     if (is_outlier) {
-      const u64 sample = raw(width);
+      const u64 sample = raw_.take(width, word_);
       place(at++, u64(0), sample);
       continue;
     }
@@ -233,11 +178,12 @@ void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, s
   const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
     low_bits_.resize(n);  // eight codes to a word, then one code to a word
-    if (words) raw_numbers(low_bits_.data(), words, 8 * shift);
-    for (size_t i = 8 * words; i < n; i++) low_bits_[words + i - 8 * words] = raw(shift);
+    if (words) raw_.take_many(low_bits_.data(), words, 8 * shift, word_);
+    raw_.take_many(low_bits_.data() + words, n - 8 * words, shift, word_);
     if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, bin);
     for (size_t i = 8 * words; i < n; i++) bin[i] = u8(u64(bin[i]) << shift | low_bits_[words + i - 8 * words]);
   }
+  RawBitsReader raw = raw_;
   for (size_t f = 0; f < large_count; f++) {
     const size_t i = places_[f];
     u64 v = symbols[f], low = 0;
@@ -246,18 +192,12 @@ void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, s
     else if (shift)
       low = low_bits_[words + i - 8 * words];
     if (v >= plain) {
-      if (v == u64(t.count)) {
-        bool is_outlier;
-        v = escape(is_outlier);
-        if (is_outlier) {
-          bin[i] = byte_escape;
-          wide_codes.push_back({0, outlier_mark, raw(width)});
-          continue;
-        }
-      } else {
-        int bits;
-        v = value_symbol_base(u32(v), bits);
-        v += raw(bits) + 1;
+      bool is_outlier = false;
+      v = large_symbol(t, u32(v), raw, is_outlier);
+      if (is_outlier) {
+        bin[i] = byte_escape;
+        wide_codes.push_back({0, outlier_mark, raw.take(width, word_)});
+        continue;
       }
       require(v <= (largest_code<Code> * 2) >> shift, STZ_ERROR_CORRUPT);
     }
@@ -266,6 +206,7 @@ void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, s
     bin[i] = z < byte_escape ? u8(z) : byte_escape;
     if (z >= byte_escape) wide_codes.push_back({0, unzigzag(z), 0});
   }
+  raw_ = raw;
 }
 
 template <class Code>
@@ -341,7 +282,7 @@ void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, co
 }
 
 void CodeStreamDecoder::finish() {
-  require(word_ == end_ && available_ < 8 && accumulator_ == 0, STZ_ERROR_CORRUPT);
+  require(word_ == raw_.end() && raw_.ends_with_zeros(), STZ_ERROR_CORRUPT);
   for (u32 lane = 0; lane < lanes_; lane++) require(state_[lane] == rans_low, STZ_ERROR_CORRUPT);
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "decoder/raw_bits.h"
 #include "format/code_stream.h"
 
 namespace stz {
@@ -21,9 +22,9 @@ class CodeStreamDecoder {
  private:
   u32 next(const CodeTable& t);
   void decode_symbols(const CodeTable& t, u8* out, size_t n);
-  u64 raw(int bits);
-  void raw_numbers(u64* out, size_t n, int bits);  // n times raw(bits), at most 56 bits each
-  u64 escape(bool& is_outlier);
+  u64 escape(RawBitsReader& raw, bool& is_outlier) const;
+  // v of a symbol that is not v itself
+  u64 large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const;
   template <class Code>
   void decode_direct(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width);
   template <class Code>
@@ -36,11 +37,10 @@ class CodeStreamDecoder {
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 
-  const u8 *begin_ = nullptr, *word_ = nullptr, *end_ = nullptr;  // words grow up from word_, raw bytes shrink down from end_
+  const u8* word_ = nullptr;  // words grow up from it, raw bytes down from raw_.end()
+  RawBitsReader raw_;
   u32 state_[max_lanes];
   u32 lanes_ = 1, token_ = 0;
-  u64 accumulator_ = 0;
-  int available_ = 0;
   Buffer<u8> symbols_, bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_;

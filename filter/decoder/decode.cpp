@@ -38,17 +38,21 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
   const ElementBits<S> bits(h);
-  const bool plain = bits.are_samples() && !h.masked && !swap;
   for (int part = 0; part < parts; part++) {
     const S* of_part = samples.data() + u64(part) * valid;
     const u8* kinds = specials.empty() ? nullptr : specials.data() + u64(part) * valid;
-    auto place_of = [&](u64 element) { return out + (element * u64(parts) + u64(part)) * width; };
-    if (plain)
-      order.for_each([&](u64 number, u64 element) { memcpy(place_of(element), of_part + number, sizeof(S)); });
-    else
-      order.for_each([&](u64 number, u64 element) {
-        store_bits(place_of(element), bits(of_part[number], kinds ? kinds[number] : u8(special_none)), width, swap);
-      });
+    order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
+      for (u64 x = 0; x < n; x += special_run) {
+        const u64 count = std::min(special_run, n - x);
+        const S* from = of_part + number + x;
+        const u8* special = kinds && any_special(kinds + number + x, count) ? kinds + number + x : nullptr;
+        auto place_of = [&](u64 k) { return out + ((element + (x + k) * stride) * u64(parts) + u64(part)) * width; };
+        if (!special && host_is_little && !swap && stride == 1 && parts == 1)
+          components_of<S>(h, from, i64(count), place_of(0));
+        else
+          for (u64 k = 0; k < count; k++) store_bits(place_of(k), bits(from[k], special ? special[k] : u8(special_none)), width, swap);
+      }
+    });
   }
   for (const LiteralElement& o : literals) {
     require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);

@@ -77,6 +77,23 @@ void choose_common_nan(Masks& m, Header& h) {
   h.nan_bits = most;
 }
 
+template <class T>
+bool none_special_of(const T* x, const Header& h, u64 n) {
+  using Bits = std::make_unsigned_t<CodeOf<T>>;
+  bool filled;
+  const Bits largest = scan_kernels<T>().scan(x, n, Bits(h.fill), &filled);
+  const bool finite = !is_floating(h.layout.dtype) || largest < bit_cast_to<Bits>(std::numeric_limits<T>::infinity());
+  return finite && !(h.has_fill && filled);
+}
+
+// Whether n neighbouring elements are known to have no special value among them.
+bool none_special(const Array& a, const Header& h, u64 element, u64 n) {
+  const u8* first = a.data + element * a.width;
+  if (a.width < 4 || reinterpret_cast<uintptr_t>(first) % a.width) return false;
+  return a.width == 4 ? none_special_of(reinterpret_cast<const float*>(first), h, n)
+                      : none_special_of(reinterpret_cast<const double*>(first), h, n);
+}
+
 }  // namespace
 
 Masks find_masks(const Array& a, Header& h) {
@@ -86,24 +103,31 @@ Masks find_masks(const Array& a, Header& h) {
   const u64 valid = valid_elements(h);
   const SpecialValues special(floating ? a.layout.dtype : i32(STZ_F64));
   bool have_nan = false;
-  for (int part = 0; part < a.parts; part++)
-    for_valid(h, [&](u64 number, u64 element) {
-      u64 bits = a.bits(element, part), at = u64(part) * valid + number;
-      u8 kind = special_none;
-      if (h.has_fill && bits == h.fill)
-        kind = special_fill;
-      else if (floating) {
-        kind = special.kind(bits, h.nan_bits);
-        if (kind == special_literal && !have_nan) {
-          have_nan = true;
-          h.nan_bits = bits;
-          kind = special_nan;
-        }
+  auto look_at = [&](u64 at, u64 bits) {
+    u8 kind = special_none;
+    if (h.has_fill && bits == h.fill)
+      kind = special_fill;
+    else if (floating) {
+      kind = special.kind(bits, h.nan_bits);
+      if (kind == special_literal && !have_nan) {
+        have_nan = true;
+        h.nan_bits = bits;
+        kind = special_nan;
       }
-      if (kind == special_none) return;
-      if (m.specials.empty()) m.specials.resize(valid * u64(a.parts));
-      m.specials[at] = kind;
-      if (kind == special_literal) m.literals.push_back({at, bits});
+    }
+    if (kind == special_none) return;
+    if (m.specials.empty()) m.specials.resize(valid * u64(a.parts));
+    m.specials[at] = kind;
+    if (kind == special_literal) m.literals.push_back({at, bits});
+  };
+  const SampleOrder order(h);
+  for (int part = 0; part < a.parts; part++)
+    order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
+      for (u64 x = 0; x < n; x += special_run) {
+        const u64 count = std::min(special_run, n - x), at = u64(part) * valid + number + x;
+        if (a.side_by_side(stride) && none_special(a, h, element + x, count)) continue;
+        for (u64 k = 0; k < count; k++) look_at(at + k, a.bits(element + (x + k) * stride, part));
+      }
     });
   sort_literals(m.literals);
   h.masked = !m.specials.empty();

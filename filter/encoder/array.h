@@ -19,6 +19,8 @@ struct Array {
   int parts = components(layout.dtype);
   bool swap = swapped(layout);
   u64 elements = element_count(layout);
+  // Whether elements at this distance are components without others between them, in the order of the host.
+  bool side_by_side(u64 stride) const { return parts == 1 && stride == 1 && !swap; }
   u64 bits(u64 element, int part) const { return load_bits(data + (element * u64(parts) + u64(part)) * width, width, swap); }
 };
 
@@ -40,18 +42,23 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
   const u64 valid = valid_elements(h);
   Buffer<S> samples(valid * u64(a.parts));
   S last = 0;
-  auto load = [&](auto sample_of_bits) {
-    for (int part = 0; part < a.parts; part++)
-      for_valid(h, [&](u64 number, u64 element) {
-        u64 at = u64(part) * valid + number;
-        if (m.specials.empty() || !m.specials[at]) last = sample_of_bits(a.bits(element, part));
-        samples[at] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
-      });
-  };
-  if (samples_are_elements<S>(h))
-    load([](u64 bits) { return bit_cast_to<S>(std::make_unsigned_t<CodeOf<S>>(bits)); });
-  else
-    load([&](u64 bits) { return sample_of<S>(h, bits); });
+  const SampleOrder order(h);
+  for (int part = 0; part < a.parts; part++)
+    order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
+      for (u64 x = 0; x < n; x += special_run) {
+        const u64 count = std::min(special_run, n - x), at = u64(part) * valid + number + x;
+        const u8* specials = m.specials.empty() || !any_special(&m.specials[at], count) ? nullptr : &m.specials[at];
+        if (!specials && a.side_by_side(stride)) {
+          samples_of<S>(h, a.data + (element + x) * a.width, i64(count), samples.data() + at);
+          last = samples[at + count - 1];
+          continue;
+        }
+        for (u64 k = 0; k < count; k++) {
+          if (!specials || !specials[k]) last = sample_of<S>(h, a.bits(element + (x + k) * stride, part));
+          samples[at + k] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+        }
+      }
+    });
   return samples;
 }
 
@@ -106,8 +113,15 @@ double largest_magnitude(const S* samples, u64 n, const Masks& m) {
     return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
   }
   double largest = 0;
-  for (u64 i = 0; i < n; i++)
-    if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  for (u64 from = 0; from < n; from += special_run) {
+    const u64 to = std::min(n, from + special_run);
+    bool unused;
+    if (!any_special(&m.specials[from], to - from))
+      largest = std::max(largest, double(bit_cast_to<S>(scan_kernels<S>().scan(samples + from, to - from, 0, &unused))));
+    else
+      for (u64 i = from; i < to; i++)
+        if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
+  }
   return largest;
 }
 

@@ -8,33 +8,33 @@
 
 namespace stz {
 
-// Up to 56 bits at once, 64 in two steps.
-inline void CodeStreamEncoder::raw(u64 v, int bits) {
-  if (bits > 56) {
-    raw(v & 0xffffffffu, 32);
-    v >>= 32;
-    bits -= 32;
-  }
-  accumulator_ |= v << pending_;
-  pending_ += bits;
-  if (raw_.size() < raw_size_ + 8) raw_.resize(2 * raw_size_ + 64);
-  store_le<u64>(&raw_[raw_size_], accumulator_);
-  const int bytes = pending_ / 8;
-  raw_size_ += size_t(bytes);
-  accumulator_ >>= 8 * bytes;
-  pending_ &= 7;
+namespace {
+
+constexpr u64 longest_field = 6 + 64;  // raw bits of a symbol: those of an outlier
+
+void put_escape(u64 v, RawFields& raw) {
+  const int e = floor_log2(v + 1);
+  raw.put(u64(e), 6);
+  raw.put_long(v + 1 - (u64(1) << e), e);
 }
 
-void CodeStreamEncoder::escape(u64 v, bool is_outlier, u64 sample, int width) {
-  if (is_outlier) {
-    raw(outlier_exponent, 6);
-    raw(sample, width);
-    return;
-  }
-  int e = floor_log2(v + 1);
-  raw(u64(e), 6);
-  raw(v + 1 - (u64(1) << e), e);
+void put_outlier(u64 sample, int width, RawFields& raw) {
+  raw.put(outlier_exponent, 6);
+  raw.put_long(sample, width);
 }
+
+// A symbol that is not v itself, and its raw bits.
+inline u8 put_large_symbol(const CodeTable& t, u64 v, RawFields& raw) {
+  const Symbol s = v <= largest_symbol_value ? value_symbol(u32(v)) : Symbol{value_symbols, 0};
+  if (int(s.symbol) >= t.count) {
+    put_escape(v, raw);
+    return u8(t.count);
+  }
+  raw.put((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
+  return u8(s.symbol);
+}
+
+}  // namespace
 
 u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
   const size_t from = symbols_.size();
@@ -44,32 +44,20 @@ u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
   return &symbols_[from];
 }
 
-// A symbol that is not v itself, and its raw bits.
-inline void CodeStreamEncoder::large_symbol(const CodeTable& t, u64 v, u8& symbol) {
-  const Symbol s = v <= largest_symbol_value ? value_symbol(u32(v)) : Symbol{value_symbols, 0};
-  if (int(s.symbol) < t.count) {
-    symbol = u8(s.symbol);
-    raw((v - 1) & ((u64(1) << s.raw_bits) - 1), s.raw_bits);
-  } else {
-    symbol = u8(t.count);
-    escape(v, false, 0, 0);
-  }
-}
-
 void CodeStreamEncoder::token(const CodeTable& t, int symbol) {
   tokens_.push_back({&t, u8(symbol)});
   cost_ += t.cost[symbol];
 }
 
 // A run of zeros.
-void CodeStreamEncoder::zero_run(const CodeTable& zero_runs, u64 length) {
+void CodeStreamEncoder::zero_run(const CodeTable& zero_runs, u64 length, RawFields& raw) {
   const Symbol g = length <= largest_zero_run_symbol_value ? zero_run_symbol(u32(length)) : Symbol{zero_run_symbols, 0};
   if (int(g.symbol) < zero_runs.count) {
     token(zero_runs, int(g.symbol));
-    raw(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
+    raw.put(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
   } else {
     token(zero_runs, zero_runs.count);
-    escape(length, false, 0, 0);
+    put_escape(length, raw);
   }
 }
 
@@ -79,13 +67,13 @@ void CodeStreamEncoder::end_of_zero_runs(const CodeTable& zero_runs, u64 left) {
   for (int s = zero_runs.count - 1; s >= 0 && zero_run_base(u32(s), bits) >= left; s--)
     if (best == zero_runs.count || zero_runs.freq[s] > zero_runs.freq[best]) best = s;
   token(zero_runs, best);
-  if (best == zero_runs.count) escape(left, false, 0, 0);
+  if (best == zero_runs.count) raw_.put_each(1, longest_field, [&](size_t, RawFields& raw) { put_escape(left, raw); });
 }
 
 // The number z - 1 of a code between runs.
-void CodeStreamEncoder::value(const CodeTable& values, u64 v) {
+void CodeStreamEncoder::value(const CodeTable& values, u64 v, RawFields& raw) {
   u8 symbol = u8(v);
-  if (v >= plain_symbols || int(v) >= values.count) large_symbol(values, v, symbol);
+  if (v >= plain_symbols || int(v) >= values.count) symbol = put_large_symbol(values, v, raw);
   token(values, symbol);
 }
 
@@ -114,8 +102,11 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
       const int at = int(place[next] % 8) * shift;
       eight = (eight & ~(low << at)) | (number(wide_codes[next]) & low) << at;
     }
-    for (size_t w = 0; w < words; w++) raw(low_bits_[w], 8 * shift);
-    for (size_t i = 8 * words; i < n; i++) raw((bin[i] == byte_escape ? number(wide_codes[next++]) : bin[i]) & low, shift);
+    raw_.put_each(words, u64(8 * shift), [&](size_t w, RawFields& raw) { raw.put(low_bits_[w], 8 * shift); });
+    raw_.put_each(n - 8 * words, u64(shift), [&](size_t i, RawFields& raw) {
+      const u8 byte = bin[8 * words + i];
+      raw.put((byte == byte_escape ? number(wide_codes[next++]) : byte) & low, shift);
+    });
     if (shift <= 7) k.shift(bin, n, shift);
   }
   if (shift <= 7)
@@ -129,17 +120,17 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
   places_.resize(n);
   const size_t place_count = k.find(symbols, n, u8(plain), places_.data());
   size_t next = 0;
-  for (size_t f = 0; f < place_count; f++) {
+  raw_.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
     u8& symbol = symbols[places_[f]];
     while (next < wide_codes.size() && place[next] < places_[f]) next++;
     if (next == wide_codes.size() || place[next] != places_[f])
-      large_symbol(t, symbol, symbol);
+      symbol = put_large_symbol(t, symbol, raw);
     else if (const WideCode& e = wide_codes[next]; e.code == outlier_mark) {
       symbol = u8(t.count);
-      escape(0, true, e.bits, width);
+      put_outlier(e.bits, width, raw);
     } else
-      large_symbol(t, number(e) >> shift, symbol);
-  }
+      symbol = put_large_symbol(t, number(e) >> shift, raw);
+  });
 }
 
 void CodeStreamEncoder::add_run_length_bytes(const u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
@@ -148,21 +139,21 @@ void CodeStreamEncoder::add_run_length_bytes(const u8* bin, size_t n, const Mode
   places_.resize(n);
   const size_t place_count = kernels().bytes.find(bin, n, 1, places_.data());
   size_t last = 0, next = 0;
-  for (size_t f = 0; f < place_count; f++) {
+  raw_.put_each(place_count, 2 * longest_field, [&](size_t f, RawFields& raw) {
     const size_t i = places_[f];
-    zero_run(zero_runs, i - last);
+    zero_run(zero_runs, i - last, raw);
     last = i + 1;
     if (bin[i] != byte_escape) {
-      value(values, bin[i] - 1u);
-      continue;
+      value(values, bin[i] - 1u, raw);
+      return;
     }
     const WideCode& e = wide_codes[next++];
     if (e.code == outlier_mark) {
       token(values, values.count);
-      escape(0, true, e.bits, width);
+      put_outlier(e.bits, width, raw);
     } else
-      value(values, zigzag(e.code) - 1);
-  }
+      value(values, zigzag(e.code) - 1, raw);
+  });
   if (last < n) end_of_zero_runs(zero_runs, n - last);
   segments_.push_back({nullptr, from, tokens_.size() - from});
 }
@@ -190,48 +181,70 @@ void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, 
   }
 }
 
+// Low bits of n codes, several to a field.
+template <class U>
+void CodeStreamEncoder::add_low_bits(const U* low, size_t n, int bits) {
+  size_t i = 0;
+  auto put_groups = [&](auto fixed) {
+    constexpr size_t group = fixed.value;
+    raw_.put_each(n / group, u64(group) * u64(bits), [&](size_t g, RawFields& raw) {
+      u64 field = 0;
+      for (size_t k = 0; k < group; k++) field |= u64(low[g * group + k]) << (int(k) * bits);
+      raw.put(field, int(group) * bits);
+    });
+    i = n / group * group;
+  };
+  if (bits <= 14)
+    put_groups(std::integral_constant<size_t, 4>());
+  else if (bits <= 28)
+    put_groups(std::integral_constant<size_t, 2>());
+  raw_.put_each(n - i, u64(bits), [&](size_t k, RawFields& raw) { raw.put(u64(low[i + k]), bits); });
+}
+
 template <class Code>
 void CodeStreamEncoder::add_direct(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
   using U = std::make_unsigned_t<Code>;
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
-  size_t stored = 0;
   u8* symbols = add_segment(t, n);
-  if (shift)
-    for (size_t i = 0; i < n; i++) raw(bin[i] == outlier_code<Code> ? 0 : zigzag(bin[i]) & ((u64(1) << shift) - 1), shift);
-  const u32 plain = u32(std::min(t.count, plain_symbols));
-  U largest = 0;
-  for (size_t i = 0; i < n; i++) {
-    U v = ((U(bin[i]) << 1) ^ U(bin[i] >> (8 * sizeof(Code) - 1))) >> shift;
-    largest |= v;  // an upper bound is enough
-    symbols[i] = u8(v);
+  constexpr size_t part = 4096;  // whose low bits stay in the nearest cache
+  low_bits_.resize(part);
+  U* low = reinterpret_cast<U*>(low_bits_.data());
+  for (size_t i = 0; i < n; i += part) {
+    const size_t count = std::min(part, n - i);
+    code_kernels<Code>().split(bin + i, count, shift, symbols + i, low);
+    if (shift) add_low_bits(low, count, shift);
   }
-  if (largest < plain) return;
-  for (size_t i = 0; i < n; i++) {
-    u64 v = zigzag(bin[i]) >> shift;
-    if (v < plain) continue;
-    if (bin[i] == outlier_code<Code>) {
+  places_.resize(n);
+  const size_t place_count = kernels().bytes.find(symbols, n, u8(std::min(t.count, plain_symbols)), places_.data());
+  size_t stored = 0;
+  raw_.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
+    const size_t i = places_[f];
+    if (symbols[i] < 255)
+      symbols[i] = put_large_symbol(t, symbols[i], raw);
+    else if (bin[i] != outlier_code<Code>)
+      symbols[i] = put_large_symbol(t, zigzag(bin[i]) >> shift, raw);
+    else {
       symbols[i] = u8(t.count);
-      escape(0, true, outliers[stored++], width);
-    } else
-      large_symbol(t, v, symbols[i]);
-  }
+      put_outlier(outliers[stored++], width, raw);
+    }
+  });
 }
 
 template <class Code>
 void CodeStreamEncoder::add_run_length(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
   const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
   size_t from = tokens_.size(), last = 0, stored = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (bin[i] == 0) continue;
-    zero_run(zero_runs, i - last);
+  raw_.put_each(n, 2 * longest_field, [&](size_t i, RawFields& raw) {
+    if (bin[i] == 0) return;
+    zero_run(zero_runs, i - last, raw);
     last = i + 1;
     if (bin[i] == outlier_code<Code>) {
       token(values, values.count);
-      escape(0, true, outliers[stored++], width);
+      put_outlier(outliers[stored++], width, raw);
     } else
-      value(values, zigzag(bin[i]) - 1);
-  }
+      value(values, zigzag(bin[i]) - 1, raw);
+  });
   if (last < n) end_of_zero_runs(zero_runs, n - last);
   segments_.push_back({nullptr, from, tokens_.size() - from});
 }
@@ -293,8 +306,7 @@ void CodeStreamEncoder::finish(Bytes& out) {
           rans.encode(token.table->reciprocal, token.table->step, state + (j & (lanes - 1)), 1, &token.symbol, 1, &word);
         }
     }
-    const size_t words = size_t(words_end - word), raw_bytes = raw_size_ + (pending_ != 0);
-    raw(0, 8);  // the last bits, in a byte of their own
+    const size_t words = size_t(words_end - word), raw_bytes = raw_.size();
     const size_t at = out.size();
     out.resize(at + 4 * lanes + (log2_lanes != 0) + 2 * words + raw_bytes);
     u8* o = &out[at];
@@ -311,9 +323,8 @@ void CodeStreamEncoder::finish(Bytes& out) {
   segments_.clear();
   symbols_.clear();
   tokens_.clear();
-  raw_size_ = 0;
-  accumulator_ = cost_ = 0;
-  pending_ = 0;
+  raw_.clear();
+  cost_ = 0;
   nonzero_ = false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
+#include "encoder/raw_bits.h"
 #include "format/code_stream.h"
 
 namespace stz {
@@ -35,13 +36,12 @@ class CodeStreamEncoder {
   void add_direct_bytes(u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width);
   void add_run_length_bytes(const u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width);
   u8* add_segment(const CodeTable& t, size_t n);
-  void large_symbol(const CodeTable& t, u64 v, u8& symbol);
-  void zero_run(const CodeTable& zero_runs, u64 length);
+  template <class U>
+  void add_low_bits(const U* low, size_t n, int bits);
+  void zero_run(const CodeTable& zero_runs, u64 length, RawFields& raw);
   void end_of_zero_runs(const CodeTable& zero_runs, u64 left);
   void token(const CodeTable& t, int symbol);
-  void value(const CodeTable& values, u64 v);
-  void raw(u64 v, int bits);
-  void escape(u64 v, bool is_outlier, u64 sample, int width);
+  void value(const CodeTable& values, u64 v, RawFields& raw);
 
   std::vector<Segment> segments_;
   std::vector<u8> symbols_;
@@ -50,10 +50,8 @@ class CodeStreamEncoder {
   Buffer<u64> low_bits_;
   Buffer<u32> places_, wide_places_;  // places in a bin
   Buffer<u16> words_;
-  Bytes raw_;  // raw_size_ bytes of it
-  size_t raw_size_ = 0;
-  u64 accumulator_ = 0, cost_ = 0;  // cost in 1/256 bit, to choose the lanes
-  int pending_ = 0;
+  RawBitsWriter raw_;
+  u64 cost_ = 0;  // in 1/256 bit, to choose the lanes
   bool nonzero_ = false;
 };
 

@@ -67,8 +67,11 @@ class FeedbackCoder {
  public:
   FeedbackCoder(const Quantizer<S>& q, int cls, const ClassParameters& p, BlockWork<S>& work)
       : q_(q), feedback_(work, cls, p, q), outliers_(work.codes[cls].outliers) {
-    const size_t half = size_t(work.geometry.count(cls, 3)) / 2 + 1;
-    x_.resize(half), reconstructed_.resize(half), p_.resize(half + row_slack), codes_.resize(half + row_slack), masked_.resize(half);
+    const size_t half = size_t(work.geometry.count(cls, 3)) / 2 + 1 + row_slack;
+    for (Buffer<S>* samples : {&x_, &reconstructed_}) samples->resize(half);
+    p_.resize(half);
+    codes_.resize(half);
+    masked_.resize(half);
   }
   void code_row(S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at, const u8* masked, CodeOf<S>* codes) {
     const size_t listed = outliers_.size();

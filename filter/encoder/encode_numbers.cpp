@@ -48,8 +48,10 @@ template <class S>
 int zero_bits_of(const S* samples, u64 n, const Masks& m) {
   using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
   Bits any = 0;
-  for (u64 i = 0; i < n; i++)
-    if (m.specials.empty() || !m.specials[i]) any |= bit_cast_to<Bits>(samples[i]);
+  if (m.specials.empty())
+    for (u64 i = 0; i < n; i++) any |= bit_cast_to<Bits>(samples[i]);
+  else
+    for (u64 i = 0; i < n; i++) any |= m.specials[i] ? Bits(0) : bit_cast_to<Bits>(samples[i]);
   const int mantissa = sizeof(S) == 4 ? 23 : 52;
   return std::min(mantissa - 1, any ? __builtin_ctzll(u64(any)) : 0);
 }

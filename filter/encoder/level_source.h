@@ -96,7 +96,10 @@ class LevelSource {
       for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
         const u8* from = row(specials(l, item), g, cls, Index{i, j, k, 0});
         u8* out = work.specials.data() + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
-        for (i64 x = 0; x < to[3]; x++) out[x] = from[x * row_stride(l)];
+        if (row_stride(l) == 1)
+          memcpy(out, from, size_t(to[3]));
+        else
+          for (i64 x = 0; x < to[3]; x++) out[x] = from[2 * x];
       });
     }
   }

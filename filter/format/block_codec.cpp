@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "format/convert.h"
 
 namespace stz {
 
@@ -36,10 +37,10 @@ void BlockWork<S>::set_masks() {
     u8 any = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       const u8* row = specials.data() + geometry.start(geometry.bytes, cls) + geometry.bytes.at(i, j, k);
-      for (i64 x = 0; x < to[3]; x++) {
-        mask[at++] = row[x] != 0;
-        any |= row[x];
-      }
+      u8* of_row = mask.data() + at;
+      for (i64 x = 0; x < to[3]; x++) of_row[x] = row[x] != 0;
+      any |= any_special(row, u64(to[3]));
+      at += size_t(to[3]);
     });
     if (any)
       std::fill(mask.data() + at, mask.end(), u8(0));
@@ -71,8 +72,7 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
         for (i64 x = 0; x < n[3]; x += 32) memcpy(out + x, row + x, 32);
     }
   if (const u8* mask = work.mask_or_null(cls))
-    for (size_t i = 0; i < samples; i++)
-      if (mask[i]) context[i] = no_context;
+    for (size_t i = 0; i < samples; i++) context[i] = mask[i] ? no_context : context[i];
 }
 
 template <class S>
@@ -110,8 +110,8 @@ void class_activities(BlockWork<S>& work, int cls, int mean) {
   if (const u8* mask = work.mask_or_null(cls))
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       u8* row = first + g.bytes.at(i, j, k);
-      for (int x = 0; x < n; x++)
-        if (*mask++) row[x] = mean_activity;
+      for (int x = 0; x < n; x++) row[x] = mask[x] ? mean_activity : row[x];
+      mask += n;
     });
   fill_halo_of_bytes(g, cls, work.activities.data());
 }
@@ -129,8 +129,12 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* v
     // a few samples at a time, each one's sums in the order of the taps; reads beyond the row (row_slack)
     constexpr int lanes = 16 / int(sizeof(R));
     typedef R Reals __attribute__((vector_size(16)));
+    typedef S Stored __attribute__((vector_size(16)));
     typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
+    typedef u8 Kinds __attribute__((vector_size(lanes)));
     for (size_t x = 0; x < n; x += lanes) {
+      while (x + 16 <= n && !any_special(row_specials + x, 16)) x += 16;
+      if (x >= n) break;
       u8 any = 0;
       for (size_t l = 0; l < lanes; l++) any |= row_specials[x + l];
       if (!any) continue;
@@ -139,12 +143,12 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* v
       for (size_t t = 0; t < near.offset.size(); t++) {
         const S* from = row + x + near.offset[t];
         const u8* masked = row_specials + x + near_specials.offset[t];
-        Reals s;
-        Lanes valid_lanes;
-        for (int l = 0; l < lanes; l++) {
-          s[l] = R(from[l]);
-          valid_lanes[l] = masked[l] ? 0 : -1;
-        }
+        Stored values;
+        Kinds kinds;
+        memcpy(&values, from, sizeof values);
+        memcpy(&kinds, masked, sizeof kinds);
+        const Reals s = __builtin_convertvector(values, Reals);
+        const Lanes valid_lanes = __builtin_convertvector(kinds, Lanes) == 0;
         all += s;
         valid += (Reals)((Lanes)s & valid_lanes);  // or zero
         count -= valid_lanes;

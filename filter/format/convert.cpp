@@ -1,10 +1,10 @@
 #include "format/convert.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "format/logarithm.h"
 #include "format/quantize.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
@@ -167,56 +167,84 @@ u64 bits_of(const Header& h, S sample) {
 
 namespace {
 
-// Integers of the range of T from samples that are floating-point numbers, as integer_bits() makes them: written so that compilers find
-// vectors.
-template <class T, class S>
-void integer_components(const S* samples, i64 n, u8* out) {
-  using Limits = std::numeric_limits<T>;
-  constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52: the low bits of a sum with it are the integer
-  for (i64 i = 0; i < n; i++) {
-    double v = double(samples[i]);
-    v = v == v ? v : 0;
-    v = v > double(Limits::min()) ? v : double(Limits::min());
-    v = v < double(Limits::max()) ? v : double(Limits::max());
-    store_le(out + size_t(i) * sizeof(T), std::make_unsigned_t<T>(bit_cast_to<u64>(v + rounding)));
+// Integer types whose samples are floating-point numbers.
+bool is_short_integer(i32 dtype) { return !is_floating(dtype) && component_size(dtype) <= 4; }
+bool is_signed(i32 dtype) { return dtype == STZ_I8 || dtype == STZ_I16 || dtype == STZ_I32; }
+
+constexpr i64 part = 1024;  // of the codec's way between float16 and samples
+
+template <class S>
+void half_ulp_samples(const u8* components, i64 n, S* samples) {
+  i16 ordered[part];
+  for (i64 from = 0; from < n; from += part) {
+    const i64 count = std::min(part, n - from);
+    memcpy(ordered, components + 2 * from, size_t(count) * 2);
+    for (i64 i = 0; i < count; i++) ordered[i] = i16(ordered[i] ^ ((ordered[i] >> 15) & 0x7fff));
+    element_kernels<S>().load(ordered, 2, true, size_t(count), samples + from);
+  }
+}
+template <class S>
+void half_ulp_components(const S* samples, i64 n, u8* out) {
+  i16 ordered[part];
+  for (i64 from = 0; from < n; from += part) {
+    const i64 count = std::min(part, n - from);
+    element_kernels<S>().store(samples + from, size_t(count), 2, true, ordered);
+    for (i64 i = 0; i < count; i++) ordered[i] = i16(ordered[i] ^ ((ordered[i] >> 15) & 0x7fff));
+    memcpy(out + 2 * from, ordered, size_t(count) * 2);
+  }
+}
+
+template <class S>
+bool fast_samples(const Header& h, const u8* components, i64 n, S* samples) {
+  if constexpr (!std::is_floating_point_v<S>)
+    return false;
+  else {
+    const i32 dtype = h.layout.dtype;
+    if (samples_are_elements<S>(h))
+      memcpy(samples, components, size_t(n) * sizeof(S));
+    else if (is_short_integer(dtype))
+      element_kernels<S>().load(components, int(component_size(dtype)), is_signed(dtype), size_t(n), samples);
+    else if (h.transform == Transform::ulp_float16)
+      half_ulp_samples(components, n, samples);
+    else
+      return false;
+    return true;
   }
 }
 
 template <class S>
 bool fast_components(const Header& h, const S* samples, i64 n, u8* out) {
-  if constexpr (!std::is_floating_point_v<S>) return false;
-  if (host_is_little && samples_are_elements<S>(h)) {
-    memcpy(out, samples, size_t(n) * sizeof(S));
-    return true;
-  }
-  if (h.transform == Transform::fixed_point && h.layout.dtype == STZ_F32) {
-    constexpr double largest = 3.4028234663852886e38;
-    for (i64 i = 0; i < n; i++) {
-      double v = h.origin + double(samples[i]) * h.delta;
-      v = v < -largest ? -largest : v > largest ? largest : v;
-      store_le(out + 4 * i, bit_cast_to<u32>(float(v)));
-    }
-    return true;
-  }
-  switch (h.layout.dtype) {
-    case STZ_I8:
-      return integer_components<int8_t>(samples, n, out), true;
-    case STZ_U8:
-      return integer_components<u8>(samples, n, out), true;
-    case STZ_I16:
-      return integer_components<int16_t>(samples, n, out), true;
-    case STZ_U16:
-      return integer_components<u16>(samples, n, out), true;
-    case STZ_I32:
-      return integer_components<i32>(samples, n, out), true;
-    case STZ_U32:
-      return integer_components<u32>(samples, n, out), true;
-    default:
+  if constexpr (!std::is_floating_point_v<S> || !host_is_little)
+    return false;
+  else {
+    const i32 dtype = h.layout.dtype;
+    if (samples_are_elements<S>(h))
+      memcpy(out, samples, size_t(n) * sizeof(S));
+    else if (is_short_integer(dtype))
+      element_kernels<S>().store(samples, size_t(n), int(component_size(dtype)), is_signed(dtype), out);
+    else if (h.transform == Transform::ulp_float16)
+      half_ulp_components(samples, n, out);
+    else if (h.transform == Transform::fixed_point && dtype == STZ_F32) {
+      constexpr double largest = 3.4028234663852886e38;
+      for (i64 i = 0; i < n; i++) {
+        double v = h.origin + double(samples[i]) * h.delta;
+        v = v < -largest ? -largest : v > largest ? largest : v;
+        store_le(out + 4 * i, bit_cast_to<u32>(float(v)));
+      }
+    } else
       return false;
+    return true;
   }
 }
 
 }  // namespace
+
+template <class S>
+void samples_of(const Header& h, const u8* components, i64 n, S* samples) {
+  if (fast_samples(h, components, n, samples)) return;
+  const size_t width = component_size(h.layout.dtype);
+  for (i64 i = 0; i < n; i++) samples[i] = sample_of<S>(h, load_bits(components + size_t(i) * width, width, false));
+}
 
 template <class S>
 void components_of(const Header& h, const S* samples, i64 n, u8* out) {
@@ -225,6 +253,9 @@ void components_of(const Header& h, const S* samples, i64 n, u8* out) {
   for (i64 i = 0; i < n; i++) store_bits(out + size_t(i) * width, bits_of<S>(h, samples[i]), width, !host_is_little);
 }
 
+template void samples_of(const Header&, const u8*, i64, float*);
+template void samples_of(const Header&, const u8*, i64, double*);
+template void samples_of(const Header&, const u8*, i64, i64*);
 template void components_of(const Header&, const float*, i64, u8*);
 template void components_of(const Header&, const double*, i64, u8*);
 template void components_of(const Header&, const i64*, i64, u8*);

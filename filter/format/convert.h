@@ -67,6 +67,14 @@ class SpecialValues {
   u64 sign_, infinity_;
 };
 
+// Whether any of n special values (SpecialValue) is not special_none.
+inline bool any_special(const u8* specials, u64 n) {
+  u8 any = 0;
+  for (u64 i = 0; i < n; i++) any |= specials[i];
+  return any != 0;
+}
+constexpr u64 special_run = 256;  // samples that are looked at together
+
 // The value of an element of a floating-point dtype, exact.
 double number_of(i32 dtype, u64 bits);
 
@@ -82,6 +90,9 @@ bool samples_are_elements(const Header& h) {
 }
 template <class S>
 u64 bits_of(const Header& h, S sample);
+// sample_of() of many components in the host's byte order, one after the other.
+template <class S>
+void samples_of(const Header& h, const u8* components, i64 n, S* samples);
 // bits_of() of many samples, as little-endian numbers of component_size bytes, one after the other.
 template <class S>
 void components_of(const Header& h, const S* samples, i64 n, u8* out);

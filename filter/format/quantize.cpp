@@ -102,8 +102,8 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     }
     return false;
   } else if (q.kind == QuantizerKind::integer) {
-    i64 c = nearest_multiple(i64(x) - to_integer(p), q.step);
-    if (!fits(c)) return false;
+    i64 c = nearest_multiple(i64(u64(i64(x)) - u64(to_integer(p))), q.step);  // wraps where the prediction is absurd
+    if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
     double error = double(x) - double(reconstructed);
@@ -123,16 +123,78 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
   }
 }
 
+// ---------------------------------------------------------------- rows by kernels
+
+// Steps that the kernels of integers take.
+template <class T>
+bool has_small_step(const Quantizer<T>& q) {
+  return q.step <= (sizeof(T) == 4 ? u64(1) << 20 : u64(1) << 49);
+}
+
+template <class T>
+bool avoids_any(const Quantizer<T>& q, const T* reconstructed, int n) {
+  return q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](T v) { return q.avoids(v); });
+}
+
+// Outliers, which keep their values, may be many: numbers on both sides of zero.
+template <class T>
+void quantize_ulps(const Quantizer<T>& q, const T* x, const T* p, int n, u32 index, CodeOf<T>* code, T* reconstructed,
+                   std::vector<Outlier>& outliers) {
+  if (number_kernels<T>().quantize_ulps(x, p, n, q.zero_bits, code, reconstructed)) return;
+  for (int i = 0; i < n; i++)
+    if (code[i] == outlier_code<CodeOf<T>>) outliers.push_back({index + u32(i), sample_bits(x[i])});
+}
+
+// False: to be done sample by sample.
+template <class T>
+bool quantize_by_kernel(const Quantizer<T>& q, const T* x, int stride, const T* p, int n, u32 index, CodeOf<T>* code, T* reconstructed,
+                        std::vector<Outlier>& outliers) {
+  if (q.kind == QuantizerKind::uniform)
+    return !q.half && q.fast.safe > 0 && uniform_kernels<T>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
+           !avoids_any(q, reconstructed, n);
+  if (stride != 1) return false;
+  if (q.kind == QuantizerKind::integer)
+    return has_small_step(q) && number_kernels<T>().quantize_integers(x, p, n, T(q.step), code, reconstructed) &&
+           !avoids_any(q, reconstructed, n);
+  if (q.step != 1 || avoids_any(q, x, n)) return false;
+  quantize_ulps(q, x, p, n, index, code, reconstructed, outliers);
+  return true;
+}
+
+template <class S>
+S outlier_sample(const std::vector<Outlier>& outliers, size_t& next) {
+  require(next < outliers.size(), STZ_ERROR_CORRUPT);
+  return sample_from_bits<S>(outliers[next++].bits);
+}
+
+// The same. `large`: as for dequantize_row, but of some row.
+template <class T>
+bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T* p, int n, bool large, const std::vector<Outlier>& outliers,
+                          size_t& next, T* reconstructed) {
+  if (q.kind == QuantizerKind::ulp) {
+    number_kernels<T>().dequantize_ulps(code, p, n, q.step, q.zero_bits, reconstructed);
+    if (large)
+      for (int i = 0; i < n; i++)
+        if (code[i] == outlier_code<CodeOf<T>>) reconstructed[i] = outlier_sample<T>(outliers, next);
+    return true;
+  }
+  if (large && code_kernels<CodeOf<T>>().largest(code, n) > (sizeof(T) == 4 ? u64(1) << 21 : u64(1) << 50)) return false;
+  if (q.kind == QuantizerKind::uniform) {
+    if (!q.half) uniform_kernels<T>().dequantize(code, p, n, q.fast, reconstructed);
+    return !q.half;
+  }
+  return has_small_step(q) && number_kernels<T>().dequantize_integers(code, p, n, T(q.step), reconstructed);
+}
+
 }  // namespace
 
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
                   S* reconstructed, std::vector<Outlier>& outliers) {
+  // the codes of kernels are those of single samples in whole numbers; those of a uniform quantiser may be others at ties
+  if (masked && q.kind != QuantizerKind::uniform && std::all_of(masked, masked + n, [](u8 m) { return m == 0; })) masked = nullptr;
   if constexpr (std::is_floating_point_v<S>)
-    if (q.kind == QuantizerKind::uniform && !q.half && !masked && q.fast.safe > 0 &&
-        uniform_kernels<S>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
-        !(q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](S v) { return q.avoids(v); })))
-      return;
+    if (!masked && quantize_by_kernel(q, x, stride, p, n, index, code, reconstructed, outliers)) return;
   for (int i = 0; i < n; i++) {
     if (masked && masked[i]) {
       code[i] = 0;
@@ -149,15 +211,11 @@ template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
                     const std::vector<Outlier>& outliers, size_t& next, S* reconstructed) {
   if constexpr (std::is_floating_point_v<S>)
-    if (q.kind == QuantizerKind::uniform && !q.half && !large) {
-      uniform_kernels<S>().dequantize(code, p, n, q.fast, reconstructed);
-      return;
-    }
+    if (dequantize_by_kernel(q, code, p, n, large, outliers, next, reconstructed)) return;
   for (int i = 0; i < n; i++)
-    if (code[i] == outlier_code<CodeOf<S>>) {
-      require(next < outliers.size(), STZ_ERROR_CORRUPT);
-      reconstructed[i] = sample_from_bits<S>(outliers[next++].bits);
-    } else
+    if (code[i] == outlier_code<CodeOf<S>>)
+      reconstructed[i] = outlier_sample<S>(outliers, next);
+    else
       reconstructed[i] = reconstruct<S>(q, p[i], code[i]);
 }
 

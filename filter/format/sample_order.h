@@ -25,6 +25,16 @@ class SampleOrder {
   // that is good for caches.
   template <class F>
   void for_each(F f) const {
+    for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
+      if (stride == 1)
+        for (u64 x = 0; x < n; x++) f(number + x, element + x);
+      else
+        for (u64 x = 0; x < n; x++) f(number + x, element + x * stride);
+    });
+  }
+  // The same for runs: calls f(number of the first sample, its element, samples, distance of their elements).
+  template <class F>
+  void for_each_run(F f) const {
     constexpr u64 tile = 256;
     const Loop& last = loops_.back();
     std::vector<Loop> outer, inner;  // around tiles of the last loop; loops within a tile, over elements that are nearer than its own
@@ -34,10 +44,7 @@ class SampleOrder {
       for (u64 from = 0; from < last.extent; from += length) {
         const u64 to = std::min(last.extent, from + length);
         nest(inner, number, element, [&](u64 first_number, u64 first_element) {
-          if (last.stride == 1)
-            for (u64 x = from; x < to; x++) f(first_number + x, first_element + x);
-          else
-            for (u64 x = from; x < to; x++) f(first_number + x, first_element + x * last.stride);
+          f(first_number + from, first_element + from * last.stride, to - from, last.stride);
         });
       }
     });

@@ -7,8 +7,10 @@
 
 #include "simd/byte_kernels.h"
 #include "simd/crc32c.h"
+#include "simd/element_kernels.h"
 #include "simd/feedback.h"
 #include "simd/fit_kernels.h"
+#include "simd/number_kernels.h"
 #include "simd/predict.h"
 #include "simd/rans.h"
 
@@ -234,9 +236,13 @@ template <class T>
 constexpr UniformKernels<T> uniform_table() {
   return {quantize<T>, dequantize<T>, encode_class<T>, decode_class<T>, encode_feedback<T>, decode_feedback<T>};
 }
+template <class T>
+constexpr NumberKernels<T> number_table() {
+  return {quantize_integers<T>, dequantize_integers<T>, quantize_ulps<T>, dequantize_ulps<T>};
+}
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
-  return {largest<Code>, activity<Code>};
+  return {largest<Code>, activity<Code>, split<Code>, join<Code>};
 }
 
 }  // namespace
@@ -251,10 +257,14 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     row_table<i64>(),
     uniform_table<float>(),
     uniform_table<double>(),
+    number_table<float>(),
+    number_table<double>(),
     code_table<i32>(),
     code_table<i64>(),
     {scan<float>},
     {scan<double>},
+    {load_integers<float>, store_integers<float>},
+    {load_integers<double>, store_integers<double>},
     {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products, fit::feedback},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,

@@ -111,6 +111,23 @@ struct UniformKernels {
   void (*decode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes);
 };
 
+// Rows of samples that are coded in integers: x read and p, codes and reconstructions written as elsewhere.
+template <class T>
+struct NumberKernels {
+  using Code = CodeOf<T>;
+  // Integers x to codes c and x' = rint(p) + c * step, |x - x'| being at most half the step, which is odd and at most 2^20 (float) or 2^49
+  // (double). False, and nothing is to be used, if a prediction is not below 2^22 or 2^51, or 2^21 or 2^50 less than an x's distance from
+  // it.
+  bool (*quantize_integers)(const T* x, const T* p, int n, T step, Code* code, T* reconstructed);
+  // The reverse, for codes up to 2^21 or 2^50. False if a prediction is not below 2^22 or 2^51, or c * step above 2^23 or 2^52.
+  bool (*dequantize_integers)(const Code* code, const T* p, int n, T step, T* reconstructed);
+  // Places in the order of numbers (ULP space) with a step of one: c = (place of x >> zero_bits) - (place of p, 0 for NaN, >> zero_bits);
+  // x' = x. The most negative code marks samples that have other bits than zeros there or a code beyond 2^31 - 2 or 2^61 - 2: false if any.
+  bool (*quantize_ulps)(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed);
+  // The reverse with any step, modulo 2^32 or 2^64.
+  void (*dequantize_ulps)(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed);
+};
+
 template <class Code>
 struct CodeKernels {  // read and write exactly
   // the largest |code|; the most negative code counts as the largest of all
@@ -118,6 +135,11 @@ struct CodeKernels {  // read and write exactly
   // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12); right is 0 to 58, also of
   // codes of 32 bits
   void (*activity)(const Code* code, int n, int right, int left, u32 factor, u8* activity);
+  // Of each zig-zag number: symbols, all bits but the lowest `shift`, 255 if that is more; these lowest bits, 0 of the most negative code.
+  // shift is at most the width of a code less 8
+  void (*split)(const Code* code, size_t n, int shift, u8* symbols, std::make_unsigned_t<Code>* low);
+  // The reverse; bits of a symbol that do not fit are lost.
+  void (*join)(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code);
 };
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
@@ -163,6 +185,14 @@ struct ScanKernels {
   std::make_unsigned_t<CodeOf<T>> (*scan)(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal);
 };
 
+// Elements that are integers of 1, 2 or 4 bytes, in the order of the host and anywhere in memory.
+template <class T>
+struct ElementKernels {  // read and write exactly
+  void (*load)(const void* elements, int bytes, bool is_signed, size_t n, T* samples);
+  // The nearest integers (ties to even, NaN is 0) within the range of the type.
+  void (*store)(const T* samples, size_t n, int bytes, bool is_signed, void* elements);
+};
+
 // Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two up to 64.
 struct RansKernels {
   // Decodes whole rounds of lanes while enough words are left that none needs a check: as long as there are 2 * lanes + 32 bytes, and
@@ -198,10 +228,14 @@ struct Kernels {
   RowKernels<i64> int64;
   UniformKernels<float> uniform32;
   UniformKernels<double> uniform64;
+  NumberKernels<float> number32;
+  NumberKernels<double> number64;
   CodeKernels<i32> code32;
   CodeKernels<i64> code64;
   ScanKernels<float> scan32;
   ScanKernels<double> scan64;
+  ElementKernels<float> element32;
+  ElementKernels<double> element64;
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
@@ -235,11 +269,25 @@ const UniformKernels<T>& uniform_kernels() {
     return kernels().uniform64;
 }
 template <class T>
+const NumberKernels<T>& number_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().number32;
+  else
+    return kernels().number64;
+}
+template <class T>
 const ScanKernels<T>& scan_kernels() {
   if constexpr (sizeof(T) == 4)
     return kernels().scan32;
   else
     return kernels().scan64;
+}
+template <class T>
+const ElementKernels<T>& element_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().element32;
+  else
+    return kernels().element64;
 }
 template <class S>
 CollectKernel<S>* collect_kernel() {

@@ -145,6 +145,54 @@ void check_activity(const Kernels& tested, Random& random) {
     }
 }
 
+template <class Code>
+void check_split(const Kernels& tested, Random& random) {
+  using Low = std::make_unsigned_t<Code>;
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const size_t n = size_t(length_of(l));
+      const int shift = random.below(8) ? int(random.below(8 * sizeof(Code) - 7)) : 0;
+      note("n %zu, shift %d", n, shift);
+      Guarded<Code> code(random, n);
+      Guarded<u8> symbols(random, n);
+      Guarded<Low> low(random, n);
+      fill_codes(random, code.data(), n);
+      remember(code, symbols, low);
+      codes_of<Code>(tested).split(code.data(), n, shift, symbols.data(), low.data());
+      code.unchanged("code");
+      symbols.changed_only("symbols", 0, i64(n));
+      low.changed_only("low", 0, i64(n));
+      std::vector<u8> expected(n + 1);
+      std::vector<Low> expected_low(n + 1);
+      codes_of<Code>(reference).split(code.data(), n, shift, expected.data(), expected_low.data());
+      same("symbols", symbols.data(), expected.data(), n);
+      same("low", low.data(), expected_low.data(), n);
+    }
+}
+
+template <class Code>
+void check_join(const Kernels& tested, Random& random) {
+  using Low = std::make_unsigned_t<Code>;
+  for (int l = 0; l < lengths; l++)
+    for (int repeat = 0; repeat < 6; repeat++) {
+      const size_t n = size_t(length_of(l));
+      const int widest = 8 * int(sizeof(Code)) - 8, shift = random.below(8) ? int(random.below(u64(widest) + 1)) : widest;
+      note("n %zu, shift %d", n, shift);
+      Guarded<u8> symbols(random, n);
+      Guarded<Low> low(random, n);
+      Guarded<Code> code(random, n);
+      for (size_t i = 0; i < n; i++) low[i] &= Low((Low(1) << shift) - 1);
+      remember(symbols, low, code);
+      codes_of<Code>(tested).join(symbols.data(), low.data(), n, shift, code.data());
+      symbols.unchanged("symbols");
+      low.unchanged("low");
+      code.changed_only("code", 0, i64(n));
+      std::vector<Code> expected(n + 1);
+      codes_of<Code>(reference).join(symbols.data(), low.data(), n, shift, expected.data());
+      same("code", code.data(), expected.data(), n);
+    }
+}
+
 // ---------------------------------------------------------------- elements and bytes
 
 template <class T>
@@ -235,6 +283,20 @@ void time_activity(std::vector<Timed>& add) {
   auto out = std::make_shared<std::vector<u8>>(row);
   add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).activity(code->data(), row, 0, 3, 3444, out->data()); }});
 }
+template <class Code>
+void time_split(std::vector<Timed>& add) {
+  auto code = some_codes<Code>(row);
+  auto symbols = std::make_shared<std::vector<u8>>(row);
+  auto low = std::make_shared<std::vector<std::make_unsigned_t<Code>>>(row);
+  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).split(code->data(), row, 3, symbols->data(), low->data()); }});
+}
+template <class Code>
+void time_join(std::vector<Timed>& add) {
+  auto code = some_codes<Code>(row);
+  auto symbols = std::make_shared<std::vector<u8>>(row, u8(5));
+  auto low = std::make_shared<std::vector<std::make_unsigned_t<Code>>>(row, std::make_unsigned_t<Code>(3));
+  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).join(symbols->data(), low->data(), row, 3, code->data()); }});
+}
 template <class T>
 void time_scan(std::vector<Timed>& add) {
   auto code = some_codes<CodeOf<T>>(row);
@@ -258,6 +320,8 @@ void add_numbers(std::vector<Entry>& entries) {
   entries.push_back({CHECK_SLOT(uniform.dequantize), check_dequantize<T>, time_dequantize<T>});        \
   entries.push_back({CHECK_SLOT(code.largest), check_largest<CodeOf<T>>, time_largest<CodeOf<T>>});    \
   entries.push_back({CHECK_SLOT(code.activity), check_activity<CodeOf<T>>, time_activity<CodeOf<T>>}); \
+  entries.push_back({CHECK_SLOT(code.split), check_split<CodeOf<T>>, time_split<CodeOf<T>>});          \
+  entries.push_back({CHECK_SLOT(code.join), check_join<CodeOf<T>>, time_join<CodeOf<T>>});             \
   entries.push_back({CHECK_SLOT(scans.scan), check_scan<T>, time_scan<T>});
   NUMBERS(uniform32, code32, scan32, float)
   NUMBERS(uniform64, code64, scan64, double)

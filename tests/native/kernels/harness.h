@@ -81,6 +81,7 @@ struct Entry {
 std::vector<Entry> all_entries();
 void add_rows(std::vector<Entry>& entries);
 void add_numbers(std::vector<Entry>& entries);
+void add_integers(std::vector<Entry>& entries);
 void add_classes(std::vector<Entry>& entries);
 void add_feedback(std::vector<Entry>& entries);
 void add_fit(std::vector<Entry>& entries);

@@ -1,5 +1,6 @@
 // The table of all reference kernels. Compiled without vectorisation, so that their times are those of plain loops.
 #include "reference_coding.h"
+#include "reference_integers.h"
 #include "reference_numbers.h"
 #include "reference_rows.h"
 
@@ -11,10 +12,14 @@ const Kernels reference = {
     {predict<i64>, median<i64>, interleave<i64>, interleave_rows<i64>, separate<i64>},
     {quantize<float>, dequantize<float>, encode_class<float>, decode_class<float>, encode_feedback<float>, decode_feedback<float>},
     {quantize<double>, dequantize<double>, encode_class<double>, decode_class<double>, encode_feedback<double>, decode_feedback<double>},
-    {largest<i32>, activity<i32>},
-    {largest<i64>, activity<i64>},
+    {quantize_integers<float>, dequantize_integers<float>, quantize_ulps<float>, dequantize_ulps<float>},
+    {quantize_integers<double>, dequantize_integers<double>, quantize_ulps<double>, dequantize_ulps<double>},
+    {largest<i32>, activity<i32>, split<i32>, join<i32>},
+    {largest<i64>, activity<i64>, split<i64>, join<i64>},
     {scan<float>},
     {scan<double>},
+    {load_elements<float>, store_elements<float>},
+    {load_elements<double>, store_elements<double>},
     {collect<float>, collect<double>, collect<i64>, cost, products, feedback},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,

@@ -28,6 +28,29 @@ void activity(const Code* code, int n, int right, int left, u32 factor, u8* out)
   }
 }
 
+// 0, -1, 1, -2, 2 ... to 0, 1, 2, 3, 4 ...
+template <class Code>
+u64 zigzag_of(Code code) {
+  return code < 0 ? 2 * u64(-(i64(code) + 1)) + 1 : 2 * u64(code);
+}
+
+template <class Code>
+void split(const Code* code, size_t n, int shift, u8* symbols, std::make_unsigned_t<Code>* low) {
+  for (size_t i = 0; i < n; i++) {
+    const u64 z = zigzag_of(code[i]);
+    symbols[i] = u8(std::min<u64>(z >> shift, 255));
+    low[i] = code[i] == std::numeric_limits<Code>::min() ? 0 : std::make_unsigned_t<Code>(z & ((u64(1) << shift) - 1));
+  }
+}
+
+template <class Code>
+void join(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code) {
+  for (size_t i = 0; i < n; i++) {
+    const u64 z = std::make_unsigned_t<Code>((u64(symbols[i]) << shift) + low[i]);
+    code[i] = z % 2 ? Code(-i64(z / 2) - 1) : Code(z / 2);
+  }
+}
+
 template <class T>
 std::make_unsigned_t<CodeOf<T>> scan(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal) {
   using Bits = std::make_unsigned_t<CodeOf<T>>;

@@ -1,5 +1,8 @@
 // Kernels with a mistake each, of the kinds that vector code has: a rest of a row that is left out, a lane too much, an operation in
 // another order or precision, an edge of a range. A check that does not notice one of them checks too little.
+#include <cmath>
+#include <limits>
+
 #include "harness.h"
 
 namespace check {
@@ -88,6 +91,29 @@ struct WithFeedback {
   }
 };
 
+template <class T, NumberKernels<T> Kernels::*member>
+struct Numbers {
+  using Code = CodeOf<T>;
+  static bool quantize_integers(const T* x, const T* p, int n, T step, Code* code, T* reconstructed) {
+    const bool good = (right->*member).quantize_integers(x, p, n, step, code, reconstructed);
+    if (good && n && step == 1) code[n - 1] = Code(x[n - 1] - std::floor(p[n - 1] + T(0.5)));  // ties go up
+    return good;
+  }
+  static bool dequantize_integers(const Code* code, const T* p, int n, T step, T* reconstructed) {
+    const T limit = sizeof(T) == 4 ? std::ldexp(T(1), 22) : std::ldexp(T(1), 51);
+    return (right->*member).dequantize_integers(code, p, n, step, reconstructed) || (n && p[n - 1] == limit);
+  }
+  static bool quantize_ulps(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed) {
+    const bool good = (right->*member).quantize_ulps(x, p, n, zero_bits, code, reconstructed);
+    if (n && p[n - 1] != p[n - 1]) spoilt(code[n - 1]);  // NaN is 0
+    return good;
+  }
+  static void dequantize_ulps(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed) {
+    (right->*member).dequantize_ulps(code, p, n, step, zero_bits, reconstructed);
+    if (n && zero_bits && std::signbit(reconstructed[n - 1])) spoilt(reconstructed[n - 1]);  // zero bits are zeros in the order, too
+  }
+};
+
 template <class Code, CodeKernels<Code> Kernels::*member>
 struct Codes {
   static u64 largest(const Code* code, int n) {
@@ -98,6 +124,15 @@ struct Codes {
     (right->*member).activity(code, n, right_, left, factor, out);
     if (n > 100 && code[n - 1] < -511) out[n - 1] = 0;
   }
+  using Low = std::make_unsigned_t<Code>;
+  static void split(const Code* code, size_t n, int shift, u8* symbols, Low* low) {
+    (right->*member).split(code, n, shift, symbols, low);
+    if (n % 16 == 1 && code[n - 1] == std::numeric_limits<Code>::min()) low[n - 1] = Low((Low(1) << shift) - 1);  // its low bits are ones
+  }
+  static void join(const u8* symbols, const Low* low, size_t n, int shift, Code* code) {
+    (right->*member).join(symbols, low, n, shift, code);
+    if (shift == 8 * int(sizeof(Code)) - 8 && n && symbols[n - 1] > 127) code[n - 1] &= std::numeric_limits<Code>::max() / 2;
+  }
 };
 
 template <class T, ScanKernels<T> Kernels::*member>
@@ -107,6 +142,17 @@ struct Scans {
     const Bits most = (right->*member).scan(x, n, wanted, equal);
     bool unused;
     return n % 32 == 31 ? (right->*member).scan(x, n - 1, wanted, &unused) : most;
+  }
+};
+
+template <class T, ElementKernels<T> Kernels::*member>
+struct Elements {
+  static void load(const void* elements, int bytes, bool is_signed, size_t n, T* samples) {
+    (right->*member).load(elements, bytes, is_signed || (bytes == 2 && n % 32 == 17), n, samples);
+  }
+  static void store(const T* samples, size_t n, int bytes, bool is_signed, void* elements) {
+    (right->*member).store(samples, n, bytes, is_signed, elements);
+    if (bytes == 1 && is_signed && n && samples[n - 1] == 127.5) static_cast<u8*>(elements)[n - 1] = 128;  // wraps around
   }
 };
 
@@ -198,7 +244,12 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define UNIFORM(T, member)                                                                                                              \
   {Uniforms<T, &Kernels::member>::quantize,     Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class, WithFeedback<T, &Kernels::member>::encode, WithFeedback<T, &Kernels::member>::decode}
-#define CODES(Code, member) {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity}
+#define NUMBERS(T, member)                                                                             \
+  {Numbers<T, &Kernels::member>::quantize_integers, Numbers<T, &Kernels::member>::dequantize_integers, \
+   Numbers<T, &Kernels::member>::quantize_ulps, Numbers<T, &Kernels::member>::dequantize_ulps}
+#define CODES(Code, member)                                                                                               \
+  {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity, Codes<Code, &Kernels::member>::split, \
+   Codes<Code, &Kernels::member>::join}
 
 const Kernels all_wrong = {
     ROWS(float, f32),
@@ -206,10 +257,14 @@ const Kernels all_wrong = {
     ROWS(i64, int64),
     UNIFORM(float, uniform32),
     UNIFORM(double, uniform64),
+    NUMBERS(float, number32),
+    NUMBERS(double, number64),
     CODES(i32, code32),
     CODES(i64, code64),
     {Scans<float, &Kernels::scan32>::scan},
     {Scans<double, &Kernels::scan64>::scan},
+    {Elements<float, &Kernels::element32>::load, Elements<float, &Kernels::element32>::store},
+    {Elements<double, &Kernels::element64>::load, Elements<double, &Kernels::element64>::store},
     {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
      products, feedback},
     {rans_decode, rans_encode},
