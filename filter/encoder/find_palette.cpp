@@ -12,6 +12,7 @@
 namespace stz {
 namespace {
 
+constexpr u64 most_values = max_palette_count - 1;  // one more may be added
 constexpr u64 least_samples_per_value = 2;
 constexpr u64 fewest_probes = 512, most_probes = 4096, samples_per_probe = 256;
 constexpr double least_bits_saved = 0.5;  // a sample, as estimated from some
@@ -146,7 +147,7 @@ bool promising(i32 dtype, const S* samples, const u8* specials, u64 n, const Res
   if (met < 2) return false;
   valid = u64(double(n) * double(met) / double(probes));
   // so many values as there may be, all equally frequent, make twice as many probes meet a value that is known
-  const double most = double(std::min(max_palette_count, valid / least_samples_per_value));
+  const double most = double(std::min(most_values, valid / least_samples_per_value));
   if (double(met - values.size()) * 4 * most < double(met) * double(met)) return false;
   const auto sorted = values.sorted(Places(dtype));
   const double number = least_number_of_values(sorted);
@@ -163,7 +164,7 @@ std::optional<FoundPalette> find_palette(i32 dtype, const S* samples, const u8* 
                                          u64 least_saving) {
   u64 valid = 0;
   if (!promising(dtype, samples, specials, n, others, least_saving, valid)) return {};
-  const u64 most = std::min(max_palette_count, valid / least_samples_per_value);  // about: `valid` is an estimate
+  const u64 most = std::min(most_values, valid / least_samples_per_value);  // about: `valid` is an estimate
   const BitsOfSample<S> bits{dtype};
   DistinctValues values(1024);
   const bool few = for_bits(bits, samples, specials, n, [&](u64 b) {
