@@ -120,11 +120,24 @@ def fpzip(array):
     """fpzip in lossless mode; float32 and float64."""
     import fpzip as package
 
+    if array.dtype.kind != "f" or array.dtype.itemsize < 4:
+        raise Unsupported("fpzip takes no such type")
+
     stream = package.compress(array, precision=0, order="C")
     return len(stream), package.decompress(stream, order="C").reshape(array.shape)
 
 
-def blosc2(array):
+def pcodec(array):
+    """pcodec at its highest level, the array as one row; no 8-bit and no complex types."""
+    import pcodec as package
+
+    if array.dtype.itemsize == 1 or array.dtype.kind not in "iuf":
+        raise Unsupported("pcodec takes no such type")
+    stream = package.standalone.simple_compress(array.ravel(), package.ChunkConfig(compression_level=12))
+    return len(stream), package.standalone.simple_decompress(stream).reshape(array.shape)
+
+
+def blosc2(array, shuffle="SHUFFLE"):
     """Blosc2: byte shuffle and zstd at its highest level, one thread."""
     import blosc2 as package
 
@@ -133,10 +146,15 @@ def blosc2(array):
         typesize=array.dtype.itemsize,
         codec=package.Codec.ZSTD,
         clevel=9,
-        filters=[package.Filter.SHUFFLE],
+        filters=[package.Filter[shuffle]],
         nthreads=1,
     )
     return len(stream), np.frombuffer(package.decompress2(stream), array.dtype).reshape(array.shape)
+
+
+def blosc2_bits(array):
+    """Blosc2 with bit shuffle."""
+    return blosc2(array, "BITSHUFFLE")
 
 
 def chunk_shape(array, edge):

@@ -9,6 +9,7 @@ RATIO_MINIMUM = 0.97  # every field, every bound
 CHUNK_RATIO_MEAN = {64: 1.25, 32: 1.15}  # by chunk edge, geometric mean over SZ3 at relative 1e-3
 EDGE_CHUNK_OVERHEAD = 1.12  # bytes of an odd-sized field in 64^3 chunks over those of its valid boxes
 MASKED_RATIO_MEAN = 1.5  # geometric mean over SZ3 on the raw array, all fields and bounds
+LOSSLESS_OVER_BEST = 1.03  # over the best rival of each field, geometric mean
 LOSSLESS_MEAN = 1.0  # over fpzip and over Blosc2, geometric mean of the float fields; integer fields over Blosc2
 RANDOM_EXPANSION = 64  # bytes that random samples may grow by
 POINTWISE_RATIO = 1.0  # every field, over SZ3 with the log transform

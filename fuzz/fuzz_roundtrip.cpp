@@ -131,7 +131,7 @@ void fill_numbers(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
   const int dtype = c.layout.dtype;
   const uint64_t count = numbers.size();
   const uint64_t all = number_size(dtype) == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * number_size(dtype))) - 1;
-  c.pattern = int(choose.below(16));
+  c.pattern = int(choose.below(17));
   Random random(choose.word());
   const int exponent = int(random.below(9)) == 0 ? int(random.below(600)) - 300 : int(random.below(12)) - 3;
   const double scale = std::ldexp(1.0, exponent), offset = random.below(3) ? 0 : random.normal() * scale * 100;
@@ -201,6 +201,9 @@ void fill_numbers(Choices& choose, Case& c, std::vector<uint64_t>& numbers) {
         break;
       case 14:
         value = scale * std::exp(20 * smooth) * (random.below(9) ? 1 : -1);
+        break;
+      case 16:  // few values
+        value = (smooth < 0 ? -1 : 1) * scale * std::expm1(0.02 * std::fabs(std::rint(smooth * 60 * slope[2])));
         break;
       default:
         value = smooth * largest_floating(dtype) * (is_floating(dtype) ? 0.9 : 1e-300);

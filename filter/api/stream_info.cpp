@@ -19,6 +19,7 @@ FormText form_text(const Header& h) {
       return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};
     default:
       if (h.transform == Transform::fixed_point) return {"blocks of fixed-point numbers", "patched: blocks of fixed-point numbers"};
+      if (h.transform == Transform::palette) return {"blocks of ranks in a palette", "patched: blocks of ranks in a palette"};
       return {"blocks of integers", "patched: blocks of integers"};
   }
 }

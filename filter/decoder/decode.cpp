@@ -7,13 +7,14 @@
 #include "decoder/decode_patched.h"
 #include "format/convert.h"
 #include "format/elements.h"
+#include "format/palette.h"
 #include "format/sample_order.h"
 
 namespace stz {
 namespace {
 
 template <class S>
-void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int threads, Verification* verification) {
+void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, Verification* verification) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
@@ -21,8 +22,11 @@ void decode_blocks(const Header& h, const u8* stream, size_t size, u8* out, int 
   const u64 elements = element_count(layout), valid = valid_elements(h);
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
+  const u64 sections = sections_offset(h);
+  require(sections <= size, STZ_ERROR_TRUNCATED);
+  if (h.transform == Transform::palette) read_palette(h, stream + h.size);
   auto decode_to = [&](S* samples) {
-    decode_sections<S>(h, stream + h.size, size - h.size, samples, specials, literals, threads);
+    decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads);
     if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
   };
   const SampleOrder order(h);

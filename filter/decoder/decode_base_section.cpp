@@ -81,13 +81,9 @@ struct BaseReader {
 template <class S>
 DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
                                     const u8* section, size_t size, ParameterState& state, std::vector<LiteralElement>& literals) {
-  const size_t width = size < short_check_below + 2 ? 2 : 4;
-  require(size >= width, STZ_ERROR_TRUNCATED);
-  const size_t coded = size - width;
+  const size_t coded = size_t(checked_coder_bytes(section, size));
   const u64 samples = hierarchy.level[size_t(hierarchy.base_level)].samples();
   require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each takes one at least
-  require(check_size(coded) == width, STZ_ERROR_CORRUPT);
-  require_check(check_of(section, coded), section + coded);
   BaseReader<S> reader{header, hierarchy, quantizers, literals, BinaryDecoder(section, coded)};
   std::vector<CodeOf<S>> codes(samples * hierarchy.batch);
   std::vector<S> grid;

@@ -5,8 +5,8 @@
 
 namespace stz {
 
-// `sections`: what follows the header. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `specials` and
-// `literals`. At most `threads` (>= 1) threads work on it.
+// `sections`: the base section and what follows. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `specials`
+// and `literals`. At most `threads` (>= 1) threads work on it.
 template <class S>
 void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
                      std::vector<LiteralElement>& literals, int threads);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/made_once.h"
+#include "encoder/rough_log2.h"
 
 namespace stz {
 namespace {
@@ -98,13 +99,6 @@ double run_length_bits(const Histogram& h, int zero_run, double value_bits) {
 double model_bits(const Histogram& h, const Model& m) {
   if (m.run_length) return run_length_bits(h, m.zero_run, h.bits(costs().value[m.value]));
   return h.bits(costs().direct[m.shape][m.scale]);
-}
-
-// log2 of a number >= 1, good to 1e-3, a line through the exponent and a cubic in the mantissa.
-double rough_log2(double v) {
-  const u64 b = bit_cast_to<u64>(v);
-  const double f = bit_cast_to<double>((b & ((u64(1) << 52) - 1)) | u64(1023) << 52) - 1;
-  return double(int(b >> 52) - 1023) + f * (1.4254 + f * (-0.6017 + f * 0.1763));
 }
 
 // What no model beats: the entropy of the bins, the signs and the place in the bin.

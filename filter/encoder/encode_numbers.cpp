@@ -1,18 +1,20 @@
 #include "encoder/encode_numbers.h"
 
 #include "encoder/axis_schedule.h"
+#include "encoder/find_palette.h"
 #include "encoder/fixed_point.h"
 #include "format/content_check.h"
 #include "format/logarithm.h"
+#include "format/palette.h"
 
 namespace stz {
 namespace {
 
 constexpr size_t unasked_share = 300;  // of a stream is what a content check takes at most that nobody has asked for
 
-// Empty if the format cannot hold it.
+// Empty if the format cannot hold it. `palette`: its section.
 template <class S>
-Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads) {
+Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads, const Bytes& palette = {}) {
   h.form = Form::blocks;
   // Where samples have to become elements first, or lie among special values, a content check costs more time than is taken unasked.
   const bool unasked = h.content_check == STZ_CONTENT_CHECK_DEFAULT;
@@ -23,14 +25,33 @@ Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int
   if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);
   if (unasked && trailer.size() > out.size() / unasked_share) trailer.clear();
   h.trailer_size = trailer.size();
-  const Bytes header = write_header(h);  // knows the sections
-  out.insert(out.begin(), header.begin(), header.end());
+  Bytes front = write_header(h);  // knows the sections
+  front.insert(front.end(), palette.begin(), palette.end());
+  out.insert(out.begin(), front.begin(), front.end());
   out.insert(out.end(), trailer.begin(), trailer.end());
   return out;
 }
 
 void keep_smaller(Bytes& best, Bytes candidate) {
   if (best.empty() || (!candidate.empty() && candidate.size() < best.size())) best = std::move(candidate);
+}
+
+// Ranks among the distinct values, if these are few and `best`, what there is so far, may be longer. They keep every bit.
+template <class S>
+Bytes encode_palette(Header p, const S* samples, u64 n, const Masks& m, const Resolution& others, const Bytes& best, int threads) {
+  const u64 so_far = best.empty() ? array_bytes(p.layout) : best.size();
+  const auto found = find_palette(p.layout.dtype, samples, m.specials_or_null(), n, others, so_far / 64);
+  if (!found) return {};
+  const Bytes table = write_palette(p.layout.dtype, found->bits);
+  if (table.empty()) return {};
+  p.sample = SampleType::f32;
+  p.quantizer = QuantizerKind::integer;
+  p.transform = Transform::palette;
+  p.step = 1;
+  p.palette_count = found->bits.size();
+  p.palette_size = table.size();
+  p.palette = std::make_shared<const std::vector<u64>>(found->bits);
+  return encode_blocks(p, found->ranks.data(), m, 0.5, threads, table);
 }
 
 // Distance between numbers of the dtype near v.
@@ -108,8 +129,8 @@ struct Floating {
     return encode_blocks(o, samples, m, ulp, threads);
   }
 
-  // Empty if the numbers are on no fixed-point grid or one is of no use.
-  Bytes fixed_point(const Header& header) const {
+  // Empty if the numbers are on no fixed-point grid or one is of no use. `step`: between what it tells apart.
+  Bytes fixed_point(const Header& header, double& step) const {
     if (a.layout.dtype == STZ_F16) return {};
     auto grid = find_fixed_point_grid(header, samples, m.specials_or_null(), n);
     if (!grid || grid->largest >= i64(1) << 50) return {};
@@ -123,6 +144,7 @@ struct Floating {
     double units = header.mode == STZ_ABSOLUTE ? (header.bound - 4 * ulp) / grid->delta : 0;
     if (units > 7.5) return {};
     l.step = 2 * u64(std::max(0.0, units)) + 1;
+    step = double(l.step) * grid->delta;
     if (grid->largest < i64(1) << 21) return as_fixed_point<float>(l, SampleType::f32);
     return as_fixed_point<double>(l, SampleType::f64);
   }
@@ -187,15 +209,20 @@ Bytes encode_floating(const Array& a, Header h, int threads) {
   Floating<S> f(a, h, threads);
   f.load(h);
   Bytes best;
+  Resolution steps;
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     best = f.logarithmic(h);
     if (best.empty()) best = f.ulp_steps(h);
     if (best.empty()) best = f.lossless(h);
+    steps.relative = 2 * h.bound;
+    keep_smaller(best, encode_palette(h, f.samples, f.n, f.m, steps, best, threads));
     return best;
   }
-  best = f.fixed_point(h);
+  best = f.fixed_point(h, steps.step);
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * f.ulp) keep_smaller(best, f.uniform(h));
   if (best.empty() || h.bound < 8 * f.ulp) keep_smaller(best, f.lossless(h));
+  steps.step = std::max(steps.step, 2 * h.bound);
+  keep_smaller(best, encode_palette(h, f.samples, f.n, f.m, steps, best, threads));
   return best;
 }
 
@@ -206,7 +233,9 @@ Bytes encode_integers(const Array& a, Header h, int threads) {
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
   h.quantizer = QuantizerKind::integer;
   h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
-  return encode_blocks(h, samples.data(), m, 0.5 * double(h.step), threads);
+  Bytes best = encode_blocks(h, samples.data(), m, 0.5 * double(h.step), threads);
+  keep_smaller(best, encode_palette(h, samples.data(), samples.size(), m, {double(h.step), 0}, best, threads));
+  return best;
 }
 
 }  // namespace

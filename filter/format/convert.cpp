@@ -146,6 +146,7 @@ S sample_of(const Header& h, u64 bits) {
 template <class S>
 u64 bits_of(const Header& h, S sample) {
   const i32 dtype = h.layout.dtype;
+  if (h.transform == Transform::palette) return palette_bits(h, to_integer(double(sample)));
   if (!is_floating(dtype)) return integer_bits(dtype, !std::is_floating_point_v<S> ? i64(sample) : to_integer(double(sample)));
   switch (h.transform) {
     case Transform::ulp_float16:
@@ -199,6 +200,7 @@ bool fast_samples(const Header& h, const u8* components, i64 n, S* samples) {
   if constexpr (!std::is_floating_point_v<S>)
     return false;
   else {
+    if (h.transform == Transform::palette) return false;
     const i32 dtype = h.layout.dtype;
     if (samples_are_elements<S>(h))
       memcpy(samples, components, size_t(n) * sizeof(S));
@@ -217,6 +219,7 @@ bool fast_components(const Header& h, const S* samples, i64 n, u8* out) {
   if constexpr (!std::is_floating_point_v<S> || !host_is_little)
     return false;
   else {
+    if (h.transform == Transform::palette) return false;
     const i32 dtype = h.layout.dtype;
     if (samples_are_elements<S>(h))
       memcpy(out, samples, size_t(n) * sizeof(S));

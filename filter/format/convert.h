@@ -82,6 +82,11 @@ double number_of(i32 dtype, u64 bits);
 // the header. Back: clamped to the range of integer dtypes.
 template <class S>
 S sample_of(const Header& h, u64 bits);
+// The bits of the component with this rank, cut to those that the palette has. The table has been read.
+inline u64 palette_bits(const Header& h, i64 rank) {
+  const std::vector<u64>& table = *h.palette;
+  return table[size_t(rank < 0 ? 0 : u64(rank) < table.size() ? u64(rank) : table.size() - 1)];
+}
 // Are these bits those of the samples themselves?
 template <class S>
 bool samples_are_elements(const Header& h) {

@@ -49,6 +49,12 @@ constexpr Combination combinations[] = {
     {small_integer, SampleType::f32, QuantizerKind::integer, Transform::none},
     {integer_32, SampleType::f64, QuantizerKind::integer, Transform::none},
     {integer_64, SampleType::i64, QuantizerKind::integer, Transform::none},
+    {half, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {single, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {wide, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {small_integer, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {integer_32, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {integer_64, SampleType::f32, QuantizerKind::integer, Transform::palette},
 };
 
 ElementKind element_kind(i32 dtype) {
@@ -115,6 +121,10 @@ Bytes write_header(const Header& h) {
     put_double(out, h.origin);
     put_double(out, h.delta);
   }
+  if (h.transform == Transform::palette) {
+    put_varint(out, h.palette_count);
+    put_varint(out, h.palette_size);
+  }
   if (h.quantizer == QuantizerKind::ulp) out.push_back(u8(h.zero_bits));
   if (h.masked) put_bits(h.nan_bits);
   if (h.partial) {
@@ -177,7 +187,7 @@ u32 read_representation(ByteReader& in, Header& h) {
     require(h.block != STZ_BLOCK_REGION, STZ_ERROR_VERSION);
     h.block = STZ_BLOCK_THROUGHPUT;
   }
-  require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 3, STZ_ERROR_VERSION);
+  require((how & 3) <= 2 && (how >> 2 & 3) <= 2 && how >> 4 <= 4, STZ_ERROR_VERSION);
   h.sample = SampleType(how & 3);
   h.quantizer = QuantizerKind(how >> 2 & 3);
   h.transform = Transform(how >> 4);
@@ -197,6 +207,12 @@ u32 read_representation(ByteReader& in, Header& h) {
     h.origin = in.get_double();
     h.delta = in.get_double();
     require(finite(h.origin) && finite(h.delta) && h.delta != 0, STZ_ERROR_CORRUPT);
+  }
+  if (h.transform == Transform::palette) {
+    require(h.step == 1, STZ_ERROR_VERSION);
+    h.palette_count = in.varint();
+    h.palette_size = in.varint();
+    require(h.palette_count >= 1 && h.palette_count <= max_palette_count, STZ_ERROR_CORRUPT);
   }
   if (h.quantizer == QuantizerKind::ulp) {
     h.zero_bits = in.get<u8>();
@@ -280,9 +296,15 @@ u64 content_bytes(const Header& h) {
   if (h.form == Form::raw) return h.size + array_bytes(h.layout) + 4;
   if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
   if (h.form == Form::patched) return h.base_offset + h.base_size;
-  u64 end = h.size;
+  u64 end = sections_offset(h);
   for (u64 n : h.section) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
   return end;
+}
+
+u64 sections_offset(const Header& h) {
+  u64 offset = h.size;
+  require(!__builtin_add_overflow(offset, h.palette_size, &offset), STZ_ERROR_CORRUPT);
+  return offset;
 }
 
 u64 stream_bytes(const Header& h) {

@@ -1,5 +1,7 @@
 // The header of a stream and the frame around its sections. Byte by byte: docs/format.md.
 #pragma once
+#include <memory>
+
 #include "base/bytes.h"
 #include "base/element_type.h"
 #include "format/grid.h"
@@ -12,6 +14,8 @@ enum class Form : u8 { raw = 0, constant = 1, blocks = 2, patched = 3 };
 
 // No header is longer; that of a patched stream has its table besides.
 constexpr size_t max_header_size = 32768;
+// No palette has more values.
+constexpr u64 max_palette_count = u64(1) << 20;
 
 struct Header {
   int version = STZ_FORMAT_VERSION;
@@ -34,11 +38,13 @@ struct Header {
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
   Transform transform = Transform::none;
-  u64 step = 1;                  // integer and ulp quantisers
-  double half_step = 0;          // uniform: of level 0; equals `bound` unless the cast needs room
-  double origin = 0, delta = 0;  // fixed_point: value = origin + k * delta
-  bool negative = false;         // logarithmic: all numbers are below zero
-  int zero_bits = 0;             // ulp: low bits of the mantissa that are zero in every sample
+  u64 step = 1;                                     // integer and ulp quantisers
+  double half_step = 0;                             // uniform: of level 0; equals `bound` unless the cast needs room
+  double origin = 0, delta = 0;                     // fixed_point: value = origin + k * delta
+  bool negative = false;                            // logarithmic: all numbers are below zero
+  u64 palette_count = 0, palette_size = 0;          // palette: how many values, bytes of their section
+  std::shared_ptr<const std::vector<u64>> palette;  // palette: their bits by rank, once they are read
+  int zero_bits = 0;                                // ulp: low bits of the mantissa that are zero in every sample
   bool masked = false;
   u64 nan_bits = 0;      // the NaN that special_nan stands for
   bool partial = false;  // valid extent smaller than the array
@@ -63,6 +69,8 @@ Bytes write_header(const Header& h);
 // Fails on a header that is damaged, truncated or of a newer version. Checks its checksum.
 Header read_header(const u8* data, size_t size);
 
+// Where the base section begins: behind the header and the palette, if there is one. Fails on overflow.
+u64 sections_offset(const Header& h);
 // No trailer is smaller: its check.
 constexpr u64 smallest_trailer = 4;
 // Bytes of the stream that a header begins, without and with its trailer. Fail if what follows the header cannot be that long.
@@ -76,9 +84,9 @@ const u8* checked_payload(const Header& h, const u8* stream, u64 size);
 // The codec's grids for a header.
 Hierarchy hierarchy_of(const Header& h);
 // May the elements differ from those that were compressed? Then they have used their bound, and must not be quantised again. Raw and
-// constant streams hold them exactly whatever was asked for.
+// constant streams and palettes hold them exactly whatever was asked for.
 inline bool bound_is_used(const Header& h) {
-  return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS);
+  return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS && h.transform != Transform::palette);
 }
 // The bound in units of the samples: octaves if the transform is logarithmic.
 inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.half_step : h.bound; }

@@ -6,7 +6,8 @@ namespace stz {
 
 // What the samples of the codec are: the numbers themselves, or integers that stand for them.
 // fixed_point: value = origin + k * delta. logarithmic: octaves of numbers of one sign (logarithm.h). ulp_float16: float16 in ULP space.
-enum class Transform : u8 { none = 0, fixed_point = 1, logarithmic = 2, ulp_float16 = 3 };
+// palette: ranks among the distinct values (palette.h).
+enum class Transform : u8 { none = 0, fixed_point = 1, logarithmic = 2, ulp_float16 = 3, palette = 4 };
 // The type the codec computes with.
 enum class SampleType : u8 { f32 = 0, f64 = 1, i64 = 2 };
 // The rule between prediction, quantization index and sample: quantize.h.

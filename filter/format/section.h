@@ -2,7 +2,7 @@
 //
 // Section of a level: varint size of the parameters | parameters and index (binary coder) | check | streams of the blocks, in C order.
 // A stream that is not empty is followed by its check unless all streams of the section together are short (covered_streams): then the
-// section's check covers them. The base section is its binary coder's bytes and the check.
+// section's check covers them. The base section and that of a palette are their binary coder's bytes and the check.
 #pragma once
 #include <algorithm>
 
@@ -25,6 +25,16 @@ inline SectionCheck section_check(u64 front_size, u64 section_size) {
   constexpr u64 widest = 4;
   if (section_size - front_size > covered_streams + widest) return {false, check_size(front_size)};
   return {true, section_size < short_check_below + 2 ? size_t(2) : size_t(widest)};
+}
+
+// Of a section that is the bytes of a binary coder and their check: how many bytes are the coder's. Fails unless they match the check.
+inline u64 checked_coder_bytes(const u8* section, u64 size) {
+  const size_t width = size < short_check_below + 2 ? 2 : 4;
+  require(size >= width, STZ_ERROR_TRUNCATED);
+  const u64 coded = size - width;
+  require(check_size(coded) == width, STZ_ERROR_CORRUPT);
+  require_check(check_of(section, size_t(coded)), section + coded);
+  return coded;
 }
 
 // The most sizes that the index of a section of so many bytes has. An index costs a decoder memory: a size in it takes no more than a

@@ -25,7 +25,7 @@ struct Columns {
 template <class S>
 class BlockPartReader : public PartReader {
  public:
-  BlockPartReader(const Header& header, SourcePart& source, u64 cache_bytes)
+  BlockPartReader(Header& header, SourcePart& source, u64 cache_bytes)
       : header_(header),
         source_(source),
         sections_(header, source),
@@ -164,7 +164,7 @@ class BlockPartReader : public PartReader {
 
 }  // namespace
 
-std::unique_ptr<PartReader> make_part_reader(const Header& header, SourcePart& source, u64 cache_bytes) {
+std::unique_ptr<PartReader> make_part_reader(Header& header, SourcePart& source, u64 cache_bytes) {
   switch (header.sample) {
     case SampleType::f32:
       return std::make_unique<BlockPartReader<float>>(header, source, cache_bytes);

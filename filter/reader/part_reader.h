@@ -23,7 +23,7 @@ class PartReader {
   virtual void verify(bool on) = 0;
 };
 
-// `header` and `source` must live as long as the reader.
-std::unique_ptr<PartReader> make_part_reader(const Header& header, SourcePart& source, u64 cache_bytes);
+// `header` and `source` must live as long as the reader, which reads the header's palette.
+std::unique_ptr<PartReader> make_part_reader(Header& header, SourcePart& source, u64 cache_bytes);
 
 }  // namespace stz

@@ -33,7 +33,7 @@ class StreamReader : public ArrayReader {
   void copy_payload(const Request& request, u8* out) const;
 
   SourcePart source_;
-  const Header header_;
+  Header header_;
   std::unique_ptr<PartReader> blocks_;  // form blocks
   Bytes payload_;                       // of the other forms: the array or its only element, once it is needed
   u64 limit_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "format/palette.h"
+
 namespace stz {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr u64 first_peek = 1024;  // bytes of a section that are fetched to see 
 }  // namespace
 
 template <class S>
-StreamSections<S>::StreamSections(const Header& header, SourcePart& source)
+StreamSections<S>::StreamSections(Header& header, SourcePart& source)
     : header_(header),
       source_(source),
       hierarchy_(hierarchy_of(header)),
@@ -19,7 +21,7 @@ StreamSections<S>::StreamSections(const Header& header, SourcePart& source)
       directory_(base_level()),
       reach_(base_level(), stencil_standard) {
   require(source.size() <= stream_bytes(header), STZ_ERROR_CORRUPT);  // less: what is read is what counts
-  u64 offset = header.size;
+  u64 offset = sections_offset(header);
   for (u64 n : header.section) {
     section_.push_back({offset, n});
     offset += n;
@@ -38,16 +40,26 @@ u64 StreamSections<S>::bytes() const {
   u64 size = base_.samples.size() * sizeof(S) + base_.activities.size() + base_.specials.size() +
              base_literals_.size() * sizeof(LiteralElement) + directory_.size() * sizeof(LevelDirectory);
   for (const LevelDirectory& d : directory_) size += (d.sizes.size() + d.offsets.size()) * sizeof(u64);
+  if (header_.palette) size += header_.palette->size() * sizeof(u64);
   return size;
 }
 
 template <class S>
 void StreamSections<S>::read_directories(size_t l) {
+  if (header_.transform == Transform::palette && !header_.palette) read_palette();
   if (base_.samples.empty()) read_base_section();
   while (finest_directory_ > l) {
     read_level_directory(finest_directory_ - 1);
     finest_directory_--;
   }
+}
+
+template <class S>
+void StreamSections<S>::read_palette() {
+  require(source_.present(header_.size, header_.palette_size) == header_.palette_size, STZ_ERROR_TRUNCATED);
+  Buffer<u8> bytes(size_t(header_.palette_size));
+  source_.peek(header_.size, header_.palette_size, bytes.data());
+  stz::read_palette(header_, bytes.data());
 }
 
 template <class S>

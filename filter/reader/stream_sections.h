@@ -1,4 +1,5 @@
-// The sections of a stream that is read in parts: the base section, decoded, and the directories of levels. Each is read when first needed.
+// The sections of a stream that is read in parts: the palette, the base section, decoded, and the directories of levels. Each is read when
+// first needed.
 #pragma once
 #include "decoder/decode_base_section.h"
 #include "decoder/level_directory.h"
@@ -11,9 +12,9 @@ template <class S>
 class StreamSections {
  public:
   // Both must live as long as this.
-  StreamSections(const Header& header, SourcePart& source);
+  StreamSections(Header& header, SourcePart& source);
 
-  // Reads the base section and the directories of all levels down to l, as far as they have not been read.
+  // Reads palette, base section and the directories of all levels down to l, as far as they have not been read.
   void read_directories(size_t l);
 
   const Header& header() const { return header_; }
@@ -51,10 +52,11 @@ class StreamSections {
 
  private:
   const ByteRange& section(size_t l) const { return section_[base_level() - l]; }
+  void read_palette();
   void read_base_section();
   void read_level_directory(size_t l);
 
-  const Header& header_;
+  Header& header_;  // changed by read_palette() alone
   SourcePart& source_;
   const Hierarchy hierarchy_;
   const std::vector<Quantizer<S>> quantizer_;

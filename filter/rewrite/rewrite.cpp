@@ -106,7 +106,7 @@ class Rewriter {
     Parts parts;
     parts.new_base = encode(layout_, data_, options_);
     const Header base = read_header(parts.new_base.data(), parts.new_base.size());
-    if (base.form != Form::blocks || base.mode == STZ_LOSSLESS) return {};  // exact: without_loss() serves as well
+    if (!bound_is_used(base)) return {};  // exact: without_loss() serves as well
     stz_options exact = options_;
     exact.mode = STZ_LOSSLESS;
     exact.append_axis = 0;

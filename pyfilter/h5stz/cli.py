@@ -295,6 +295,9 @@ def _print_dataset(dataset: h5py.Dataset) -> None:
     _print_rewrites(dataset, grows=bool(meaning["append_axis"]) and mode != "lossless")
 
 
+_PALETTE = "blocks of ranks in a palette"  # as streams say of their form
+
+
 def _bound_text(mode: str, bound: float, dtype: np.dtype[Any], integers: int) -> str:
     """What holds for the chunks of a dataset. Client data of earlier versions may have a bound for integers, exact now."""
     if dtype.kind not in "iub":
@@ -307,7 +310,7 @@ def _bound_text(mode: str, bound: float, dtype: np.dtype[Any], integers: int) ->
 
 
 def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
-    """What the chunks say of having been written more than once, or not completely; nothing if all were written once."""
+    """What the chunks say of being exact, or of having been written more than once or not completely, if they do."""
     try:
         headers = DatasetReader(dataset, 0, Stats()).headers()
     except StzError as error:
@@ -322,6 +325,8 @@ def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
         print(f"  stored exactly, as the bound was used before: {exact} chunks{of}")
     if grows and (growing := len(lossless) - exact):
         print(f"  stored exactly, as the last plane along the axis of growth holds one value only: {growing} chunks{of}")
+    if few := sum(header["form"] == _PALETTE and header["mode"] != _core.MODES["lossless"] for header in headers):
+        print(f"  stored exactly, as that is shorter where different values are few: {few} chunks{of}")
     accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
     if accumulated:
         print(f"  accumulated bound: {max(accumulated)!r}, with those of earlier compressions: {len(accumulated)} chunks{of}")

@@ -48,6 +48,20 @@ def of_dtype(integers, dtype):
     return integers.clip(0, 30000).astype(dtype)
 
 
+def of_few_values(integers, dtype):
+    """About 100 values that are no multiples of anything, both zeros among them, in the order of these integers."""
+    dtype = np.dtype(dtype)
+    ranks = (integers - integers.min()) * 100 // np.ptp(integers)
+    if dtype.kind == "c":
+        numbers = of_few_values(integers, f"{dtype.byteorder}f{dtype.itemsize // 2}")
+        return (numbers + 1j * numbers[::-1]).astype(dtype)
+    if dtype.kind == "f":
+        values = np.sort(noise(101, 3) - 512 + noise(101, 4) / 1024) * 4
+        values[49:51] = -0.0, 0.0
+        return values.astype(dtype)[ranks]
+    return np.sort(noise(101, 3).astype(dtype) * dtype.type(2 ** (8 * dtype.itemsize - 12) - 3))[ranks]
+
+
 def with_bits(array, place, bits):
     """A copy with the bits of the samples at `place` replaced."""
     array = array.copy()
@@ -77,6 +91,12 @@ def cases():
     found["near_one_ulp"] = of_dtype(waves((200,), 300), "f4") + np.float32(4096), {"absolute": 2.0**-11}
     found["lattice"] = (waves((40, 30), 30) * 0.1).astype("f4"), {"lossless": True}
     found["nan"] = with_bits(of_dtype(waves((30, 31), 50), "f4"), np.s_[4:20, 9:17], 0x7FC00000), {"absolute": 8.0}
+    for kind, dtype in (("f2", ">f2"), ("f4", "<f4"), ("f8", ">f8"), ("u8", "<u8"), ("i4", ">i4"), ("c8", "<c8")):
+        found[f"palette_{kind}"] = of_few_values(waves((50, 40), 60), dtype), {"lossless": True}
+    found["palette_absolute"] = of_few_values(waves((50, 40), 60), "f4"), {"absolute": 2.0**-20}
+    found["palette_pointwise"] = of_few_values(waves((50, 40), 60), "f8"), {"pointwise_relative": 2.0**-40}
+    few = of_few_values(waves((40, 50), 60), "f4")
+    found["palette_masked"] = with_bits(few, np.s_[4:20, 9:17], 0x7FC00000), {"lossless": True}
     masked = of_dtype(waves((700,), 50), "f8")
     masked[::11] = np.inf
     masked[5::70] = -np.inf

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 
 from reference_decoder.conventions import rint
-from reference_decoder.header import FIXED_POINT, LOGARITHMIC, ULP_FLOAT16
+from reference_decoder.header import FIXED_POINT, LOGARITHMIC, PALETTE, ULP_FLOAT16
 from reference_decoder.masks import COMMON_NAN, FILL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO
 
 
@@ -50,6 +50,8 @@ def rounded(numbers, dtype):
 def elements(header, samples):
     """Components from samples, masks aside."""
     component = header.component
+    if header.transform == PALETTE:
+        return header.palette[np.clip(rint(samples), 0, len(header.palette) - 1)].view(component)
     if header.transform == FIXED_POINT:
         return rounded(header.origin + samples.astype(np.float64) * header.delta, component)
     if header.transform == LOGARITHMIC:

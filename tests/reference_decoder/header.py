@@ -18,6 +18,7 @@ from reference_decoder.hierarchy import (
     default_block,
     hierarchy,
 )
+from reference_decoder.palette import MOST_VALUES
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = (
@@ -31,7 +32,7 @@ TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
-NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16, PALETTE = range(5)
 HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LONG_ROWS = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
 NEVER_SPLIT = 63
@@ -79,6 +80,9 @@ class Header:
     half_step: float = 0.0
     origin: float = 0.0
     delta: float = 0.0
+    palette_count: int = 0
+    palette_size: int = 0
+    palette: np.ndarray | None = None  # words, once they are read
     zero_bits: int = 0
     common_nan: int = 0
     padding: int = 0
@@ -117,11 +121,12 @@ class Header:
 
 def combinations(component):
     """The (samples, quantiser, transform) that are written for elements of a type."""
+    palette = (F32, INTEGER, PALETTE)
     if component.kind != "f":
         samples = F32 if component.itemsize <= 2 else F64 if component.itemsize == 4 else I64
-        return {(samples, INTEGER, NONE)}
+        return {(samples, INTEGER, NONE), palette}
     samples = F64 if component.itemsize == 8 else F32
-    both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
+    both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC), palette}
     if component.itemsize == 2:
         return both | {(F32, INTEGER, ULP_FLOAT16)}
     return both | {(samples, ULP, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, FIXED_POINT)}
@@ -282,6 +287,10 @@ def read_representation(reader, header):
     if header.transform == FIXED_POINT:
         header.origin, header.delta = reader.double(), reader.double()
         require(math.isfinite(header.origin) and math.isfinite(header.delta) and header.delta != 0, "fixed point")
+    if header.transform == PALETTE:
+        require_version(header.step == 1, "step of a palette")
+        header.palette_count, header.palette_size = reader.varint(), reader.varint()
+        require(1 <= header.palette_count <= MOST_VALUES, "number of values")
     if header.quantiser == ULP:
         header.zero_bits = reader.integer(1)
         require(header.zero_bits < (23 if header.samples == F32 else 52), "zero bits")

@@ -7,13 +7,18 @@ import numpy as np
 from reference_decoder.content import compare
 from reference_decoder.conventions import Truncated, crc, ranges, require
 from reference_decoder.elements import elements, put_masked
-from reference_decoder.header import BLOCKS, CONSTANT, PATCHED, read_header
+from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_header
+from reference_decoder.palette import read_palette
 from reference_decoder.sections import Sections
 
 
 def decode_blocks(header, data, trailer):
     """The components of a stream of the form blocks as words, real parts before imaginary ones; compared with `trailer`."""
-    sections = Sections(header, data)
+    if len(data) < header.palette_size:
+        raise Truncated("truncated palette")
+    if header.transform == PALETTE:
+        header.palette = read_palette(header, data[: header.palette_size])
+    sections = Sections(header, data[header.palette_size :])
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)

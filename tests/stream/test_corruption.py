@@ -45,7 +45,8 @@ def memory_is_bounded():
 def test_the_streams_are_of_every_form():
     forms = {h5stz.info(stream).form for _, stream in STREAMS.values()}
     assert forms >= {"raw", "constant"} | {f"blocks of {what}numbers" for what in ("", "ULP-space ", "fixed-point ")} | {
-        "blocks of integers"
+        "blocks of integers",
+        "blocks of ranks in a palette",
     }
     assert all(len(stream) < 6000 for _, stream in STREAMS.values())
 

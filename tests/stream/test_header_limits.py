@@ -21,6 +21,7 @@ from support.stream_writer import (
     LOGARITHMIC,
     LOSSLESS,
     NONE,
+    PALETTE,
     ULP,
     ULP_FLOAT16,
     UNIFORM,
@@ -52,10 +53,11 @@ def with_sizes(fields):
 PLAIN = Fields((20, 30))  # 600, 150 samples: one level below the base level
 ULP_FIELDS = Fields((20, 30), mode=LOSSLESS, representation=(F32, ULP, NONE))
 FIXED_POINT_FIELDS = Fields((20, 30), representation=(F32, INTEGER, FIXED_POINT))
+PALETTE_FIELDS = Fields((20, 30), representation=(F32, INTEGER, PALETTE))
 OCTAVES = Fields((20, 30), mode=2, representation=(F64, UNIFORM, LOGARITHMIC))
 
 
-@pytest.mark.parametrize("fields", [PLAIN, ULP_FIELDS, FIXED_POINT_FIELDS, OCTAVES, Fields((2,)), Fields(())])
+@pytest.mark.parametrize("fields", [PLAIN, ULP_FIELDS, FIXED_POINT_FIELDS, PALETTE_FIELDS, OCTAVES, Fields((2,)), Fields(())])
 def test_headers_that_are_sound(fields):
     assert verdict(with_sizes(fields)) is None
 
@@ -71,6 +73,7 @@ SOUND = [
     replace(ULP_FIELDS, step=5),
     replace(ULP_FIELDS, step=2**64 - 1),
     replace(FIXED_POINT_FIELDS, delta=-1e-300, origin=-1e308),
+    replace(PALETTE_FIELDS, palette=(2**20, 0)),
     replace(OCTAVES, half_step=0.125, flags=NEGATIVE),
     replace(PLAIN, half_step=0.0),
     replace(PLAIN, offsets=(47, 0, 0, 3)),
@@ -100,7 +103,10 @@ RESERVED = [
     replace(PLAIN, representation=(F32, ULP, FIXED_POINT)),
     replace(PLAIN, representation=(3, UNIFORM, NONE)),
     replace(PLAIN, representation=(F32, 3, NONE)),
-    replace(PLAIN, representation=(F32, UNIFORM, 4)),
+    replace(PLAIN, representation=(F32, UNIFORM, 5)),
+    replace(PLAIN, representation=(F32, UNIFORM, PALETTE)),
+    replace(PALETTE_FIELDS, step=3),
+    replace(PALETTE_FIELDS, flags=NEGATIVE),
     replace(PLAIN, region=True, flags=128),
 ]
 
@@ -132,6 +138,8 @@ DAMAGED = [
     replace(ULP_FIELDS, zero_bits=1, step=3),
     *[replace(ULP_FIELDS, step=step) for step in (0, 2, 2**64 - 2)],
     replace(FIXED_POINT_FIELDS, step=4),
+    replace(PALETTE_FIELDS, step=2),
+    *[replace(PALETTE_FIELDS, palette=palette) for palette in ((0, 9), (2**20 + 1, 9), (2**63, 9))],
     *[replace(PLAIN, offsets=(0, 0, 0, offset)) for offset in (48, 62, 64, 255)],
     replace(PLAIN, cuts=(20, 0)),
     *[replace(PLAIN, level_bounds=(1.0,) * 4 + (bound,)) for bound in (0.0, -1.0, INFINITY, NAN)],
@@ -169,6 +177,7 @@ def test_every_combination_of_samples_quantiser_and_transform(dtype):
     kind, width = dtype[0], Fields((1,), dtype).component_size
     samples = F32 if width < 4 or (kind in "fc" and width == 4) else F64 if kind in "fc" or width == 4 else I64
     expected = {(samples, INTEGER, NONE)} if kind in "iu" else {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
+    expected |= {(F32, INTEGER, PALETTE)}
     if dtype == "f2":
         expected |= {(F32, INTEGER, ULP_FLOAT16)}
     elif kind in "fc":
@@ -190,14 +199,15 @@ DOUBLES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1.7e308, INFINITY, 
         bound=DOUBLES,
         fill=st.none() | st.integers(0, 255),
         representation=st.sampled_from(
-            [(F32, UNIFORM, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, NONE), (F32, ULP, NONE)]
+            [(F32, UNIFORM, NONE), (F32, INTEGER, FIXED_POINT), (F32, INTEGER, PALETTE), (F64, INTEGER, NONE), (F32, ULP, NONE)]
         )
-        | st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)),
+        | st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 5)),
         flags=st.sampled_from([0, 0, 0, NEGATIVE, HALF_STEP]),
         step=st.integers(0, 6) | st.integers(0, 2**64 - 1),
         half_step=st.none() | DOUBLES,
         origin=DOUBLES,
         delta=DOUBLES,
+        palette=st.tuples(st.integers(0, 2**21), st.integers(0, 2**40)),
         zero_bits=st.integers(0, 60),
         common_nan=st.none() | st.integers(0, 255),
         offsets=st.none() | st.tuples(*[OFFSETS] * 4),

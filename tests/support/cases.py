@@ -77,6 +77,12 @@ def _smooth(count, rng):
     return np.sin(9 * x + rng.uniform()) + rng.normal() * x * x
 
 
+def _few_values(count, rng, dtype):
+    """Some dozens of values that are no multiples of anything, next to values like them."""
+    values = np.sort(rng.normal(size=60)) * 300 + 600
+    return rounded(values[np.rint(29 + 29 * np.clip(_smooth(count, rng), -1, 1)).astype(int)], dtype)
+
+
 def _near_limits(count, rng, dtype):
     low, high = limits(dtype)
     real = number_type(dtype)
@@ -88,6 +94,7 @@ def _near_limits(count, rng, dtype):
 #: name -> function(count, rng, dtype) that gives `count` finite real numbers of the number type of `dtype`.
 PATTERNS = {
     "smooth": lambda count, rng, dtype: rounded(40 * _smooth(count, rng) + 60, dtype),
+    "few values": _few_values,
     "rough": lambda count, rng, dtype: rounded(30 * rng.standard_normal(count) + 50, dtype),
     "walk": lambda count, rng, dtype: rounded(np.cumsum(rng.standard_normal(count)), dtype),
     "constant": lambda count, rng, dtype: rounded(np.full(count, 77.7), dtype),

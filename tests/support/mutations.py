@@ -30,9 +30,10 @@ class Parts:
         end = len(stream) - header.trailer_size
         stream, self.trailer = stream[:end], stream[end:]
         with np.errstate(all="ignore"):
-            sizes = Recorded(header, stream[header.size :]).sizes
+            sizes = Recorded(header, stream[header.size + header.palette_size :]).sizes
         self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in header.section_sizes)]
         reader = Reader(stream[header.size :])
+        self.palette = reader.take(header.palette_size)
         self.base, *levels = [reader.take(size) for size in header.section_sizes]
         self.base = self.base[: -2 if len(self.base) < 258 else -4]
         self.levels = [self._split(section, stream_sizes) for section, stream_sizes in zip(levels, sizes, strict=True)]
@@ -60,7 +61,7 @@ class Parts:
             else:
                 written.append(with_check(front) + b"".join(with_check(data) for data in streams if data))
         sizes = b"".join(varint(len(section)) for section in written)
-        return with_crc(self.front + sizes) + b"".join(written) + self.trailer
+        return with_crc(self.front + sizes) + self.palette + b"".join(written) + self.trailer
 
 
 def changed(rng, data):
@@ -90,6 +91,9 @@ def mutated(rng, stream):
             return with_crc(stream[:4] + changed(rng, stream[4:front]) + stream[front:-4])
         return with_crc(stream[:front] + changed(rng, stream[front:-4] or b"\0"))
     parts = Parts(stream)
+    if parts.palette and rng.random() < 0.25:
+        parts.palette = with_check(changed(rng, parts.palette[: -2 if len(parts.palette) < 258 else -4]))
+        return parts.whole()
     place = int(rng.integers(4 if parts.levels else 2))
     if place == 0:
         parts.front = parts.front[:4] + changed(rng, parts.front[4:])

@@ -120,8 +120,9 @@ def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
     """
     header = read_header(stream)
     stream, trailer = without_trailer(stream), stream[len(stream) - header.trailer_size :]
+    palette, data = stream[header.size :][: header.palette_size], stream[header.size + header.palette_size :]
     with np.errstate(all="ignore"):
-        written = Rewriter(header, stream[header.size :], log_lanes, final_state, lanes_byte).written
+        written = Rewriter(header, data, log_lanes, final_state, lanes_byte).written
     sizes = b"".join(map(varint, header.section_sizes))
     front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
-    return with_crc(front) + b"".join(written) + trailer
+    return with_crc(front) + palette + b"".join(written) + trailer

@@ -19,6 +19,7 @@ def streams(content_check=True):
     filled[:, 100:] = -99
     padded = cases.make("rough", (40, 70), ">f4")
     padded[:, 51:] = np.nan
+    ranks = np.round(cases.make("smooth", (50, 60), "f8") / 2)
     ordered = cases.make("walk", (700,), "f8")
     plans = {
         "raw": (cases.make("random bits", (40,), "i8"), {"lossless": True}),
@@ -34,6 +35,7 @@ def streams(content_check=True):
         "integers": (cases.make("rough", (52, 53), "i4"), {"absolute": 6.0}),
         "wide integers": (cases.make("walk", (2500,), "u8"), {"lossless": True}),
         "lattice": (np.round(cases.make("smooth", (2500,), "f4"), 1), {"lossless": True}),
+        "palette": (ranks.astype("f4") ** 3 - np.float32(1e5), {"lossless": True}),
         "lossless": (ordered, {"lossless": True}),
         "lossless float16": (cases.make("smooth", (600,), "f2"), {"lossless": True}),
         "point-wise": (np.abs(ordered) + 1, {"pointwise_relative": 0.1}),

@@ -14,7 +14,7 @@ from support.stream_bytes import varint, with_check, with_crc
 
 F32, F64, I64 = range(3)
 UNIFORM, INTEGER, ULP = range(3)
-NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16 = range(4)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16, PALETTE = range(5)
 LOSSLESS, ABSOLUTE, POINTWISE = range(3)
 DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 
@@ -35,6 +35,7 @@ class Fields:
     half_step: float | None = None
     origin: float = 0.0
     delta: float = 1.0
+    palette: tuple = (1, 9)  # number of values, bytes
     zero_bits: int = 0
     common_nan: int | None = None
     padding: int = 0
@@ -78,6 +79,8 @@ class Fields:
             out += struct.pack("<d", self.half_step)
         if transform == FIXED_POINT:
             out += struct.pack("<2d", self.origin, self.delta)
+        if transform == PALETTE:
+            out += varint(self.palette[0]) + varint(self.palette[1])
         if quantiser == ULP:
             out += bytes([self.zero_bits])
         if self.common_nan is not None:

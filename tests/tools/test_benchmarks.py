@@ -14,7 +14,7 @@ import pytest
 from support.paths import BENCHMARKS
 from support.requirements import needs_data, needs_packages
 
-pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "matplotlib")
+pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "matplotlib")
 
 DATA = os.environ.get("H5STZ_DATA")
 

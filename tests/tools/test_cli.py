@@ -240,6 +240,18 @@ def test_info_of_a_series_that_ends_within_a_chunk(capsys, tmp_path):
     assert "stored exactly, as the last plane along the axis of growth holds one value only: 1 chunks\n" in out
 
 
+def test_info_of_chunks_of_few_values(capsys, tmp_path):
+    values = np.sort(np.random.default_rng(1).normal(size=30)).astype("f4")
+    ranks = np.rint(14.5 + 14 * np.sin(np.arange(6000) / 300)).astype(int).reshape(60, 100)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=values[ranks], chunks=(30, 100), **h5stz.STZ(absolute=1e-5))
+        file.create_dataset("exact", data=values[ranks], chunks=(30, 100), **h5stz.STZ(lossless=True))
+    _, out, _ = run(capsys, "info", tmp_path / "x.h5", "x")
+    assert "stored exactly, as that is shorter where different values are few: 2 chunks\n" in out
+    _, out, _ = run(capsys, "info", tmp_path / "x.h5", "exact")
+    assert "stored exactly" not in out
+
+
 def test_info_of_chunks_that_were_written_once(capsys, file):
     _, out, _ = run(capsys, "info", file)
     assert all(word not in out for word in ("again", "exactly", "accumulated"))

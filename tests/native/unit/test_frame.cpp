@@ -16,6 +16,12 @@ u64 random_component(Random& random, int dtype) { return random.of_width(8 * int
 // One of the rows of the table of docs/format.md for the dtype.
 void set_representation(Random& random, Header& h) {
   const size_t width = component_size(h.layout.dtype);
+  if (random.below(5) == 0) {
+    h.sample = SampleType::f32;
+    h.quantizer = QuantizerKind::integer;
+    h.transform = Transform::palette;
+    return;
+  }
   if (!is_floating(h.layout.dtype)) {
     h.sample = width <= 2 ? SampleType::f32 : width == 4 ? SampleType::f64 : SampleType::i64;
     h.quantizer = QuantizerKind::integer;
@@ -49,6 +55,11 @@ void set_blocks_fields(Random& random, Header& h) {
     h.step = random.magnitude(64) | 1;
   else if (random.below(2))
     h.half_step = random_bound(random);
+  if (h.transform == Transform::palette) {
+    h.step = 1;
+    h.palette_count = 1 + random.below(max_palette_count);
+    h.palette_size = random.magnitude(64);
+  }
   if (h.transform == Transform::fixed_point) {
     h.origin = -random_bound(random);
     h.delta = random_bound(random);
@@ -108,9 +119,9 @@ bool same(const Header& a, const Header& b) {
          a.bound == b.bound && a.has_fill == b.has_fill && a.fill == b.fill && a.region == b.region && a.form == b.form &&
          a.sample == b.sample && a.quantizer == b.quantizer && a.transform == b.transform && a.step == b.step &&
          a.half_step == b.half_step && a.origin == b.origin && a.delta == b.delta && a.negative == b.negative &&
-         a.zero_bits == b.zero_bits && a.masked == b.masked && a.nan_bits == b.nan_bits && a.partial == b.partial &&
-         a.padding == b.padding && a.axis_map == b.axis_map && a.offset == b.offset && a.level_bound == b.level_bound &&
-         a.level_block == b.level_block && a.section == b.section;
+         a.zero_bits == b.zero_bits && a.palette_count == b.palette_count && a.palette_size == b.palette_size && a.masked == b.masked &&
+         a.nan_bits == b.nan_bits && a.partial == b.partial && a.padding == b.padding && a.axis_map == b.axis_map && a.offset == b.offset &&
+         a.level_bound == b.level_bound && a.level_block == b.level_block && a.section == b.section;
 }
 
 Header read(AtPageEnd& bytes) { return read_header(bytes.begin(), bytes.size()); }
