@@ -164,10 +164,11 @@ TEST(plans_hold_the_wanted_samples_and_what_each_level_needs_of_the_next) {
           const Span of_block{cut.number * level.block[a], std::min(level.n[a], (cut.number + 1) * level.block[a])};
           CHECK(c == 0 || plan.cuts[a][c - 1].number < cut.number, "cuts rise");
           CHECK(of_block.low >= 0 && of_block.low < level.n[a]);
+          if (reach[plan.l].serial) CHECK(cut.low == of_block.low && cut.high == of_block.high, "whole blocks in edge mode");
           if (cut.low >= cut.high) continue;
           CHECK(of_block.low <= cut.low && cut.high <= of_block.high);
           if (p + 1 == plans.size()) continue;
-          const Span coarse = coarse_span(w.h, plan.l, a, of_block, {cut.low, cut.high}, reach[plan.l], masked);
+          const Span coarse = coarse_span(w.h, plan.l, a, of_block, {cut.low, cut.high}, reach[plan.l].stencil, masked);
           for (i64 at = coarse.low; at < coarse.high; at++) CHECK(is_needed(plans[p + 1], a, at), "case %d, level %zu", turn, plan.l);
         }
       }
