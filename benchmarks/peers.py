@@ -55,6 +55,13 @@ def h5stz(array, bound, chunks=None):
     return through_hdf5(array, filter_options("h5stz", array, bound), chunks)
 
 
+def h5stz_lossless(array):
+    """h5stz without loss."""
+    import h5stz as package
+
+    return through_hdf5(array, package.STZ(lossless=True))
+
+
 def sz3_compress(array, bound):
     """SZ3 3.4 (PyPI `pysz`) with its default settings at an absolute bound; float32/64 and int32/64, rank 1-4."""
     from pysz import sz, szConfig, szErrorBoundMode
@@ -118,13 +125,15 @@ def sperr(array, bound):
 
 def fpzip(array):
     """fpzip in lossless mode; float32 and float64."""
+    if array.dtype.kind != "f":
+        raise Unsupported("fpzip is for floating-point numbers")
     import fpzip as package
 
     stream = package.compress(array, precision=0, order="C")
     return len(stream), package.decompress(stream, order="C").reshape(array.shape)
 
 
-def blosc2(array):
+def blosc2(array, shuffle="SHUFFLE"):
     """Blosc2: byte shuffle and zstd at its highest level, one thread."""
     import blosc2 as package
 
@@ -133,10 +142,27 @@ def blosc2(array):
         typesize=array.dtype.itemsize,
         codec=package.Codec.ZSTD,
         clevel=9,
-        filters=[package.Filter.SHUFFLE],
+        filters=[package.Filter[shuffle]],
         nthreads=1,
     )
     return len(stream), np.frombuffer(package.decompress2(stream), array.dtype).reshape(array.shape)
+
+
+def blosc2_bits(array):
+    """The same with bit shuffle."""
+    return blosc2(array, "BITSHUFFLE")
+
+
+def pcodec(array):
+    """pcodec at its highest level; numbers of 16 bits and more."""
+    if array.dtype.itemsize < 2:
+        raise Unsupported("pcodec has no numbers of 8 bits here")
+    try:
+        from pcodec import ChunkConfig, standalone
+    except ImportError as error:
+        raise Unsupported("pcodec is not installed") from error
+    stream = standalone.simple_compress(array.ravel(), ChunkConfig(compression_level=12))
+    return len(stream), np.asarray(standalone.simple_decompress(stream)).reshape(array.shape)
 
 
 def chunk_shape(array, edge):

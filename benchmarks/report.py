@@ -98,7 +98,7 @@ def parser(description, directory=True):
 def finish(arguments, records, checks):
     """Writes the JSON file and ends the command with its exit status."""
     if arguments.json:
-        names = ("h5stz", "pysz", "hdf5plugin", "fpzip", "blosc2", "h5py", "numpy")
+        names = ("h5stz", "pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "h5py", "numpy")
         document = {
             "machine": {
                 "processor": platform.machine(),

@@ -117,17 +117,11 @@ void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::v
   if (hierarchy.base_level == 0) return;
   const Quantizer<S> q = level_quantizers<S>(h, hierarchy.level.size())[0];
   if (!EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
-  const std::array<int, axes> chosen = h.offset, none{};
-  for (const std::array<int, axes>& offset : {chosen, none}) {
-    Header edge = h;
-    edge.offset = offset;
-    Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
-    if (!candidate.empty() && (sections.empty() || candidate.size() < sections.size())) {
-      sections = std::move(candidate);
-      h = std::move(edge);
-    }
-    if (chosen == none) return;
-  }
+  Header edge = h;
+  Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
+  if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
+  sections = std::move(candidate);
+  h = std::move(edge);
 }
 
 template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
