@@ -10,7 +10,7 @@ class EdgeWriter {
  public:
   explicit EdgeWriter(const Quantizer<S>& q) : q_(q), uniform_(std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform) {
     const double bound = std::min(q.bound, q.level_bound);
-    if (uniform_ && bound > 1e-30 && !(q.avoid_from <= q.avoid_to)) safe_ = S(bound * (1 - 1e-6));
+    if (uniform_ && bound > 1e-30 && bound < 1e30 && !(q.avoid_from <= q.avoid_to)) safe_ = S(bound * (1 - 1e-6));
   }
   bool decide(EdgeBit& model, S original, S candidate) {
     const bool taken = serves(original, candidate);
