@@ -55,6 +55,13 @@ def h5stz(array, bound, chunks=None):
     return through_hdf5(array, filter_options("h5stz", array, bound), chunks)
 
 
+def h5stz_lossless(array):
+    """h5stz without loss."""
+    import h5stz as package
+
+    return through_hdf5(array, package.STZ(lossless=True))
+
+
 def sz3_compress(array, bound):
     """SZ3 3.4 (PyPI `pysz`) with its default settings at an absolute bound; float32/64 and int32/64, rank 1-4."""
     from pysz import sz, szConfig, szErrorBoundMode

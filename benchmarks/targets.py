@@ -12,6 +12,8 @@ MASKED_RATIO_MEAN = 1.5  # geometric mean over SZ3 on the raw array, all fields 
 LOSSLESS_OVER_BEST = 1.03  # over the best rival of each field, geometric mean
 LOSSLESS_MEAN = 1.0  # over fpzip and over Blosc2, geometric mean of the float fields; integer fields over Blosc2
 RANDOM_EXPANSION = 64  # bytes that random samples may grow by
+LAYERED_RATIO = 1.4  # layered models, labels, mask, sparse data over SZ3, every array and bound
+LAYERED_LOSSLESS = 1.2  # labels, mask and sparse data over the best of Blosc2 (both shuffles), fpzip and pcodec
 POINTWISE_RATIO = 1.0  # every field, over SZ3 with the log transform
 
 # Speed on the generated fields; "into" is decompression into the caller's array, "fresh" into a new one.

@@ -63,7 +63,7 @@ Bytes make_stream(uint64_t number) {
   options.has_fill = int(random.below(4) == 0);
   const size_t width = number_size(layout.dtype), numbers = size_t(count) * size_t(parts(layout.dtype));
   Bytes array(numbers * width);
-  const int kind = int(random.below(6)), masks = int(random.below(4));
+  const int kind = int(random.below(7)), masks = int(random.below(4));
   const uint64_t keep = random.below(3) ? numbers : numbers / 2;
   for (size_t i = 0; i < numbers; i++) {
     double value = kind == 0   ? double(i % 37) * 0.25
@@ -71,6 +71,7 @@ Bytes make_stream(uint64_t number) {
                    : kind == 2 ? (i > numbers / 2 ? 100 : 0.001 * double(i))
                    : kind == 3 ? (random.below(20) ? 0 : 50 * random.normal())
                    : kind == 4 ? double(i) * 0.01
+                   : kind == 5 ? double(i / 23 % 7) * 9.25
                                : 1e3 * random.unit();
     uint64_t bits;
     if (is_floating(layout.dtype)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "decoder/decode_edge.h"
 #include "decoder/decode_masks.h"
 #include "format/checksum.h"
 #include "format/feedback.h"
@@ -127,9 +128,9 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   for_predicted_rows(work_, cls, p, [&](S* samples, RealOf<S>* prediction, int count, size_t first, const Index& at) {
     if (p.feedback.any) {
       feedback.start(at);
-      feedback.take(code + first, 0);
+      feedback.take(code + first);
       feedback.add_neighbours();
-      feedback.take(code + first, 1);
+      feedback.take(code + first);
       for (int x = 0; x < count; x++) prediction[x] += feedback.sums()[x];
     }
     dequantize_row(level.quantizer, code + first, prediction, count, large, work_.codes[cls].outliers, next, samples);
@@ -201,6 +202,14 @@ void BlockDecoder<S>::store_for_finer_level(const BlockToDecode<S>& block) {
 }
 
 template <class S>
+void BlockDecoder<S>::decode_edges(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
+  const size_t k = size_t(level.header.masked);
+  read_edge_block(level.quantizer, stream(level, block, k), size_t(size(level, block, k)), work_, edge_);
+  store_block(work_.geometry, work_.values.data(), block.grid, level.streaming);
+  if (block.activities.data) store_for_finer_level(block);
+}
+
+template <class S>
 void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const LevelDirectory& d = level.directory;
   const Level& level_grid = level.hierarchy.level[level.l];
@@ -210,6 +219,7 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<
   if (values) load_coarse(g, block.coarse, work_.values.data());
   load_coarse_bytes(g, block.coarse_activities, work_.activities.data());
   if (block.coarse_specials.data) masks(level, block);
+  if (d.edge) return decode_edges(level, block);
   const u32 wanted = d.merged ? all_classes : block.wanted;
   const int axis = axis_to_sweep(level);
   decode_classes(level, block, wanted, values && axis < 0);

@@ -2,6 +2,7 @@
 #pragma once
 #include "decoder/code_stream_decoder.h"
 #include "decoder/level_directory.h"
+#include "format/edge_coder.h"
 #include "format/level_quantizers.h"
 #include "format/mask_coder.h"
 
@@ -56,10 +57,12 @@ class BlockDecoder {
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
   void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
   void place_numbers(const LevelToDecode<S>& level, int cls);
+  void decode_edges(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
 
   BlockWork<S> work_;
   CodeStreamDecoder coder_;
   Buffer<u8> context_;
+  EdgeWork<S> edge_;
 };
 
 }  // namespace stz

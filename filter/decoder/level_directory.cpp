@@ -81,8 +81,9 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   IndexModels index;
   const u64 arrangement = coded.number(index.arrangement);
   require(arrangement < arrangement_count, STZ_ERROR_VERSION);
-  d.merged = arrangement == merged_streams;
-  for (int c = 0; c < classes.count; c++) {
+  d.edge = arrangement == edge_streams;
+  d.merged = arrangement == merged_streams || d.edge;
+  for (int c = 0; c < classes.count && !d.edge; c++) {
     const int cls = classes.mask[c];
     read_class(coded, models, next, cls, of_level, d.p[cls]);
     d.reach = std::max(d.reach, StencilId(d.p[cls].stencil));

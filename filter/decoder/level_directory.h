@@ -10,6 +10,7 @@ struct LevelDirectory {
   ClassParameters p[16] = {};
   StencilId reach = stencil_standard;  // the widest of the classes
   bool merged = false;                 // one stream for all classes of a block
+  bool edge = false;                   // which is in edge mode
   // `per_block` sizes for each block, items of the batch one after the other; offsets of the first stream of each, from `begin` on.
   u64 per_item = 0, per_block = 0;  // blocks, streams
   std::vector<u64> sizes, offsets;

@@ -76,6 +76,7 @@ class FeedbackCoder {
   void code_row(S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at, const u8* masked, CodeOf<S>* codes) {
     const size_t listed = outliers_.size();
     feedback_.start(at);
+    std::fill_n(codes, n, CodeOf<S>(0));
     for (int parity : {0, 1}) {
       if (parity) feedback_.add_neighbours();
       const int half = (n + 1 - parity) / 2;
@@ -92,7 +93,7 @@ class FeedbackCoder {
         samples[x] = reconstructed_[size_t(i)];
         codes[x] = codes_[size_t(i)];
       }
-      feedback_.take(codes, parity);
+      feedback_.take(codes);
     }
     std::sort(outliers_.begin() + std::ptrdiff_t(listed), outliers_.end(),
               [](const Outlier& a, const Outlier& b) { return a.index < b.index; });

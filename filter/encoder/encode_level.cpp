@@ -5,6 +5,7 @@
 #include "encoder/code_stream_encoder.h"
 #include "encoder/encode_base_section.h"
 #include "encoder/encode_block.h"
+#include "encoder/encode_edge.h"
 #include "encoder/fit_level.h"
 #include "format/content_check.h"
 #include "format/section.h"
@@ -116,16 +117,18 @@ void check_samples(const LevelSource<S>& source, u64 item, const GridPart<const 
 template <class S>
 class LevelEncoder {
  public:
-  // `checks`: of level 0, takes the CRC of each block; or null.
-  LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, u32* checks, int threads)
+  // `edge`: in edge mode. `checks`: of level 0, takes the CRC of each block; or null.
+  LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, bool edge, u32* checks, int threads)
       : source_(source),
         coarser_(coarser),
         l_(l),
         level_(source.level(l)),
         classes_(parity_classes_of(level_.split_mask())),
-        fitted_(fit_level(source, coarser, l, threads)),
+        fitted_(edge ? FittedLevel<S>{} : fit_level(source, coarser, l, threads)),
         blocks_(block_count(level_)),
-        merged_(fitted_.bits / 8 < double(merge_below * all_blocks())),
+        arrangement_(edge                                                    ? edge_streams
+                     : fitted_.bits / 8 < double(merge_below * all_blocks()) ? merged_streams
+                                                                             : stream_per_class),
         checks_(checks) {
     for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
   }
@@ -153,8 +156,8 @@ class LevelEncoder {
     BinaryEncoder out;
     ParameterModels models;
     IndexModels index;
-    out.number(index.arrangement, merged_ ? merged_streams : stream_per_class);
-    for (int c = 0; c < classes_.count; c++) {
+    out.number(index.arrangement, arrangement_);
+    for (int c = 0; c < classes_.count && arrangement_ != edge_streams; c++) {
       const int cls = classes_.mask[c];
       write_class(out, models, state, cls, source_.parameter_context(l_), fitted_.parameters[cls]);
     }
@@ -162,7 +165,7 @@ class LevelEncoder {
     for (const LevelStreams& piece : pieces)
       for (size_t s = 0; s < piece.sizes.size(); s++) {
         const size_t k = s % per_block;  // of its block
-        auto& model = k < masks ? index.mask : merged_ ? index.block : index.stream[k - masks];
+        auto& model = k < masks ? index.mask : arrangement_ != stream_per_class ? index.block : index.stream[k - masks];
         out.number(model, piece.sizes[s]);
       }
     return out.finish();
@@ -178,13 +181,17 @@ class LevelEncoder {
     BlockWork<S> work;
     CodeStreamEncoder coder;
     Buffer<u8> context;
+    EdgeWork<S> edge;
   };
 
   u64 all_blocks() const { return blocks_ * source_.batch(); }
-  size_t streams_per_block() const { return size_t(source_.has_specials()) + (merged_ ? 1 : size_t(classes_.count)); }
+  size_t streams_per_block() const {
+    return size_t(source_.has_specials()) + (arrangement_ != stream_per_class ? 1 : size_t(classes_.count));
+  }
 
   // Returns the block with its reconstruction.
   const BlockWork<S>& encode_block(u64 number, Workspace& workspace, LevelStreams& streams) {
+    if (arrangement_ == edge_streams) return encode_edge_block(number, workspace, streams);
     const u64 item = number / blocks_;
     const ClassParameters* p = fitted_.parameters;
     BlockWork<S>& work = fitted_.exact ? fitted_.boxes[size_t(number)].work : workspace.work;
@@ -198,7 +205,20 @@ class LevelEncoder {
       add_to_check(item, work, Planes{}, workspace);
     }
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
-    encode_codes(p, merged_, work, ready_contexts, workspace.context, workspace.coder, streams);
+    encode_codes(p, arrangement_ == merged_streams, work, ready_contexts, workspace.context, workspace.coder, streams);
+    return work;
+  }
+
+  const BlockWork<S>& encode_edge_block(u64 number, Workspace& workspace, LevelStreams& streams) {
+    const u64 item = number / blocks_;
+    BlockWork<S>& work = workspace.work;
+    prepare_box(source_, coarser_, l_, item, block_box(level_, number % blocks_), reach_, work);
+    const Bytes stream = write_edge_block(source_.quantizer(l_), work, workspace.edge);
+    if (checks_) add_to_check(item, work, Planes{}, workspace);
+    if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
+    const size_t from = streams.bytes.size();
+    streams.bytes.insert(streams.bytes.end(), stream.begin(), stream.end());
+    streams.close(from);
     return work;
   }
 
@@ -235,8 +255,8 @@ class LevelEncoder {
   const Level& level_;
   const ParityClasses classes_;
   FittedLevel<S> fitted_;
-  const u64 blocks_;   // of an item
-  const bool merged_;  // each block has one stream for all classes
+  const u64 blocks_;  // of an item
+  const Arrangement arrangement_;
   StencilId reach_ = stencil_standard;
   u32* const checks_;
 };
@@ -244,8 +264,8 @@ class LevelEncoder {
 // Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. False if the index has more sizes
 // than a decoder accepts.
 template <class S>
-bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, u32* checks, int threads, Bytes& out) {
-  LevelEncoder<S> encoder(source, state, l, checks, threads);
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out) {
+  LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
   LevelState<S> next;
   const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
   next.parameters = state.parameters;
@@ -278,7 +298,8 @@ u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>
 }  // namespace
 
 template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads) {
+Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
+                      bool edge) {
   LevelSource<S> source(h, samples, specials, literals, threads);
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
@@ -286,13 +307,13 @@ Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std
   u32* const checks = prepare_checks(h, source, state);
   for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
     const size_t begin = out.size();
-    if (!encode_level(source, state, size_t(l), l == 0 ? checks : nullptr, threads, out)) return {};
+    if (!encode_level(source, state, size_t(l), edge, l == 0 ? checks : nullptr, threads, out)) return {};
     h.section.push_back(out.size() - begin);
   }
   return out;
 }
-template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int);
-template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int);
-template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int);
+template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int, bool);
+template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int, bool);
+template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int, bool);
 
 }  // namespace stz

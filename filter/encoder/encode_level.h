@@ -6,8 +6,10 @@ namespace stz {
 
 // `samples`: all items of the batch, C order; `specials`: their special values (null: nothing is masked); `literals`: the bits of samples
 // of kind special_literal, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
-// work on it; the bytes do not depend on how many. Returns nothing if an index would pass a limit of the format.
+// work on it; the bytes do not depend on how many. `edge`: all levels below the base level in edge mode. Returns nothing if an index would
+// pass a limit of the format.
 template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads);
+Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
+                      bool edge = false);
 
 }  // namespace stz

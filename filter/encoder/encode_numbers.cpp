@@ -3,6 +3,7 @@
 #include "encoder/axis_schedule.h"
 #include "encoder/find_palette.h"
 #include "encoder/fixed_point.h"
+#include "encoder/try_edge.h"
 #include "format/content_check.h"
 #include "format/logarithm.h"
 #include "format/palette.h"
@@ -20,6 +21,7 @@ Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int
   const bool unasked = h.content_check == STZ_CONTENT_CHECK_DEFAULT;
   if (unasked) h.content_check = samples_are_elements<S>(h) && !m.specials_or_null() ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
   Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
+  try_edge_mode<S>(h, samples, m.specials_or_null(), m.literals, unit, threads, out);
   if (out.empty()) return out;
   Bytes trailer;
   if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);

@@ -63,23 +63,22 @@ void FeedbackRows<S>::start(const Index& at) {
     const int axis = 2 - t;
     before[t] = axis == task_.slowest ? own_ : axis > task_.slowest && at[size_t(axis)] > 0 ? own_ - step[axis] : task_.zeros;
   }
-  for (i64 x = 0; x < n_[3]; x++) {
-    R sum = 0;
-    for (int t = 0; t < task_.terms; t++) {
-      const R term = before[t][x] * task_.before[x & 1][t];
-      sum = t ? sum + term : term;
-    }
-    task_.sums[x] = sum;
+  R* const sums = task_.sums;
+  if (task_.terms == 0) std::fill_n(sums, n_[3], R(0));
+  for (int t = 0; t < task_.terms; t++) {
+    const R *const from = before[t], even = task_.before[0][t], odd = task_.before[1][t];
+    if (t == 0)
+      for (i64 x = 0; x < n_[3]; x++) sums[x] = from[x] * (x & 1 ? odd : even);
+    else
+      for (i64 x = 0; x < n_[3]; x++) sums[x] += from[x] * (x & 1 ? odd : even);
   }
 }
 
 template <class S>
-void FeedbackRows<S>::take(const Code* code, int parity) {
-  for (i64 x = parity; x < n_[3]; x += 2) {
-    const Code c = code[x];
-    const bool counts = all_codes_ ? c != outlier_code<Code> : c >= -largest_byte_code && c <= largest_byte_code;
-    own_[x] = task_.sums[x] + R(counts ? c : 0) * step_;
-  }
+void FeedbackRows<S>::take(const Code* code) {
+  const Code limit = all_codes_ ? Code(-(outlier_code<Code> + 1)) : Code(largest_byte_code);
+  R *const own = own_, step = step_, *const sums = task_.sums;
+  for (i64 x = 0; x < n_[3]; x++) own[x] = sums[x] + R(code[x] >= -limit && code[x] <= limit ? code[x] : Code(0)) * step;
 }
 
 template <class S>

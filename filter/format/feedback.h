@@ -41,9 +41,9 @@ class FeedbackRows {
   FeedbackRows(BlockWork<S>& work, int cls, const ClassParameters& p, const Quantizer<S>& q);
   // The row at an index: sums without neighbours along axis 3.
   void start(const Index& at);
-  // Residuals of the samples of a parity from their codes (of the whole row).
-  void take(const Code* code, int parity);
-  // Completes the sums of odd samples, when the even ones are taken.
+  // Residuals of the row from its codes: right for even samples, and for odd ones once their sums are complete.
+  void take(const Code* code);
+  // Completes the sums of odd samples, when the residuals of the even ones are right.
   void add_neighbours();
   const R* sums() const { return task_.sums; }
 

@@ -77,6 +77,24 @@ inline i64 nearest_multiple(i64 residual, u64 step) {
                        : (residual < INT64_MIN + half ? residual / s : (residual - half) / s);
 }
 
+// Whether the bound allows `value` for x. In ULP space with a step on the safe side of |x - value| <= relative |x|, by more than the
+// rounding of the two sides; zeros and signs are exact there.
+template <class S>
+bool is_kept(const Quantizer<S>& q, S x, S value) {
+  if constexpr (!std::is_floating_point_v<S>) {
+    const __int128 error = __int128(x) - value;
+    return (error < 0 ? -error : error) <= __int128((q.step - 1) / 2);
+  } else {
+    if (q.kind == QuantizerKind::uniform) return within(double(x), double(value), q.bound);
+    const double error = __builtin_fabs(double(x) - double(value));
+    if (q.kind == QuantizerKind::integer) return error <= double((q.step - 1) / 2);
+    if (sample_bits(x) == sample_bits(value)) return true;
+    const double allowed = q.relative * __builtin_fabs(double(x));
+    return q.step != 1 && error < __builtin_inf() && error <= allowed * (1 - 1e-15) && allowed > 1e-300 && (x < 0) == (value < 0) &&
+           value != 0;
+  }
+}
+
 // One sample; false: an outlier.
 template <class S>
 bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& reconstructed) {
@@ -86,8 +104,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     if (c == INT64_MIN || !fits(c)) return false;
     code = c;
     reconstructed = reconstruct(q, p, code);
-    __int128 error = __int128(x) - reconstructed;  // the sum may have wrapped
-    return (error < 0 ? -error : error) <= __int128((q.step - 1) / 2);
+    return is_kept(q, x, reconstructed);  // the sum may have wrapped
   } else if (q.kind == QuantizerKind::uniform) {
     double exact = round_even((double(x) - double(p)) / (2 * q.level_bound));
     if (!(__builtin_fabs(exact) < double(largest_code<CodeOf<S>> - 2))) return false;
@@ -106,8 +123,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
-    double error = double(x) - double(reconstructed);
-    return __builtin_fabs(error) <= double((q.step - 1) / 2);
+    return is_kept(q, x, reconstructed);
   } else {
     using UlpIndex = decltype(ulp_index(S()));
     using U = std::conditional_t<sizeof(UlpIndex) == 4, u32, u64>;
@@ -115,11 +131,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
-    if (q.step == 1) return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed);
-    // point-wise: on the safe side of |x - x'| <= relative |x|, by more than the rounding of the two sides; zeros and signs are exact
-    double error = __builtin_fabs(double(x) - double(reconstructed)), allowed = q.relative * __builtin_fabs(double(x));
-    return bit_cast_to<U>(x) == bit_cast_to<U>(reconstructed) || (error < __builtin_inf() && error <= allowed * (1 - 1e-15) &&
-                                                                  allowed > 1e-300 && (x < 0) == (reconstructed < 0) && reconstructed != 0);
+    return is_kept(q, x, reconstructed);
   }
 }
 
@@ -257,8 +269,26 @@ T sample_of_wide_code(const Quantizer<T>& q, const WideCode& e, T prediction) {
 template float sample_of_wide_code(const Quantizer<float>&, const WideCode&, float);
 template double sample_of_wide_code(const Quantizer<double>&, const WideCode&, double);
 
+template <class S>
+bool keeps_bound(const Quantizer<S>& q, S x, S value) {
+  return is_kept(q, x, value) && !q.avoids(value);
+}
+
+template <class S>
+bool quantize(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& value) {
+  return quantize_sample(q, x, p, code, value) && !q.avoids(value);
+}
+
+template <class S>
+S sample_of_code(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
+  return reconstruct(q, p, code);
+}
+
 #define STZ_INSTANTIATE(S)                                                                                                               \
   template struct Quantizer<S>;                                                                                                          \
+  template bool keeps_bound(const Quantizer<S>&, S, S);                                                                                  \
+  template bool quantize(const Quantizer<S>&, S, RealOf<S>, CodeOf<S>&, S&);                                                             \
+  template S sample_of_code(const Quantizer<S>&, RealOf<S>, CodeOf<S>);                                                                  \
   template void quantize_row(const Quantizer<S>&, const S*, int, const RealOf<S>*, int, const u8*, u32, CodeOf<S>*, S*,                  \
                              std::vector<Outlier>&);                                                                                     \
   template void dequantize_row(const Quantizer<S>&, const CodeOf<S>*, const RealOf<S>*, int, bool, const std::vector<Outlier>&, size_t&, \

@@ -89,6 +89,16 @@ template <class S>
 void dequantize_row(const Quantizer<S>& q, const CodeOf<S>* code, const RealOf<S>* p, int n, bool large,
                     const std::vector<Outlier>& outliers, size_t& next, S* reconstructed);
 
+// Whether a sample may be decoded as `value`: within the bound in exact arithmetic, the same bits where every bit counts (encoder).
+template <class S>
+bool keeps_bound(const Quantizer<S>& q, S x, S value);
+// The code of one sample and what it is decoded as; false: an outlier (encoder).
+template <class S>
+bool quantize(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& value);
+// The sample of a prediction and a code that marks no outlier.
+template <class S>
+S sample_of_code(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code);
+
 // Byte codes (see ClassCodes): what the class kernel could not do. Sets sample, byte and, where the code does not fit one (then true is
 // returned), the wide code.
 template <class T>

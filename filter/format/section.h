@@ -41,8 +41,9 @@ inline u64 checked_coder_bytes(const u8* section, u64 size) {
 // five-hundredth of a bit if all are zero.
 inline u64 most_index_sizes(u64 section_bytes) { return std::max<u64>(u64(1) << 22, 256 * section_bytes); }
 
-// How the streams of a block are arranged: the number at the front of a section's parameters.
-enum Arrangement : u8 { stream_per_class = 0, merged_streams = 1, arrangement_count = 2 };
+// How the streams of a block are arranged: the number at the front of a section's parameters. Edge mode (edge_coder.h) has one stream for
+// each block and no parameters.
+enum Arrangement : u8 { stream_per_class = 0, merged_streams = 1, edge_streams = 2, arrangement_count = 3 };
 
 // Models of a level's index: the arrangement, sizes of mask streams, of merged streams, of the streams of each parity class.
 struct IndexModels {

@@ -100,7 +100,7 @@ Span coarse_span(const Hierarchy& h, size_t l, size_t axis, Span of_block, Span 
   return {std::max<i64>(0, span.low), std::min<i64>(coarser.n[axis], span.high)};
 }
 
-std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
+std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<LevelReach>& reach,
                                  bool masked, bool whole) {
   std::vector<LevelPlan> plans;
   if (l >= size_t(h.base_level)) return plans;
@@ -118,7 +118,7 @@ std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression
   }
   for (;;) {
     const Level& level = h.level[plan.l];
-    if (whole)
+    if (whole || reach[plan.l].serial)
       for (size_t a = 0; a < axes; a++)
         for (LevelPlan::Cut& cut : plan.cuts[a]) {
           const Span span = span_of(level, a, cut.number);
@@ -137,7 +137,7 @@ std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression
         // activities of all coarser samples in the block, values of those that the needed ones depend on
         add_span(next.cuts[a], coarser, a, {block.low / unit, (block.high + unit - 1) / unit}, false);
         if (cut.low < cut.high)
-          add_span(next.cuts[a], coarser, a, coarse_span(h, plan.l, a, block, {cut.low, cut.high}, reach[plan.l], masked), true);
+          add_span(next.cuts[a], coarser, a, coarse_span(h, plan.l, a, block, {cut.low, cut.high}, reach[plan.l].stencil, masked), true);
       }
     plan = std::move(next);
   }

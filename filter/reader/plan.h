@@ -26,9 +26,14 @@ struct LevelPlan {
 // The coarsest level down from the base level that holds all wanted samples, and these in samples of it.
 size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression& in_level);
 
+struct LevelReach {
+  StencilId stencil = stencil_standard;  // the widest one
+  bool serial = false;                   // edge mode: a block is decoded from its first sample to its last, whatever is wanted of it
+};
+
 // Plans of levels from the one the samples are read from (first) up to the one below the base level; none if that is in the base section.
-// `reach` is the stencil with the widest reach of every level; `masked`: samples may be. `whole`: whole blocks, with all classes.
-std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<StencilId>& reach,
+// `reach` is what the predictions of every level reach; `masked`: samples may be. `whole`: whole blocks, with all classes.
+std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression& in_level, const std::vector<LevelReach>& reach,
                                  bool masked, bool whole);
 
 // Samples [low, high) along one axis.

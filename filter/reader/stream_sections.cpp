@@ -19,7 +19,7 @@ StreamSections<S>::StreamSections(Header& header, SourcePart& source)
       quantizer_(level_quantizers<S>(header, hierarchy_.level.size())),
       finest_directory_(base_level()),
       directory_(base_level()),
-      reach_(base_level(), stencil_standard) {
+      reach_(base_level()) {
   require(source.size() <= stream_bytes(header), STZ_ERROR_CORRUPT);  // less: what is read is what counts
   u64 offset = sections_offset(header);
   for (u64 n : header.section) {
@@ -85,7 +85,7 @@ void StreamSections<S>::read_level_directory(size_t l) {
     bytes.resize(size_t(needed));
     source_.peek(range.offset + have, needed - have, bytes.data() + have);
   }
-  reach_[l] = directory_[l].reach;
+  reach_[l] = {directory_[l].reach, directory_[l].edge};
 }
 
 template class StreamSections<float>;

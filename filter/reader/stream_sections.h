@@ -29,7 +29,7 @@ class StreamSections {
   const DecodedLevel<S>& base() const { return base_; }
   const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
   const LevelDirectory& directory(size_t l) const { return directory_[l]; }
-  const std::vector<StencilId>& reach() const { return reach_; }  // of every level below the base level
+  const std::vector<LevelReach>& reach() const { return reach_; }  // of every level below the base level
 
   // The number, among those of all items, of the i-th block of an item's plan.
   u64 block_number(const LevelPlan& plan, u64 item, u64 i) const {
@@ -66,7 +66,7 @@ class StreamSections {
   ParameterState state_;
   size_t finest_directory_;  // directories of this level and coarser ones are read
   std::vector<LevelDirectory> directory_;
-  std::vector<StencilId> reach_;
+  std::vector<LevelReach> reach_;
 };
 
 }  // namespace stz

@@ -113,6 +113,15 @@ def cases():
     padded[29:] = padded[:, 30:] = 0
     found["padded"] = padded, {"absolute": 9.0}
     found["padded_nan"] = with_bits(padded, np.s_[:, 30:], 0x7FC00001), {"absolute": 9.0}
+    layers = (np.arange(70)[:, None] + np.arange(60) // 3) // 11 % 5 * 100
+    found["edges"] = of_dtype(layers, "f4"), {"absolute": 0.5}
+    found["edges_lossless"] = of_dtype(layers, ">f8") * 0.7, {"lossless": True}
+    found["edges_labels"] = of_dtype(layers, "<i4"), {"lossless": True}
+    found["edges_3d"] = of_dtype(layers.reshape(20, 14, 15), "f4"), {"absolute": 3.0, "block": "region"}
+    found["edges_pointwise"] = of_dtype(layers * 30, "f4") - 80, {"pointwise_relative": 0.01}
+    fill = of_dtype(layers, "<i2")
+    fill[9:, 4:12] = -32768
+    found["edges_fill_value"] = fill, {"absolute": 2.0, "fill_value": -32768}
     found["constant"] = np.full((7, 8), 2.5, ">f8"), {"absolute": 0.1}
     found["constant_nan"] = with_bits(np.zeros(9, "f4"), np.s_[:], 0x7FC12345), {"lossless": True}
     found["raw"] = noise(24, 5).astype("u2"), {"lossless": True}

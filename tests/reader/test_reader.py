@@ -33,7 +33,9 @@ def shapes(draw):
 def arrays(draw):
     """(array, options): every dtype and mode, masked samples, padding."""
     shape, dtype = shapes(draw), draw(st.sampled_from(cases.ONCE))
-    array = cases.make(draw(st.sampled_from(["smooth", "rough", "walk", "few values"])), shape, dtype, draw(st.integers(0, 99)))
+    array = cases.make(
+        draw(st.sampled_from(["smooth", "rough", "walk", "few values", "layers"])), shape, dtype, draw(st.integers(0, 99))
+    )
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     if dtype.kind == "f" and draw(st.booleans()):
         array[rng.random(shape) < draw(st.sampled_from([0.01, 0.3, 0.95]))] = np.nan

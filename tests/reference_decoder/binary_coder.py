@@ -9,6 +9,11 @@ class BitModel:
     def __init__(self):
         self.p, self.seen = 32768, 0
 
+    @property
+    def one(self):
+        """What the coder takes for the probability."""
+        return clamp(self.p, 64, 65472)
+
     def update(self, bit):
         """Learns from a bit."""
         rate = 131072 // (2 * self.seen + 3)
@@ -58,7 +63,7 @@ class BinaryDecoder:
 
     def bit(self, model):
         """A bit with a model."""
-        bound = (self.range >> 16) * clamp(model.p, 64, 65472)
+        bound = (self.range >> 16) * model.one
         bit = int(self.code < bound)
         if bit:
             self.range = bound
@@ -78,6 +83,19 @@ class BinaryDecoder:
             if bit:
                 self.code -= self.range
             value = value << 1 | bit
+            self._normalise()
+        return value
+
+    def plain(self, count):
+        """`count` bits without a model, up to 16 in a step."""
+        value = 0
+        while count:
+            piece = min(16, count)
+            count -= piece
+            self.range >>= piece
+            part = min(self.code // self.range, 2**piece - 1)
+            self.code -= part * self.range
+            value = value << piece | part
             self._normalise()
         return value
 

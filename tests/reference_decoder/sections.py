@@ -11,12 +11,15 @@ from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
 from reference_decoder.contexts import MASKED_CONTEXT, activities, contexts, mean_index
 from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, check, floor_log2, ranges, require, require_version
+from reference_decoder.edges import EdgeBlock
 from reference_decoder.feedback import feedback_sums
 from reference_decoder.header import ULP
 from reference_decoder.masks import LITERAL, VALID, MaskModels, fill_box, fill_class, mask_context, read_special
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import face_taps, nearest_taps, predict
 from reference_decoder.quantizers import Codes, largest_code, reconstruct
+
+EDGES = 2  # an arrangement of streams
 
 
 @dataclass
@@ -198,13 +201,12 @@ class Sections:
         coded = reader.take(reader.varint())
         covered = take_section_check(reader)
         coder = BinaryDecoder(coded)
-        merged = coder.number(NumberModel())
-        require_version(merged < 2, "arrangement of streams")
-        models = ParameterModels()
-        with_feedback = header.quantiser != ULP
-        parameters = {
-            cls: self.state.read(coder, models, cls, level.active, header.bits, with_feedback) for cls in level.classes
-        }
+        arrangement = coder.number(NumberModel())
+        require_version(arrangement < 3, "arrangement of streams")
+        merged, parameters, models = arrangement > 0, None, ParameterModels()
+        if arrangement < EDGES:
+            active, with_feedback = level.active, header.quantiser != ULP
+            parameters = {cls: self.state.read(coder, models, cls, active, header.bits, with_feedback) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
         block_count = header.batch * len(corners)
         size_count = block_count * (header.masked + (1 if merged else len(level.classes)))
@@ -256,6 +258,10 @@ class Sections:
         coder = BinaryDecoder(mask_stream) if mask_stream else None
         self._masks(coder, MaskModels(), block, specials, item_number, level_number)
         data = next(streams) if merged else b""
+        if parameters is None:
+            EdgeBlock(header, level_number, block, data).decode(samples, activity_arrays, specials)
+            self._store(level_number, block, item, samples, specials, activity_arrays)
+            return
         stream = CodeStream(data, header.bits) if data else None
         for cls in block.level.classes:
             if not merged:
@@ -276,9 +282,13 @@ class Sections:
             block.repeat_halo(activity_arrays[cls], cls)
         if stream and merged:
             stream.finish()
+        self._store(level_number, block, item, samples, specials, activity_arrays)
+
+    def _store(self, level_number, block, item, samples, specials, activity_arrays):
+        """Copies a block into the grids of `item`, and fills masked samples there."""
         block.store(samples, item.samples)
         block.store(specials, item.specials)
         block.store(activity_arrays, item.activities)
         if level_number > 0:
             box = ranges(block.low, [block.low[axis] + block.extent[axis] for axis in AXES])
-            fill_box(item.samples[box], item.specials[box], header.real)
+            fill_box(item.samples[box], item.specials[box], self.header.real)

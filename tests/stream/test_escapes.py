@@ -33,9 +33,13 @@ def with_model(context, **named):
     return level
 
 
-@pytest.mark.parametrize(("arrangement", "expected"), [(0, None), (1, None), (2, "version"), (200, "version")])
+@pytest.mark.parametrize(("arrangement", "expected"), [(0, None), (1, None), (3, "version"), (200, "version")])
 def test_arrangements_of_streams(arrangement, expected):
     assert verdict(with_level(LevelWriter(arrangement).bits(P0=0, AW=0, FB=0, AC=0))) == expected
+
+
+def test_edge_mode_has_no_parameters():
+    assert verdict(with_level(LevelWriter(2))) is None
 
 
 @pytest.mark.parametrize(("bits", "expected"), [((0,), None), ((1, 0), None), ((1, 1, 0), None), ((1, 1, 1), "version")])

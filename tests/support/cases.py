@@ -102,6 +102,7 @@ PATTERNS = {
     "spike": lambda count, rng, dtype: rounded(_smooth(count, rng) * np.where(np.arange(count) == count // 3, 1e30, 1), dtype),
     "sparse": lambda count, rng, dtype: rounded(np.where(rng.random(count) < 0.03, 90 * rng.standard_normal(count), 0), dtype),
     "lattice": lambda count, rng, dtype: rounded(np.round(_smooth(count, rng) * 30, 2) + 40, dtype),
+    "layers": lambda count, rng, dtype: rounded(9.25 * (np.arange(count) // 23 % 7), dtype),
     "ramp": lambda count, rng, dtype: rounded(0.25 * np.arange(count), dtype),
     "random bits": lambda count, rng, dtype: bits_as(rng.integers(0, 2**64, count, np.uint64), dtype),
     "tiny": lambda count, rng, dtype: bits_as(rng.integers(0, 200, count, np.uint64), dtype),  # denormal, or small integers

@@ -20,6 +20,7 @@ def streams(content_check=True):
     padded = cases.make("rough", (40, 70), ">f4")
     padded[:, 51:] = np.nan
     ranks = np.round(cases.make("smooth", (50, 60), "f8") / 2)
+    hole = np.hypot(*np.mgrid[-20:40, -25:25]) < 12
     ordered = cases.make("walk", (700,), "f8")
     plans = {
         "raw": (cases.make("random bits", (40,), "i8"), {"lossless": True}),
@@ -44,6 +45,9 @@ def streams(content_check=True):
         "payloads": (payloads, {"absolute": 0.5}),
         "fill value": (filled, {"absolute": 2.0, "fill_value": -99}),
         "padded": (padded, {"absolute": 20.0}),
+        "edges": (cases.make("layers", (50, 60), "f4"), {"absolute": 0.5}),
+        "edges, lossless": (np.where(hole, np.nan, cases.make("layers", (60, 50), "f8")), {"lossless": True}),
+        "edges of labels": (cases.make("layers", (9, 20, 21), "i4"), {"lossless": True}),
         "regions": (cases.make("smooth", (36, 35, 34), "f4"), {"absolute": 20.0, "block": "region"}),
     }
     made = {}

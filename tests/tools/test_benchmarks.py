@@ -73,6 +73,11 @@ assert peak_above(lambda: np.empty(size, "u1")) < 0.1 * size
 PNG = b"\x89PNG"
 
 
+def test_layered(tmp_path):
+    document = run("layered", tmp_path / "figures.json")  # generated always: its targets count
+    assert {record["field"] for record in document["records"]} == {"layers", "gradients", "labels", "mask", "blobs"}
+
+
 @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
 def test_generated_fields(command, tmp_path):
     document = run(command, tmp_path / "figures.json")

@@ -147,8 +147,8 @@ TEST(plans_hold_the_wanted_samples_and_what_each_level_needs_of_the_next) {
   Random random(2);
   for (int turn = 0; turn < 2000; turn++) {
     const Wanted w = random_wanted(random);
-    std::vector<StencilId> reach;
-    for (size_t l = 0; l < w.h.level.size(); l++) reach.push_back(StencilId(random.below(stencil_count)));
+    std::vector<LevelReach> reach;
+    for (size_t l = 0; l < w.h.level.size(); l++) reach.push_back({StencilId(random.below(stencil_count)), random.below(4) == 0});
     const bool masked = random.below(2), whole = random.chance(0.2);
     const std::vector<LevelPlan> plans = plan_item(w.h, w.l, w.in_level, reach, masked, whole);
     CHECK(plans.size() == (w.l < size_t(w.h.base_level) ? size_t(w.h.base_level) - w.l : 0));
@@ -164,10 +164,11 @@ TEST(plans_hold_the_wanted_samples_and_what_each_level_needs_of_the_next) {
           const Span of_block{cut.number * level.block[a], std::min(level.n[a], (cut.number + 1) * level.block[a])};
           CHECK(c == 0 || plan.cuts[a][c - 1].number < cut.number, "cuts rise");
           CHECK(of_block.low >= 0 && of_block.low < level.n[a]);
+          if (reach[plan.l].serial) CHECK(cut.low == of_block.low && cut.high == of_block.high, "whole blocks in edge mode");
           if (cut.low >= cut.high) continue;
           CHECK(of_block.low <= cut.low && cut.high <= of_block.high);
           if (p + 1 == plans.size()) continue;
-          const Span coarse = coarse_span(w.h, plan.l, a, of_block, {cut.low, cut.high}, reach[plan.l], masked);
+          const Span coarse = coarse_span(w.h, plan.l, a, of_block, {cut.low, cut.high}, reach[plan.l].stencil, masked);
           for (i64 at = coarse.low; at < coarse.high; at++) CHECK(is_needed(plans[p + 1], a, at), "case %d, level %zu", turn, plan.l);
         }
       }
@@ -180,7 +181,7 @@ TEST(classes_that_are_left_out_have_no_wanted_samples) {
   int left_out = 0;
   for (int turn = 0; turn < 2000; turn++) {
     const Wanted w = random_wanted(random);
-    const std::vector<StencilId> reach(w.h.level.size(), stencil_standard);
+    const std::vector<LevelReach> reach(w.h.level.size());
     const std::vector<LevelPlan> plans = plan_item(w.h, w.l, w.in_level, reach, false, false);
     if (plans.empty()) continue;
     const Level& level = w.h.level[w.l];
@@ -206,7 +207,7 @@ TEST(blocks_of_a_plan_are_the_combinations_of_its_cuts) {
   Random random(4);
   for (int turn = 0; turn < 1000; turn++) {
     const Wanted w = random_wanted(random);
-    const std::vector<StencilId> reach(w.h.level.size(), stencil_wide);
+    const std::vector<LevelReach> reach(w.h.level.size(), {stencil_wide, false});
     for (const LevelPlan& plan : plan_item(w.h, w.l, w.in_level, reach, true, false)) {
       const Level& level = w.h.level[plan.l];
       u64 last = 0;

@@ -1,0 +1,131 @@
+#include "encoder/try_edge.h"
+
+#include <algorithm>
+
+#include "base/stages.h"
+#include "encoder/encode_level.h"
+#include "encoder/pseudo_random.h"
+#include "format/level_quantizers.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 fewest_probed = 256, most_probed = 2048, probed_share = 64;  // samples
+constexpr i64 probe_run = 8;                                               // neighbours along the last axis
+constexpr i64 reach = 3;
+constexpr int fewest_missed = 4;
+// Bits that it takes to say which candidate a sample is, and the share of the bits that must be left; for flat arrays, where most samples
+// are as their neighbours are, and others.
+constexpr double flat_choice = 1, flat_share = 1;
+constexpr double other_choice = 2.5, other_share = 0.9;
+
+// log2, on straight lines between powers of two.
+double about_log2(double v) {
+  const u64 bits = bit_cast_to<u64>(v);
+  return double(int(bits >> 52) - 1023) + double(bits & ((u64(1) << 52) - 1)) * 0x1p-52;
+}
+
+// Looks at a few samples of level 0: at those that the linear prediction misses, as candidates of edge mode and as codes.
+template <class S>
+class EdgeProbe {
+  using Real = RealOf<S>;
+
+ public:
+  // `unit`: half a quantisation step.
+  EdgeProbe(const Quantizer<S>& q, const Index& n, const S* samples, const u8* specials, double unit)
+      : q_(q), n_(n), stride_{n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}, samples_(samples), specials_(specials), unit_(unit) {
+    for (size_t a = 0; a < axes; a++)
+      if (n[a] > 2 * reach) along_[ways_++] = a;
+  }
+
+  bool promises() {
+    if (!ways_) return false;
+    const u64 wanted = std::clamp(u64(n_[0] * stride_[0]) / probed_share, fewest_probed, most_probed);
+    const i64 run = n_[3] > 2 * reach ? std::min(probe_run, n_[3] - 2 * reach) : 1;
+    u64 seed = 5;
+    for (u64 r = 0; r < wanted / u64(probe_run); r++) {
+      i64 first = 0;
+      for (size_t a = 0; a < axes; a++) {
+        const i64 margin = n_[a] > 2 * reach ? reach : 0, places = n_[a] - 2 * margin - (a == 3 ? run - 1 : 0);
+        first += (margin + i64(pseudo_random(seed) % u64(places))) * stride_[a];
+      }
+      for (i64 x = 0; x < run; x++)
+        if (!specials_ || !specials_[first + x]) look_at(samples_ + first + x);
+    }
+    const bool flat = 2 * flat_ > all_;
+    const double in_edge_mode = not_served_ + (flat ? flat_choice : other_choice) * missed_;
+    return missed_ >= fewest_missed && in_edge_mode < (flat ? flat_share : other_share) * bits_;
+  }
+
+ private:
+  bool serves(S x, Real p) const { return keeps_bound(q_, x, sample_of_code(q_, p, 0)); }
+
+  void look_at(const S* s) {
+    Real sum = 0;
+    bool flat = true;
+    for (int k = 0; k < ways_; k++) {
+      const i64 d = stride_[along_[k]];
+      sum += Real(9) * (Real(s[-d]) + Real(s[d])) - (Real(s[-reach * d]) + Real(s[reach * d]));
+      flat &= s[-d] == *s && s[d] == *s;
+    }
+    const Real p = sum / Real(16 * ways_);
+    all_++;
+    flat_ += flat;
+    if (serves(*s, p)) return;
+    missed_++;
+    const double distance = __builtin_fabs(difference(*s, p)) / unit_;
+    const double bits = 1 + about_log2(1 + (distance < 1e15 ? distance : 1e15));
+    bits_ += bits;
+    if (!any_serves(s)) not_served_ += bits;
+  }
+
+  static double difference(S x, Real p) {
+    if constexpr (std::is_floating_point_v<S>)
+      return double(x) - double(p);
+    else
+      return double(i64(u64(x) - u64(to_integer(p))));  // may be less than a double can tell apart in numbers as large as these
+  }
+
+  bool any_serves(const S* s) const {
+    for (int k = 0; k < ways_; k++) {
+      const i64 d = stride_[along_[k]];
+      const Real low = Real(s[-d]), high = Real(s[d]);
+      if (keeps_bound(q_, *s, s[-d]) || keeps_bound(q_, *s, s[d]) || serves(*s, Real(0.5) * (low + high)) ||
+          serves(*s, low + (low - Real(s[-reach * d])) * Real(0.5)) || serves(*s, high + (high - Real(s[reach * d])) * Real(0.5)))
+        return true;
+    }
+    return false;
+  }
+
+  const Quantizer<S>& q_;
+  const Index n_, stride_;
+  const S* const samples_;
+  const u8* const specials_;
+  const double unit_;
+  size_t along_[axes];
+  int ways_ = 0, all_ = 0, flat_ = 0, missed_ = 0;
+  double bits_ = 0, not_served_ = 0;  // of codes of those that are missed, and of those among them that are no candidate
+};
+
+}  // namespace
+
+template <class S>
+void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit, int threads,
+                   Bytes& sections) {
+  STZ_STAGE(fit);
+  const Hierarchy hierarchy = hierarchy_of(h);
+  if (hierarchy.base_level == 0) return;
+  const Quantizer<S> q = level_quantizers<S>(h, hierarchy.level.size())[0];
+  if (!EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
+  Header edge = h;
+  Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
+  if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
+  sections = std::move(candidate);
+  h = std::move(edge);
+}
+
+template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
+template void try_edge_mode(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
+template void try_edge_mode(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
+
+}  // namespace stz
