@@ -11,7 +11,6 @@ import peers
 import report
 import targets
 
-
 RIVALS = {"blosc2": peers.blosc2, "blosc2 bits": peers.blosc2_bits, "fpzip": peers.fpzip, "pcodec": peers.pcodec}
 
 
