@@ -18,6 +18,8 @@ constexpr int fewest_missed = 4;
 // are as their neighbours are, and others.
 constexpr double flat_choice = 1, flat_share = 1;
 constexpr double other_choice = 2.5, other_share = 0.9;
+// Samples of arrays that are tried without axis offsets too: those found for plain streams have not served small arrays.
+constexpr u64 small_array = 1 << 17;
 
 // log2, on straight lines between powers of two.
 double about_log2(double v) {
@@ -117,11 +119,17 @@ void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::v
   if (hierarchy.base_level == 0) return;
   const Quantizer<S> q = level_quantizers<S>(h, hierarchy.level.size())[0];
   if (!EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
-  Header edge = h;
-  Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
-  if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
-  sections = std::move(candidate);
-  h = std::move(edge);
+  const std::array<int, axes> offset = h.offset;
+  auto try_with = [&](const std::array<int, axes>& tried) {
+    Header edge = h;
+    edge.offset = tried;
+    Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
+    if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
+    sections = std::move(candidate);
+    h = std::move(edge);
+  };
+  try_with(offset);
+  if (offset != std::array<int, axes>{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array) try_with({});
 }
 
 template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);

@@ -100,7 +100,8 @@ class Rewriter(sections.Sections):
         streams = []
         for place, data in enumerate(self.streams):
             is_mask = self.header.masked and place % len(self.size_models) == 0
-            streams.append(data if is_mask or not data else next(code_streams).written(*self.lanes))
+            as_it_was = is_mask or not data or not self.code_streams  # in edge mode a level has none of these
+            streams.append(data if as_it_was else next(code_streams).written(*self.lanes))
             self.parameters.number(self.size_models[place % len(self.size_models)], len(streams[-1]))
         coded = self.parameters.finish()
         front, content = varint(len(coded)) + coded, b"".join(streams)
