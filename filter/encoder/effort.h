@@ -4,6 +4,8 @@
 
 namespace stz {
 
+enum class Trials { none, promising, all };  // promising: where a few samples say that it may win
+
 struct Effort {
   // weights of stencils
   u64 boxed_samples;  // of a large level, in boxes that are coded to fit its parameters
@@ -19,20 +21,22 @@ struct Effort {
   double feedback_saves;  // as wide_saves
   // the whole stream
   bool axis_trials;  // of axes that are halved late
+  Trials palette, edge_mode;
 };
 
 inline const Effort& effort_of(int effort) {
   constexpr u64 k = 1024;
+  using enum Trials;
   static constexpr Effort efforts[] = {
-      {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false},
-      {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true},
-      {128 * k, 2048, 4000, 3, true, 0.02, false, 1, 0, 0, true},
-      {256 * k, 2048, 6000, 3, true, 0.02, true, 3, 8 * k, 0.02, true},
-      {256 * k, 2048, 6000, 3, true, 0.02, true, 4, 16 * k, 0.005, true},
-      {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true},
-      {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true},
-      {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true},
-      {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true},
+      {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false, none, none},
+      {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true, promising, promising},
+      {128 * k, 2048, 4000, 3, true, 0.02, false, 1, 0, 0, true, promising, promising},
+      {256 * k, 2048, 6000, 3, true, 0.02, true, 3, 8 * k, 0.02, true, promising, promising},
+      {256 * k, 2048, 6000, 3, true, 0.01, true, 5, 16 * k, 0.003, true, promising, promising},
+      {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true, promising, promising},
+      {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true, promising, promising},
+      {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true, promising, promising},
+      {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true, promising, all},
   };
   return efforts[effort ? effort - 1 : 4];
 }

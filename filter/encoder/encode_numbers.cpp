@@ -1,6 +1,7 @@
 #include "encoder/encode_numbers.h"
 
 #include "encoder/axis_schedule.h"
+#include "encoder/effort.h"
 #include "encoder/find_palette.h"
 #include "encoder/fixed_point.h"
 #include "encoder/try_edge.h"
@@ -41,6 +42,7 @@ void keep_smaller(Bytes& best, Bytes candidate) {
 // Ranks among the distinct values, if these are few and `best`, what there is so far, may be longer. They keep every bit.
 template <class S>
 Bytes encode_palette(Header p, const S* samples, u64 n, const Masks& m, const Resolution& others, const Bytes& best, int threads) {
+  if (effort_of(p.effort).palette == Trials::none) return {};
   const u64 so_far = best.empty() ? array_bytes(p.layout) : best.size();
   const auto found = find_palette(p.layout.dtype, samples, m.specials_or_null(), n, others, so_far / 64);
   if (!found) return {};

@@ -155,19 +155,22 @@ double FeedbackTrials::run(const FeedbackParameters& p) {
 
 // Entropy of the sizes of codes in their contexts, signs and the raw bits of large ones.
 double FeedbackTrials::bits() {
-  for (auto& c : count_) std::fill(std::begin(c), std::end(c), 0);
+  memset(count_, 0, sizeof count_);
   int bins_used = 0;
   for (const FeedbackSamples& s : parity_) {
-    for (size_t i = 0; i < s.count; i++) count_[s.context[i]][s.bin[i]]++;
+    for (size_t i = 0; i < s.count; i += 2) {  // a run of the same would wait for its counter
+      count_[0][s.context[i]][s.bin[i]]++;
+      count_[1][s.context[i + 1]][s.bin[i + 1]]++;
+    }
     bins_used = std::max(bins_used, 1 + int(kernels().bytes.largest(s.bin.data(), s.count)));
   }
   double bits = 0;
   for (int k = 0; k < contexts; k++) {
-    const u32* bins = count_[k];
+    const u32 *bins = count_[0][k], *others = count_[1][k];
     double total = 0, sum = 0;
     for (int b = 0; b < bins_used; b++) {
-      if (!bins[b]) continue;
-      const double n = double(bins[b]);
+      if (!(bins[b] + others[b])) continue;
+      const double n = double(bins[b] + others[b]);
       total += n;
       sum += n * std::log2(n);
       bits += n * ((b > 0) + (b >= 64 ? (b - 64) / 4 + 4 : 0));

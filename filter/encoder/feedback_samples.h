@@ -44,7 +44,7 @@ class FeedbackTrials {
   FeedbackSamples parity_[2];
   std::vector<Window> windows_;
   Buffer<float> zeros_;
-  u32 count_[contexts + 1][256];
+  u32 count_[2][contexts + 1][256];
 };
 
 }  // namespace stz

@@ -10,7 +10,7 @@ namespace {
 constexpr u64 fewest_samples = 64;
 constexpr double bits_of_weight = 6;  // that name one
 constexpr double largest_weight = 3;
-constexpr double least_progress = 0.002;  // a trial that saves less is the last
+constexpr double least_progress = 0.001;  // a trial that saves less is the last
 
 // Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
 // last column. False if there is no use in them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "encoder/effort.h"
 #include "encoder/encode_level.h"
 #include "encoder/pseudo_random.h"
 #include "format/level_quantizers.h"
@@ -116,9 +117,10 @@ void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::v
                    Bytes& sections) {
   STZ_STAGE(fit);
   const Hierarchy hierarchy = hierarchy_of(h);
-  if (hierarchy.base_level == 0) return;
+  const Trials trials = effort_of(h.effort).edge_mode;
+  if (hierarchy.base_level == 0 || trials == Trials::none) return;
   const Quantizer<S> q = level_quantizers<S>(h, hierarchy.level.size())[0];
-  if (!EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
+  if (trials != Trials::all && !EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
   const std::array<int, axes> offset = h.offset;
   auto try_with = [&](const std::array<int, axes>& tried) {
     Header edge = h;

