@@ -1,6 +1,7 @@
 #include "decoder/decode_block.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/stages.h"
 #include "decoder/decode_edge.h"
@@ -124,14 +125,15 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   const bool large = code_kernels<Code>().largest(code, int(n)) > (sizeof(S) == 4 ? u64(1) << 21 : u64(1) << 50);
   size_t next = 0;
   const ClassParameters& p = level.directory.p[cls];
-  FeedbackRows<S> feedback(work_, cls, p, level.quantizer);
+  std::optional<FeedbackRows<S>> feedback;
+  if (p.feedback.any) feedback.emplace(work_, cls, p, level.quantizer);
   for_predicted_rows(work_, cls, p, [&](S* samples, RealOf<S>* prediction, int count, size_t first, const Index& at) {
-    if (p.feedback.any) {
-      feedback.start(at);
-      feedback.take(code + first);
-      feedback.add_neighbours();
-      feedback.take(code + first);
-      for (int x = 0; x < count; x++) prediction[x] += feedback.sums()[x];
+    if (feedback) {
+      feedback->start(at);
+      feedback->take(code + first);
+      feedback->add_neighbours();
+      feedback->take(code + first);
+      for (int x = 0; x < count; x++) prediction[x] += feedback->sums()[x];
     }
     dequantize_row(level.quantizer, code + first, prediction, count, large, work_.codes[cls].outliers, next, samples);
   });

@@ -57,7 +57,8 @@ void for_windows(std::vector<SampledBox<S>>& boxes, int cls, u64 wanted, F visit
 
 template <class S>
 FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted) {
-  terms_ = __builtin_popcount(unsigned(boxes[0].work.geometry.active_mask & 7));
+  for (int axis = 2; axis >= 0; axis--)
+    if (boxes[0].work.geometry.active_mask >> axis & 1) axis_[terms_++] = axis;
   i64 longest = 0;
   u64 space[2] = {};
   for_windows(boxes, cls, wanted, [&](SampledBox<S>&, const Index&, const Index& n) {
@@ -117,7 +118,7 @@ void FeedbackTrials::run_window(const Window& window, FeedbackFitRow& even, Feed
   const Index& n = window.n;
   i64 row = 0;
   for_rows(Index{}, {n[0], n[1], n[2], 1}, [&](i64 i, i64 j, i64 k) {
-    const i64 at[3] = {k, j, i}, rows_before[3] = {1, n[2], n[1] * n[2]};
+    const i64 at[3] = {i, j, k}, rows_before[3] = {n[1] * n[2], n[2], 1};
     for (int parity : {0, 1}) {
       FeedbackFitRow& r = parity ? odd : even;
       FeedbackSamples& s = parity_[parity];
@@ -130,7 +131,7 @@ void FeedbackTrials::run_window(const Window& window, FeedbackFitRow& even, Feed
       r.share = s.share.data() + first;
       r.bin = s.bin.data() + first;
       for (int t = 0; t < feedback_columns; t++) r.column[t] = s.column[t].data() + first;
-      for (int t = 0; t < terms_; t++) r.before[t] = at[t] > 0 ? r.residual - rows_before[t] * pitch : zeros_.data();
+      for (int t = 0; t < terms_; t++) r.before[t] = at[axis_[t]] > 0 ? r.residual - rows_before[axis_[t]] * pitch : zeros_.data();
       if (parity) r.even = even.residual;
       if (pitch) size_ += kernels().fit.feedback(r);
     }
@@ -143,7 +144,7 @@ double FeedbackTrials::run(const FeedbackParameters& p) {
   FeedbackFitRow row[2] = {};
   for (int parity : {0, 1}) {
     row[parity].terms = terms_;
-    for (int t = 0; t < terms_; t++) row[parity].weight[t] = float(p.before[parity][t]) * unit;
+    for (int t = 0; t < terms_; t++) row[parity].weight[t] = float(p.before[parity][2 - axis_[t]]) * unit;
     row[parity].soft = float(size_ / double(samples_) + 0.5);
     row[parity].limit = p.all_codes ? 1e9f : float(largest_byte_code);
   }

@@ -22,6 +22,7 @@ class FeedbackTrials {
   FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted);
   u64 samples() const { return samples_; }
   int terms() const { return terms_; }
+  int axis(int term) const { return axis_[term]; }
   // Codes all samples. Returns the bits of their codes; `columns` and `share` are those of this trial then.
   double run(const FeedbackParameters& p);
   const FeedbackSamples& of_parity(int parity) const { return parity_[parity]; }
@@ -38,7 +39,7 @@ class FeedbackTrials {
   void run_window(const Window& window, FeedbackFitRow& even, FeedbackFitRow& odd);
   double bits();
 
-  int terms_ = 0;
+  int terms_ = 0, axis_[3];  // residuals before a sample that may count are along these axes
   u64 samples_ = 0;
   double size_ = 0;  // sum of |difference|, or of |error| in the last trial
   FeedbackSamples parity_[2];

@@ -34,7 +34,9 @@ bool solve(double (*a)[feedback_columns + 1], int count, double* weight) {
 }
 
 // The weights of a parity that the last trial calls for; false if there is no use in them.
-bool fit_weights(const FeedbackSamples& s, int terms, bool odd, i16* before, i16& beside) {
+bool fit_weights(const FeedbackTrials& trials, bool odd, i16* before, i16& beside) {
+  const FeedbackSamples& s = trials.of_parity(odd);
+  const int terms = trials.terms();
   const float* column[feedback_columns + 1];
   const int count = terms + odd;
   for (int t = 0; t < terms; t++) column[t] = s.column[t].data();
@@ -47,15 +49,14 @@ bool fit_weights(const FeedbackSamples& s, int terms, bool odd, i16* before, i16
   double weight[feedback_columns] = {};
   if (!solve(a, count, weight)) return false;
   auto named = [](double w) { return i16(std::lrint(w * (1 << FeedbackParameters::unit_bits))); };
-  for (int t = 0; t < terms; t++) before[t] = named(weight[t]);
+  for (int t = 0; t < terms; t++) before[2 - trials.axis(t)] = named(weight[t]);
   if (odd) beside = named(weight[terms]);
   return true;
 }
 
 bool fit_weights(const FeedbackTrials& trials, FeedbackParameters& p) {
   i16 none = 0;
-  if (!fit_weights(trials.of_parity(0), trials.terms(), false, p.before[0], none)) return false;
-  if (!fit_weights(trials.of_parity(1), trials.terms(), true, p.before[1], p.beside)) return false;
+  if (!fit_weights(trials, false, p.before[0], none) || !fit_weights(trials, true, p.before[1], p.beside)) return false;
   p.any = p.beside != 0;
   for (const auto& before : p.before)
     for (i16 w : before) p.any |= w != 0;

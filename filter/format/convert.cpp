@@ -170,7 +170,6 @@ namespace {
 
 // Integer types whose samples are floating-point numbers.
 bool is_short_integer(i32 dtype) { return !is_floating(dtype) && component_size(dtype) <= 4; }
-bool is_signed(i32 dtype) { return dtype == STZ_I8 || dtype == STZ_I16 || dtype == STZ_I32; }
 
 constexpr i64 part = 1024;  // of the codec's way between float16 and samples
 

@@ -219,6 +219,9 @@ class EdgeClassWalk {
     number--;
     if (number < 2 * odd_) {
       v = sample[near_[number >> 1][number & 1]];
+      // extrapolated ones and stand-ins of masked samples may be no sample
+      if constexpr (std::is_floating_point_v<S>)
+        if (q_.half || q_.kind == QuantizerKind::integer) v = sample_of(v);
       return true;
     }
     number -= 2 * odd_;

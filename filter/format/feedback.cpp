@@ -26,10 +26,13 @@ FeedbackTask<RealOf<S>> make_task(BlockWork<S>& work, int cls, const FeedbackPar
   work.zeros.resize_defined(row);
   work.feedback_rows.resize(2 * row);
   FeedbackTask<R> task;
-  task.terms = __builtin_popcount(unsigned(g.active_mask & 7));
   constexpr R unit = R(1) / R(1 << FeedbackParameters::unit_bits);
-  for (int parity = 0; parity < 2; parity++)
-    for (int t = 0; t < 3; t++) task.before[parity][t] = R(p.before[parity][t]) * unit;
+  task.terms = 0;
+  for (int axis = 2; axis >= 0; axis--) {
+    if (!(g.active_mask >> axis & 1)) continue;
+    for (int parity : {0, 1}) task.before[parity][task.terms] = R(p.before[parity][2 - axis]) * unit;
+    task.axis[task.terms++] = axis;
+  }
   task.beside = R(p.beside) * unit;
   task.slowest = slowest_axis(g);
   task.history = work.history[cls].data();
@@ -60,7 +63,7 @@ void FeedbackRows<S>::start(const Index& at) {
   own_ = task_.history + at[1] * step[1] + at[2] * step[2];
   const R* before[3] = {};
   for (int t = 0; t < task_.terms; t++) {
-    const int axis = 2 - t;
+    const int axis = task_.axis[t];
     before[t] = axis == task_.slowest ? own_ : axis > task_.slowest && at[size_t(axis)] > 0 ? own_ - step[axis] : task_.zeros;
   }
   R* const sums = task_.sums;

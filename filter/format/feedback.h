@@ -4,8 +4,8 @@
 //   sum = w2 R[index before it along axis 2] + w1 R[along axis 1] + w0 R[along axis 0]      (those of active axes; 0 outside the block)
 // with weights of their own for even and odd indices along axis 3, and for odd ones, which are done when the even ones of the row are,
 //   sum += w3 (R[before it along axis 3] + R[behind it]).
-// Outliers count as c = 0, and so do codes beyond a byte unless the class's parameters say otherwise. Residuals depend on codes alone, so
-// that a part of a block needs no other samples than without feedback, and contexts and entropy coding are as they are.
+// Outliers and masked samples count as c = 0, and so do codes beyond a byte unless the class's parameters say otherwise. Residuals depend
+// on codes alone, so that a part of a block needs no other samples than without feedback, and contexts and entropy coding are as they are.
 #pragma once
 #include "format/block_codec.h"
 

@@ -51,6 +51,7 @@ template <class T, class F>
 STZ_INLINE void for_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, F code) {
   const ClassRows& r = task.rows;
   const int n = int(r.n[3]);
+  if (n == 0) return;
   const std::ptrdiff_t step[3] = {0, f.slowest < 1 ? r.n[2] * f.pitch : 0, f.slowest < 2 ? f.pitch : 0};
   u32 index = 0;
   for (i64 i = 0; i < r.n[0]; i++)
@@ -60,7 +61,7 @@ STZ_INLINE void for_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T
         FeedbackRow<T> row{task.samples + i * r.stride[0] + j * r.stride[1] + k * r.stride[2], index, n, {}, nullptr};
         row.own = f.history + j * step[1] + k * step[2];
         for (int t = 0; t < f.terms; t++) {
-          const int axis = 2 - t;
+          const int axis = f.axis[t];
           row.before[t] = axis == f.slowest ? row.own : axis > f.slowest && at[axis] > 0 ? row.own - step[axis] : f.zeros;
         }
         if (task.weights)

@@ -62,8 +62,10 @@ struct FailedSample {
 // What residual feedback (format/feedback.h) adds to a class task. Arrays of a row have n[3] + row_slack elements.
 template <class T>
 struct FeedbackTask {
-  int terms;               // residuals before a sample that count: along axis 2, then 1, then 0
-  T before[2][3], beside;  // their weights, for samples of even and odd index in the row; of both neighbours in the row, for odd ones
+  int terms;               // residuals before a sample that count
+  int axis[3];             // along these axes
+  T before[2][3], beside;  // their weights, in the same order, for samples of even and odd index in the row; of both neighbours in the row,
+                           // for odd ones
   int slowest;           // the axis of the task along which the history has one row: residuals of the index before are replaced by new ones
   T* history;            // rows of residuals, of axis 2 and, behind `slowest`, axis 1
   std::ptrdiff_t pitch;  // of its rows

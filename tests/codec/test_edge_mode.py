@@ -51,6 +51,34 @@ def test_every_type_keeps_its_promise(dtype, shape):
             assert has_edges(stream), options
 
 
+def near_limits(shape, dtype, seed):
+    """Flat parts and noise near the largest and the smallest number of the type."""
+    rng = np.random.default_rng(seed)
+    limits = np.finfo(dtype) if dtype == "f2" else np.iinfo(dtype)
+    flat = np.repeat(np.repeat(rng.integers(0, 2, [(n + 5) // 6 for n in shape]), 6, 0), 6, 1)[: shape[0], : shape[1]]
+    span = 40.0 if dtype != "f2" else 3000.0
+    noise = np.where(rng.random(shape) < 0.7, 0, rng.integers(0, span, shape))
+    return np.where(flat, float(limits.max) - noise, float(limits.min) + noise).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "u1", "i2", "u2"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_values_between_elements(dtype, masked):
+    """Extrapolated neighbours, ghost planes and stand-ins of masked samples are no elements; what is decoded is."""
+    for seed in range(12):
+        array = near_limits((150, 140), dtype, seed)
+        bound = 1165.6 if dtype == "f2" else 3.5 + seed
+        options = {"absolute": bound, "integers": "lossy", "fill_value": False, "effort": 9, "block": "region"}
+        if masked:
+            fill = array.ravel()[seed * 77]
+            options["fill_value"] = fill if dtype == "f2" else int(fill)
+        decoded = h5stz.decompress(h5stz.compress(array, **options))
+        valid = array != options["fill_value"] if masked else np.ones(array.shape, bool)
+        assert np.array_equal(decoded == options["fill_value"], ~valid) or not masked
+        error = np.abs(decoded.astype("f8") - array.astype("f8"))[valid]
+        assert np.isfinite(error).all() and error.max() <= bound
+
+
 @pytest.mark.parametrize("make", [layered, sloped, sparse])
 @pytest.mark.parametrize("options", [{"absolute": 1e-3}, {"absolute": 1e-6}, {"lossless": True}], ids=str)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -183,7 +183,8 @@ class EdgeClass:
             return sample_of(self.prediction[at])
         if number < 1 + 2 * odd:
             k, side = divmod(number - 1, 2)
-            return self.near[side][k][at]
+            near = self.near[side][k][at]
+            return near if self.edges.header.sample == np.int64 or self.edges.header.quantiser == ULP else sample_of(near)
         if number < 1 + 3 * odd:
             k = number - 1 - 2 * odd
             return sample_of(real(0.5) * (real(self.near[0][k][at]) + real(self.near[1][k][at])))

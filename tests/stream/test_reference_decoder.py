@@ -127,6 +127,7 @@ FRESH = {
     "blocks_3d": (lambda: smooth(70, 68, 66).astype("f4"), {"absolute": 0.05}),
     "blocks_1d": (lambda: smooth(70000).astype("f4"), {"absolute": 0.1}),
     "regions": (lambda: smooth(40, 34, 36).astype("f4"), {"absolute": 0.01, "block": "region"}),
+    "feedback_across_a_gap": (lambda: np.cumsum(smooth(24, 2, 24, 24), 0).astype("f4"), {"absolute": 0.1}),
     "throughput": (lambda: smooth(40, 70, 300).astype("f4"), {"absolute": 0.01, "block": "throughput"}),
     "standard": (lambda: smooth(40, 70, 140).astype("f4"), {"absolute": 0.01}),
     "regions_4d": (lambda: smooth(36, 9, 10, 33).astype("f4"), {"absolute": 0.03, "block": "region"}),

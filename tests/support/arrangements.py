@@ -10,7 +10,7 @@ EDGES = 2
 def arrangements(stream):
     """The numbers at the front of the sections of levels, level 0 first; of a stream of the form blocks."""
     header = read_header(stream)
-    reader = Reader(stream[header.size :])
+    reader = Reader(stream[header.size + header.palette_size :])
     sections = [reader.take(size) for size in header.section_sizes]
     fronts = [Reader(section) for section in sections[1:]]
     return [BinaryDecoder(front.take(front.varint())).number(NumberModel()) for front in reversed(fronts)]

@@ -18,7 +18,9 @@ class Feedback {
     const bool later_task = random.below(2);
     for (std::ptrdiff_t row = 0; row + pitch_ + row_slack <= std::ptrdiff_t(history.size()); row += pitch_)
       for (i64 x = 0; x < rows.n[3]; x++) history[size_t(row + x)] = later_task ? T(random.normal()) * step : T(0);
-    task.terms = int(random.below(4));
+    task.terms = 0;
+    for (int axis = 2; axis >= 0; axis--)
+      if (random.below(3)) task.axis[task.terms++] = axis;
     for (auto& weights : task.before)
       for (T& w : weights) w = T(random.between(-64, 64)) / 64;
     task.beside = T(random.between(-64, 64)) / 64;
@@ -150,6 +152,8 @@ struct TimedFeedback {
   FeedbackTask<T> task() {
     FeedbackTask<T> t;
     t.terms = 2;
+    t.axis[0] = 2;
+    t.axis[1] = 1;
     for (auto& weights : t.before)
       for (T& w : weights) w = T(0.25);
     t.beside = T(0.25);

@@ -151,7 +151,7 @@ class FeedbackSums {
   T sum(const i64* at) const {
     T sum = 0;
     for (int t = 0; t < f_.terms; t++) {
-      const T term = before(at, 2 - t) * f_.before[at[3] % 2][t];
+      const T term = before(at, f_.axis[t]) * f_.before[at[3] % 2][t];
       sum = t ? sum + term : term;
     }
     if (at[3] % 2 == 0) return sum;

@@ -95,7 +95,7 @@ Header random_header(Random& random) {
     if (h.mode != STZ_LOSSLESS) h.bound = random_bound(random);
     h.has_fill = random.below(2);
     if (h.has_fill) h.fill = random_component(random, h.layout.dtype);
-    h.region = random.below(2);
+    h.block = stz_block(random.below(h.form == Form::blocks ? 3 : 2));
     if (h.form != Form::blocks) return h;
     set_blocks_fields(random, h);
     Hierarchy levels;
@@ -116,7 +116,7 @@ bool same(const Header& a, const Header& b) {
   bool shapes = a.layout.rank == b.layout.rank;
   for (int k = 0; shapes && k < a.layout.rank; k++) shapes = a.layout.shape[k] == b.layout.shape[k] && a.valid[k] == b.valid[k];
   return shapes && a.layout.dtype == b.layout.dtype && a.layout.byte_order == b.layout.byte_order && a.mode == b.mode &&
-         a.bound == b.bound && a.has_fill == b.has_fill && a.fill == b.fill && a.region == b.region && a.form == b.form &&
+         a.bound == b.bound && a.has_fill == b.has_fill && a.fill == b.fill && a.block == b.block && a.form == b.form &&
          a.sample == b.sample && a.quantizer == b.quantizer && a.transform == b.transform && a.step == b.step &&
          a.half_step == b.half_step && a.origin == b.origin && a.delta == b.delta && a.negative == b.negative &&
          a.zero_bits == b.zero_bits && a.palette_count == b.palette_count && a.palette_size == b.palette_size && a.masked == b.masked &&

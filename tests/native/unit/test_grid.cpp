@@ -26,7 +26,7 @@ Hierarchy random_hierarchy(Random& random) {
     if (failure_of([&] { h = make_hierarchy(n, 1 + random.below(3), offset); })) continue;
     for (int l = 0; l < h.base_level; l++) {
       Level& level = h.level[size_t(l)];
-      std::array<int, axes> log2_extent = default_block(level, l, random.below(2));
+      std::array<int, axes> log2_extent = default_block(level, l, stz_block(random.below(3)));
       if (random.chance(0.7))
         for (int& e : log2_extent) e = 1 + int(random.below(5));
       set_block(level, log2_extent);
@@ -173,11 +173,11 @@ TEST(default_blocks_are_of_the_size_that_they_should_be) {
       n = random.chance(0.3) ? 1 : i64(1 + random.magnitude(20));
       rank += n > 1;
     }
-    for (bool region : {false, true})
+    for (stz_block blocks : {STZ_BLOCK_DEFAULT, STZ_BLOCK_REGION, STZ_BLOCK_THROUGHPUT})
       for (int l : {0, 1, 5}) {
-        const auto log2_extent = default_block(level, l, region);
+        const auto log2_extent = default_block(level, l, blocks);
         int sum = 0, most = rank <= 1 ? 15 : rank == 2 ? 16 : 18;
-        if (region && rank == 3) most = l == 0 ? 15 : 12;
+        if (rank == 3) most = blocks == STZ_BLOCK_REGION ? (l == 0 ? 15 : 12) : blocks == STZ_BLOCK_THROUGHPUT ? 19 : l == 0 ? 18 : 15;
         for (size_t a = 0; a < axes; a++) {
           CHECK(log2_extent[a] >= 0 && log2_extent[a] <= 30 && (level.n[a] > 1 || log2_extent[a] == 0));
           sum += log2_extent[a];

@@ -26,8 +26,20 @@ Model random_model(Random& random, int max_shift) {
   return m;
 }
 
+FeedbackParameters random_feedback(Random& random) {
+  constexpr int largest = FeedbackParameters::largest;
+  FeedbackParameters f;
+  f.any = true;
+  f.all_codes = random.below(2);
+  for (auto& before : f.before)
+    for (i16& w : before) w = i16(random.between(-largest, largest));
+  f.beside = i16(random.between(-largest, largest));
+  return f;
+}
+
 // Parameters in the form that they are read in: what does not count is as it is there.
-ClassParameters random_parameters(Random& random, int cls, int max_shift, const ParameterState& state) {
+ClassParameters random_parameters(Random& random, int cls, const ParameterContext& of_level, const ParameterState& state) {
+  const int max_shift = of_level.max_shift;
   ClassParameters p;
   p.predictor = u8(random.chance(0.7) ? 0 : 1 + random.below(2));
   p.groups = u8(stencil_of(stencil_standard, cls, active).groups.size());
@@ -40,6 +52,11 @@ ClassParameters random_parameters(Random& random, int cls, int max_shift, const 
       p.precision = u8(random.chance(0.3) ? state.precision : random.between(1, max_precision));
       for (int g = 0; g < p.groups; g++) p.weight[g] = i32(random.signed_magnitude(int(random.below(28))));
     }
+  }
+  p.feedback = {};
+  if (of_level.with_feedback && random.below(2)) {
+    const bool same = state.has_coarser[cls] && random.chance(0.3);
+    p.feedback = same ? state.coarser[cls].feedback : random_feedback(random);
   }
   p.mean = random.chance(0.8) ? int(random.between(smallest_mean, largest_mean)) : 0;
   for (int k = 0; k < contexts; k++) {
@@ -55,7 +72,7 @@ bool same(const ClassParameters& a, const ClassParameters& b) {
   bool models = true;
   for (int k = 0; k < contexts && a.mean; k++) models = models && a.model[k] == b.model[k];
   return weights && models && a.predictor == b.predictor && a.stencil == b.stencil && a.precision == b.precision && a.groups == b.groups &&
-         a.mean == b.mean;
+         a.feedback == b.feedback && a.mean == b.mean;
 }
 
 }  // namespace
@@ -64,20 +81,21 @@ TEST(parameters_of_all_classes_and_levels_come_back) {
   Random random(1);
   for (int turn = 0; turn < 200; turn++) {
     const int max_shift = max_model_shift(turn % 2 ? 32 : 64);
+    const ParameterContext of_level{active, max_shift, turn % 3 > 0};
     auto writing = std::make_unique<ParameterState>(), reading = std::make_unique<ParameterState>();
     for (int level = 0; level < 4; level++) {
       auto write_models = std::make_unique<ParameterModels>(), read_models = std::make_unique<ParameterModels>();
       BinaryEncoder out;
       std::vector<ClassParameters> written;
       for (int cls = 1; cls < 16; cls++) {
-        written.push_back(random_parameters(random, cls, max_shift, *writing));
-        write_class(out, *write_models, *writing, cls, active, max_shift, written.back());
+        written.push_back(random_parameters(random, cls, of_level, *writing));
+        write_class(out, *write_models, *writing, cls, of_level, written.back());
       }
       AtPageEnd stream(out.finish());
       BinaryDecoder in(stream.begin(), stream.size());
       for (int cls = 1; cls < 16; cls++) {
         ClassParameters got;
-        read_class(in, *read_models, *reading, cls, active, max_shift, got);
+        read_class(in, *read_models, *reading, cls, of_level, got);
         CHECK(same(written[size_t(cls - 1)], got), "stream %d, level %d, class %d", turn, level, cls);
       }
     }
@@ -93,14 +111,18 @@ TEST(whatever_is_read_is_within_its_limits) {
     for (u8& b : bytes) b = mostly_zero && random.chance(0.8) ? 0xff : u8(random.bits());
     AtPageEnd junk(bytes);
     const int max_shift = max_model_shift(turn % 2 ? 32 : 64);
+    const ParameterContext of_level{active, max_shift, turn % 3 > 0};
     auto state = std::make_unique<ParameterState>();
     auto models = std::make_unique<ParameterModels>();
     const int code = failure_of([&] {
       BinaryDecoder in(junk.begin(), junk.size());
       for (int cls = 1; cls < 16; cls++) {
         ClassParameters p;
-        read_class(in, *models, *state, cls, active, max_shift, p);
+        read_class(in, *models, *state, cls, of_level, p);
         CHECK(p.predictor < predictor_count && p.stencil < stencil_count && p.precision <= max_precision && p.groups <= max_groups);
+        for (const auto& before : p.feedback.before)
+          for (int w : before) CHECK(w >= -FeedbackParameters::largest && w <= FeedbackParameters::largest);
+        CHECK(of_level.with_feedback || p.feedback == FeedbackParameters{});
         CHECK(p.mean == 0 || (p.mean >= smallest_mean && p.mean <= largest_mean));
         for (int k = 0; k < contexts && p.mean; k++) {
           const Model& m = p.model[k];
@@ -133,7 +155,7 @@ TEST(weights_of_a_prediction_add_up_to_one) {
   const ParameterState none;
   for (int turn = 0; turn < 300; turn++) {
     const int cls = int(random.between(1, 15));
-    ClassParameters p = random_parameters(random, cls, 24, none);
+    ClassParameters p = random_parameters(random, cls, {active, 24, true}, none);
     for (i32& w : p.weight) w %= 1 << 16;
     const LaidOut taps = lay_out(g, g.values, cls, stencil_of(StencilId(p.stencil), cls, active));
     double weights[max_groups], sum = 0, most = 1;
