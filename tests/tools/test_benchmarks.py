@@ -117,7 +117,7 @@ def test_speed_measures_every_codec(tmp_path):
 
 @pytest.mark.slow  # compiles the codec
 def test_stages_add_up(tmp_path):
-    options = ["--edge", "64", "--repeats", "1", "--field", "grf", "logn"]
+    options = ["--edge", "64", "--repeats", "5", "--field", "grf", "logn"]
     records = run("stages", tmp_path / "figures.json", *options)["records"]
     assert len(records) == 2 * 3, "two fields at three bounds"
     # blocks as small as these are coded while they are learned
