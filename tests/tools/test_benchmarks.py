@@ -123,8 +123,9 @@ def test_stages_add_up(tmp_path):
     # blocks as small as these are coded while they are learned
     worked = {
         "compress": ("scan", "coarsen", "fit", "rans", "assemble"),
-        "decompress": ("load", "predict", "halo", "activity", "context", "partition", "rans", "store"),
+        "decompress": ("load", "predict", "halo", "activity", "context", "rans", "store"),
     }
+    assert any(record["decompress"]["partition"] > 0 for record in records), "of bytes; at tight bounds codes are numbers"
     for record in records:
         for way, names in worked.items():
             stages = record[way]
