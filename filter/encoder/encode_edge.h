@@ -42,10 +42,11 @@ class EdgeWriter {
  private:
   // Within the bound of the level: finer levels, whose bounds are wider, can then copy what is as it should be.
   bool serves(S x, S v) const {
-    if (uniform_) {
-      if (__builtin_fabs(x - v) <= safe_) return true;
-      if (!within(double(x), double(v), q_.level_bound)) return false;
-    }
+    if constexpr (std::is_floating_point_v<S>)
+      if (uniform_) {
+        if (__builtin_fabs(x - v) <= safe_) return true;
+        if (!within(double(x), double(v), q_.level_bound)) return false;
+      }
     return keeps_bound(q_, x, v);
   }
 

@@ -5,29 +5,29 @@
 namespace stz {
 namespace {
 
-// Calls f with a pointer type of the integers: they may lie anywhere.
+// An integer that may lie anywhere. (Of types with these attributes instead of members Clang's templates forget them.)
+template <class Int>
+struct __attribute__((packed, may_alias)) Anywhere {
+  Int value;
+};
+
+// Calls f with an integer of the type.
 template <class F>
 STZ_INLINE void with_integers(int bytes, bool is_signed, F f) {
-  typedef int8_t I8 __attribute__((may_alias));
-  typedef u8 U8 __attribute__((may_alias));
-  typedef i16 I16 __attribute__((may_alias, aligned(1)));
-  typedef u16 U16 __attribute__((may_alias, aligned(1)));
-  typedef i32 I32 __attribute__((may_alias, aligned(1)));
-  typedef u32 U32 __attribute__((may_alias, aligned(1)));
   if (bytes == 1)
-    is_signed ? f((I8*)nullptr) : f((U8*)nullptr);
+    is_signed ? f(int8_t()) : f(u8());
   else if (bytes == 2)
-    is_signed ? f((I16*)nullptr) : f((U16*)nullptr);
+    is_signed ? f(i16()) : f(u16());
   else
-    is_signed ? f((I32*)nullptr) : f((U32*)nullptr);
+    is_signed ? f(i32()) : f(u32());
 }
 
 template <class T>
 void load_integers(const void* elements, int bytes, bool is_signed, size_t n, T* __restrict samples) {
   with_integers(
-      bytes, is_signed, [&](auto* type) __attribute__((always_inline)) {
-        const auto* __restrict from = static_cast<decltype(type)>(const_cast<void*>(elements));
-        for (size_t i = 0; i < n; i++) samples[i] = T(from[i]);
+      bytes, is_signed, [&](auto type) __attribute__((always_inline)) {
+        const auto* __restrict from = static_cast<const Anywhere<decltype(type)>*>(elements);
+        for (size_t i = 0; i < n; i++) samples[i] = T(from[i].value);
       });
 }
 
@@ -46,8 +46,8 @@ STZ_INLINE void round_part(const T* samples, size_t n, T low, T high, CodeOf<T>*
 template <class T>
 void store_integers(const T* samples, size_t n, int bytes, bool is_signed, void* elements) {
   with_integers(
-      bytes, is_signed, [&](auto* type) __attribute__((always_inline)) {
-        using Int = std::remove_pointer_t<decltype(type)>;
+      bytes, is_signed, [&](auto type) __attribute__((always_inline)) {
+        using Int = decltype(type);
         using R = std::conditional_t<sizeof(T) == 4 && sizeof(Int) < 4, float, double>;  // floats do for integers of up to 22 bits
         constexpr R most = R(~std::make_unsigned_t<CodeOf<R>>(0) >> (8 * (sizeof(R) - sizeof(Int)))),
                     low = Int(-1) < 0 ? -(most + 1) / 2 : 0, high = low + most;
@@ -59,8 +59,8 @@ void store_integers(const T* samples, size_t n, int bytes, bool is_signed, void*
           for (size_t k = 0; k < count; k++) v[k] = R(samples[i + k]);
           for (size_t k = count; k % size_t(lanes_of<R>); k++) v[k] = 0;
           round_part<R>(v, count, low, high, rounded);
-          Int* const to = static_cast<Int*>(elements) + i;
-          for (size_t k = 0; k < count; k++) to[k] = Int(rounded[k]);
+          auto* const to = static_cast<Anywhere<Int>*>(elements) + i;
+          for (size_t k = 0; k < count; k++) to[k].value = Int(rounded[k]);
         }
       });
 }
