@@ -1,8 +1,7 @@
 #include "encoder/feedback_samples.h"
 
-#include <cmath>
-
 #include "encoder/pseudo_random.h"
+#include "encoder/rough_log2.h"
 
 namespace stz {
 namespace {
@@ -166,6 +165,7 @@ double FeedbackTrials::bits() {
     bins_used = std::max(bins_used, 1 + int(kernels().bytes.largest(s.bin.data(), s.count)));
   }
   double bits = 0;
+  wide_ = 0;
   for (int k = 0; k < contexts; k++) {
     const u32 *bins = count_[0][k], *others = count_[1][k];
     double total = 0, sum = 0;
@@ -173,10 +173,11 @@ double FeedbackTrials::bits() {
       if (!(bins[b] + others[b])) continue;
       const double n = double(bins[b] + others[b]);
       total += n;
-      sum += n * std::log2(n);
+      if (b >= size_bin(largest_byte_code + 1)) wide_ += bins[b] + others[b];
+      sum += n * rough_log2(n);
       bits += n * ((b > 0) + (b >= 64 ? (b - 64) / 4 + 4 : 0));
     }
-    if (total > 0) bits += total * std::log2(total) - sum;
+    if (total > 0) bits += total * rough_log2(total) - sum;
   }
   return bits;
 }

@@ -25,6 +25,9 @@ class FeedbackTrials {
   int axis(int term) const { return axis_[term]; }
   // Codes all samples. Returns the bits of their codes; `columns` and `share` are those of this trial then.
   double run(const FeedbackParameters& p);
+  // Of the last trial: the mean |error|, and how many codes are no bytes.
+  double mean_size() const { return size_ / double(samples_); }
+  u64 wide() const { return wide_; }
   const FeedbackSamples& of_parity(int parity) const { return parity_[parity]; }
 
  private:
@@ -40,7 +43,7 @@ class FeedbackTrials {
   double bits();
 
   int terms_ = 0, axis_[3];  // residuals before a sample that may count are along these axes
-  u64 samples_ = 0;
+  u64 samples_ = 0, wide_ = 0;
   double size_ = 0;  // sum of |difference|, or of |error| in the last trial
   FeedbackSamples parity_[2];
   std::vector<Window> windows_;

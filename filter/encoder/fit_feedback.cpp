@@ -1,16 +1,17 @@
 #include "encoder/fit_feedback.h"
 
-#include <cmath>
-
 #include "encoder/feedback_samples.h"
 
 namespace stz {
 namespace {
 
 constexpr u64 fewest_samples = 64;
-constexpr double bits_of_weight = 6;  // that name one
-constexpr double largest_weight = 3;
-constexpr double least_progress = 0.001;  // a trial that saves less is the last
+constexpr double bits_of_weight = 6;                                              // that name one
+constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
+constexpr double least_progress = 0.001;                                          // a trial that saves less is the last
+// of codes that are to be bytes: the mean that is called largest_byte_mean, and the share of wide ones
+constexpr double largest_mean_size = 16, widest_share = 1.0 / 3000;
+static_assert(largest_byte_mean == 81 + 4 * 4);
 
 // Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
 // last column. False if there is no use in them.
@@ -28,7 +29,7 @@ bool solve(double (*a)[feedback_columns + 1], int count, double* weight) {
     double v = a[i][count];
     for (int j = i + 1; j < count; j++) v -= a[i][j] * weight[j];
     weight[i] = v / a[i][i];
-    if (!(std::fabs(weight[i]) < largest_weight)) return false;
+    if (!(__builtin_fabs(weight[i]) < largest_weight)) return false;
   }
   return true;
 }
@@ -48,7 +49,7 @@ bool fit_weights(const FeedbackTrials& trials, bool odd, i16* before, i16& besid
     for (int j = 0; j <= count; j++) a[i][j] = products[i * (count + 1) + j];
   double weight[feedback_columns] = {};
   if (!solve(a, count, weight)) return false;
-  auto named = [](double w) { return i16(std::lrint(w * (1 << FeedbackParameters::unit_bits))); };
+  auto named = [](double w) { return i16(round_even(w * (1 << FeedbackParameters::unit_bits))); };
   for (int t = 0; t < terms; t++) before[2 - trials.axis(t)] = named(weight[t]);
   if (odd) beside = named(weight[terms]);
   return true;
@@ -66,23 +67,26 @@ bool fit_weights(const FeedbackTrials& trials, FeedbackParameters& p) {
 }  // namespace
 
 template <class S>
-FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options) {
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options) {
   FeedbackTrials trials(boxes, cls, p, options.step, options.samples);
-  FeedbackParameters best, next;
+  FeedbackFit best{{}, options.as_bytes};
+  FeedbackParameters next;
   if (trials.samples() < fewest_samples) return best;
   const double scale = double(options.class_samples) / double(trials.samples());
   const int weights = 2 * trials.terms() + 1;
   // what they need to be named, and what they gain on the samples that they are fitted on and nowhere else
   const double costs = bits_of_weight * weights + 1.44 * std::max(0.0, scale - 1) * weights / 4;
   double least = trials.run(next) * scale * (1 - options.least_gain);
+  // what is seen of the class's own codes tells more than the coarser level's
+  best.as_bytes = options.may_be_bytes && trials.mean_size() <= largest_mean_size && trials.wide() <= trials.samples() * widest_share;
   for (int t = 1; t < options.trials; t++) {
-    next.all_codes = options.all_codes;
+    next.all_codes = !best.as_bytes;
     if (!fit_weights(trials, next)) break;
     const double bits = trials.run(next) * scale + costs;
     const bool settled = bits > least * (1 - least_progress);
     if (bits < least) {
       least = bits;
-      best = next;
+      best.parameters = next;
     }
     if (settled && t > 1) break;
   }
@@ -90,7 +94,7 @@ FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, cons
 }
 
 #define STZ_INSTANTIATE(S) \
-  template FeedbackParameters fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&);
+  template FeedbackFit fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

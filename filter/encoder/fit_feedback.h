@@ -10,16 +10,22 @@
 namespace stz {
 
 struct FeedbackOptions {
-  bool all_codes = false;  // the class's codes will be numbers
-  double least_gain = 0;   // share of the bits that feedback must save
-  u64 class_samples = 0;   // what the class has in all: sizes are scaled to it
-  u64 samples = 0;         // to fit on, about
+  bool may_be_bytes = false;  // the quantiser may have byte indices
+  bool as_bytes = false;      // the class's codes will be bytes, if samples are too few to tell
+  double least_gain = 0;      // share of the bits that feedback must save
+  u64 class_samples = 0;      // what the class has in all: sizes are scaled to it
+  u64 samples = 0;            // to fit on, about
   int trials = 0;
   double step = 1;  // what a code is worth
 };
 
+struct FeedbackFit {
+  FeedbackParameters parameters;
+  bool as_bytes = false;  // the class's codes will be bytes
+};
+
 // `boxes`: with the original samples of the class, all that its stencil sees, and its contexts.
 template <class S>
-FeedbackParameters fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options);
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options);
 
 }  // namespace stz

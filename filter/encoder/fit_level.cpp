@@ -271,7 +271,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect: half as large ones, as a rule
-    const bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
+    bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
@@ -279,13 +279,16 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     const Effort& effort = source.effort();
     if (source.parameter_context(l).with_feedback && effort.feedback_trials > 1) {
       FeedbackOptions options;
-      options.all_codes = !as_bytes;
+      options.may_be_bytes = may_use_byte_indices(source.quantizer(l), 0);
+      options.as_bytes = as_bytes;
       options.least_gain = l == 0 ? effort.feedback_saves : 0;
       options.trials = effort.feedback_trials;
       options.class_samples = source.class_samples(l, cls);
       options.samples = std::clamp<u64>(options.class_samples / 4, effort.feedback_samples / 2, effort.feedback_samples);
       options.step = 2 * source.unit(l);
-      p.feedback = fit_feedback(fitted.boxes, cls, p, options);
+      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, options);
+      p.feedback = feedback.parameters;
+      as_bytes = feedback.as_bytes;
     }
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);

@@ -6,6 +6,7 @@
 #include "encoder/effort.h"
 #include "encoder/encode_level.h"
 #include "encoder/pseudo_random.h"
+#include "encoder/rough_log2.h"
 #include "format/level_quantizers.h"
 
 namespace stz {
@@ -21,12 +22,6 @@ constexpr double flat_choice = 1, flat_share = 1;
 constexpr double other_choice = 2.5, other_share = 0.9;
 // Samples of arrays that are tried without axis offsets too: those found for plain streams have not served small arrays.
 constexpr u64 small_array = 1 << 17;
-
-// log2, on straight lines between powers of two.
-double about_log2(double v) {
-  const u64 bits = bit_cast_to<u64>(v);
-  return double(int(bits >> 52) - 1023) + double(bits & ((u64(1) << 52) - 1)) * 0x1p-52;
-}
 
 // Looks at a few samples of level 0: at those that the linear prediction misses, as candidates of edge mode and as codes.
 template <class S>
@@ -77,7 +72,7 @@ class EdgeProbe {
     if (serves(*s, p)) return;
     missed_++;
     const double distance = __builtin_fabs(difference(*s, p)) / unit_;
-    const double bits = 1 + about_log2(1 + (distance < 1e15 ? distance : 1e15));
+    const double bits = 1 + rough_log2(1 + (distance < 1e15 ? distance : 1e15));
     bits_ += bits;
     if (!any_serves(s)) not_served_ += bits;
   }
