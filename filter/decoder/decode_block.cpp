@@ -69,7 +69,7 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
     const ClassCodes<Code>& codes = work_.codes[cls];
     const ClassParameters& p = level.directory.p[cls];
     if (p.feedback.any)
-      uniform_kernels<S>().decode_feedback(task, feedback_task(work_, cls, p), codes.bytes.data() + first);
+      uniform_kernels<S>().decode_feedback(task, feedback_task(work_, cls, p, level.quantizer), codes.bytes.data() + first);
     else
       uniform_kernels<S>().decode_class(task, codes.bytes.data() + first);
     const i64* n = task.rows.n;

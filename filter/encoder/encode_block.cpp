@@ -34,12 +34,12 @@ struct Requantizer {
   u32 first;  // raster index of the task's first sample
   ClassCodes<CodeOf<T>>& codes;
 
-  static u8 code(void* self, u32 index, T sample, T prediction, bool keep, T* reconstructed) {
+  static u8 code(void* self, u32 index, T sample, T prediction, T* reconstructed) {
     Requantizer& r = *static_cast<Requantizer*>(self);
     const FailedSample<T> failed{r.first + index, &sample, prediction};
     u8 byte;
     WideCode wide;
-    if (requantize_failed_sample(r.q, failed, r.mask && r.mask[failed.index], byte, wide) && keep) r.codes.wide_codes.push_back(wide);
+    if (requantize_failed_sample(r.q, failed, r.mask && r.mask[failed.index], byte, wide)) r.codes.wide_codes.push_back(wide);
     *reconstructed = sample;
     return byte;
   }
@@ -52,7 +52,7 @@ void code_bytes_with_feedback(const Quantizer<T>& q, const ClassTask<T>& task, u
   const u8* mask = work.mask_or_null(cls);
   ClassCodes<CodeOf<T>>& codes = work.codes[cls];
   Requantizer<T> requantizer{q, mask, first, codes};
-  FeedbackTask<T> feedback = feedback_task(work, cls, p);
+  FeedbackTask<T> feedback = feedback_task(work, cls, p, q);
   feedback.requantize = Requantizer<T>::code;
   feedback.encoder = &requantizer;
   const size_t listed = codes.wide_codes.size();

@@ -10,7 +10,7 @@ constexpr double bits_of_weight = 6;                                            
 constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
 constexpr double least_progress = 0.001;                                          // a trial that saves less is the last
 // of codes that are to be bytes: the mean that is called largest_byte_mean, and the share of wide ones
-constexpr double largest_mean_size = 16, widest_share = 1.0 / 3000;
+constexpr double largest_mean_size = 16, widest_share = 1.0 / 300;
 static_assert(largest_byte_mean == 81 + 4 * 4);
 
 // Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
@@ -32,6 +32,13 @@ bool solve(double (*a)[feedback_columns + 1], int count, double* weight) {
     if (!(__builtin_fabs(weight[i]) < largest_weight)) return false;
   }
   return true;
+}
+
+// The finest unit of residuals of that mean size in which hardly any is out of range.
+u8 residual_bits(double mean) {
+  int bits = FeedbackParameters::least_bits;
+  while (bits < FeedbackParameters::most_bits && (16 * mean + 2) * (2 << bits) < 32767) bits++;
+  return u8(bits);
 }
 
 // The weights of a parity that the last trial calls for; false if there is no use in them.
@@ -79,6 +86,7 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
   double least = trials.run(next) * scale * (1 - options.least_gain);
   // what is seen of the class's own codes tells more than the coarser level's
   best.as_bytes = options.may_be_bytes && trials.mean_size() <= largest_mean_size && trials.wide() <= trials.samples() * widest_share;
+  next.bits = residual_bits(trials.mean_size());
   for (int t = 1; t < options.trials; t++) {
     next.all_codes = !best.as_bytes;
     if (!fit_weights(trials, next)) break;

@@ -50,8 +50,9 @@ struct BlockWork {
   Buffer<u8> masks[16];  // empty: no sample of the class is masked
   Buffer<u8> specials;   // empty if nothing is masked
   ClassPlan<S> plans[16];
-  Buffer<RealOf<S>> history[16], feedback_rows, zeros;  // see feedback.h
-  Buffer<FailedSample<RealOf<S>>> failed;               // encoder
+  Buffer<i16> history[16], zeros, feedback_shorts;  // see feedback.h
+  Buffer<RealOf<S>> feedback_reals;
+  Buffer<FailedSample<RealOf<S>>> failed;  // encoder
 
   // Plans stay if the layout does: use one BlockWork for the blocks of one level.
   void prepare(const Level& level, const Box& box, StencilId reach) {

@@ -233,6 +233,12 @@ void code_feedback(Coder c, ParameterModels& m, const FeedbackParameters* coarse
   }
   p.any = true;
   p.all_codes = c.bit(m.all_codes, p.all_codes);
+  if (!p.all_codes) {
+    constexpr int usual = FeedbackParameters().bits, least = FeedbackParameters::least_bits, most = FeedbackParameters::most_bits;
+    const i64 bits = usual + c.signed_number(m.feedback_bits, p.bits - usual, most);
+    require(bits >= least && bits <= most, STZ_ERROR_CORRUPT);
+    p.bits = u8(bits);
+  }
   auto code_weight = [&](int axis, i16& w) {
     const i64 weight = c.signed_number(m.feedback_weight[axis], w, 2 * FeedbackParameters::largest);
     require(weight >= -FeedbackParameters::largest && weight <= FeedbackParameters::largest, STZ_ERROR_CORRUPT);

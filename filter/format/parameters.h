@@ -19,9 +19,11 @@ constexpr i64 largest_weight = i64(1) << 28;  // in units of 2^-precision; the e
 // feedback.h.
 struct FeedbackParameters {
   static constexpr int unit_bits = 6;  // weights are multiples of 2^-6
-  static constexpr int largest = 255;  // in magnitude, in these units
+  static constexpr int least_bits = 3, most_bits = 11;
+  static constexpr int largest = 127;  // in magnitude, in these units
   bool any = false;
   bool all_codes = false;  // codes of all sizes count, not only those up to largest_byte_code; then they are numbers, not bytes
+  u8 bits = 7;             // residuals are in units of 2^-bits steps, unless all codes count
   // Of the sample before it along axis 2, 1 and 0, for samples of even and of odd index along axis 3; 0 along axes that are not active.
   i16 before[2][axes - 1] = {};
   i16 beside = 0;  // of both neighbours along axis 3, for samples of odd index
@@ -74,6 +76,7 @@ class ModelState {
 struct ParameterModels {
   BitModel predictor[3], coarse_weights, any_weights, stencil[3], precision_same, reference, any_codes;
   BitModel feedback, same_feedback, all_codes;
+  SignedModel feedback_bits;
   SignedModel feedback_weight[axes];  // of neighbours along axes 0 to 3
   NumberModel precision;
   SignedModel weight[3], weight_change;

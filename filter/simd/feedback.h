@@ -1,210 +1,285 @@
 // Coding of a whole parity class with residual feedback (format/feedback.h). Included by kernels.cpp only.
 //
-// A row is done in two passes over its vectors, because samples of odd index wait for their neighbours on both sides: the first one finds
-// the residuals of the samples of even index, the second one the others and what is written. Rows follow one another in raster order.
+// Residuals are 16-bit integers. A row of the history has those of the samples of even index, padded with zeros to whole vectors, then
+// those of odd index, which wait for their neighbours on both sides. Rows follow one another in raster order; what they wait for is one
+// another's residuals, not predictions, so that these are done for many vectors at once.
 #pragma once
 #include "simd/predict.h"
+#include "simd/short_vectors.h"
 
 namespace stz {
 namespace {
 
-template <class T>
-constexpr u32 even_lanes = 0x5555 & all_lanes<T>;
-
-template <class T, int... i>
-STZ_INLINE Vector<CodeOf<T>> odd_lanes(std::integer_sequence<int, i...>) {
-  return Vector<CodeOf<T>>{CodeOf<T>(-(i & 1))...};
-}
-// Both neighbours of the lanes of `v`, whose next vector is `next`; right for odd lanes only.
-template <class T, int... i>
-STZ_INLINE Vector<T> sum_of_neighbours(Vector<T> v, Vector<T> next, std::integer_sequence<int, i...>) {
-  return STZ_SHUFFLE(Vector<CodeOf<T>>, v, next, (i > 0 ? i - 1 : 0)...) + STZ_SHUFFLE(Vector<CodeOf<T>>, v, next, (i + 1)...);
-}
-// Lanes from `count` on become 0.
-template <class T, int... i>
-STZ_INLINE Vector<T> first_lanes(Vector<T> v, int count, std::integer_sequence<int, i...>) {
-  using Code = CodeOf<T>;
-  return (Vector<T>)((Vector<Code>)v & (Vector<Code>{Code(i)...} < Code(count)));
-}
-// Codes from zig-zag bytes; those that stand for other codes count as 0.
-template <class Code>
-STZ_INLINE Vector<Code> codes_of_bytes(Vector<Code> z) {
-  return ((z >> 1) ^ -(z & 1)) & (z != Code(byte_escape));
-}
-template <class T>
-STZ_INLINE Vector<T> real_of_codes(Vector<CodeOf<T>> code) {
-  return (Vector<T>)(code + bits(magic<T>)) - magic<T>;
-}
-
-// One row of a class with its place in the history.
-template <class T>
+// Residuals that a row needs, and where its own go. Odd ones are half a pitch behind the even ones.
 struct FeedbackRow {
-  T* samples;
-  u32 index;  // raster number of the first sample
-  int n;
-  const T* before[3];  // residuals that count with the weights of FeedbackTask::before
-  T* own;              // becomes those of this row
+  const i16* before[3];  // what counts with the weights of FeedbackTask::before
+  i16* own;
 };
 
-// Calls code(row) for all rows, with predictions of the stencil in task.scratch.
-template <class T, class F>
-STZ_INLINE void for_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, F code) {
-  const ClassRows& r = task.rows;
-  const int n = int(r.n[3]);
-  if (n == 0) return;
-  const std::ptrdiff_t step[3] = {0, f.slowest < 1 ? r.n[2] * f.pitch : 0, f.slowest < 2 ? f.pitch : 0};
-  u32 index = 0;
-  for (i64 i = 0; i < r.n[0]; i++)
-    for (i64 j = 0; j < r.n[1]; j++)
-      for (i64 k = 0; k < r.n[2]; k++, index += u32(n)) {
-        const i64 at[3] = {i, j, k};
-        FeedbackRow<T> row{task.samples + i * r.stride[0] + j * r.stride[1] + k * r.stride[2], index, n, {}, nullptr};
-        row.own = f.history + j * step[1] + k * step[2];
-        for (int t = 0; t < f.terms; t++) {
-          const int axis = f.axis[t];
-          row.before[t] = axis == f.slowest ? row.own : axis > f.slowest && at[axis] > 0 ? row.own - step[axis] : f.zeros;
-        }
-        if (task.weights)
-          predict<T>(row.samples, task.taps, task.weights, n, f.predictions);
-        else
-          median<T>(row.samples, task.taps.offset, task.taps.taps[0], n, f.predictions);
-        code(row);
-      }
-}
-
-// The weights of lanes, which are those of even and odd samples in turn.
 template <class T>
-struct FeedbackWeights {
-  Vector<T> before[3];
-  explicit FeedbackWeights(const FeedbackTask<T>& f) {
-    for (int t = 0; t < 3; t++)
-      for (int i = 0; i < lanes_of<T>; i++) before[t][i] = f.before[i & 1][t];
+class FeedbackHistory {
+ public:
+  FeedbackHistory(const ClassTask<T>& task, const FeedbackTask<T>& f)
+      : f_(f), step_{0, f.slowest < 1 ? task.rows.n[2] * f.pitch : 0, f.slowest < 2 ? f.pitch : 0} {}
+  STZ_INLINE FeedbackRow row(i64 i, i64 j, i64 k) const {
+    const i64 at[3] = {i, j, k};
+    FeedbackRow row;
+    row.own = f_.history + j * step_[1] + k * step_[2];
+    for (int t = 0; t < f_.terms; t++) {
+      const int axis = f_.axis[t];
+      row.before[t] = axis == f_.slowest ? row.own : axis > f_.slowest && at[axis] > 0 ? row.own - step_[axis] : f_.zeros;
+    }
+    return row;
   }
-  template <int terms>
-  STZ_INLINE Vector<T> sum(const FeedbackRow<T>& row, int x) const {
-    Vector<T> sum{};
-    if constexpr (terms > 0) sum = load<T>(row.before[0] + x) * before[0];
-    if constexpr (terms > 1) sum += load<T>(row.before[1] + x) * before[1];
-    if constexpr (terms > 2) sum += load<T>(row.before[2] + x) * before[2];
+
+ private:
+  const FeedbackTask<T>& f_;
+  const std::ptrdiff_t step_[3];
+};
+
+struct FeedbackWeights {
+  Shorts before[2][3], beside;  // 256 times the weights
+  const int bits;
+  const i16 largest;  // code that fits a residual; what is beyond counts as that
+  template <class T>
+  explicit FeedbackWeights(const FeedbackTask<T>& f)
+      : beside(all_shorts(i16(f.beside * 256))), bits(f.bits), largest(i16(32767 >> f.bits)) {
+    for (int parity : {0, 1})
+      for (int t = 0; t < 3; t++) before[parity][t] = all_shorts(i16(t < f.terms ? f.before[parity][t] * 256 : 0));
+  }
+  // Half of the sums of feedback without neighbours in the row, at a place of the rows of the history.
+  template <int terms, int parity>
+  STZ_INLINE Shorts half_sums(const FeedbackRow& row, std::ptrdiff_t at) const {
+    Shorts sum{};
+    if constexpr (terms > 0) sum = weighted(load_shorts(row.before[0] + at), before[parity][0]);
+    if constexpr (terms > 1) sum = add_saturated(sum, weighted(load_shorts(row.before[1] + at), before[parity][1]));
+    if constexpr (terms > 2) sum = add_saturated(sum, weighted(load_shorts(row.before[2] + at), before[parity][2]));
     return sum;
   }
+  // What neighbours add to that; residuals of even samples from the left one on, and of the vector after them.
+  STZ_INLINE Shorts half_sums_beside(Shorts here, Shorts next) const {
+    return weighted(add_saturated(here, one_lane_on(here, next)), beside);
+  }
+  // Residuals of `left` samples, zeros behind them.
+  STZ_INLINE Shorts residuals(Shorts sums, Shorts codes, int left) const {
+    codes = codes > largest ? all_shorts(largest) : codes;
+    codes = codes < i16(-largest) ? all_shorts(i16(-largest)) : codes;
+    return first_shorts(add_saturated(sums, codes << bits), left);
+  }
 };
 
-// The second pass of a row: calls code(x, sum of feedback) for every vector, which returns the residuals.
-template <class T, class F>
-STZ_INLINE void for_both_neighbours(const FeedbackRow<T>& row, const FeedbackTask<T>& f, F code) {
-  constexpr int lanes = lanes_of<T>;
-  const Vector<CodeOf<T>> odd = odd_lanes<T>(Lanes<lanes>{});
-  Vector<T> here = load<T>(row.own);
-  for (int x = 0; x < row.n; x += lanes) {
-    Vector<T> next{};
-    if (x + lanes < row.n) next = load<T>(row.own + x + lanes);
-    const Vector<T> sum = load<T>(f.sums + x), with_both = sum + sum_of_neighbours<T>(here, next, Lanes<lanes>{}) * f.beside;
-    store<T>(row.own + x, first_lanes<T>(code(x, odd ? with_both : sum), row.n - x, Lanes<lanes>{}));
-    here = next;
+// ---------------------------------------------------------------- decoding
+
+// Sums and codes, in raster order, of a row of n samples from their bytes. Codes that are not small count as 0.
+template <int terms>
+STZ_INLINE void decode_feedback_row(const FeedbackWeights& weights, const FeedbackRow& row, std::ptrdiff_t odd, int n, const u8* bytes,
+                                    i16* sums, i8* codes) {
+  struct Even {
+    Shorts sums, residuals, odd_codes;
+  };
+  const int evens = (n + 1) / 2, odds = n / 2;
+  auto even_at = [&](int h) __attribute__((always_inline)) {
+    const Bytes code = codes_of_zigzag(load_raw_bytes(bytes + 2 * h));
+    store_raw_bytes(reinterpret_cast<u8*>(codes) + 2 * h, code);
+    const Shorts half = weights.template half_sums<terms, 0>(row, h), sum = add_saturated(half, half);
+    const Even e{sum, weights.residuals(sum, even_bytes(code), evens - h), odd_bytes(code)};
+    store_shorts(row.own + h, e.residuals);
+    return e;
+  };
+  Even e = even_at(0);
+  for (int h = 0; h < evens; h += short_lanes) {
+    Even next{};
+    if (h + short_lanes < evens) next = even_at(h + short_lanes);
+    const Shorts half =
+        add_saturated(weights.template half_sums<terms, 1>(row, odd + h), weights.half_sums_beside(e.residuals, next.residuals));
+    const Shorts sum = add_saturated(half, half);
+    store_shorts(row.own + odd + h, weights.residuals(sum, e.odd_codes, odds - h));
+    store_shorts(sums + 2 * h, interleave_shorts<0>(e.sums, sum, Lanes<short_lanes>{}));
+    store_shorts(sums + 2 * h + short_lanes, interleave_shorts<short_lanes / 2>(e.sums, sum, Lanes<short_lanes>{}));
+    e = next;
   }
 }
 
 template <class T, int terms>
 void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
   using Code = CodeOf<T>;
-  constexpr int lanes = lanes_of<T>;
-  const T step = task.quantizer.step;
-  const FeedbackWeights<T> weights(f);
-  for_feedback_rows(
-      task, f, [&](const FeedbackRow<T>& row) __attribute__((always_inline)) {
-        auto steps = [&](int x) __attribute__((always_inline)) {
-          return real_of_codes<T>(codes_of_bytes<Code>(load_bytes<Code>(bytes + row.index + x))) * step;
-        };
-        for (int x = 0; x < row.n; x += lanes) {
-          const Vector<T> sum = weights.template sum<terms>(row, x);
-          store<T>(f.sums + x, sum);
-          store<T>(row.own + x, first_lanes<T>(sum + steps(x), row.n - x, Lanes<lanes>{}));
-        }
-        for_both_neighbours(
-            row, f, [&](int x, Vector<T> sum) __attribute__((always_inline)) {
-              const Vector<T> c = steps(x);
-              store<T>(row.samples + x, (load<T>(f.predictions + x) + sum) + c);
-              return Vector<T>(sum + c);
-            });
+  const int n = int(task.rows.n[3]);
+  if (n == 0) return;
+  const T step = task.quantizer.step, unit = f.unit;
+  const FeedbackWeights weights(f);
+  const FeedbackHistory<T> history(task, f);
+  i16* const sums = f.sums;
+  i8* const codes = reinterpret_cast<i8*>(f.codes);
+  const std::ptrdiff_t pitch = f.pitch;
+  // rows whose samples may be waiting for their predictions
+  const u32 slots = n <= FeedbackTask<T>::short_row ? FeedbackTask<T>::slots : 2;
+  u32 slot = 0;
+  for_predicted(
+      task, task.rows.n[2],
+      [&](i64 i, i64 j, i64 k, u32 index) __attribute__((always_inline)) {
+        const std::ptrdiff_t at = std::ptrdiff_t(slot) * pitch;
+        slot = slot + 1 == slots ? 0 : slot + 1;
+        decode_feedback_row<terms>(weights, history.row(i, j, k), pitch / 2, n, bytes + index, sums + at, codes + at);
+        return at;
+      },
+      [&](T * place, u32, int, Vector<T> p, std::ptrdiff_t at) __attribute__((always_inline)) {
+        p += real_of<T>(load_integers_of<Code>(sums + at)) * unit;
+        store<T>(place, p + real_of<T>(load_integers_of<Code>(codes + at)) * step);
       });
 }
 
-// What quantising a vector gives.
-template <class T>
-struct QuantizedVector {
-  Vector<T> residual, reconstructed;  // the residual as feedback sees it
-  Vector<CodeOf<T>> zigzag;
-};
+// ---------------------------------------------------------------- encoding
 
+constexpr i16 escaped_code = -128;  // its zig-zag byte is byte_escape
+
+// Quantises rows of a class, samples of even and of odd index one after the other.
 template <class T>
 struct FeedbackQuantizer {
   using Code = CodeOf<T>;
+  static constexpr int lanes = lanes_of<T>;
   const ClassTask<T>& task;
-  const FeedbackTask<T>& feedback;
-  const u8* mask;
+  const FeedbackTask<T>& f;
 
-  // `wanted`: the lanes that are; `keep`: whether samples that fail are listed by the way.
-  STZ_INLINE QuantizedVector<T> code(const FeedbackRow<T>& row, int x, Vector<T> sum, u32 wanted, bool keep) const {
-    using Word = std::make_unsigned_t<Code>;
-    const Uniform<T>& q = task.quantizer;
-    const Vector<T> p = load<T>(feedback.predictions + x) + sum;
-    Vector<T> original = load<T>(row.samples + x);
-    if (mask) original = (load_bytes<Code>(mask + row.index + x) != 0) ? p : original;
-    const Vector<T> u = (original - p) * q.inverse + magic<T>, c = u - magic<T>, steps = c * q.step;
-    QuantizedVector<T> v;
-    v.reconstructed = p + steps;
-    v.residual = sum + steps;
-    u32 good = at_most<T>(absolute<T>(original - v.reconstructed), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
-    if (__builtin_expect(q.avoid_from <= q.avoid_to, 0))
-      good &= ~(at_most<T>(-v.reconstructed, -q.avoid_from) & at_most<T>(v.reconstructed, q.avoid_to));
-    const Codes code = (Codes)((Vector<Word>)u - Word(bits(magic<T>)));
-    v.zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
-    if (row.n - x < lanes_of<T>) wanted &= (1u << (row.n - x)) - 1;
-    if (__builtin_expect((wanted & ~good) != 0, 0)) requantize(row, x, sum, p, wanted & ~good, keep, v);
-    return v;
+  // One row of n samples from number `index` of the class on, with their predictions.
+  struct Row {
+    T* samples;
+    const T* predictions;
+    const u8* mask;  // or null
+    u32 index;
+    int n;
+  };
+
+  // Codes of short_lanes samples of a parity from sample 2 h + parity on, from the sums of their feedback. Samples become their
+  // reconstructions when the odd ones are done; those of the even ones wait in f.even.
+  template <int parity>
+  STZ_INLINE Shorts quantize(const Row& row, int h, Shorts sums) const {
+    constexpr int parts = short_lanes / lanes;
+    i16 sum[short_lanes];
+    store_shorts(sum, sums);
+    Vector<Code> code[parts];
+    for (int k = 0; k < parts; k++) {
+      code[k] = Vector<Code>{};
+      if (2 * (h + k * lanes) < row.n) code[k] = quantize_part<parity>(row, h + k * lanes, sum + k * lanes);
+    }
+    return join_shorts<Code>(code);
   }
 
  private:
-  using Codes = Vector<Code>;
-  __attribute__((noinline)) void requantize(const FeedbackRow<T>& row, int x, Vector<T> sum, Vector<T> p, u32 failed, bool keep,
-                                            QuantizedVector<T>& v) const {
-    for (int i = 0; i < lanes_of<T>; i++) {
+  // The same for `lanes` of them.
+  template <int parity>
+  STZ_INLINE Vector<Code> quantize_part(const Row& row, int h, const i16* sums) const {
+    using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
+    const Uniform<T> q = task.quantizer;
+    T* const at = row.samples + 2 * h;
+    const bool both = 2 * h + lanes < row.n;  // vectors; behind the row may be samples of nobody
+    Vector<T> x = alternate_lanes<parity, T>(load<T>(at), both ? load<T>(at + lanes) : Vector<T>{}, Lanes<lanes>{});
+    const T* const predicted = row.predictions + 2 * h;
+    Vector<T> p = alternate_lanes<parity, T>(load<T>(predicted), load<T>(predicted + lanes), Lanes<lanes>{});
+    p += real_of<T>(load_integers_of<Code>(sums)) * f.unit;
+    if (row.mask) {
+      const Vector<Code> low = load_bytes<Code>(row.mask + 2 * h), high = load_bytes<Code>(row.mask + 2 * h + lanes);
+      x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)low, (Vector<T>)high, Lanes<lanes>{}) != 0 ? p : x;
+    }
+    const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
+    Vector<T> r = p + c * q.step;
+    u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
+    if (__builtin_expect(q.avoid_from <= q.avoid_to, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
+    Vector<Code> code = (Vector<Code>)((Vector<Word>)u - Word(bits(magic<T>)));
+    const int left = (row.n + 1 - parity) / 2 - h;
+    const u32 failed = ~good & (left >= lanes ? all_lanes<T> : (1u << left) - 1);
+    if (__builtin_expect(failed != 0, 0)) {  // copies: what has an address would be in memory all the time
+      Vector<T> r_of_all = r;
+      Vector<Code> code_of_all = code;
+      requantize(row, 2 * h + parity, failed, p, r_of_all, code_of_all);
+      r = r_of_all;
+      code = code_of_all;
+    }
+    if constexpr (parity == 0)
+      store<T>(f.even + h, r);
+    else {
+      const Vector<T> even = load<T>(f.even + h);
+      store<T>(at, interleave_lanes<0, T>(even, r, Lanes<lanes>{}));
+      if (both) store<T>(at + lanes, interleave_lanes<lanes / 2, T>(even, r, Lanes<lanes>{}));
+    }
+    return code;
+  }
+
+  // Lanes that failed; lane i is sample `first` + 2 i of the row.
+  __attribute__((noinline)) void requantize(const Row& row, int first, u32 failed, Vector<T> p, Vector<T>& r, Vector<Code>& code) const {
+    for (int i = 0; i < lanes; i++) {
       if (!(failed >> i & 1)) continue;
-      T r;
-      const u8 byte = feedback.requantize(feedback.encoder, row.index + u32(x + i), row.samples[x + i], T(p[i]), keep, &r);
-      v.zigzag[i] = byte;
-      v.reconstructed[i] = r;
-      v.residual[i] = sum[i] + T(byte == byte_escape ? 0 : (byte >> 1) ^ -(byte & 1)) * task.quantizer.step;
+      const int x = first + 2 * i;
+      T reconstructed;
+      const u8 byte = f.requantize(f.encoder, row.index + u32(x), row.samples[x], T(p[i]), &reconstructed);
+      r[i] = reconstructed;
+      code[i] = byte == byte_escape ? escaped_code : Code(byte >> 1) ^ -Code(byte & 1);
     }
   }
 };
 
+STZ_INLINE Shorts small_codes(Shorts codes) { return codes & (codes != escaped_code); }
+STZ_INLINE Shorts zigzag_shorts(Shorts code) { return code << 1 ^ code >> 15; }
+
+template <class T, int terms>
+STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const FeedbackWeights& weights, const FeedbackRow& row,
+                                    const typename FeedbackQuantizer<T>::Row& samples, u8* bytes) {
+  const std::ptrdiff_t odd = quantizer.f.pitch / 2;
+  const int n = samples.n, evens = (n + 1) / 2, odds = n / 2;
+  struct Even {
+    Shorts residuals, codes;
+  };
+  auto even_at = [&](int h) __attribute__((always_inline)) {
+    const Shorts half = weights.template half_sums<terms, 0>(row, h), sum = add_saturated(half, half);
+    const Shorts codes = quantizer.template quantize<0>(samples, h, sum);
+    const Even e{weights.residuals(sum, small_codes(codes), evens - h), codes};
+    store_shorts(row.own + h, e.residuals);
+    return e;
+  };
+  Even e = even_at(0);
+  for (int h = 0; h < evens; h += short_lanes) {
+    Even next{};
+    if (h + short_lanes < evens) next = even_at(h + short_lanes);
+    const Shorts half =
+        add_saturated(weights.template half_sums<terms, 1>(row, odd + h), weights.half_sums_beside(e.residuals, next.residuals));
+    const Shorts sum = add_saturated(half, half), codes = quantizer.template quantize<1>(samples, h, sum);
+    store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), odds - h));
+    const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
+    if (n - 2 * h >= 2 * short_lanes)
+      store_raw_bytes(bytes + 2 * h, joined);
+    else  // what follows the row is no sample of it
+      __builtin_memcpy(bytes + 2 * h, &joined, size_t(n - 2 * h));
+    e = next;
+  }
+}
+
 template <class T, int terms>
 void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
-  constexpr int lanes = lanes_of<T>;
-  const FeedbackWeights<T> weights(f);
-  const FeedbackQuantizer<T> quantizer{task, f, mask};
-  for_feedback_rows(
-      task, f, [&](const FeedbackRow<T>& row) __attribute__((always_inline)) {
-        for (int x = 0; x < row.n; x += lanes) {
-          const Vector<T> sum = weights.template sum<terms>(row, x);
-          store<T>(f.sums + x, sum);
-          const QuantizedVector<T> v = quantizer.code(row, x, sum, even_lanes<T>, false);
-          store<T>(row.own + x, first_lanes<T>(v.residual, row.n - x, Lanes<lanes>{}));
+  const ClassRows& r = task.rows;
+  const int n = int(r.n[3]), vectors = (n + lanes_of<T> - 1) / lanes_of<T>;
+  if (n == 0) return;
+  const FeedbackWeights weights(f);
+  const FeedbackHistory<T> history(task, f);
+  const FeedbackQuantizer<T> quantizer{task, f};
+  ClassTask<T> rows = task;  // of which predictions are made at once
+  const i64 together = vectors >= 4 ? 1 : 4 / vectors;
+  u32 index = 0;
+  for (i64 i = 0; i < r.n[0]; i++)
+    for (i64 j = 0; j < r.n[1]; j++)
+      for (i64 from = 0; from < r.n[2]; from += together) {
+        const i64 count = r.n[2] - from < together ? r.n[2] - from : together;
+        rows.samples = task.samples + i * r.stride[0] + j * r.stride[1] + from * r.stride[2];
+        rows.rows.n[0] = rows.rows.n[1] = 1;
+        rows.rows.n[2] = count;
+        for_predicted(
+            rows, count, [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
+            [&](T * place, u32, int, Vector<T> p, std::ptrdiff_t)
+                __attribute__((always_inline)) { store<T>(f.predictions + (place - rows.samples), p); });
+        for (i64 k = 0; k < count; k++, index += u32(n)) {
+          const std::ptrdiff_t at = k * r.stride[2];
+          encode_feedback_row<T, terms>(quantizer, weights, history.row(i, j, from + k),
+                                        {rows.samples + at, f.predictions + at, mask ? mask + index : nullptr, index, n}, bytes + index);
         }
-        for_both_neighbours(
-            row, f, [&](int x, Vector<T> sum) __attribute__((always_inline)) {
-              const QuantizedVector<T> v = quantizer.code(row, x, sum, all_lanes<T>, true);
-              u8* out = bytes + row.index + x;
-              if (row.n - x >= lanes)
-                store_bytes<CodeOf<T>>(out, v.zigzag);
-              else  // what follows the row is no sample of it
-                for (int i = 0; i < row.n - x; i++) out[i] = u8(v.zigzag[i]);
-              store<T>(row.samples + x, v.reconstructed);
-              return v.residual;
-            });
-      });
+      }
 }
 
 template <class T>

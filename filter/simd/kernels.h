@@ -59,20 +59,26 @@ struct FailedSample {
   T prediction;
 };
 
-// What residual feedback (format/feedback.h) adds to a class task. Arrays of a row have n[3] + row_slack elements.
+// What residual feedback (format/feedback.h) adds to a class task.
 template <class T>
 struct FeedbackTask {
-  int terms;               // residuals before a sample that count
-  int axis[3];             // along these axes
-  T before[2][3], beside;  // their weights, in the same order, for samples of even and odd index in the row; of both neighbours in the row,
-                           // for odd ones
+  static constexpr int short_row = 64, slots = 8;  // of rows of at most that many samples several are worked on at once
+  int terms;                                       // residuals before a sample that count
+  int axis[3];                                     // along these axes
+  i16 before[2][3], beside;  // their weights times 64, at most 127 in magnitude, in the same order, for samples of even and odd index in
+                             // the row; of both neighbours in the row, for odd ones
+  int bits;                  // residuals and their sums are in units of 2^-bits steps; up to 11
+  T unit;                    // what one of these is worth
   int slowest;           // the axis of the task along which the history has one row: residuals of the index before are replaced by new ones
-  T* history;            // rows of residuals, of axis 2 and, behind `slowest`, axis 1
-  std::ptrdiff_t pitch;  // of its rows
-  const T* zeros;        // a row of zeros
-  T *predictions, *sums;  // space for a row each
-  // Encoder: the byte and the reconstruction of a sample that a kernel cannot code; `keep` if it is not only tried.
-  u8 (*requantize)(void* encoder, u32 index, T sample, T prediction, bool keep, T* reconstructed) = nullptr;
+  i16* history;          // rows of residuals, of axis 2 and, behind `slowest`, axis 1: in each half those of even or odd index and zeros
+  std::ptrdiff_t pitch;  // of its rows, a multiple of 64
+  const i16* zeros;      // a row of zeros
+  // Space: `slots` pitches of sums and as many of codes for short rows, else two; for the encoder also half a row, and predictions of a
+  // row, or of four short ones at the distance of the task's, and row_slack.
+  i16 *sums, *codes;
+  T *even, *predictions;
+  // Encoder: the byte and the reconstruction of a sample that a kernel cannot code.
+  u8 (*requantize)(void* encoder, u32 index, T sample, T prediction, T* reconstructed) = nullptr;
   void* encoder = nullptr;
 };
 

@@ -5,8 +5,6 @@
 namespace stz {
 namespace {
 
-constexpr i64 band_rows = 8;
-
 // Adds the sum of a group of `taps` taps, times its weight, to the totals of `count` places.
 template <class S, int count, int taps>
 STZ_INLINE void add_group(const S* const* place, const std::ptrdiff_t* o, RealOf<S> weight, Vector<RealOf<S>>* total) {
@@ -87,14 +85,17 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
   for (int x = 0; x < n; x += lanes_of<R>) store<R>(p + x, median_of<S>(row + x, offsets, count));
 }
 
-// Calls code(place, raster index, samples left in the row, prediction) for every vector of a class. Rows are walked in bands of a few, over
-// all planes, so that the neighbours of a band stay in the nearest cache; the order is raster order inside a band.
-template <class T, class F>
-STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
+// Calls code(place, raster index, samples left in the row, prediction, at) for every vector of a class, and before that, for every row,
+// start_row(i, j, k, raster index), which returns `at` of its first sample. Rows are walked in bands of `band_rows`, over all planes, so
+// that the neighbours of a band may stay in the nearest cache; the order is raster order inside a band. Up to three vectors wait for others
+// while rows go on.
+template <class T, class Row, class F>
+STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start_row, F code) {
   constexpr int lanes = lanes_of<T>, width = 4;
   T* place[width];
   u32 index[width];
   int left[width], waiting = 0;
+  std::ptrdiff_t at[width];
   const ClassRows& r = task.rows;
   for (i64 band = 0; band < r.n[2]; band += band_rows) {
     const i64 band_end = band + band_rows < r.n[2] ? band + band_rows : r.n[2];
@@ -102,28 +103,39 @@ STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
       for (i64 j = 0; j < r.n[1]; j++) {
         T* row = task.samples + i * r.stride[0] + j * r.stride[1] + band * r.stride[2];
         u32 row_index = u32(((i * r.n[1] + j) * r.n[2] + band) * r.n[3]);
-        for (i64 k = band; k < band_end; k++, row += r.stride[2], row_index += u32(r.n[3]))
+        for (i64 k = band; k < band_end; k++, row += r.stride[2], row_index += u32(r.n[3])) {
+          const std::ptrdiff_t row_at = start_row(i, j, k, row_index);
           for (i64 x = 0; x < r.n[3]; x += lanes) {
             place[waiting] = row + x;
             index[waiting] = row_index + u32(x);
             left[waiting] = int(r.n[3] - x);
+            at[waiting] = row_at + x;
             if (!task.weights) {
-              code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]));
+              code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]), at[0]);
               continue;
             }
             if (++waiting < width) continue;
             Vector<T> p[width];
             linear<T, width>(place, task.taps, task.weights, p);
-            for (int v = 0; v < width; v++) code(place[v], index[v], left[v], p[v]);
+            for (int v = 0; v < width; v++) code(place[v], index[v], left[v], p[v], at[v]);
             waiting = 0;
           }
+        }
       }
   }
   for (int v = 0; v < waiting; v++) {
     Vector<T> p;
     linear<T, 1>(place + v, task.taps, task.weights, &p);
-    code(place[v], index[v], left[v], p);
+    code(place[v], index[v], left[v], p, at[v]);
   }
+}
+// The same for rows on which nothing depends.
+template <class T, class F>
+STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
+  constexpr i64 band_rows = 8;
+  for_predicted(
+      task, band_rows, [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
+      [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) { code(place, index, left, p); });
 }
 
 // x of samples becomes x' = p + c * step; c as zig-zag byte. Samples whose byte does not do are listed and stay.

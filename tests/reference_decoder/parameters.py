@@ -26,6 +26,7 @@ class Feedback:
     """Weights of residual feedback in units of 2^-6: {axis: weight} for samples of even and odd index; of both neighbours."""
 
     all_codes: bool
+    bits: int
     before: list
     beside: int
 
@@ -58,7 +59,7 @@ class ParameterModels:
         ):
             setattr(self, name, BitModel())
         self.PN, self.MN = NumberModel(), NumberModel()
-        for name in ("WC", "W0", "W1", "W2", "ME", "MS", "F0", "F1", "F2", "F3"):
+        for name in ("WC", "W0", "W1", "W2", "ME", "MS", "F0", "F1", "F2", "F3", "FR"):
             setattr(self, name, SignedModel())
 
 
@@ -126,12 +127,14 @@ def read_feedback(coder, models, active):
 
     def weight(axis):
         number = coder.signed(getattr(models, f"F{axis}"))
-        require(abs(number) <= 255, "weight of feedback")
+        require(abs(number) <= 127, "weight of feedback")
         return number
 
     all_codes = bool(coder.bit(models.FA))
+    bits = 7 + (0 if all_codes else coder.signed(models.FR))
+    require(3 <= bits <= 11, "bits of residuals")
     before = [{axis: weight(axis) for axis in (2, 1, 0) if active >> axis & 1} for _ in range(2)]
-    return Feedback(all_codes, before, weight(3))
+    return Feedback(all_codes, bits, before, weight(3))
 
 
 def rescaled(weight, shift):

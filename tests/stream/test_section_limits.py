@@ -124,17 +124,22 @@ def test_weights(stream, sound):
     assert verdict(stream) == (None if sound else "damaged")
 
 
-def with_feedback(upper, **lower):
-    """A stream of which level 1 has a weight of feedback, for samples of odd index."""
-    upper = LevelWriter().bits(P0=0, AW=0, FB=1, FA=0).numbers("F3", upper).bits(AC=0)
+def with_feedback(upper, unit=0, **lower):
+    """A stream of which level 1 has a weight of feedback, for samples of odd index; `unit`: bits of residuals less 7."""
+    upper = LevelWriter().bits(P0=0, AW=0, FB=1, FA=0).numbers("FR", unit).numbers("F3", upper).bits(AC=0)
     lower = LevelWriter().bits(P0=0, AW=0, **lower).bits(AC=0)
     return TWO_LEVELS.stream(root_of_small_codes(150, np.random.default_rng(1)), upper.section(), lower.section())
 
 
-@pytest.mark.parametrize(("weight", "sound"), [(255, True), (-255, True), (256, False), (-256, False), (2**40, False)])
+@pytest.mark.parametrize(("weight", "sound"), [(127, True), (-127, True), (128, False), (-128, False), (2**40, False)])
 def test_weights_of_feedback(weight, sound):
     for level_0 in ({"FB": 0}, {"FB": 1, "FC": 1}):
         assert verdict(with_feedback(weight, **level_0)) == (None if sound else "damaged")
+
+
+@pytest.mark.parametrize(("bits", "sound"), [(3, True), (11, True), (2, False), (12, False), (2**40, False), (-(2**40), False)])
+def test_unit_of_residuals(bits, sound):
+    assert verdict(with_feedback(5, bits - 7, FB=1, FC=1)) == (None if sound else "damaged")
 
 
 @pytest.mark.parametrize(

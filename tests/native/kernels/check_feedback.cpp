@@ -10,37 +10,37 @@ class Feedback {
  public:
   Feedback(Random& random, const ClassRows& rows, T step)
       : slowest_(slowest_of(rows)),
-        pitch_(rounded_up(std::max<i64>(1, rows.n[3]), row_unit)),
-        history((slowest_ < 1 ? rows.n[1] : 1) * (slowest_ < 2 ? rows.n[2] : 1) * pitch_ + row_slack),
-        zeros_(size_t(rows.n[3]) + row_slack),
-        predictions_(size_t(rows.n[3]) + row_slack),
-        sums_(predictions_) {
+        pitch_(rounded_up(std::max<i64>(1, rows.n[3]), 64)),
+        history(size_t((slowest_ < 1 ? rows.n[1] : 1) * (slowest_ < 2 ? rows.n[2] : 1) * pitch_)),
+        zeros_(size_t(pitch_)),
+        shorts_(random, size_t(2 * FeedbackTask<T>::slots * pitch_)),
+        even_(random, size_t(pitch_ / 2)),
+        predictions_(random, size_t(std::max<i64>(rows.n[3], 4 * rows.stride[2])), 0, row_slack) {
     const bool later_task = random.below(2);
-    for (std::ptrdiff_t row = 0; row + pitch_ + row_slack <= std::ptrdiff_t(history.size()); row += pitch_)
-      for (i64 x = 0; x < rows.n[3]; x++) history[size_t(row + x)] = later_task ? T(random.normal()) * step : T(0);
+    for (size_t row = 0; row + size_t(pitch_) <= history.size(); row += size_t(pitch_))
+      for (i64 x = 0; x < rows.n[3]; x++)
+        history[row + size_t((x % 2 ? pitch_ / 2 : 0) + x / 2)] = later_task ? i16(random.between(-2000, 2000) << random.below(5)) : i16(0);
     task.terms = 0;
     for (int axis = 2; axis >= 0; axis--)
       if (random.below(3)) task.axis[task.terms++] = axis;
+    const i64 largest = random.below(4) ? 30 : 127;
     for (auto& weights : task.before)
-      for (T& w : weights) w = T(random.between(-64, 64)) / 64;
-    task.beside = T(random.between(-64, 64)) / 64;
+      for (i16& w : weights) w = i16(random.between(-largest, largest));
+    task.beside = i16(random.between(-largest, largest));
+    task.bits = int(random.between(3, 11));
+    task.unit = step / T(1 << task.bits);
     task.slowest = slowest_;
     task.pitch = pitch_;
   }
-  FeedbackTask<T> with(std::vector<T>& own_history) {
+  FeedbackTask<T> with(std::vector<i16>& own_history) {
     FeedbackTask<T> t = task;
     t.history = own_history.data();
     t.zeros = zeros_.data();
+    t.sums = shorts_.data();
+    t.codes = t.sums + FeedbackTask<T>::slots * pitch_;
+    t.even = even_.data();
     t.predictions = predictions_.data();
-    t.sums = sums_.data();
     return t;
-  }
-  // Only what belongs to samples.
-  static std::vector<T> used(const std::vector<T>& h, const ClassRows& rows, std::ptrdiff_t pitch) {
-    std::vector<T> all;
-    for (std::ptrdiff_t row = 0; row + pitch + row_slack <= std::ptrdiff_t(h.size()); row += pitch)
-      all.insert(all.end(), h.begin() + row, h.begin() + row + rows.n[3]);
-    return all;
   }
   static int slowest_of(const ClassRows& rows) {
     int axis = 0;
@@ -50,20 +50,22 @@ class Feedback {
 
  private:
   const int slowest_;
+  const std::ptrdiff_t pitch_;
 
  public:
-  const std::ptrdiff_t pitch_;
-  std::vector<T> history;
+  std::vector<i16> history;
   FeedbackTask<T> task;
 
  private:
-  std::vector<T> zeros_, predictions_, sums_;
+  std::vector<i16> zeros_;
+  Guarded<i16> shorts_;
+  Guarded<T> even_, predictions_;
 };
 
 // Stands for an encoder: some samples get a byte after all, some none.
 template <class T>
-u8 requantize(void* kept, u32 index, T, T prediction, bool keep, T* reconstructed) {
-  if (keep) static_cast<std::vector<u32>*>(kept)->push_back(index);
+u8 requantize(void* kept, u32 index, T, T prediction, T* reconstructed) {
+  static_cast<std::vector<u32>*>(kept)->push_back(index);
   const u8 byte = index % 3 ? byte_escape : u8(index % 251);
   *reconstructed = prediction + T(index % 7);
   return byte;
@@ -92,7 +94,8 @@ void check_encode(const Kernels& tested, Random& random) {
     for (size_t i = 0; i < n; i++) mask[i] = random.below(4) ? u8(0) : u8(1 << random.below(8));
     note("%s%s, %d terms, slowest %d, %s, %s", kind_name(kind), masked ? ", masked" : "", feedback.task.terms, feedback.task.slowest,
          text_of(c.quantizer.step).c_str(), c.text().c_str());
-    std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size()), history = feedback.history, expected_history = history;
+    std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
+    std::vector<i16> history = feedback.history, expected_history = history;
     std::vector<u32> kept, expected_kept;
     std::vector<u8> expected(n + 1);
     remember(c.memory, mask, bytes);
@@ -113,8 +116,7 @@ void check_encode(const Kernels& tested, Random& random) {
     same("failed samples", kept.data(), expected_kept.data(), kept.size());
     same("bytes", bytes.data(), expected.data(), n);
     same("samples", c.samples(c.memory.data()).data(), c.samples(copy.data()).data(), n);
-    const auto used = feedback.used(history, c.rows, feedback.pitch_), wanted = feedback.used(expected_history, c.rows, feedback.pitch_);
-    if (n) same("history", used.data(), wanted.data(), used.size());
+    same("history", history.data(), expected_history.data(), history.size());
   }
 }
 
@@ -130,15 +132,15 @@ void check_decode(const Kernels& tested, Random& random) {
     for (size_t i = 0; i < n; i++) bytes[i] = random.below(20) ? u8(random.between(0, i64(most))) : byte_escape;
     note("%s, %d terms, slowest %d, %s, %s", kind_name(kind), feedback.task.terms, feedback.task.slowest, text_of(c.quantizer.step).c_str(),
          c.text().c_str());
-    std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size()), history = feedback.history, expected_history = history;
+    std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
+    std::vector<i16> history = feedback.history, expected_history = history;
     remember(c.memory, bytes);
     uniform_of<T>(tested).decode_feedback(c.task(c.memory.data()), feedback.with(history), bytes.data());
     bytes.unchanged("bytes");
     c.changed_only_rows();
     uniform_of<T>(reference).decode_feedback(c.task(copy.data()), feedback.with(expected_history), bytes.data());
     same("samples", c.samples(c.memory.data()).data(), c.samples(copy.data()).data(), n);
-    const auto used = feedback.used(history, c.rows, feedback.pitch_), wanted = feedback.used(expected_history, c.rows, feedback.pitch_);
-    if (n) same("history", used.data(), wanted.data(), used.size());
+    same("history", history.data(), expected_history.data(), history.size());
   }
 }
 
@@ -148,21 +150,26 @@ void check_decode(const Kernels& tested, Random& random) {
 template <class T>
 struct TimedFeedback {
   TimedClass<T> c{false};
-  std::vector<T> history = std::vector<T>(16 * 32 + row_slack), zeros = std::vector<T>(32 + row_slack), predictions = zeros, sums = zeros;
+  std::vector<i16> history = std::vector<i16>(16 * 64), zeros = std::vector<i16>(64), shorts = std::vector<i16>(2 * 8 * 64);
+  std::vector<T> even = std::vector<T>(32), predictions = std::vector<T>(4 * TimedClass<T>::pitch + row_slack);
   FeedbackTask<T> task() {
     FeedbackTask<T> t;
     t.terms = 2;
     t.axis[0] = 2;
     t.axis[1] = 1;
     for (auto& weights : t.before)
-      for (T& w : weights) w = T(0.25);
-    t.beside = T(0.25);
+      for (i16& w : weights) w = 16;
+    t.beside = 16;
+    t.bits = 7;
+    t.unit = c.task.quantizer.step / 128;
     t.slowest = 1;
     t.history = history.data();
-    t.pitch = 32;
+    t.pitch = 64;
     t.zeros = zeros.data();
+    t.sums = shorts.data();
+    t.codes = t.sums + 8 * 64;
+    t.even = even.data();
     t.predictions = predictions.data();
-    t.sums = sums.data();
     t.requantize = requantize<T>;
     t.encoder = nullptr;
     return t;

@@ -140,6 +140,8 @@ void decode_class(const ClassTask<T>& task, const u8* bytes) {
 
 // ---------------------------------------------------------------- classes with residual feedback
 
+inline i16 saturated(int v) { return i16(v > 32767 ? 32767 : v < -32768 ? -32768 : v); }
+
 // What feedback adds to predictions, sample by sample, from residuals in an array of the whole class.
 template <class T>
 class FeedbackSums {
@@ -147,39 +149,49 @@ class FeedbackSums {
   FeedbackSums(const ClassTask<T>& task, const FeedbackTask<T>& f)
       : n_(task.rows.n), f_(f), residual_(size_t(n_[0] * n_[1] * n_[2] * n_[3])) {}
   size_t index(const i64* at) const { return size_t(((at[0] * n_[1] + at[1]) * n_[2] + at[2]) * n_[3] + at[3]); }
-  void set(const i64* at, T residual) { residual_[index(at)] = residual; }
-  T sum(const i64* at) const {
-    T sum = 0;
-    for (int t = 0; t < f_.terms; t++) {
-      const T term = before(at, f_.axis[t]) * f_.before[at[3] % 2][t];
-      sum = t ? sum + term : term;
-    }
-    if (at[3] % 2 == 0) return sum;
-    const size_t here = index(at);
-    const T behind = at[3] + 1 < n_[3] ? residual_[here + 1] : T(0);
-    return sum + (residual_[here - 1] + behind) * f_.beside;
+  void set(const i64* at, i16 sum, int code) {
+    const int largest = 32767 >> f_.bits, counts = code > largest ? largest : code < -largest ? -largest : code;
+    residual_[index(at)] = saturated(sum + counts * (1 << f_.bits));
   }
-  // The history after the last row, element x of the row of j and k.
-  T last(i64 j, i64 k, i64 x) const {
-    const i64 at[4] = {n_[0] - 1, f_.slowest < 1 ? j : n_[1] - 1, f_.slowest < 2 ? k : n_[2] - 1, x};
-    return residual_[index(at)];
+  i16 sum(const i64* at) const {
+    int half = 0;
+    for (int t = 0; t < f_.terms; t++) half = saturated(half + weighted(before(at, f_.axis[t]), f_.before[at[3] % 2][t]));
+    if (at[3] % 2) {
+      const size_t here = index(at);
+      const i16 behind = at[3] + 1 < n_[3] ? residual_[here + 1] : i16(0);
+      half = saturated(half + weighted(saturated(residual_[here - 1] + behind), f_.beside));
+    }
+    return saturated(2 * half);
+  }
+  // Becomes the history after the last row.
+  void put_history() const {
+    for (i64 j = 0; j < (f_.slowest < 1 ? n_[1] : 1); j++)
+      for (i64 k = 0; k < (f_.slowest < 2 ? n_[2] : 1); k++)
+        for (i64 x = 0; x < n_[3]; x++) {
+          const i64 at[4] = {n_[0] - 1, f_.slowest < 1 ? j : n_[1] - 1, f_.slowest < 2 ? k : n_[2] - 1, x};
+          *history(at) = residual_[index(at)];
+        }
   }
 
  private:
+  static int weighted(int residual, int weight) { return int(__builtin_floor((residual * weight + 64) / 128.0)); }
+  i16* history(const i64* at) const {
+    const std::ptrdiff_t row = (f_.slowest < 1 ? at[1] * n_[2] : 0) + (f_.slowest < 2 ? at[2] : 0);
+    return f_.history + row * f_.pitch + (at[3] % 2 ? f_.pitch / 2 : 0) + at[3] / 2;
+  }
   // From the history where the index before belongs to another task.
-  T before(const i64* at, int axis) const {
+  i16 before(const i64* at, int axis) const {
     if (axis < f_.slowest) return 0;
     i64 other[4] = {at[0], at[1], at[2], at[3]};
     if (other[axis]-- > 0) return residual_[index(other)];
-    const std::ptrdiff_t row = (f_.slowest < 1 ? at[1] * n_[2] : 0) + (f_.slowest < 2 ? at[2] : 0);
-    return axis == f_.slowest ? f_.history[row * f_.pitch + at[3]] : T(0);
+    return axis == f_.slowest ? *history(at) : i16(0);
   }
   const i64* n_;
   const FeedbackTask<T>& f_;
-  std::vector<T> residual_;
+  std::vector<i16> residual_;
 };
 
-// Calls code(sample, raster index, prediction of the stencil, sum) -> residual, even samples of a row first; then sets the history.
+// Calls code(sample, raster index, prediction) -> code that counts, even samples of a row first; then sets the history.
 template <class T, class F>
 void for_samples_with_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, F code) {
   const ClassRows& r = task.rows;
@@ -191,12 +203,10 @@ void for_samples_with_feedback(const ClassTask<T>& task, const FeedbackTask<T>& 
         for (i64 parity : {0, 1})
           for (at[3] = parity; at[3] < r.n[3]; at[3] += 2) {
             T* sample = task.samples + at[0] * r.stride[0] + at[1] * r.stride[1] + at[2] * r.stride[2] + at[3];
-            sums.set(at, code(sample, u32(sums.index(at)), predicted(task, sample), sums.sum(at)));
+            const i16 sum = sums.sum(at);
+            sums.set(at, sum, code(sample, u32(sums.index(at)), predicted(task, sample) + T(sum) * f.unit));
           }
-  if (r.n[0] * r.n[1] * r.n[2] == 0) return;
-  for (i64 j = 0; j < (f.slowest < 1 ? r.n[1] : 1); j++)
-    for (i64 k = 0; k < (f.slowest < 2 ? r.n[2] : 1); k++)
-      for (i64 x = 0; x < r.n[3]; x++) f.history[((f.slowest < 1 ? j * r.n[2] : 0) + k) * f.pitch + x] = sums.last(j, k, x);
+  if (r.n[0] * r.n[1] * r.n[2] > 0) sums.put_history();
 }
 
 inline int code_of_byte(u8 z) { return z == byte_escape ? 0 : z % 2 ? -(z + 1) / 2 : z / 2; }
@@ -204,24 +214,24 @@ inline int code_of_byte(u8 z) { return z == byte_escape ? 0 : z % 2 ? -(z + 1) /
 template <class T>
 void encode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
   const Uniform<T>& q = task.quantizer;
-  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T stencil, T sum) {
-    const T p = stencil + sum, x = mask && mask[index] ? p : *sample;
+  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T p) {
+    const T x = mask && mask[index] ? p : *sample;
     CodeOf<T> code = 0;
     T r = 0;
     const bool coded = code_of(x, p, q, T(largest_byte_code), code, r) && __builtin_fabs(x - r) <= q.safe;
     const bool avoided = q.avoid_from <= q.avoid_to && r >= q.avoid_from && r <= q.avoid_to;
-    bytes[index] = coded && !avoided ? u8(code < 0 ? -2 * code - 1 : 2 * code) : f.requantize(f.encoder, index, *sample, p, true, &r);
+    bytes[index] = coded && !avoided ? u8(code < 0 ? -2 * code - 1 : 2 * code) : f.requantize(f.encoder, index, *sample, p, &r);
     *sample = r;
-    return sum + T(code_of_byte(bytes[index])) * q.step;
+    return code_of_byte(bytes[index]);
   });
 }
 
 template <class T>
 void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
-  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T stencil, T sum) {
-    const T steps = T(code_of_byte(bytes[index])) * task.quantizer.step;
-    *sample = (stencil + sum) + steps;
-    return sum + steps;
+  for_samples_with_feedback(task, f, [&](T* sample, u32 index, T p) {
+    const int code = code_of_byte(bytes[index]);
+    *sample = p + T(code) * task.quantizer.step;
+    return code;
   });
 }
 

@@ -82,12 +82,12 @@ template <class T, UniformKernels<T> Kernels::*member>
 struct WithFeedback {
   static void encode(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* mask, u8* bytes) {
     FeedbackTask<T> changed = feedback;
-    if (task.rows.n[3] == 2) changed.beside += T(0.5);  // its only odd sample has one neighbour
+    if (task.rows.n[3] == 2) changed.beside ^= 32;  // its only odd sample has one neighbour
     (right->*member).encode_feedback(task, changed, mask, bytes);
   }
   static void decode(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes) {
     (right->*member).decode_feedback(task, feedback, bytes);
-    if (task.rows.n[3] == 17 && task.rows.n[0] * task.rows.n[1] * task.rows.n[2] > 0) spoilt(feedback.history[16]);
+    if (task.rows.n[3] == 17 && task.rows.n[0] * task.rows.n[1] * task.rows.n[2] > 0) spoilt(feedback.history[8]);
   }
 };
 

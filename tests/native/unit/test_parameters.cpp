@@ -31,6 +31,7 @@ FeedbackParameters random_feedback(Random& random) {
   FeedbackParameters f;
   f.any = true;
   f.all_codes = random.below(2);
+  if (!f.all_codes) f.bits = u8(random.between(FeedbackParameters::least_bits, FeedbackParameters::most_bits));
   for (auto& before : f.before)
     for (i16& w : before) w = i16(random.between(-largest, largest));
   f.beside = i16(random.between(-largest, largest));
