@@ -106,6 +106,74 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
   raw_ = raw;
 }
 
+namespace {
+
+struct ZeroRuns {  // of each symbol: the shortest run, and how many raw bits add to it
+  u16 base[zero_run_symbols];
+  u8 raw_bits[zero_run_symbols];
+};
+constexpr ZeroRuns make_zero_runs() {
+  ZeroRuns runs{};
+  for (u32 s = 0; s < zero_run_symbols; s++) {
+    int bits = 0;
+    runs.base[s] = u16(zero_run_base(s, bits));
+    runs.raw_bits[s] = u8(bits);
+  }
+  return runs;
+}
+constexpr ZeroRuns zero_run_of = make_zero_runs();
+
+// A step of a state, with a word that is there: whether it is taken is hard to predict, so there is no branch.
+inline u32 next_state(u32 x, u32 entry, const u8*& word) {
+  x = ((entry >> 8) & 4095) * (x >> probability_bits) + (entry >> 20);
+  u32 refill = x < rans_low;
+  __asm__("" : "+r"(refill), "+r"(x));
+  x = x << 16 * refill | (load_le<u16>(word) & (0 - refill));
+  word += 2 * refill;
+  return x;
+}
+
+}  // namespace
+
+// The first pairs of a zero run and a number, as long as both are common and no read needs a check. Returns the index behind them.
+template <class Place>
+size_t CodeStreamDecoder::decode_common_tokens(size_t n, const CodeTable& zero_runs, const CodeTable& values, Place place) {
+  constexpr size_t room = 32;  // bytes: two words, raw bits of a run and what is read with them
+  const u32 *zero_run_entries = zero_runs.decoding(), *value_entries = values.decoding();
+  const u32 run_escape = u32(zero_runs.count), large = u32(std::min(values.count, plain_symbols)), lanes = lanes_;
+  u32 x[max_lanes], token = token_;
+  std::copy(state_, state_ + lanes, x);
+  const u8* word = word_;
+  RawBitsReader raw = raw_;
+  size_t at = 0;
+  while (raw.room(word) >= room) {
+    u32 &first = x[token & (lanes - 1)], &second = x[(token + 1) & (lanes - 1)];
+    const u32 run_entry = zero_run_entries[first & (probability_total - 1)], s = run_entry & 255;
+    if (s == run_escape || zero_run_of.base[s] >= n - at) break;
+    const u8* next_word = word;
+    RawBitsReader next_raw = raw;
+    const u32 before = first;
+    first = next_state(first, run_entry, next_word);
+    const u32 value_entry = value_entries[second & (probability_total - 1)], v = value_entry & 255;
+    const size_t place_of = at + zero_run_of.base[s] + next_raw.take_unchecked(zero_run_of.raw_bits[s]);
+    if (v >= large || place_of >= n) {
+      first = before;
+      break;
+    }
+    second = next_state(second, value_entry, next_word);
+    place(place_of, v + 1, u64(0));
+    at = place_of + 1;
+    word = next_word;
+    raw = next_raw;
+    token += 2;
+  }
+  std::copy(x, x + lanes, state_);
+  word_ = word;
+  raw_ = raw;
+  token_ = token;
+  return at;
+}
+
 // Walks through the tokens of a bin in run-length mode: place(index, z or 0 for an outlier, its bits). Returns whether there was any code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
@@ -114,6 +182,10 @@ bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place
   token_ = 0;
   bool any = false;
   for (size_t at = 0; at < n;) {
+    const size_t skipped = decode_common_tokens(n - at, zero_runs, values, [&](size_t i, u64 z, u64 none) { place(at + i, z, none); });
+    any |= skipped != 0;
+    at += skipped;
+    if (at == n) break;
     u32 s = next(zero_runs);
     u64 zero_run;
     bool is_outlier = false;

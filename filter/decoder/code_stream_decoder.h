@@ -34,6 +34,8 @@ class CodeStreamDecoder {
   void decode_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
   template <class Code>
   void decode_run_length_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
+  template <class Place>
+  size_t decode_common_tokens(size_t n, const CodeTable& zero_runs, const CodeTable& values, Place place);
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 

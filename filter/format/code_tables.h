@@ -72,7 +72,7 @@ inline u32 value_symbol_base(u32 symbol, int& raw_bits) {
   raw_bits = e - 2;
   return (4u | ((symbol - plain_symbols) & 3)) << raw_bits;
 }
-inline u32 zero_run_base(u32 s, int& raw_bits) {
+constexpr u32 zero_run_base(u32 s, int& raw_bits) {
   raw_bits = 0;
   if (s < 16) return s;
   int e = s < 32 ? 4 + int(s - 16) / 4 : 8 + int(s - 32) / 2;
