@@ -108,21 +108,6 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
 
 namespace {
 
-struct ZeroRuns {  // of each symbol: the shortest run, and how many raw bits add to it
-  u16 base[zero_run_symbols];
-  u8 raw_bits[zero_run_symbols];
-};
-constexpr ZeroRuns make_zero_runs() {
-  ZeroRuns runs{};
-  for (u32 s = 0; s < zero_run_symbols; s++) {
-    int bits = 0;
-    runs.base[s] = u16(zero_run_base(s, bits));
-    runs.raw_bits[s] = u8(bits);
-  }
-  return runs;
-}
-constexpr ZeroRuns zero_run_of = make_zero_runs();
-
 // A step of a state, with a word that is there: whether it is taken is hard to predict, so there is no branch.
 inline u32 next_state(u32 x, u32 entry, const u8*& word) {
   x = ((entry >> 8) & 4095) * (x >> probability_bits) + (entry >> 20);
