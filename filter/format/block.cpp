@@ -33,6 +33,38 @@ const ClassArrays& arrays_of(const BlockGeometry& g) {
   return sizeof(S) == 1 ? g.bytes : g.values;
 }
 
+// Calls f with `n` as a constant where it is one of the usual widths of a halo, so that loops over it disappear; else with 0.
+template <class F>
+void with_width(int n, F f) {
+  switch (n) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 3:
+      return f(std::integral_constant<int, 3>{});
+    default:
+      return f(std::integral_constant<int, 0>{});
+  }
+}
+
+// The ends of `rows` rows of n samples: `below` samples before each and `above` behind it.
+template <class S>
+void extend_rows(S* first, i64 stride, i64 rows, i64 n, int below, int above) {
+  const i64 inward = n > 1 ? 1 : 0;
+  with_width(below, [&](auto fixed_below) {
+    with_width(above, [&](auto fixed_above) {
+      const int before = fixed_below ? fixed_below : below, behind = fixed_above ? fixed_above : above;
+      S* row = first;
+      for (i64 k = 0; k < rows; k++, row += stride) {
+        S *last = row + (n - 1), start = *row, start_inner = row[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= before; d++) row[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= behind; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
+  });
+}
+
 // Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
 // along the last axis (or element by element along it).
 template <class S>
@@ -48,12 +80,7 @@ void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 f
   if (a == 3) {
     const int below = int(low - from_index), above = int(to_index - high);
     for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
-      S* first = array + g.at(i, j, from[2]) + low;
-      for (i64 k = from[2]; k < to[2]; k++, first += g.stride[2]) {
-        S *last = first + (high - low - 1), start = *first, start_inner = first[inward], end = *last, end_inner = last[-inward];
-        for (int d = 1; d <= below; d++) first[-d] = extrapolated(start, start_inner, d);
-        for (int d = 1; d <= above; d++) last[d] = extrapolated(end, end_inner, d);
-      }
+      extend_rows(array + g.at(i, j, from[2]) + low, g.stride[2], to[2] - from[2], high - low, below, above);
     });
     return;
   }
