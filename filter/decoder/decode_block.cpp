@@ -90,7 +90,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
         },
         [&](i64 j) {
           const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
-          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end});
+          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end}, ends_);
         });
   }
 }
@@ -236,9 +236,43 @@ void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S
     load_coarse(work_.geometry, block.coarse, work_.values.data());
     place_block(level, block, wanted, axis_);
   } else if (block.grid.data) {
-    store_block(work_.geometry, work_.values.data(), block.grid, level.streaming);
+    store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, ends_);
   }
   if (block.activities.data) store_for_finer_level(block);
+}
+
+// Blocks beside each other along the rows write the lines between them together; those that are whole rows, also the lines between rows.
+template <class S>
+void BlockDecoder<S>::share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count) {
+  constexpr i64 samples = LineEnds<S>::samples;
+  const Level& grid = level.hierarchy.level[level.l];
+  auto box = [&](int b) -> const Box& { return decoders[b].work_.geometry.box; };
+  for (int b = 0; b < count; b++) decoders[b].ends_ = {};
+  if (!level.streaming || !kernels().can_stream || !grid.split[3] || grid.n[3] % 2) return;
+  for (int first = 0, last; first < count; first = last + 1) {
+    const i64 rows = box(first).size[0] * box(first).size[1] * box(first).size[2];
+    bool possible = reinterpret_cast<uintptr_t>(blocks[first].grid.data) / sizeof(S) % 2 == 0;
+    for (last = first;; last++) {
+      possible &= box(last).size[3] >= 2 * samples && box(last).size[3] % 2 == 0;
+      if (last + 1 == count || blocks[last + 1].number != blocks[last].number + 1 || box(last + 1).low[3] == 0) break;
+    }
+    if (!possible) continue;
+    Buffer<S>& lines = decoders[first].lines_;
+    lines.resize(size_t((last - first + 1) * rows * samples));
+    const bool whole_rows = box(first).low[3] == 0 && box(last).low[3] + box(last).size[3] == grid.n[3];
+    for (int b = first; b <= last; b++) {
+      LineEnds<S>& ends = decoders[b].ends_;
+      ends.left_wraps = b == first;
+      ends.right_wraps = b == last;
+      ends.left_there = b > first || first == last;
+      ends.right_there = b == last && first < last;
+      if (b > first || whole_rows) ends.left = lines.data() + (b - first) * rows * samples;
+      if (b < last)
+        ends.right = lines.data() + (b + 1 - first) * rows * samples;
+      else if (whole_rows)
+        ends.right = lines.data() + samples;  // of the next row
+    }
+  }
 }
 
 template <class S>
@@ -253,6 +287,7 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, BlockDecoder* decode
   const u32 wanted = level.directory.merged ? all_classes : blocks->wanted;
   for (int b = 0; b < count; b++) decoders[b].prepare(level, blocks[b]);
   decode_classes(level, decoders, blocks, count, wanted);
+  share_lines(level, decoders, blocks, count);
   for (int b = 0; b < count; b++) {
     // blocks that are placed by planes share the first one's array, which stays in the caches
     BlockWork<S>& work = decoders[b].work_;

@@ -55,6 +55,7 @@ class BlockDecoder {
   static void decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, u32 wanted);
   bool read_codes(const LevelToDecode<S>& level, int cls, bool open);
   void place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted);
+  static void share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
   void place_class(const LevelToDecode<S>& level, int cls);
   void store_for_finer_level(const BlockToDecode<S>& block);
   void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
@@ -65,6 +66,8 @@ class BlockDecoder {
 
   BlockWork<S> work_;
   int axis_ = -1;  // along which the block is placed plane by plane
+  LineEnds<S> ends_;
+  Buffer<S> lines_;
   CodeStreamDecoder coder_;
   Buffer<u8> context_;
   EdgeWork<S> edge_;

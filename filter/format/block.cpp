@@ -122,7 +122,7 @@ void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* val
   });
 }
 
-// Calls row(class of the even samples, offset in its class array, row of the grid) for every row of a part of the block's planes.
+// Calls row(class of the even samples, offset in its class array, row of the grid, i, j, k) for every row of a part of the block's planes.
 template <class T, class F>
 void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
   const int split = g.split_mask;
@@ -138,21 +138,49 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Grid
       const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
       T* at = grid.at(g.box.low[0] + i, g.box.low[1] + j, g.box.low[2], g.box.low[3]);
       for (i64 k = 0; k < g.box.size[2]; k++, at += grid.box.size[3])
-        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
+        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at, i, j, k);
     }
 }
 
+// Puts n samples of a row into a line from its place `at` on, and writes the line to `out` if the others are there; all are even.
 template <class S>
-void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out) {
+  constexpr i64 half = LineEnds<S>::samples / 2;
+  for (i64 x = 0; x < n / 2; x++) {
+    line[at / 2 + x] = even[x];
+    line[half + at / 2 + x] = odd[x];
+  }
+  if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true);
+}
+
+// A row past the caches; `row` is its number in the block, k along axis 2.
+template <class S>
+void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k) {
+  constexpr i64 samples = LineEnds<S>::samples;
+  const i64 size = g.box.size[3], before = i64(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S)), rest = (before + size) % samples;
+  i64 from = 0, to = size;
+  if (before && ends.left && !(ends.left_wraps && k == 0)) {
+    from = samples - before;
+    put_in_line(even, odd, from, ends.left + row * samples, before, ends.left_there, out - before);
+  }
+  if (rest && ends.right && !(ends.right_wraps && k == g.box.size[2] - 1)) {
+    to -= rest;
+    put_in_line(even + to / 2, odd + to / 2, rest, ends.right + row * samples, 0, ends.right_there, out + to);
+  }
+  row_kernels<S>().interleave(even + from / 2, odd + from / 2, int(to - from), out + from, true);
+}
+
+template <class S>
+void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                   const LineEnds<S>& ends) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
-  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out) {
-    if (streaming &&
-        reinterpret_cast<uintptr_t>(out) %
-            64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
-      __builtin_prefetch(out + ahead, 1);
-      __builtin_prefetch(out + ahead + size, 1);
+  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out, i64 i, i64 j, i64 k) {
+    if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {
+      // lines at the ends that are written in part have to be fetched, from pages that the machine does not see coming
+      if (!ends.left) __builtin_prefetch(out + ahead, 1);
+      if (!ends.right) __builtin_prefetch(out + ahead + size, 1);
     }
     const S* even = values + g.start(arrays, cls) + offset;
     if (!split_x) {
@@ -166,7 +194,9 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
         out[2 * x + 1] = odd[x];
       }
       if (size & 1) out[size - 1] = even[size / 2];
-    } else
+    } else if (streaming && split_x)
+      store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k);
+    else
       row_kernels<S>().interleave(even, odd, int(size), out, streaming);
   });
 }
@@ -288,9 +318,10 @@ void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* v
 }
 
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                 const LineEnds<S>& ends) {
   STZ_STAGE(store);
-  store_samples(g, values, grid, streaming, planes);
+  store_samples(g, values, grid, streaming, planes, ends);
 }
 
 template <class S>
@@ -334,7 +365,7 @@ void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values
   const bool split_x = g.split_mask >> 3 & 1;
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
-  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in) {
+  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in, i64, i64, i64) {
     for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
     S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
     if (split_x)
@@ -357,7 +388,7 @@ void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities) {
 
 void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid) {
   STZ_STAGE(store);
-  store_samples(g, activities, grid, false, Planes{});
+  store_samples(g, activities, grid, false, Planes{}, {});
 }
 
 template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
@@ -381,8 +412,8 @@ template void gather_planes(const BlockGeometry&, const i64*, const Planes&, i64
 template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
-template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&);
-template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&);
-template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&, const LineEnds<float>&);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&, const LineEnds<double>&);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&, const LineEnds<i64>&);
 
 }  // namespace stz

@@ -254,6 +254,7 @@ struct Kernels {
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   void (*finish_streaming)();
   const char* isa;
+  bool can_stream;  // else nothing is written past the caches, whatever is asked for
 };
 
 const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names

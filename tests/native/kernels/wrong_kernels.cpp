@@ -275,6 +275,7 @@ const Kernels all_wrong = {
     crc32c,
     [] { wrong("finish_streaming is wrong"); },  // has no result that could be
     "wrong",
+    false,
 };
 
 }  // namespace
