@@ -35,24 +35,46 @@ u32 CodeStreamDecoder::next(const CodeTable& t) {
   return d & 255;
 }
 
-void CodeStreamDecoder::decode_symbols(const CodeTable& t, u8* out, size_t n) {
-  STZ_STAGE(rans);
+// The symbols that the kernel leaves.
+void CodeStreamDecoder::finish_symbols(const CodeTable& t, RansStream& s) {
   const u32* table = t.decoding();
-  const u8 *word = word_, *const end = raw_.end();
+  const u8* word = s.word;
   const u32 lanes = lanes_;
-  size_t i = kernels().rans.decode(table, state_, lanes, out, n, &word, end);
-  for (; i < n; i++) {
+  for (size_t i = s.done; i < s.n; i++) {
     u32 &state = state_[i & (lanes - 1)], x = state, d = table[x & (probability_total - 1)];
-    out[i] = u8(d);
+    s.out[i] = u8(d);
     x = ((d >> 8) & 4095) * (x >> probability_bits) + (d >> 20);
     if (x < rans_low) {
-      require(end - word >= 2, STZ_ERROR_TRUNCATED);
+      require(s.end - word >= 2, STZ_ERROR_TRUNCATED);
       x = x << 16 | load_le<u16>(word);
       word += 2;
     }
     state = x;
   }
   word_ = word;
+}
+
+// Symbols of up to most_together bins of different streams.
+void CodeStreamDecoder::decode_symbols(const CodeTable& t, const Bin* bins, int count) {
+  STZ_STAGE(rans);
+  const u32* table = t.decoding();
+  bool done[most_together] = {};
+  for (int first = 0; first < count; first++) {
+    if (done[first]) continue;
+    const u32 lanes = bins[first].stream->lanes_;
+    RansStream streams[most_together];
+    CodeStreamDecoder* decoder[most_together];
+    int together = 0;
+    for (int b = first; b < count; b++) {
+      CodeStreamDecoder* const d = bins[b].stream;
+      if (d->lanes_ != lanes) continue;
+      done[b] = true;
+      decoder[together] = d;
+      streams[together++] = {d->state_, bins[b].codes, bins[b].n, 0, d->word_, d->raw_.end()};
+    }
+    kernels().rans.decode(table, lanes, streams, together);
+    for (int s = 0; s < together; s++) decoder[s]->finish_symbols(t, streams[s]);
+  }
 }
 
 u64 CodeStreamDecoder::escape(RawBitsReader& raw, bool& is_outlier) const {
@@ -74,7 +96,8 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   symbols_.resize(n);
-  decode_symbols(t, symbols_.data(), n);
+  const Bin bin_of_symbols{this, symbols_.data(), n, nullptr};
+  decode_symbols(t, &bin_of_symbols, 1);
   const u8* symbols = symbols_.data();
   constexpr size_t part = 4096;  // whose low bits stay in the nearest cache
   low_bits_.resize(part);
@@ -106,6 +129,59 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
   raw_ = raw;
 }
 
+namespace {
+
+// A step of a state, with a word that is there: whether it is taken is hard to predict, so there is no branch.
+inline u32 next_state(u32 x, u32 entry, const u8*& word) {
+  x = ((entry >> 8) & 4095) * (x >> probability_bits) + (entry >> 20);
+  u32 refill = x < rans_low;
+  __asm__("" : "+r"(refill), "+r"(x));
+  x = x << 16 * refill | (load_le<u16>(word) & (0 - refill));
+  word += 2 * refill;
+  return x;
+}
+
+}  // namespace
+
+// The first pairs of a zero run and a number, as long as both are common and no read needs a check. Returns the index behind them.
+template <class Place>
+size_t CodeStreamDecoder::decode_common_tokens(size_t n, const CodeTable& zero_runs, const CodeTable& values, Place place) {
+  constexpr size_t room = 32;  // bytes: two words, raw bits of a run and what is read with them
+  const u32 *zero_run_entries = zero_runs.decoding(), *value_entries = values.decoding();
+  const u32 run_escape = u32(zero_runs.count), large = u32(std::min(values.count, plain_symbols)), lanes = lanes_;
+  u32 x[max_lanes], token = token_;
+  std::copy(state_, state_ + lanes, x);
+  const u8* word = word_;
+  RawBitsReader raw = raw_;
+  size_t at = 0;
+  while (raw.room(word) >= room) {
+    u32 &first = x[token & (lanes - 1)], &second = x[(token + 1) & (lanes - 1)];
+    const u32 run_entry = zero_run_entries[first & (probability_total - 1)], s = run_entry & 255;
+    if (s == run_escape || zero_run_of.base[s] >= n - at) break;
+    const u8* next_word = word;
+    RawBitsReader next_raw = raw;
+    const u32 before = first;
+    first = next_state(first, run_entry, next_word);
+    const u32 value_entry = value_entries[second & (probability_total - 1)], v = value_entry & 255;
+    const size_t place_of = at + zero_run_of.base[s] + next_raw.take_unchecked(zero_run_of.raw_bits[s]);
+    if (v >= large || place_of >= n) {
+      first = before;
+      break;
+    }
+    second = next_state(second, value_entry, next_word);
+    place(place_of, v + 1, u64(0));
+    at = place_of + 1;
+    word = next_word;
+    raw = next_raw;
+    token += 2;
+  }
+  std::copy(x, x + lanes, state_);
+  word_ = word;
+  raw_ = raw;
+  token_ = token;
+  return at;
+}
+
 // Walks through the tokens of a bin in run-length mode: place(index, z or 0 for an outlier, its bits). Returns whether there was any code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
@@ -114,6 +190,10 @@ bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place
   token_ = 0;
   bool any = false;
   for (size_t at = 0; at < n;) {
+    const size_t skipped = decode_common_tokens(n - at, zero_runs, values, [&](size_t i, u64 z, u64 none) { place(at + i, z, none); });
+    any |= skipped != 0;
+    at += skipped;
+    if (at == n) break;
     u32 s = next(zero_runs);
     u64 zero_run;
     bool is_outlier = false;
@@ -161,11 +241,11 @@ void CodeStreamDecoder::decode_run_length_bytes(u8* bin, size_t n, const Model& 
   });
 }
 
+// Codes of a bin in direct mode in place of their symbols.
 template <class Code>
-void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width) {
+void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width) {
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
-  decode_symbols(t, bin, n);
   const ByteKernels& kernel = kernels().bytes;
   const u32 plain = u32(std::min(t.count, plain_symbols));
   // symbols from here on are not v itself, or their codes no bytes
@@ -209,44 +289,59 @@ void CodeStreamDecoder::decode_direct_bytes(u8* bin, size_t n, const Model& m, s
   raw_ = raw;
 }
 
-template <class Code>
-void CodeStreamDecoder::decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<WideCode>& wide_codes,
-                                     int width) {
-  STZ_STAGE(symbols);
-  const size_t pitch = n + row_slack;
-  bins_.resize((contexts + 1) * pitch);
-  size_t counts[contexts];
-  {
-    STZ_STAGE(partition);
-    kernels().bytes.count_contexts(context, n, counts);
-  }
-  std::vector<WideCode> wide_of_context[contexts];
-  bool any_wide = false;
-  for (int k = 0; k < contexts; k++) {
-    if (!counts[k]) continue;
-    u8* bin = bins_.data() + size_t(k) * pitch;
-    if (models[k].run_length)
-      decode_run_length_bytes<Code>(bin, counts[k], models[k], wide_of_context[k], width);
-    else
-      decode_direct_bytes<Code>(bin, counts[k], models[k], wide_of_context[k], width);
-    any_wide |= !wide_of_context[k].empty();
-  }
-  {
-    STZ_STAGE(partition);
-    kernels().bytes.merge_contexts(bins_.data(), pitch, context, n, bytes);
-  }
-  if (!any_wide) return;
+namespace {
+
+// Lists the wide codes of a class, which are in the order of their contexts, in raster order.
+void list_wide_codes(const CodeStreamDecoder::ByteClass& c, const std::vector<WideCode>* of_context) {
   size_t taken[contexts] = {};
-  for (size_t i = 0; i < n; i++)
-    if (bytes[i] == byte_escape) {
-      const u8 k = context[i];
-      require(k < contexts && taken[k] < wide_of_context[k].size(), STZ_ERROR_CORRUPT);
-      WideCode& e = wide_of_context[k][taken[k]++];
-      wide_codes.push_back({u32(i), e.code, e.bits});
+  for (size_t i = 0; i < c.n; i++)
+    if (c.bytes[i] == byte_escape) {
+      const u8 k = c.context[i];
+      require(k < contexts && taken[k] < of_context[k].size(), STZ_ERROR_CORRUPT);
+      const WideCode& e = of_context[k][taken[k]++];
+      c.wide_codes->push_back({u32(i), e.code, e.bits});
     }
 }
-template void CodeStreamDecoder::decode_bytes<i32>(u8*, const u8*, size_t, const Model*, std::vector<WideCode>&, int);
-template void CodeStreamDecoder::decode_bytes<i64>(u8*, const u8*, size_t, const Model*, std::vector<WideCode>&, int);
+
+}  // namespace
+
+template <class Code>
+void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const Model* models, int width) {
+  STZ_STAGE(symbols);
+  size_t counts[most_together][contexts];
+  for (int c = 0; c < count; c++) {
+    STZ_STAGE(partition);
+    classes[c].stream->bins_.resize((contexts + 1) * (classes[c].n + row_slack));
+    kernels().bytes.count_contexts(classes[c].context, classes[c].n, counts[c]);
+  }
+  std::vector<WideCode> wide_codes[most_together][contexts];
+  bool any_wide[most_together] = {};
+  for (int k = 0; k < contexts; k++) {
+    Bin bins[most_together];
+    int used = 0;
+    for (int c = 0; c < count; c++)
+      if (const size_t n = counts[c][k])
+        bins[used++] = {classes[c].stream, classes[c].stream->bins_.data() + size_t(k) * (classes[c].n + row_slack), n, &wide_codes[c][k]};
+    if (!used) continue;
+    if (!models[k].run_length) decode_symbols(direct_table(models[k]), bins, used);
+    for (const Bin* b = bins; b < bins + used; b++)
+      if (models[k].run_length)
+        b->stream->decode_run_length_bytes<Code>(b->codes, b->n, models[k], *b->wide_codes, width);
+      else
+        b->stream->place_direct_bytes<Code>(b->codes, b->n, models[k], *b->wide_codes, width);
+    for (int c = 0; c < count; c++) any_wide[c] |= !wide_codes[c][k].empty();
+  }
+  for (int c = 0; c < count; c++) {
+    {
+      STZ_STAGE(partition);
+      kernels().bytes.merge_contexts(classes[c].stream->bins_.data(), classes[c].n + row_slack, classes[c].context, classes[c].n,
+                                     classes[c].bytes);
+    }
+    if (any_wide[c]) list_wide_codes(classes[c], wide_codes[c]);
+  }
+}
+template void CodeStreamDecoder::decode_bytes<i32>(const ByteClass*, int, const Model*, int);
+template void CodeStreamDecoder::decode_bytes<i64>(const ByteClass*, int, const Model*, int);
 
 template <class Code>
 void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Outlier>& outliers,

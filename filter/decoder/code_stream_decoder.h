@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "decoder/raw_bits.h"
 #include "format/code_stream.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
@@ -14,14 +15,30 @@ class CodeStreamDecoder {
   // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
   template <class Code>
   void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Outlier>& outliers, int width);
-  // The same for codes kept as bytes (row_slack more): what is no byte is listed in raster order. `Code` bounds the codes.
+  // A class whose codes are kept as bytes (row_slack more): what is no byte is listed in raster order.
+  struct ByteClass {
+    CodeStreamDecoder* stream;
+    const u8* context;
+    size_t n;
+    u8* bytes;
+    std::vector<WideCode>* wide_codes;
+  };
+  static constexpr int most_together = 4;
+  // The same for up to that many classes with one set of models, each from a stream of its own. `Code` bounds the codes.
   template <class Code>
-  void decode_bytes(u8* bytes, const u8* context, size_t n, const Model* models, std::vector<WideCode>& wide_codes, int width);
+  static void decode_bytes(const ByteClass* classes, int count, const Model* models, int width);
   void finish();  // everything consumed, all states at their end
 
  private:
+  struct Bin {  // of one context of a class
+    CodeStreamDecoder* stream;
+    u8* codes;
+    size_t n;
+    std::vector<WideCode>* wide_codes;
+  };
   u32 next(const CodeTable& t);
-  void decode_symbols(const CodeTable& t, u8* out, size_t n);
+  static void decode_symbols(const CodeTable& t, const Bin* bins, int count);
+  void finish_symbols(const CodeTable& t, RansStream& s);
   u64 escape(RawBitsReader& raw, bool& is_outlier) const;
   // v of a symbol that is not v itself
   u64 large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const;
@@ -31,9 +48,11 @@ class CodeStreamDecoder {
   bool decode_run_length(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width);
 
   template <class Code>
-  void decode_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
+  void place_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
   template <class Code>
   void decode_run_length_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width);
+  template <class Place>
+  size_t decode_common_tokens(size_t n, const CodeTable& zero_runs, const CodeTable& values, Place place);
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 

@@ -49,18 +49,6 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
   store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
 }
 
-// Codes of a class, if there are any but zeros.
-template <class S>
-void BlockDecoder<S>::read_bytes(const LevelToDecode<S>& level, int cls, bool coded) {
-  const size_t samples = size_t(work_.geometry.samples(cls));
-  u8* bytes = work_.bytes(cls);
-  if (coded)
-    coder_.template decode_bytes<Code>(bytes, context_.data(), samples, level.directory.p[cls].model, work_.codes[cls].wide_codes,
-                                       8 * int(sizeof(S)));
-  else
-    memset(bytes, 0, samples);
-}
-
 // Samples of a task whose first one has the raster index `first`; wide codes from number `next` on are to come.
 template <class S>
 void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
@@ -102,7 +90,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
         },
         [&](i64 j) {
           const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
-          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end});
+          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end}, ends_);
         });
   }
 }
@@ -139,16 +127,20 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   });
 }
 
-// Codes of a class from the stream that is open, or zeros.
+// Codes of a class from the stream that is open, or zeros. Returns whether they are bytes that are still to be read, and there is room.
 template <class S>
-void BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
+bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
   const ClassParameters& p = level.directory.p[cls];
-  const bool coded = open && p.mean && work_.geometry.samples(cls);
+  const size_t samples = size_t(work_.geometry.samples(cls));
+  const bool coded = open && p.mean && samples;
   if (coded) class_contexts(work_, cls, p, context_);
-  if (uses_byte_indices(level.quantizer, p))
-    read_bytes(level, cls, coded);
-  else
+  if (!uses_byte_indices(level.quantizer, p)) {
     read_numbers(level, cls, coded);
+    return false;
+  }
+  u8* const bytes = work_.bytes(cls);
+  if (!coded) memset(bytes, 0, samples);
+  return coded;
 }
 
 // The samples of a class whose codes are there, with its halo.
@@ -178,21 +170,36 @@ int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
 
 // One class after the other: its codes, its samples where they do not wait for all classes, its activities where anything needs them.
 template <class S>
-void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, bool place_each) {
+void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count,
+                                     u32 wanted) {
   const LevelDirectory& d = level.directory;
-  const ParityClasses& classes = work_.geometry.classes;
+  const ParityClasses& classes = decoders->work_.geometry.classes;
   const size_t first_stream = size_t(level.header.masked);
-  bool open = d.merged && open_stream(level, block, first_stream);
+  bool open[most_together];
+  for (int b = 0; b < count; b++) open[b] = d.merged && decoders[b].open_stream(level, blocks[b], first_stream);
   for (int c = 0; c < classes.count; c++) {
     if (!(wanted >> c & 1)) continue;
     const int cls = classes.mask[c];
-    if (!d.merged) open = open_stream(level, block, first_stream + size_t(c));
-    read_codes(level, cls, open);
-    if (!d.merged && open) coder_.finish();
-    if (place_each) place_class(level, cls);
-    if (block.activities.data || c + 1 < classes.count) class_activities(work_, cls, d.p[cls].mean);
+    CodeStreamDecoder::ByteClass coded[most_together];
+    int coded_count = 0;
+    for (int b = 0; b < count; b++) {
+      BlockDecoder& one = decoders[b];
+      if (!d.merged) open[b] = one.open_stream(level, blocks[b], first_stream + size_t(c));
+      ClassCodes<Code>& codes = one.work_.codes[cls];
+      if (one.read_codes(level, cls, open[b]))
+        coded[coded_count++] = {&one.coder_, one.context_.data(), size_t(one.work_.geometry.samples(cls)), codes.bytes.data(),
+                                &codes.wide_codes};
+    }
+    if (coded_count) CodeStreamDecoder::decode_bytes<Code>(coded, coded_count, d.p[cls].model, 8 * int(sizeof(S)));
+    for (int b = 0; b < count; b++) {
+      BlockDecoder& one = decoders[b];
+      if (!d.merged && open[b]) one.coder_.finish();
+      if (blocks[b].grid.data && one.axis_ < 0) one.place_class(level, cls);
+      if (blocks[b].activities.data || c + 1 < classes.count) class_activities(one.work_, cls, d.p[cls].mean);
+    }
   }
-  if (d.merged && open) coder_.finish();
+  for (int b = 0; b < count; b++)
+    if (d.merged && open[b]) decoders[b].coder_.finish();
 }
 
 // What the finer level needs beyond the samples: final stand-ins of masked samples, activities.
@@ -211,25 +218,87 @@ void BlockDecoder<S>::decode_edges(const LevelToDecode<S>& level, const BlockToD
   if (block.activities.data) store_for_finer_level(block);
 }
 
+// What is needed before the codes of a block are read.
 template <class S>
-void BlockDecoder<S>::decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
-  const LevelDirectory& d = level.directory;
+void BlockDecoder<S>::prepare(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const Level& level_grid = level.hierarchy.level[level.l];
-  work_.prepare(level_grid, block_box(level_grid, block.number % d.per_item), d.reach);
-  const BlockGeometry& g = work_.geometry;
-  const bool values = block.grid.data;
-  if (values) load_coarse(g, block.coarse, work_.values.data());
-  load_coarse_bytes(g, block.coarse_activities, work_.activities.data());
+  work_.prepare(level_grid, block_box(level_grid, block.number % level.directory.per_item), level.directory.reach);
+  load_coarse_bytes(work_.geometry, block.coarse_activities, work_.activities.data());
   if (block.coarse_specials.data) masks(level, block);
-  if (d.edge) return decode_edges(level, block);
-  const u32 wanted = d.merged ? all_classes : block.wanted;
-  const int axis = axis_to_sweep(level);
-  decode_classes(level, block, wanted, values && axis < 0);
-  if (values && axis >= 0)
-    place_block(level, block, wanted, axis);
-  else if (values)
-    store_block(g, work_.values.data(), block.grid, level.streaming);
+  axis_ = axis_to_sweep(level);
+  if (block.grid.data && (axis_ < 0 || level.directory.edge)) load_coarse(work_.geometry, block.coarse, work_.values.data());
+}
+
+// The block whose codes are there.
+template <class S>
+void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted) {
+  if (block.grid.data && axis_ >= 0) {
+    load_coarse(work_.geometry, block.coarse, work_.values.data());
+    place_block(level, block, wanted, axis_);
+  } else if (block.grid.data) {
+    store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, ends_);
+  }
   if (block.activities.data) store_for_finer_level(block);
+}
+
+// Blocks beside each other along the rows write the lines between them together; those that are whole rows, also the lines between rows.
+template <class S>
+void BlockDecoder<S>::share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count) {
+  constexpr i64 samples = LineEnds<S>::samples;
+  const Level& grid = level.hierarchy.level[level.l];
+  auto box = [&](int b) -> const Box& { return decoders[b].work_.geometry.box; };
+  for (int b = 0; b < count; b++) decoders[b].ends_ = {};
+  if (!level.streaming || !kernels().can_stream || !grid.split[3] || grid.n[3] % 2) return;
+  for (int first = 0, last; first < count; first = last + 1) {
+    const i64 rows = box(first).size[0] * box(first).size[1] * box(first).size[2];
+    bool possible = reinterpret_cast<uintptr_t>(blocks[first].grid.data) / sizeof(S) % 2 == 0;
+    for (last = first;; last++) {
+      possible &= box(last).size[3] >= 2 * samples && box(last).size[3] % 2 == 0;
+      if (last + 1 == count || blocks[last + 1].number != blocks[last].number + 1 || box(last + 1).low[3] == 0) break;
+    }
+    if (!possible) continue;
+    Buffer<S>& lines = decoders[first].lines_;
+    lines.resize(size_t((last - first + 1) * rows * samples));
+    const bool whole_rows = box(first).low[3] == 0 && box(last).low[3] + box(last).size[3] == grid.n[3];
+    for (int b = first; b <= last; b++) {
+      LineEnds<S>& ends = decoders[b].ends_;
+      ends.left_wraps = b == first;
+      ends.right_wraps = b == last;
+      ends.left_there = b > first || first == last;
+      ends.right_there = b == last && first < last;
+      if (b > first || whole_rows) ends.left = lines.data() + (b - first) * rows * samples;
+      if (b < last)
+        ends.right = lines.data() + (b + 1 - first) * rows * samples;
+      else if (whole_rows)
+        ends.right = lines.data() + samples;  // of the next row
+    }
+  }
+}
+
+template <class S>
+void BlockDecoder<S>::decode(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count) {
+  if (level.directory.edge) {
+    for (int b = 0; b < count; b++) {
+      decoders[b].prepare(level, blocks[b]);
+      decoders[b].decode_edges(level, blocks[b]);
+    }
+    return;
+  }
+  const u32 wanted = level.directory.merged ? all_classes : blocks->wanted;
+  for (int b = 0; b < count; b++) decoders[b].prepare(level, blocks[b]);
+  decode_classes(level, decoders, blocks, count, wanted);
+  share_lines(level, decoders, blocks, count);
+  for (int b = 0; b < count; b++) {
+    // blocks that are placed by planes share the first one's array, which stays in the caches
+    BlockWork<S>& work = decoders[b].work_;
+    const bool shared = b && decoders[b].axis_ >= 0;
+    if (shared) {
+      std::swap(work.values, decoders->work_.values);
+      work.values.resize(size_t(work.geometry.total(work.geometry.values)));
+    }
+    decoders[b].place(level, blocks[b], wanted);
+    if (shared) std::swap(work.values, decoders->work_.values);
+  }
 }
 
 template class BlockDecoder<float>;

@@ -38,7 +38,10 @@ struct BlockToDecode {
 template <class S>
 class BlockDecoder {
  public:
-  void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
+  static constexpr int most_together = CodeStreamDecoder::most_together;
+  void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) { decode(level, this, &block, 1); }
+  // Up to that many blocks, all with the same wanted classes: their streams are decoded side by side.
+  static void decode(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
   std::vector<LiteralElement> literals;  // that were found in masks
 
  private:
@@ -48,11 +51,13 @@ class BlockDecoder {
   bool open_stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k);
   void masks(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
   int axis_to_sweep(const LevelToDecode<S>& level) const;
-  void decode_classes(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, bool place_each);
-  void read_codes(const LevelToDecode<S>& level, int cls, bool open);
+  void prepare(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
+  static void decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, u32 wanted);
+  bool read_codes(const LevelToDecode<S>& level, int cls, bool open);
+  void place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted);
+  static void share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
   void place_class(const LevelToDecode<S>& level, int cls);
   void store_for_finer_level(const BlockToDecode<S>& block);
-  void read_bytes(const LevelToDecode<S>& level, int cls, bool coded);
   void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
   void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
@@ -60,6 +65,9 @@ class BlockDecoder {
   void decode_edges(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
 
   BlockWork<S> work_;
+  int axis_ = -1;  // along which the block is placed plane by plane
+  LineEnds<S> ends_;
+  Buffer<S> lines_;
   CodeStreamDecoder coder_;
   Buffer<u8> context_;
   EdgeWork<S> edge_;

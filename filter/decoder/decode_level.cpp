@@ -53,7 +53,7 @@ class Decoder {
     }
     S* const grid = out ? out : finer.samples.data();
 
-    auto decode_block = [&](BlockDecoder<S>& decoder, u64 number) {
+    auto block_of = [&](u64 number) {
       const u64 item = number / directory.per_item;
       BlockToDecode<S> block;
       block.number = number;
@@ -70,21 +70,31 @@ class Decoder {
         block.coarse_specials = whole_grid<const u8>(coarser_.specials.data() + item * coarser.samples(), coarser);
         block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
       }
-      decoder.decode(level, block);
+      return block;
     };
-    const u64 blocks = directory.per_item * h_.batch, blocks_per_task = items_per_task(samples / blocks);
+    constexpr u64 most_together = u64(BlockDecoder<S>::most_together);
+    const u64 blocks = directory.per_item * h_.batch;
+    const u64 together = std::clamp<u64>(blocks / u64(std::max(threads_, 1)), 1, most_together);
+    const u64 blocks_per_task = (items_per_task(samples / blocks) + together - 1) / together * together;
     std::mutex mutex;
     struct Worker {
-      BlockDecoder<S> decoder;
+      BlockDecoder<S> decoder[most_together];
     };
     parallel_for<Worker>((blocks + blocks_per_task - 1) / blocks_per_task, threads_, [&](Worker& worker, u64 task) {
-      for (u64 number = task * blocks_per_task; number < std::min(blocks, (task + 1) * blocks_per_task); number++)
-        decode_block(worker.decoder, number);
+      const u64 end = std::min(blocks, (task + 1) * blocks_per_task);
+      for (u64 number = task * blocks_per_task; number < end; number += together) {
+        const u64 count = std::min(together, end - number);
+        BlockToDecode<S> group[most_together];
+        for (u64 b = 0; b < count; b++) group[b] = block_of(number + b);
+        BlockDecoder<S>::decode(level, worker.decoder, group, int(count));
+      }
       if (level.streaming) kernels().finish_streaming();
-      if (worker.decoder.literals.empty()) return;
-      std::lock_guard lock(mutex);
-      literals_.insert(literals_.end(), worker.decoder.literals.begin(), worker.decoder.literals.end());
-      worker.decoder.literals.clear();
+      for (BlockDecoder<S>& decoder : worker.decoder) {
+        if (decoder.literals.empty()) continue;
+        std::lock_guard lock(mutex);
+        literals_.insert(literals_.end(), decoder.literals.begin(), decoder.literals.end());
+        decoder.literals.clear();
+      }
     });
     coarser_ = std::move(finer);
     if (out && masked_) specials_ = std::move(coarser_.specials);

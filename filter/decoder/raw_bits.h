@@ -24,6 +24,14 @@ class RawBitsReader {
     taken_ += u64(bits);
     return v;
   }
+  // The same for up to 56 bits where `room` was found to be enough.
+  u64 take_unchecked(int bits) {
+    const u64 v = whole_word(taken_ / 8) >> (taken_ % 8) & ((u64(1) << bits) - 1);
+    taken_ += u64(bits);
+    return v;
+  }
+  // Bytes from `lowest` to the next field; eight may be read from each of them if there are eight.
+  size_t room(const u8* lowest) const { return size_t(end() - lowest); }
   // n fields of up to 56 bits each.
   template <class U>
   void take_many(U* out, size_t n, int bits, const u8* lowest) {

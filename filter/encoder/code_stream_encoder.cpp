@@ -40,41 +40,65 @@ u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
   const size_t from = symbols_.size();
   symbols_.resize(from + n);
   cost_ += n * t.mean_cost;
-  segments_.push_back({&t, from, n});
+  segments_.push_back({&t, nullptr, from, n});
   return &symbols_[from];
 }
 
-void CodeStreamEncoder::token(const CodeTable& t, int symbol) {
-  tokens_.push_back({&t, u8(symbol)});
-  cost_ += t.cost[symbol];
-}
+// The tokens of a bin in run-length mode: zero runs and the numbers of the codes between them take turns.
+struct CodeStreamEncoder::Tokens {
+  const CodeTable &zero_runs, &values;
+  u8* next;
+  u64 cost;
 
-// A run of zeros.
-void CodeStreamEncoder::zero_run(const CodeTable& zero_runs, u64 length, RawFields& raw) {
-  const Symbol g = length <= largest_zero_run_symbol_value ? zero_run_symbol(u32(length)) : Symbol{zero_run_symbols, 0};
-  if (int(g.symbol) < zero_runs.count) {
-    token(zero_runs, int(g.symbol));
-    raw.put(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
-  } else {
-    token(zero_runs, zero_runs.count);
-    put_escape(length, raw);
+  void put(const CodeTable& t, u8 symbol) {
+    *next++ = symbol;
+    cost += t.cost[symbol];
   }
+  void zero_run(u64 length, RawFields& raw) {
+    const Symbol g = length <= largest_zero_run_symbol_value ? zero_run_symbol(u32(length)) : Symbol{zero_run_symbols, 0};
+    if (int(g.symbol) < zero_runs.count) {
+      put(zero_runs, u8(g.symbol));
+      raw.put(length & ((u64(1) << g.raw_bits) - 1), g.raw_bits);
+    } else {
+      put(zero_runs, u8(zero_runs.count));
+      put_escape(length, raw);
+    }
+  }
+  // The number z - 1 of a code.
+  void value(u64 v, RawFields& raw) {
+    u8 symbol = u8(v);
+    if (v >= plain_symbols || int(v) >= values.count) symbol = put_large_symbol(values, v, raw);
+    put(values, symbol);
+  }
+  void outlier(u64 sample, int width, RawFields& raw) {
+    put(values, u8(values.count));
+    put_outlier(sample, width, raw);
+  }
+};
+
+// Room for the tokens of up to `most` codes that are not zero.
+CodeStreamEncoder::Tokens CodeStreamEncoder::start_tokens(const Model& m, size_t most) {
+  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
+  segments_.push_back({&zero_runs, &values, symbols_.size(), 0});
+  symbols_.resize(symbols_.size() + 2 * most + 1);
+  return {zero_runs, values, &symbols_[segments_.back().from], cost_};
 }
 
-// The end of a bin: the likeliest run that reaches it, without its raw bits.
-void CodeStreamEncoder::end_of_zero_runs(const CodeTable& zero_runs, u64 left) {
-  int best = zero_runs.count, bits;
-  for (int s = zero_runs.count - 1; s >= 0 && zero_run_base(u32(s), bits) >= left; s--)
-    if (best == zero_runs.count || zero_runs.freq[s] > zero_runs.freq[best]) best = s;
-  token(zero_runs, best);
-  if (best == zero_runs.count) raw_.put_each(1, longest_field, [&](size_t, RawFields& raw) { put_escape(left, raw); });
-}
-
-// The number z - 1 of a code between runs.
-void CodeStreamEncoder::value(const CodeTable& values, u64 v, RawFields& raw) {
-  u8 symbol = u8(v);
-  if (v >= plain_symbols || int(v) >= values.count) symbol = put_large_symbol(values, v, raw);
-  token(values, symbol);
+// The end of a bin, if zeros are left: the likeliest run that reaches it, without its raw bits.
+void CodeStreamEncoder::finish_tokens(const Tokens& tokens, u64 left) {
+  Tokens all = tokens;
+  if (left) {
+    const CodeTable& zero_runs = all.zero_runs;
+    int best = zero_runs.count, bits;
+    for (int s = zero_runs.count - 1; s >= 0 && zero_run_base(u32(s), bits) >= left; s--)
+      if (best == zero_runs.count || zero_runs.freq[s] > zero_runs.freq[best]) best = s;
+    all.put(zero_runs, u8(best));
+    if (best == zero_runs.count) raw_.put_each(1, longest_field, [&](size_t, RawFields& raw) { put_escape(left, raw); });
+  }
+  Segment& segment = segments_.back();
+  segment.count = size_t(all.next - &symbols_[segment.from]);
+  symbols_.resize(segment.from + segment.count);
+  cost_ = all.cost;
 }
 
 void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
@@ -134,28 +158,25 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
 }
 
 void CodeStreamEncoder::add_run_length_bytes(const u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
-  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
-  const size_t from = tokens_.size();
   places_.resize(n);
   const size_t place_count = kernels().bytes.find(bin, n, 1, places_.data());
+  Tokens tokens = start_tokens(m, place_count);
   size_t last = 0, next = 0;
   raw_.put_each(place_count, 2 * longest_field, [&](size_t f, RawFields& raw) {
     const size_t i = places_[f];
-    zero_run(zero_runs, i - last, raw);
+    tokens.zero_run(i - last, raw);
     last = i + 1;
     if (bin[i] != byte_escape) {
-      value(values, bin[i] - 1u, raw);
+      tokens.value(bin[i] - 1u, raw);
       return;
     }
     const WideCode& e = wide_codes[next++];
-    if (e.code == outlier_mark) {
-      token(values, values.count);
-      put_outlier(e.bits, width, raw);
-    } else
-      value(values, zigzag(e.code) - 1, raw);
+    if (e.code == outlier_mark)
+      tokens.outlier(e.bits, width, raw);
+    else
+      tokens.value(zigzag(e.code) - 1, raw);
   });
-  if (last < n) end_of_zero_runs(zero_runs, n - last);
-  segments_.push_back({nullptr, from, tokens_.size() - from});
+  finish_tokens(tokens, n - last);
 }
 
 void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models,
@@ -233,20 +254,18 @@ void CodeStreamEncoder::add_direct(const Code* bin, size_t n, const Model& m, co
 
 template <class Code>
 void CodeStreamEncoder::add_run_length(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
-  const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
-  size_t from = tokens_.size(), last = 0, stored = 0;
+  Tokens tokens = start_tokens(m, n);
+  size_t last = 0, stored = 0;
   raw_.put_each(n, 2 * longest_field, [&](size_t i, RawFields& raw) {
     if (bin[i] == 0) return;
-    zero_run(zero_runs, i - last, raw);
+    tokens.zero_run(i - last, raw);
     last = i + 1;
-    if (bin[i] == outlier_code<Code>) {
-      token(values, values.count);
-      put_outlier(outliers[stored++], width, raw);
-    } else
-      value(values, zigzag(bin[i]) - 1, raw);
+    if (bin[i] == outlier_code<Code>)
+      tokens.outlier(outliers[stored++], width, raw);
+    else
+      tokens.value(zigzag(bin[i]) - 1, raw);
   });
-  if (last < n) end_of_zero_runs(zero_runs, n - last);
-  segments_.push_back({nullptr, from, tokens_.size() - from});
+  finish_tokens(tokens, n - last);
 }
 
 template <class Code>
@@ -274,6 +293,26 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
 
 namespace {
 
+// Symbols of two tables that take turns, last first. Whether a symbol gives a word is hard to predict, so there is no branch.
+void encode_tokens(const CodeTable& even, const CodeTable& odd, const u8* symbols, size_t n, u32* state, u32 lanes, u16** position) {
+  u16* word = *position;
+  auto put = [&](const CodeTable& t, size_t j) {
+    const u32 reciprocal = t.reciprocal[symbols[j]], step = t.step[symbols[j]], freq = step & 4095;
+    u32 x = state[j & (lanes - 1)], full = x >= freq << 19;
+    __asm__("" : "+r"(full), "+r"(x));
+    word[-1] = u16(x);
+    word -= full;
+    x >>= 16 * full;
+    state[j & (lanes - 1)] = x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
+  };
+  if (n & 1) put(even, --n);
+  for (; n; n -= 2) {
+    put(odd, n - 1);
+    put(even, n - 2);
+  }
+  *position = word;
+}
+
 void reverse_copy(const u8* from, size_t n, u8* to) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) store_le<u64>(to + n - 8 - i, __builtin_bswap64(load_le<u64>(from + i)));
@@ -298,13 +337,11 @@ void CodeStreamEncoder::finish(Bytes& out) {
     const RansKernels& rans = kernels().rans;
     for (size_t k = segments_.size(); k-- > 0;) {
       const Segment& segment = segments_[k];
-      if (segment.table)
-        rans.encode(segment.table->reciprocal, segment.table->step, state, lanes, &symbols_[segment.from], segment.count, &word);
+      const CodeTable& t = *segment.table;
+      if (segment.second_table)
+        encode_tokens(t, *segment.second_table, &symbols_[segment.from], segment.count, state, lanes, &word);
       else
-        for (size_t j = segment.count; j-- > 0;) {
-          const Token& token = tokens_[segment.from + j];
-          rans.encode(token.table->reciprocal, token.table->step, state + (j & (lanes - 1)), 1, &token.symbol, 1, &word);
-        }
+        rans.encode(t.reciprocal, t.step, state, lanes, &symbols_[segment.from], segment.count, &word);
     }
     const size_t words = size_t(words_end - word), raw_bytes = raw_.size();
     const size_t at = out.size();
@@ -322,7 +359,6 @@ void CodeStreamEncoder::finish(Bytes& out) {
   }
   segments_.clear();
   symbols_.clear();
-  tokens_.clear();
   raw_.clear();
   cost_ = 0;
   nonzero_ = false;

@@ -21,14 +21,11 @@ class CodeStreamEncoder {
   void finish(Bytes& out);
 
  private:
-  struct Segment {
-    const CodeTable* table;  // of a bin in direct mode; null: tokens
+  struct Segment {         // of the symbols
+    const CodeTable *table, *second_table;  // of a bin in direct mode: one table; else of zero runs and of the numbers between them
     size_t from, count;
   };
-  struct Token {
-    const CodeTable* table;
-    u8 symbol;
-  };
+  struct Tokens;
   template <class Code>
   void add_direct(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width);
   template <class Code>
@@ -38,14 +35,11 @@ class CodeStreamEncoder {
   u8* add_segment(const CodeTable& t, size_t n);
   template <class U>
   void add_low_bits(const U* low, size_t n, int bits);
-  void zero_run(const CodeTable& zero_runs, u64 length, RawFields& raw);
-  void end_of_zero_runs(const CodeTable& zero_runs, u64 left);
-  void token(const CodeTable& t, int symbol);
-  void value(const CodeTable& values, u64 v, RawFields& raw);
+  Tokens start_tokens(const Model& m, size_t most);
+  void finish_tokens(const Tokens& tokens, u64 left);
 
   std::vector<Segment> segments_;
   std::vector<u8> symbols_;
-  std::vector<Token> tokens_;
   Buffer<u8> bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_, wide_places_;  // places in a bin

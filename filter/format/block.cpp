@@ -33,6 +33,38 @@ const ClassArrays& arrays_of(const BlockGeometry& g) {
   return sizeof(S) == 1 ? g.bytes : g.values;
 }
 
+// Calls f with `n` as a constant where it is one of the usual widths of a halo, so that loops over it disappear; else with 0.
+template <class F>
+void with_width(int n, F f) {
+  switch (n) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 3:
+      return f(std::integral_constant<int, 3>{});
+    default:
+      return f(std::integral_constant<int, 0>{});
+  }
+}
+
+// The ends of `rows` rows of n samples: `below` samples before each and `above` behind it.
+template <class S>
+void extend_rows(S* first, i64 stride, i64 rows, i64 n, int below, int above) {
+  const i64 inward = n > 1 ? 1 : 0;
+  with_width(below, [&](auto fixed_below) {
+    with_width(above, [&](auto fixed_above) {
+      const int before = fixed_below ? fixed_below : below, behind = fixed_above ? fixed_above : above;
+      S* row = first;
+      for (i64 k = 0; k < rows; k++, row += stride) {
+        S *last = row + (n - 1), start = *row, start_inner = row[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= before; d++) row[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= behind; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
+  });
+}
+
 // Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
 // along the last axis (or element by element along it).
 template <class S>
@@ -48,12 +80,7 @@ void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 f
   if (a == 3) {
     const int below = int(low - from_index), above = int(to_index - high);
     for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
-      S* first = array + g.at(i, j, from[2]) + low;
-      for (i64 k = from[2]; k < to[2]; k++, first += g.stride[2]) {
-        S *last = first + (high - low - 1), start = *first, start_inner = first[inward], end = *last, end_inner = last[-inward];
-        for (int d = 1; d <= below; d++) first[-d] = extrapolated(start, start_inner, d);
-        for (int d = 1; d <= above; d++) last[d] = extrapolated(end, end_inner, d);
-      }
+      extend_rows(array + g.at(i, j, from[2]) + low, g.stride[2], to[2] - from[2], high - low, below, above);
     });
     return;
   }
@@ -95,7 +122,7 @@ void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* val
   });
 }
 
-// Calls row(class of the even samples, offset in its class array, row of the grid) for every row of a part of the block's planes.
+// Calls row(class of the even samples, offset in its class array, row of the grid, i, j, k) for every row of a part of the block's planes.
 template <class T, class F>
 void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
   const int split = g.split_mask;
@@ -111,21 +138,49 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Grid
       const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
       T* at = grid.at(g.box.low[0] + i, g.box.low[1] + j, g.box.low[2], g.box.low[3]);
       for (i64 k = 0; k < g.box.size[2]; k++, at += grid.box.size[3])
-        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at);
+        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at, i, j, k);
     }
 }
 
+// Puts n samples of a row into a line from its place `at` on, and writes the line to `out` if the others are there; all are even.
 template <class S>
-void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out) {
+  constexpr i64 half = LineEnds<S>::samples / 2;
+  for (i64 x = 0; x < n / 2; x++) {
+    line[at / 2 + x] = even[x];
+    line[half + at / 2 + x] = odd[x];
+  }
+  if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true);
+}
+
+// A row past the caches; `row` is its number in the block, k along axis 2.
+template <class S>
+void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k) {
+  constexpr i64 samples = LineEnds<S>::samples;
+  const i64 size = g.box.size[3], before = i64(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S)), rest = (before + size) % samples;
+  i64 from = 0, to = size;
+  if (before && ends.left && !(ends.left_wraps && k == 0)) {
+    from = samples - before;
+    put_in_line(even, odd, from, ends.left + row * samples, before, ends.left_there, out - before);
+  }
+  if (rest && ends.right && !(ends.right_wraps && k == g.box.size[2] - 1)) {
+    to -= rest;
+    put_in_line(even + to / 2, odd + to / 2, rest, ends.right + row * samples, 0, ends.right_there, out + to);
+  }
+  row_kernels<S>().interleave(even + from / 2, odd + from / 2, int(to - from), out + from, true);
+}
+
+template <class S>
+void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                   const LineEnds<S>& ends) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
-  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out) {
-    if (streaming &&
-        reinterpret_cast<uintptr_t>(out) %
-            64) {  // lines at the ends are written in part: they have to be fetched, from pages that the machine does not see coming
-      __builtin_prefetch(out + ahead, 1);
-      __builtin_prefetch(out + ahead + size, 1);
+  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out, i64 i, i64 j, i64 k) {
+    if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {
+      // lines at the ends that are written in part have to be fetched, from pages that the machine does not see coming
+      if (!ends.left) __builtin_prefetch(out + ahead, 1);
+      if (!ends.right) __builtin_prefetch(out + ahead + size, 1);
     }
     const S* even = values + g.start(arrays, cls) + offset;
     if (!split_x) {
@@ -139,7 +194,9 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
         out[2 * x + 1] = odd[x];
       }
       if (size & 1) out[size - 1] = even[size / 2];
-    } else
+    } else if (streaming && split_x)
+      store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k);
+    else
       row_kernels<S>().interleave(even, odd, int(size), out, streaming);
   });
 }
@@ -261,9 +318,10 @@ void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* v
 }
 
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes) {
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                 const LineEnds<S>& ends) {
   STZ_STAGE(store);
-  store_samples(g, values, grid, streaming, planes);
+  store_samples(g, values, grid, streaming, planes, ends);
 }
 
 template <class S>
@@ -307,7 +365,7 @@ void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values
   const bool split_x = g.split_mask >> 3 & 1;
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
   std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
-  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in) {
+  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in, i64, i64, i64) {
     for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
     S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
     if (split_x)
@@ -330,7 +388,7 @@ void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities) {
 
 void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid) {
   STZ_STAGE(store);
-  store_samples(g, activities, grid, false, Planes{});
+  store_samples(g, activities, grid, false, Planes{}, {});
 }
 
 template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
@@ -354,8 +412,8 @@ template void gather_planes(const BlockGeometry&, const i64*, const Planes&, i64
 template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
-template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&);
-template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&);
-template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&, const LineEnds<float>&);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&, const LineEnds<double>&);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&, const LineEnds<i64>&);
 
 }  // namespace stz

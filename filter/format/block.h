@@ -37,9 +37,21 @@ template <class S>
 void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis);
 template <class S>
 void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
-// The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches.
+// Lines of 64 bytes in memory that a row of the block shares with the rows before and behind it. Written past the caches in parts they
+// would have to be fetched; so the row that is stored first leaves its samples here, and the other one writes the line. A line is there for
+// every row (raster order), the samples of even index first.
 template <class S>
-void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {});
+struct LineEnds {
+  static constexpr i64 samples = 64 / i64(sizeof(S));
+  S *left = nullptr, *right = nullptr;           // at the start and at the end of rows; null: none is shared
+  bool left_there = false, right_there = false;  // the other row is stored before
+  bool left_wraps = false, right_wraps = false;  // it is the one before or behind along axis 2, which the ends of a plane do not have
+};
+// The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches. With `ends`
+// lines of the grid begin at samples of even index in the rows, which have an even number of samples, two lines at least.
+template <class S>
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {},
+                 const LineEnds<S>& ends = {});
 // The same to an array of these planes alone, raster order.
 template <class S>
 void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out);

@@ -72,18 +72,33 @@ inline u32 value_symbol_base(u32 symbol, int& raw_bits) {
   raw_bits = e - 2;
   return (4u | ((symbol - plain_symbols) & 3)) << raw_bits;
 }
-inline u32 zero_run_base(u32 s, int& raw_bits) {
+constexpr u32 zero_run_base(u32 s, int& raw_bits) {
   raw_bits = 0;
   if (s < 16) return s;
   int e = s < 32 ? 4 + int(s - 16) / 4 : 8 + int(s - 32) / 2;
   raw_bits = s < 32 ? e - 2 : e - 1;
   return (s < 32 ? (4u | ((s - 16) & 3)) : (2u | ((s - 32) & 1))) << raw_bits;
 }
+struct ZeroRuns {  // of each symbol: the shortest run, and how many raw bits add to it; the symbols of short runs
+  u16 base[zero_run_symbols];
+  u8 raw_bits[zero_run_symbols], symbol[256];
+};
+constexpr ZeroRuns make_zero_runs() {
+  ZeroRuns runs{};
+  for (u32 s = 0; s < zero_run_symbols; s++) {
+    int bits = 0;
+    const u32 base = zero_run_base(s, bits);
+    runs.base[s] = u16(base);
+    runs.raw_bits[s] = u8(bits);
+    for (u32 g = base; g < 256 && g < base + (1u << bits); g++) runs.symbol[g] = u8(s);
+  }
+  return runs;
+}
+inline constexpr ZeroRuns zero_run_of = make_zero_runs();
 constexpr u32 largest_zero_run_symbol_value = 65535;
 inline Symbol zero_run_symbol(u32 g) {  // g <= 65535
-  if (g < 16) return {g, 0};
-  int e = floor_log2(g);
-  if (e < 8) return {u32(16 + (e - 4) * 4) + ((g >> (e - 2)) & 3), e - 2};
+  if (g < 256) return {zero_run_of.symbol[g], zero_run_of.raw_bits[zero_run_of.symbol[g]]};
+  const int e = floor_log2(g);
   return {u32(32 + (e - 8) * 2) + ((g >> (e - 1)) & 1), e - 1};
 }
 

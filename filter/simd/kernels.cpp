@@ -222,11 +222,13 @@ std::make_unsigned_t<CodeOf<T>> scan(const T* x, size_t n, std::make_unsigned_t<
   return most;
 }
 
-void finish_streaming() {
 #if defined(STZ_512)
-  _mm_sfence();
+constexpr bool can_stream = true;
+void finish_streaming() { _mm_sfence(); }
+#else
+constexpr bool can_stream = false;
+void finish_streaming() {}
 #endif
-}
 
 template <class S>
 constexpr RowKernels<S> row_table() {
@@ -272,6 +274,7 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     crc_kernel,
     finish_streaming,
     STZ_TEXT(STZ_ISA),
+    can_stream,
 };
 
 }  // namespace stz

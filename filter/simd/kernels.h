@@ -201,11 +201,20 @@ struct ElementKernels {  // read and write exactly
   void (*store)(const T* samples, size_t n, int bytes, bool is_signed, void* elements);
 };
 
+// A stream of rANS to be decoded, from `word` on.
+struct RansStream {
+  u32* state;
+  u8* out;
+  size_t n, done;  // symbols
+  const u8 *word, *end;
+};
+
 // Interleaved rANS (see code_stream.h). Symbol j belongs to lane j mod lanes; lanes is a power of two up to 64.
 struct RansKernels {
-  // Decodes whole rounds of lanes while enough words are left that none needs a check: as long as there are 2 * lanes + 32 bytes, and
-  // perhaps further. Returns the symbols done and moves *word; reads nothing from `end` on and writes nothing from out + n on.
-  size_t (*decode)(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end);
+  // Decodes whole rounds of lanes of each stream while enough words are left that none needs a check: as long as there are 2 * lanes + 32
+  // bytes, and perhaps further. Sets `done` and moves `word`; reads nothing from `end` on and writes nothing from out + n on. Several
+  // streams take less time than one after the other: a state waits for itself, but not for those of other streams.
+  void (*decode)(const u32* table, u32 lanes, RansStream* streams, int count);
   // Encodes n symbols, last first; words are stored below *word, which moves down. Both tables have 64 entries (see CodeTable).
   void (*encode)(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word);
 };
@@ -251,6 +260,7 @@ struct Kernels {
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   void (*finish_streaming)();
   const char* isa;
+  bool can_stream;  // else nothing is written past the caches, whatever is asked for
 };
 
 const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names

@@ -44,9 +44,12 @@ STZ_INLINE __m256i look_up(const u32* table, __m256i index) {
 }
 
 template <int vectors>
-size_t rans_decode_256(const u32* table, u32* state, u8* out, size_t n, const u8** position, const u8* end) {
+void rans_decode_256(const u32* table, RansStream& s) {
   constexpr u32 lanes = 8 * vectors;
-  const u8* word = *position;
+  const u8 *word = s.word, *const end = s.end;
+  u8* const out = s.out;
+  u32* const state = s.state;
+  const size_t n = s.n;
   const __m256i mask = _mm256_set1_epi32(4095), zero = _mm256_setzero_si256();
   // the lowest bytes of the lanes of two vectors, in the lower or the upper half of eight bytes
   const __m256i low_half = _mm256_set1_epi64x(i64(0x808080800c080400)), high_half = _mm256_set1_epi64x(i64(0x0c08040080808080));
@@ -74,8 +77,8 @@ size_t rans_decode_256(const u32* table, u32* state, u8* out, size_t n, const u8
       _mm_storeu_si128((__m128i*)(out + i + 8 * size_t(v)), _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
     }
   for (int v = 0; v < vectors; v++) _mm256_storeu_si256((__m256i*)(state + 8 * v), x[v]);
-  *position = word;
-  return i;
+  s.word = word;
+  s.done = i;
 }
 
 // n is a multiple of the lanes.

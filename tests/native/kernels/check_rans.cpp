@@ -136,49 +136,75 @@ void check_encode(const Kernels& tested, Random& random) {
     }
 }
 
+// A stream of n symbols, perhaps not one that an encoder wrote, and what a kernel makes of it.
+struct Decoded {
+  std::vector<u8> symbols;
+  Coded coded;
+  bool valid;
+  Guarded<u8> bytes, out;
+  Guarded<u32> state;
+
+  Decoded(Random& random, const Tables& t, u32 lanes, size_t n, bool valid_)
+      : symbols(n + 1),
+        coded(code(random, t, lanes, n)),
+        valid(valid_),
+        bytes(random, 2 * coded.words.size() + random.below(3) * random.below(200)),  // some belong to something else
+        out(random, n),
+        state(random, lanes) {
+    if (!valid)
+      for (u32& s : coded.state) s = u32(random.next() >> random.below(64));
+    for (size_t w = 0; w < coded.words.size() && valid; w++) bytes[2 * w] = u8(coded.words[w]), bytes[2 * w + 1] = u8(coded.words[w] >> 8);
+    std::copy(coded.state.begin(), coded.state.end(), state.data());
+    remember(bytes, out, state);
+  }
+  RansStream stream() { return {state.data(), out.data(), out.size(), 7, bytes.data(), bytes.data() + bytes.size()}; }
+
+  void check(const RansStream& s, const u32* table, u32 lanes) {
+    bytes.unchanged("words");
+    state.changed_only("state", 0, lanes);
+    out.changed_only("symbols", 0, i64(out.size()));
+    if (s.done % lanes || s.done > s.n) wrong("%zu symbols decoded of %zu, with %u lanes", s.done, s.n, lanes);
+    if (s.n - s.done >= lanes && size_t(s.end - s.word) >= 2 * lanes + 32)
+      wrong("stops after %zu symbols with %zu bytes left", s.done, size_t(s.end - s.word));
+    // the reference goes as far
+    std::vector<u32> expected_state = coded.state;
+    std::vector<u8> expected(s.done + 1);
+    RansStream r{expected_state.data(), expected.data(), s.done, 0, bytes.data(), s.end};
+    reference.rans.decode(table, lanes, &r, 1);
+    same("symbols done", s.done, r.done);
+    same("symbols", out.data(), expected.data(), s.done);
+    same("state", state.data(), expected_state.data(), lanes);
+    same<i64>("words taken", s.word - bytes.data(), r.word - bytes.data());
+    if (valid) same("symbols, encoded and decoded", out.data(), symbols.data(), s.done);
+  }
+
+ private:
+  Coded code(Random& random, const Tables& t, u32 lanes, size_t n) {
+    fill_symbols(random, t, symbols.data(), n);
+    return encoded(reference, t, std::vector<u32>(lanes, rans_low), symbols.data(), n);
+  }
+};
+
 void check_decode(const Kernels& tested, Random& random) {
   const std::vector<Tables> tables = make_tables(random);
   for (u32 lanes = 1; lanes <= 64; lanes *= 2)
     for (int repeat = 0; repeat < 600; repeat++) {
       const Tables& t = tables[size_t(repeat) < tables.size() ? size_t(repeat) : random.below(47)];  // all, then the extremes
-      const size_t n = random.below(8) ? random.below(320) : random.below(5000);
-      std::vector<u8> symbols(n + 1);
-      fill_symbols(random, t, symbols.data(), n);
-      const bool valid = random.below(8);  // else any states and words, as in streams that no encoder wrote
-      Coded coded = encoded(reference, t, std::vector<u32>(lanes, rans_low), symbols.data(), n);
-      if (!valid)
-        for (u32& s : coded.state) s = u32(random.next() >> random.below(64));
-      const size_t after = random.below(3) * random.below(200);  // bytes that belong to something else
-      note("%u lanes, n %zu, %zu words and %zu bytes%s, frequencies %s", lanes, n, coded.words.size(), after, valid ? "" : ", not valid",
-           t.name.c_str());
-      Guarded<u8> bytes(random, 2 * coded.words.size() + after), out(random, n);
-      for (size_t w = 0; w < coded.words.size() && valid; w++)
-        bytes[2 * w] = u8(coded.words[w]), bytes[2 * w + 1] = u8(coded.words[w] >> 8);
-      Guarded<u32> state(random, lanes), table(random, 4096);
-      std::copy(coded.state.begin(), coded.state.end(), state.data());
+      const int count = 1 + int(random.below(6));
+      note("%d streams of %u lanes, frequencies %s", count, lanes, t.name.c_str());
+      Guarded<u32> table(random, 4096);
       std::copy(t.decoding.begin(), t.decoding.end(), table.data());
-      remember(bytes, out, state, table);
-      const u8 *begin = bytes.data(), *end = begin + bytes.size(), *word = begin;
-      const size_t done = tested.rans.decode(table.data(), state.data(), lanes, out.data(), n, &word, end);
-      bytes.unchanged("words");
+      remember(table);
+      std::vector<std::unique_ptr<Decoded>> decoded;
+      std::vector<RansStream> streams;
+      for (int s = 0; s < count; s++) {
+        const size_t n = random.below(8) ? random.below(320) : random.below(5000);
+        decoded.push_back(std::make_unique<Decoded>(random, t, lanes, n, random.below(8) != 0));
+        streams.push_back(decoded.back()->stream());
+      }
+      tested.rans.decode(table.data(), lanes, streams.data(), count);
       table.unchanged("table");
-      state.changed_only("state", 0, lanes);
-      out.changed_only("symbols", 0, i64(n));
-      if (done % lanes || done > n) wrong("%zu symbols decoded of %zu, with %u lanes", done, n, lanes);
-      if (n - done >= lanes && size_t(end - word) >= 2 * lanes + 32)
-        wrong("stops after %zu symbols with %zu bytes left", done, size_t(end - word));
-
-      // the reference goes as far
-      std::vector<u32> expected_state = coded.state;
-      std::vector<u8> expected(done + 1);
-      const u8* expected_word = begin;
-      const size_t expected_done =
-          reference.rans.decode(table.data(), expected_state.data(), lanes, expected.data(), done, &expected_word, end);
-      same("symbols done", done, expected_done);
-      same("symbols", out.data(), expected.data(), done);
-      same("state", state.data(), expected_state.data(), lanes);
-      same<i64>("words taken", word - begin, expected_word - begin);
-      if (valid) same("symbols, encoded and decoded", out.data(), symbols.data(), done);
+      for (size_t s = 0; s < decoded.size(); s++) decoded[s]->check(streams[s], table.data(), lanes);
     }
 }
 
@@ -212,15 +238,20 @@ void time_encode(std::vector<Timed>& add) {
   }
 }
 void time_decode(std::vector<Timed>& add) {
-  for (u32 lanes : {1, 4, 16, 32}) {
-    auto r = std::make_shared<TimedRans>(lanes);
-    add.push_back({std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane"), double(r->n), [=](const Kernels& k) {
-                     u32 state[64];
-                     std::copy(r->state.begin(), r->state.end(), state);
-                     const u8* word = r->bytes.data();
-                     k.rans.decode(r->tables.decoding.data(), state, lanes, r->out.data(), r->n, &word, word + r->bytes.size());
-                   }});
-  }
+  for (int count : {1, 4})
+    for (u32 lanes : {1, 4, 16, 32}) {
+      auto r = std::make_shared<TimedRans>(lanes);
+      const std::string name = std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane") + (count > 1 ? ", 4 streams" : "");
+      add.push_back({name, double(r->n) * count, [=](const Kernels& k) {
+                       u32 state[4][64];
+                       RansStream streams[4];
+                       for (int s = 0; s < count; s++) {
+                         std::copy(r->state.begin(), r->state.end(), state[s]);
+                         streams[s] = {state[s], r->out.data(), r->n, 0, r->bytes.data(), r->bytes.data() + r->bytes.size()};
+                       }
+                       k.rans.decode(r->tables.decoding.data(), lanes, streams, count);
+                     }});
+    }
 }
 
 }  // namespace

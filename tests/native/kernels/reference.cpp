@@ -27,6 +27,7 @@ const Kernels reference = {
     crc32c,
     finish_streaming,
     "scalar",
+    false,
 };
 
 }  // namespace check

@@ -116,20 +116,19 @@ double feedback(const FeedbackFitRow& row) {
 constexpr u32 total_frequency = 4096, smallest_state = 1u << 15;
 
 // An entry of the table: symbol, its frequency and the distance from the symbol's first entry.
-size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end) {
-  size_t done = 0;
-  for (; done + lanes <= n && size_t(end - *word) >= 2 * lanes; done += lanes)
-    for (u32 lane = 0; lane < lanes; lane++) {
-      u32& x = state[lane];
-      const u32 entry = table[x % total_frequency], frequency = entry >> 8 & 4095, distance = entry >> 20;
-      out[done + lane] = u8(entry);
-      x = frequency * (x / total_frequency) + distance;
-      if (x < smallest_state) {
-        x = x << 16 | u32((*word)[0]) | u32((*word)[1]) << 8;
-        *word += 2;
+void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
+  for (RansStream* s = streams; s < streams + count; s++)
+    for (s->done = 0; s->done + lanes <= s->n && size_t(s->end - s->word) >= 2 * lanes; s->done += lanes)
+      for (u32 lane = 0; lane < lanes; lane++) {
+        u32& x = s->state[lane];
+        const u32 entry = table[x % total_frequency], frequency = entry >> 8 & 4095, distance = entry >> 20;
+        s->out[s->done + lane] = u8(entry);
+        x = frequency * (x / total_frequency) + distance;
+        if (x < smallest_state) {
+          x = x << 16 | u32(s->word[0]) | u32(s->word[1]) << 8;
+          s->word += 2;
+        }
       }
-    }
-  return done;
 }
 
 // A step is frequency | bias << 12 | shift << 28. The bias is where the symbol starts, or, of one of frequency 1, 4095 more: its quotient

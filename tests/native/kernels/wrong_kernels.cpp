@@ -188,8 +188,10 @@ double feedback(const FeedbackFitRow& row) {
 
 // ---------------------------------------------------------------- rANS
 
-size_t rans_decode(const u32* table, u32* state, u32 lanes, u8* out, size_t n, const u8** word, const u8* end) {
-  return right->rans.decode(table, state, lanes, out, n, word, end - (lanes == 32 ? 70 : 0));  // stops early
+void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
+  if (lanes == 32) streams[count - 1].end -= 70;  // stops early
+  right->rans.decode(table, lanes, streams, count);
+  if (lanes == 32) streams[count - 1].end += 70;
 }
 void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
   u32 changed[64];
@@ -273,6 +275,7 @@ const Kernels all_wrong = {
     crc32c,
     [] { wrong("finish_streaming is wrong"); },  // has no result that could be
     "wrong",
+    false,
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "simd/kernels.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "unit.h"
@@ -153,18 +154,40 @@ TEST(codes_as_bytes_are_coded_alike) {
     encoder.finish(of_bytes);
     CHECK(of_numbers == of_bytes, "case %d", turn);
     if (of_bytes.empty()) continue;
-    AtPageEnd stream(of_bytes);
-    CodeStreamDecoder decoder;
-    decoder.open(stream.begin(), stream.size());
-    std::vector<u8> got(n + row_slack);
-    std::vector<WideCode> got_exceptions;
-    decoder.decode_bytes<i32>(got.data(), c.context.data(), n, c.model, got_exceptions, width_of<i32>);
-    decoder.finish();
-    CHECK(std::equal(bytes.begin(), bytes.begin() + std::ptrdiff_t(n), got.begin()), "case %d", turn);
-    CHECK(wide_codes.size() == got_exceptions.size());
-    for (size_t k = 0; k < wide_codes.size(); k++) {
-      const WideCode &a = wide_codes[k], &b = got_exceptions[k];
-      CHECK(a.index == b.index && a.code == b.code && (a.code != outlier_mark || a.bits == b.bits), "case %d, %zu", turn, k);
+    // the first codes of it in streams of their own, side by side with all of them
+    struct Stream {
+      size_t n;
+      std::unique_ptr<AtPageEnd> bytes;
+      CodeStreamDecoder decoder;
+      std::vector<u8> got;
+      std::vector<WideCode> got_wide;
+    } streams[CodeStreamDecoder::most_together];
+    CodeStreamDecoder::ByteClass classes[CodeStreamDecoder::most_together];
+    int count = 0;
+    for (int k = 0; k <= turn % CodeStreamDecoder::most_together; k++) {
+      Stream& s = streams[count];
+      s.n = n >> k;
+      auto later = [&](const WideCode& e) { return e.index >= s.n; };
+      encoder.add_bytes(bytes.data(), c.context.data(), s.n, c.model,
+                        {wide_codes.begin(), std::find_if(wide_codes.begin(), wide_codes.end(), later)}, width_of<i32>);
+      Bytes of_first;
+      encoder.finish(of_first);
+      if (of_first.empty()) continue;
+      s.bytes = std::make_unique<AtPageEnd>(of_first);
+      s.decoder.open(s.bytes->begin(), s.bytes->size());
+      s.got.resize(s.n + row_slack);
+      classes[count++] = {&s.decoder, c.context.data(), s.n, s.got.data(), &s.got_wide};
+    }
+    CodeStreamDecoder::decode_bytes<i32>(classes, count, c.model, width_of<i32>);
+    for (int k = 0; k < count; k++) {
+      Stream& s = streams[k];
+      s.decoder.finish();
+      CHECK(std::equal(bytes.begin(), bytes.begin() + std::ptrdiff_t(s.n), s.got.begin()), "case %d, stream %d", turn, k);
+      for (size_t e = 0; e < s.got_wide.size(); e++) {
+        const WideCode &a = wide_codes[e], &b = s.got_wide[e];
+        CHECK(a.index == b.index && a.code == b.code && (a.code != outlier_mark || a.bits == b.bits), "case %d, %zu", turn, e);
+      }
+      CHECK(s.got_wide.size() == wide_codes.size() || wide_codes[s.got_wide.size()].index >= s.n, "case %d, stream %d", turn, k);
     }
   }
   CHECK(escapes > 1000);
