@@ -5,7 +5,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 fewest_samples = 64;
+constexpr u64 fewest_samples = 128;
 constexpr double bits_of_weight = 6;                                              // that name one
 constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
 constexpr double least_progress = 0.001;                                          // a trial that saves less is the last

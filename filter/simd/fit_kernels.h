@@ -169,7 +169,7 @@ struct FeedbackTotals {
     for (int t = 0; t < columns; t++) sum += column[t] * weight[t];
     const Floats error = difference - sum, code = (error + magic<float>)-magic<float>;
     const Floats error_size = absolute<float>(error), code_size = absolute<float>(code), d = error_size + soft;
-    const Floats share = (Floats)((0x7ef311c7 - (Ints)(d * d)) & sample);  // good to an eighth, which a weight may be
+    const Floats share = (Floats)((Ints)(1.0f / (d * d)) & sample);
     const Ints exact = (Ints)(code_size + magic<float>)-bits(magic<float>);
     const Ints octave = ((Ints)code_size >> 23) - 130 + 6, half = ((Ints)code_size >> 22) - 2 * 129 + 4;
     const Ints bin = code_size < 8.0f ? (code_size < 4.0f ? exact : half) : octave;

@@ -183,8 +183,7 @@ struct FitKernels {
   void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
   // Row after row, of each the samples of even index first: with e = difference - sum of weight * column and c = e rounded, the residual
   // is difference - e + c, without c above `limit`; outside the rows residuals are 0. Adds up, over what is a sample: |e|, how many |c| are
-  // above largest_byte_code, and products of the columns times about 1 / (soft + |e|)^2 (bits of a float taken from a constant). Bins of
-  // |c| are 0 to 3, 4, 6, and octaves from 8 on.
+  // above largest_byte_code, and products of the columns over (soft + |e|)^2. Bins of |c| are 0 to 3, 4, 6, and octaves from 8 on.
   void (*feedback)(const FeedbackTrial& trial, FeedbackSums& sums);
 };
 

@@ -123,7 +123,7 @@ void feedback(const FeedbackTrial& t, FeedbackSums& sums) {
             column[columns] = difference;
             const float error = difference - sum, code = std::rint(error), error_size = std::fabs(error), code_size = std::fabs(code);
             t.residual[parity][row * apart + x] = sum + (code_size <= t.limit ? code : 0.0f);
-            const float d = error_size + t.soft, share = sample ? bit_cast_to<float>(0x7ef311c7 - bit_cast_to<i32>(d * d)) : 0.0f;
+            const float d = error_size + t.soft, share = sample ? 1.0f / (d * d) : 0.0f;
             const size_t lane = size_t(x % 16);
             size[parity].lane[lane] += sample ? error_size : 0.0f;
             wide[parity].lane[lane] += sample && code_size > 127 ? 1.0f : 0.0f;
