@@ -1,14 +1,9 @@
-// Room for numbers that is not cleared: arrays that are written before they are read. Large ones ask for large pages: to have a page is
-// what their first use mostly costs.
+// Room for numbers that is not cleared: arrays that are written before they are read.
 #pragma once
-#include <cstdlib>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 #include <new>
 #include <utility>
 
-#include "base/common.h"
+#include "base/memory_pool.h"
 
 namespace stz {
 
@@ -24,16 +19,16 @@ class Buffer {
     std::swap(capacity_, from.capacity_);
     return *this;
   }
-  ~Buffer() { free(data_); }
+  ~Buffer() { release(); }
 
   // The contents are lost if n is beyond the capacity.
   void resize(size_t n) {
     if (n > capacity_) {
-      free(data_);
+      release();
       data_ = nullptr;
       capacity_ = size_ = 0;
       if (n > (size_t(-1) >> 1) / sizeof(T)) throw std::bad_alloc();
-      data_ = static_cast<T*>(allocate(n * sizeof(T)));
+      data_ = static_cast<T*>(take_memory(n * sizeof(T)));
       capacity_ = n;
     }
     size_ = n;
@@ -58,17 +53,7 @@ class Buffer {
   const T* end() const { return data_ + size_; }
 
  private:
-  static void* allocate(size_t bytes) {
-    constexpr size_t large_page = size_t(2) << 20;
-    const size_t unit = bytes >= large_page ? large_page : 64;
-    const size_t size = (bytes + unit - 1) / unit * unit;
-    void* p = aligned_alloc(unit, size);
-    if (!p) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-    if (unit == large_page) madvise(p, size, MADV_HUGEPAGE);  // a wish
-#endif
-    return p;
-  }
+  void release() { give_memory_back(data_, capacity_ * sizeof(T)); }
 
   T* data_ = nullptr;
   size_t size_ = 0, capacity_ = 0;

@@ -18,8 +18,8 @@ struct BaseReader {
   const std::vector<Quantizer<S>>& quantizers;
   std::vector<LiteralElement>& literals;
   BinaryDecoder in;
-  BaseModels models{};
-  MaskModels mask_models{};
+  BaseModels models = fresh<BaseModels>;
+  MaskModels mask_models = fresh<MaskModels>;
   u64 item = 0;
   size_t level = 0;
   u8 kind_before = 0;

@@ -77,8 +77,8 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   d.begin = front.size + front.check.width;
   ParameterState next = state;
   BinaryDecoder coded(front.coded, size_t(front.coded_size));
-  ParameterModels models;
-  IndexModels index;
+  ParameterModels models = fresh<ParameterModels>;
+  IndexModels index = fresh<IndexModels>;
   const u64 arrangement = coded.number(index.arrangement);
   require(arrangement < arrangement_count, STZ_ERROR_VERSION);
   d.edge = arrangement == edge_streams;

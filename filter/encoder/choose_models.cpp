@@ -173,6 +173,13 @@ Model cheapest(const Histogram& h, int max_shift, double& bits) {
 
 }  // namespace
 
+void CodeHistogram::clear() {
+  for (auto& count : histogram_.count) std::fill_n(count, histogram_.bins, 0u);
+  histogram_.bins = 0;
+  all_ = 0;
+  any_ = false;
+}
+
 template <class Code>
 void CodeHistogram::add(const ClassCodes<Code>& codes, size_t first, const u8* context, size_t n, bool masked) {
   any_ |= n > 0;
@@ -183,9 +190,8 @@ void CodeHistogram::add(const ClassCodes<Code>& codes, size_t first, const u8* c
       if (context[i] != no_context) add_code_size(context[i], code[i] < 0 ? U(0) - U(code[i]) : U(code[i]));
     return;
   }
-  if (!any_bytes_) memset(bytes_, 0, sizeof(bytes_));
-  any_bytes_ = true;
   const u8* code = codes.bytes.data() + first;
+  largest_ = std::max(largest_, int(kernels().bytes.largest(code, n)));
   if (masked) {
     for (size_t i = 0; i < n; i++)
       if (context[i] != no_context) bytes_[i & 1][context[i]][code[i]]++;
@@ -207,22 +213,17 @@ template void CodeHistogram::add(const ClassCodes<i32>&, size_t, const u8*, size
 template void CodeHistogram::add(const ClassCodes<i64>&, size_t, const u8*, size_t, bool);
 
 const ClassHistogram& CodeHistogram::result() {
-  if (any_bytes_)
-    for (int k = 0; k < contexts; k++) {
-      u32 sum[byte_escape + 1];
-      u32 any = 0;
-      for (int z = 0; z < byte_escape; z++) any |= sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
-      if (!any) continue;
-      sum[byte_escape] = 0;
-      // zig-zag: 2 m - 1 and 2 m have the size m
-      int largest = byte_escape - 1;
-      while (largest > 0 && !sum[largest]) largest--;
-      const int top = (largest + 1) / 2;
-      histogram_.count[k][0] += sum[0];
-      for (int m = 1; m <= top; m++) histogram_.count[k][size_bin(u64(m))] += sum[2 * m - 1] + sum[2 * m];
-      all_ |= u64(top);
-    }
-  any_bytes_ = false;
+  const int end = std::min(largest_ + 1, int(byte_escape));
+  for (int k = 0; k < contexts && largest_ >= 0; k++) {
+    u32 sum[byte_escape + 2] = {};  // zig-zag: 2 m - 1 and 2 m have the size m
+    for (int z = 0; z < end; z++) sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
+    histogram_.count[k][0] += sum[0];
+    for (int m = 1; m <= end / 2; m++)
+      if (const u32 n = sum[2 * m - 1] + sum[2 * m]) histogram_.count[k][size_bin(u64(m))] += n;
+    for (auto& half : bytes_) std::fill_n(half[k], largest_ + 1, 0u);
+  }
+  if (largest_ >= 0) all_ |= u64(end) / 2;
+  largest_ = -1;
   if (any_) histogram_.bins = all_ ? size_bin((u64(2) << floor_log2(all_)) - 1) + 1 : 1;
   return histogram_;
 }

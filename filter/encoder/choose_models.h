@@ -19,9 +19,10 @@ struct ClassHistogram {
 template <class Code>
 constexpr u64 outlier_code_size = u64(1) << (8 * sizeof(Code) - 1);  // what an outlier counts as
 
-// Counts codes.
+// Counts codes, class after class.
 class CodeHistogram {
  public:
+  void clear();
   // n codes of a class, the one with number `first` and those after it in raster order; context[0] is that of the first. `masked`: some
   // may have no context.
   template <class Code>
@@ -35,8 +36,9 @@ class CodeHistogram {
   }
   ClassHistogram histogram_;
   u64 all_ = 0;  // sizes of codes, or-ed
-  bool any_ = false, any_bytes_ = false;
-  u32 bytes_[2][contexts][256];  // codes that are bytes, in turn: a run of the same would wait for its counter
+  bool any_ = false;
+  int largest_ = -1;                  // byte that was counted
+  u32 bytes_[2][contexts][256] = {};  // codes that are bytes, in turn: a run of the same would wait for its counter
 };
 // The sum of the sizes of codes, as far as the bins tell them, and their number, outliers left out.
 template <class Code>

@@ -12,8 +12,8 @@ struct BaseWriter {
   using Code = CodeOf<S>;
   const LevelSource<S>& source;
   BinaryEncoder out;
-  BaseModels models;
-  MaskModels mask_models;
+  BaseModels models = fresh<BaseModels>;
+  MaskModels mask_models = fresh<MaskModels>;
   u64 item = 0;
   size_t level = 0;
   u8 kind_before = 0;
@@ -79,7 +79,7 @@ template <class S>
 Bytes encode_base_section(const LevelSource<S>& source, LevelState<S>& state) {
   const Hierarchy& h = source.hierarchy();
   const u64 samples = h.level[size_t(h.base_level)].samples();
-  BaseWriter<S> writer{source, {}, {}, {}};
+  BaseWriter<S> writer{source, {}};
   std::vector<CodeOf<S>> codes(samples * h.batch);
   std::vector<S> grid;
   BlockWork<S> work;

@@ -154,8 +154,8 @@ class LevelEncoder {
   // Parameters and index of the section; `state` passes from the coarser level's parameters to these.
   Bytes write_head(const std::vector<LevelStreams>& pieces, ParameterState& state) const {
     BinaryEncoder out;
-    ParameterModels models;
-    IndexModels index;
+    ParameterModels models = fresh<ParameterModels>;
+    IndexModels index = fresh<IndexModels>;
     out.number(index.arrangement, arrangement_);
     for (int c = 0; c < classes_.count && arrangement_ != edge_streams; c++) {
       const int cls = classes_.mask[c];

@@ -6,10 +6,6 @@
 namespace stz {
 namespace {
 
-constexpr float largest_difference = 1e6f;  // in steps; larger ones say nothing
-
-i64 padded(i64 n) { return (n + 15) / 16 * 16; }
-
 // A window that large shows most of what is before a sample, and is small enough for several of them.
 Index window_size(const Index& n) {
   int rank = 0;
@@ -58,124 +54,121 @@ template <class S>
 FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted) {
   for (int axis = 2; axis >= 0; axis--)
     if (boxes[0].work.geometry.active_mask >> axis & 1) axis_[terms_++] = axis;
-  i64 longest = 0;
-  u64 space[2] = {};
+  size_t space = 0, longest = 0;
   for_windows(boxes, cls, wanted, [&](SampledBox<S>&, const Index&, const Index& n) {
-    longest = std::max(longest, n[3]);
-    for (int parity : {0, 1}) space[parity] += u64(n[0] * n[1] * n[2] * padded((n[3] + 1 - parity) / 2));
+    const Window& window = windows_.emplace_back(Window{n, space});
+    space += 2 * window.of_parity();
+    longest = std::max(longest, window.of_parity() + size_t(window.rows() * 16));
   });
-  for (int parity : {0, 1}) {
-    FeedbackSamples& s = parity_[parity];
-    const size_t n = size_t(space[parity]) + 16;  // the sums of neighbours reach beyond the end
-    for (Buffer<float>* b : {&s.difference, &s.valid, &s.residual, &s.share}) b->resize(n);
-    for (Buffer<float>& b : s.column) b.resize(n);
-    s.context.resize(n);
-    s.bin.resize(n);
-    std::fill(s.difference.begin(), s.difference.end(), 0.0f);
-    std::fill(s.valid.begin(), s.valid.end(), 0.0f);
-    std::fill(s.context.begin(), s.context.end(), u8(contexts));
-    std::fill(s.residual.begin(), s.residual.end(), 0.0f);
-  }
-  zeros_.resize(size_t(padded(longest)) + 16);
-  std::fill(zeros_.begin(), zeros_.end(), 0.0f);
-  for_windows(boxes, cls, wanted,
-              [&](SampledBox<S>& box, const Index& low, const Index& n) { add_window(box, cls, p, low, n, RealOf<S>(1 / step)); });
+  differences_.resize(space);
+  residuals_.resize(2 * longest);
+  contexts_.resize(space);
+  keys_.resize(space);
+  size_t next = 0;
+  for_windows(boxes, cls, wanted, [&](SampledBox<S>& box, const Index& low, const Index&) {
+    add_window(box, cls, p, low, windows_[next++], RealOf<S>(1 / step));
+  });
+  if (samples_) size_ /= double(samples_);
 }
 
 template <class S>
-void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParameters& p, const Index& low, const Index& n,
+void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParameters& p, const Index& low, const Window& window,
                                 RealOf<S> per_step) {
+  constexpr float none = __builtin_inff();
   BlockWork<S>& work = box.work;
   const BlockGeometry& g = work.geometry;
-  const Index whole = g.counts(cls);
+  const Index whole = g.counts(cls), &n = window.n;
   const u8* mask = work.mask_or_null(cls);
   const ClassPlan<S>& plan = work.plan(cls, p);
-  Buffer<RealOf<S>> prediction(size_t(n[3]) + row_slack);
-  Window window{n, {parity_[0].count, parity_[1].count}, {padded((n[3] + 1) / 2), padded(n[3] / 2)}};
+  const size_t row = size_t(n[3]), even = (row + 1) / 2, pitch = size_t(window.pitch());
+  Buffer<RealOf<S>> prediction(row + row_slack);
+  Buffer<float> difference(row);
+  float* out[2] = {differences_.data() + window.first, differences_.data() + window.first + window.of_parity()};
+  u8* context_out[2] = {contexts_.data() + window.first, contexts_.data() + window.first + window.of_parity()};
   for_rows(Index{}, {n[0], n[1], n[2], 1}, [&](i64 i, i64 j, i64 k) {
     const S* samples = work.first(cls) + g.values.at(low[0] + i, low[1] + j, low[2] + k) + low[3];
+    plan.predict(samples, int(row), prediction.data());
+    float size = 0;
+    for (size_t x = 0; x < row; x++) {
+      const float v = float((RealOf<S>(samples[x]) - prediction[x]) * per_step);
+      difference[x] = v;
+      size += __builtin_fabsf(v);
+    }
     const size_t index = size_t((((low[0] + i) * whole[1] + low[1] + j) * whole[2] + low[2] + k) * whole[3] + low[3]);
     const u8* context = box.context[cls].data() + index;
-    plan.predict(samples, int(n[3]), prediction.data());
-    for (i64 x = 0; x < n[3]; x++) {
-      FeedbackSamples& to = parity_[x & 1];
-      const size_t at = to.count + size_t(x / 2);
-      const float v = float((RealOf<S>(samples[x]) - prediction[size_t(x)]) * per_step);
-      if (!(__builtin_fabsf(v) < largest_difference) || (mask && mask[index + size_t(x)])) continue;
-      to.difference[at] = v;
-      to.valid[at] = 1;
-      to.context[at] = context[x];
-      size_ += double(__builtin_fabsf(v));
-      samples_++;
+    u64 usable = row;
+    if (mask || !(size <= FeedbackTrial::largest)) {
+      size = 0;
+      for (size_t x = 0; x < row; x++)
+        if (!(__builtin_fabsf(difference[x]) <= FeedbackTrial::largest) || (mask && mask[index + x])) {
+          difference[x] = none;
+          usable--;
+        } else
+          size += __builtin_fabsf(difference[x]);
     }
-    for (int parity : {0, 1}) parity_[parity].count += size_t(window.pitch[parity]);
-  });
-  windows_.push_back(window);
-}
-
-void FeedbackTrials::run_window(const Window& window, FeedbackFitRow& even, FeedbackFitRow& odd) {
-  const Index& n = window.n;
-  i64 row = 0;
-  for_rows(Index{}, {n[0], n[1], n[2], 1}, [&](i64 i, i64 j, i64 k) {
-    const i64 at[3] = {i, j, k}, rows_before[3] = {n[1] * n[2], n[2], 1};
+    samples_ += usable;
+    size_ += double(size);
+    row_kernels<float>().separate(difference.data(), int(row), out[0], out[1]);
+    std::fill(out[0] + even, out[0] + pitch, none);
+    std::fill(out[1] + row / 2, out[1] + pitch, none);
+    for (size_t x = 0; x < row / 2; x++) {
+      context_out[0][x] = u8(context[2 * x] << 4);
+      context_out[1][x] = u8(context[2 * x + 1] << 4);
+    }
+    if (row % 2) context_out[0][row / 2] = u8(context[row - 1] << 4);
     for (int parity : {0, 1}) {
-      FeedbackFitRow& r = parity ? odd : even;
-      FeedbackSamples& s = parity_[parity];
-      const i64 pitch = window.pitch[parity];
-      const size_t first = window.first[parity] + size_t(row * pitch);
-      r.n = int(pitch);
-      r.difference = s.difference.data() + first;
-      r.valid = s.valid.data() + first;
-      r.residual = s.residual.data() + first;
-      r.share = s.share.data() + first;
-      r.bin = s.bin.data() + first;
-      for (int t = 0; t < feedback_columns; t++) r.column[t] = s.column[t].data() + first;
-      for (int t = 0; t < terms_; t++) r.before[t] = at[axis_[t]] > 0 ? r.residual - rows_before[axis_[t]] * pitch : zeros_.data();
-      if (parity) r.even = even.residual;
-      if (pitch) size_ += kernels().fit.feedback(r);
+      out[parity] += pitch;
+      context_out[parity] += pitch;
     }
-    row++;
   });
 }
 
-double FeedbackTrials::run(const FeedbackParameters& p) {
+const FeedbackSums& FeedbackTrials::run(const FeedbackParameters& p) {
   constexpr float unit = 1.0f / (1 << FeedbackParameters::unit_bits);
-  FeedbackFitRow row[2] = {};
-  for (int parity : {0, 1}) {
-    row[parity].terms = terms_;
-    for (int t = 0; t < terms_; t++) row[parity].weight[t] = float(p.before[parity][2 - axis_[t]]) * unit;
-    row[parity].soft = float(size_ / double(samples_) + 0.5);
-    row[parity].limit = p.all_codes ? 1e9f : float(largest_byte_code);
+  FeedbackTrial trial{};
+  trial.terms = terms_;
+  for (int t = 0; t < terms_; t++) {
+    trial.axis[t] = axis_[t];
+    for (int parity : {0, 1}) trial.before[parity][t] = float(p.before[parity][2 - axis_[t]]) * unit;
   }
-  row[1].weight[3] = float(p.beside) * unit;
-  size_ = 0;
-  for (const Window& window : windows_) run_window(window, row[0], row[1]);
-  return bits();
+  trial.beside = float(p.beside) * unit;
+  trial.soft = float(size_ + 0.5);
+  trial.limit = p.all_codes ? 1e9f : float(largest_byte_code);
+  sums_ = {};
+  for (const Window& window : windows_) {
+    std::copy_n(window.n.begin(), 3, trial.rows);
+    trial.pitch = window.pitch();
+    for (int parity : {0, 1}) {
+      trial.difference[parity] = differences_.data() + window.first + size_t(parity) * window.of_parity();
+      trial.context[parity] = contexts_.data() + window.first + size_t(parity) * window.of_parity();
+      trial.key[parity] = keys_.data() + window.first + size_t(parity) * window.of_parity();
+      trial.residual[parity] = residuals_.data() + size_t(parity) * residuals_.size() / 2;
+    }
+    kernels().fit.feedback(trial, sums_);
+  }
+  size_ = sums_.size / double(samples_);
+  return sums_;
 }
 
-// Entropy of the sizes of codes in their contexts, signs and the raw bits of large ones.
-double FeedbackTrials::bits() {
-  memset(count_, 0, sizeof count_);
-  int bins_used = 0;
-  for (const FeedbackSamples& s : parity_) {
-    for (size_t i = 0; i < s.count; i += 2) {  // a run of the same would wait for its counter
-      count_[0][s.context[i]][s.bin[i]]++;
-      count_[1][s.context[i + 1]][s.bin[i + 1]]++;
-    }
-    bins_used = std::max(bins_used, 1 + int(kernels().bytes.largest(s.bin.data(), s.count)));
+// Entropy, signs and the place in the bin.
+double FeedbackTrials::bits() const {
+  constexpr int bins = 16;
+  u32 count[4][256] = {};  // in turn: a run of the same would wait for its counter
+  const u8* key = keys_.data();
+  for (size_t i = 0; i < keys_.size(); i += 8) {
+    const u64 v = load_le<u64>(key + i);
+    for (int k = 0; k < 8; k++) count[k & 3][v >> (8 * k) & 255]++;
   }
   double bits = 0;
-  wide_ = 0;
   for (int k = 0; k < contexts; k++) {
-    const u32 *bins = count_[0][k], *others = count_[1][k];
     double total = 0, sum = 0;
-    for (int b = 0; b < bins_used; b++) {
-      if (!(bins[b] + others[b])) continue;
-      const double n = double(bins[b] + others[b]);
+    for (int b = 0; b < bins - 1; b++) {
+      const int at = bins * k + b;
+      const u32 n = count[0][at] + count[1][at] + count[2][at] + count[3][at];
+      if (!n) continue;
       total += n;
-      if (b >= size_bin(largest_byte_code + 1)) wide_ += bins[b] + others[b];
       sum += n * rough_log2(n);
-      bits += n * ((b > 0) + (b >= 64 ? (b - 64) / 4 + 4 : 0));
+      bits += n * ((b > 0) + (b < 4 ? 0 : b < 6 ? 1 : b - 3));
     }
     if (total > 0) bits += total * rough_log2(total) - sum;
   }

@@ -1,19 +1,9 @@
 // Samples that residual feedback is fitted on: boxes of a class, as differences from the stencil's prediction in steps, and trials that
 // code them (encoder only).
 #pragma once
-#include "encoder/choose_models.h"
 #include "encoder/sampled_boxes.h"
 
 namespace stz {
-
-constexpr int feedback_columns = 4;  // what weights multiply: residuals before a sample along axes 2, 1 and 0, and both neighbours
-
-// Samples of even or of odd index along axis 3, all boxes, row after row; rows are padded to multiples of 16.
-struct FeedbackSamples {
-  Buffer<float> difference, valid, residual, share, column[feedback_columns];
-  Buffer<u8> context, bin;
-  size_t count = 0;  // with padding
-};
 
 class FeedbackTrials {
  public:
@@ -23,32 +13,30 @@ class FeedbackTrials {
   u64 samples() const { return samples_; }
   int terms() const { return terms_; }
   int axis(int term) const { return axis_[term]; }
-  // Codes all samples. Returns the bits of their codes; `columns` and `share` are those of this trial then.
-  double run(const FeedbackParameters& p);
-  // Of the last trial: the mean |error|, and how many codes are no bytes.
-  double mean_size() const { return size_ / double(samples_); }
-  u64 wide() const { return wide_; }
-  const FeedbackSamples& of_parity(int parity) const { return parity_[parity]; }
+  // Codes all samples.
+  const FeedbackSums& run(const FeedbackParameters& p);
+  // What their codes take, by the entropy of their sizes in their contexts.
+  double bits() const;
 
  private:
   // A part of a box: what is outside counts as residual 0.
   struct Window {
     Index n;
-    size_t first[2];  // of its samples in `parity_`
-    i64 pitch[2];     // of their rows
+    size_t first;  // of its samples, both parities
+    i64 rows() const { return n[0] * n[1] * n[2]; }
+    i64 pitch() const { return ((n[3] + 1) / 2 + 15) / 16 * 16; }
+    size_t of_parity() const { return size_t(rows() * pitch()); }
   };
   template <class S>
-  void add_window(SampledBox<S>& box, int cls, const ClassParameters& p, const Index& low, const Index& n, RealOf<S> per_step);
-  void run_window(const Window& window, FeedbackFitRow& even, FeedbackFitRow& odd);
-  double bits();
+  void add_window(SampledBox<S>& box, int cls, const ClassParameters& p, const Index& low, const Window& window, RealOf<S> per_step);
 
   int terms_ = 0, axis_[3];  // residuals before a sample that may count are along these axes
-  u64 samples_ = 0, wide_ = 0;
-  double size_ = 0;  // sum of |difference|, or of |error| in the last trial
-  FeedbackSamples parity_[2];
+  u64 samples_ = 0;
+  double size_ = 0;  // mean |difference|, or |error| in the last trial
+  FeedbackSums sums_;
+  Buffer<float> differences_, residuals_;
+  Buffer<u8> contexts_, keys_;
   std::vector<Window> windows_;
-  Buffer<float> zeros_;
-  u32 count_[2][contexts + 1][256];
 };
 
 }  // namespace stz

@@ -5,20 +5,24 @@
 namespace stz {
 namespace {
 
-constexpr u64 fewest_samples = 64;
+constexpr u64 fewest_samples = 128;
 constexpr double bits_of_weight = 6;                                              // that name one
 constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
 constexpr double least_progress = 0.001;                                          // a trial that saves less is the last
+constexpr int nearness = 1;                                                       // of weights that need no other trial
 // of codes that are to be bytes: the mean that is called largest_byte_mean, and the share of wide ones
 constexpr double largest_mean_size = 16, widest_share = 1.0 / 300;
 static_assert(largest_byte_mean == 81 + 4 * 4);
 
-// Solves for the `count` weights of weighted least squares, whose products are in the upper triangle, with those of the difference in the
-// last column. False if there is no use in them.
-bool solve(double (*a)[feedback_columns + 1], int count, double* weight) {
+using Products = const double[FeedbackSums::pitch * FeedbackSums::pitch];
+
+// Solves for the `count` weights of weighted least squares. False if there is no use in them.
+bool solve(Products& products, int count, double* weight) {
+  constexpr int pitch = FeedbackSums::pitch;
+  double a[pitch][pitch];
   for (int i = 0; i < count; i++) {
+    for (int j = 0; j <= count; j++) a[i][j] = products[j < i ? j * pitch + i : i * pitch + j];
     a[i][i] = a[i][i] * (1 + 1e-4) + 1e-9;
-    for (int j = 0; j < i; j++) a[i][j] = a[j][i];
   }
   for (int i = 0; i < count; i++)
     for (int j = i + 1; j < count; j++) {
@@ -41,34 +45,30 @@ u8 residual_bits(double mean) {
   return u8(bits);
 }
 
-// The weights of a parity that the last trial calls for; false if there is no use in them.
-bool fit_weights(const FeedbackTrials& trials, bool odd, i16* before, i16& beside) {
-  const FeedbackSamples& s = trials.of_parity(odd);
+// The weights that a trial calls for; false if there is no use in them.
+bool fit_weights(const FeedbackTrials& trials, const FeedbackSums& sums, FeedbackParameters& p) {
   const int terms = trials.terms();
-  const float* column[feedback_columns + 1];
-  const int count = terms + odd;
-  for (int t = 0; t < terms; t++) column[t] = s.column[t].data();
-  if (odd) column[terms] = s.column[3].data();
-  column[count] = s.difference.data();
-  double products[(feedback_columns + 1) * (feedback_columns + 1)], a[feedback_columns + 1][feedback_columns + 1];
-  kernels().fit.products(column, count + 1, s.share.data(), int(s.count), products);
-  for (int i = 0; i <= count; i++)
-    for (int j = 0; j <= count; j++) a[i][j] = products[i * (count + 1) + j];
-  double weight[feedback_columns] = {};
-  if (!solve(a, count, weight)) return false;
-  auto named = [](double w) { return i16(round_even(w * (1 << FeedbackParameters::unit_bits))); };
-  for (int t = 0; t < terms; t++) before[2 - trials.axis(t)] = named(weight[t]);
-  if (odd) beside = named(weight[terms]);
-  return true;
+  p.any = false;
+  for (int parity : {0, 1}) {
+    double weight[FeedbackTrial::most_columns] = {};
+    if (!solve(sums.products[parity], terms + parity, weight)) return false;
+    auto named = [&](double w) {
+      const i16 units = i16(round_even(w * (1 << FeedbackParameters::unit_bits)));
+      p.any |= units != 0;
+      return units;
+    };
+    for (int t = 0; t < terms; t++) p.before[parity][2 - trials.axis(t)] = named(weight[t]);
+    if (parity) p.beside = named(weight[terms]);
+  }
+  return p.any;
 }
 
-bool fit_weights(const FeedbackTrials& trials, FeedbackParameters& p) {
-  i16 none = 0;
-  if (!fit_weights(trials, false, p.before[0], none) || !fit_weights(trials, true, p.before[1], p.beside)) return false;
-  p.any = p.beside != 0;
-  for (const auto& before : p.before)
-    for (i16 w : before) p.any |= w != 0;
-  return p.any;
+// Are all weights nearly the same?
+bool near(const FeedbackParameters& a, const FeedbackParameters& b) {
+  int most = abs(a.beside - b.beside);
+  for (int parity : {0, 1})
+    for (int t = 0; t < axes - 1; t++) most = std::max(most, abs(a.before[parity][t] - b.before[parity][t]));
+  return most <= nearness;
 }
 
 }  // namespace
@@ -79,18 +79,25 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
   FeedbackFit best{{}, options.as_bytes};
   FeedbackParameters next;
   if (trials.samples() < fewest_samples) return best;
-  const double scale = double(options.class_samples) / double(trials.samples());
+  const double samples = double(trials.samples()), scale = double(options.class_samples) / samples;
   const int weights = 2 * trials.terms() + 1;
   // what they need to be named, and what they gain on the samples that they are fitted on and nowhere else
   const double costs = bits_of_weight * weights + 1.44 * std::max(0.0, scale - 1) * weights / 4;
-  double least = trials.run(next) * scale * (1 - options.least_gain);
+  FeedbackSums sums = trials.run(next);
+  double least = trials.bits() * scale * (1 - options.least_gain);
   // what is seen of the class's own codes tells more than the coarser level's
-  best.as_bytes = options.may_be_bytes && trials.mean_size() <= largest_mean_size && trials.wide() <= trials.samples() * widest_share;
-  next.bits = residual_bits(trials.mean_size());
+  best.as_bytes = options.may_be_bytes && sums.size <= largest_mean_size * samples && sums.wide <= widest_share * samples;
+  const bool start = options.coarser && options.coarser->any;
+  if (start) next = *options.coarser;
+  const u8 bits_of_residuals = residual_bits(sums.size / samples);
   for (int t = 1; t < options.trials; t++) {
+    const FeedbackParameters last = next;
+    if (!(start && t == 1) && !fit_weights(trials, sums, next)) break;
+    if (t > 1 && near(next, last)) break;
     next.all_codes = !best.as_bytes;
-    if (!fit_weights(trials, next)) break;
-    const double bits = trials.run(next) * scale + costs;
+    if (abs(next.bits - bits_of_residuals) > 1 || !best.as_bytes) next.bits = best.as_bytes ? bits_of_residuals : FeedbackParameters().bits;
+    sums = trials.run(next);
+    const double bits = trials.bits() * scale + costs;
     const bool settled = bits > least * (1 - least_progress);
     if (bits < least) {
       least = bits;

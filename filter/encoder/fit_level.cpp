@@ -190,8 +190,8 @@ class PredictionFits {
 
 // Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
 template <class S>
-CodeHistogram count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want) {
-  CodeHistogram histogram;
+const ClassHistogram& count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want, CodeHistogram& histogram) {
+  histogram.clear();
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
   // pieces of equal length, at a random place in each of as many parts
@@ -214,20 +214,20 @@ CodeHistogram count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want) 
       }
     passed += n;
   }
-  return histogram;
+  return histogram.result();
 }
 
 // The mean |code| of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
 template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
-                  int cls, ClassParameters& p) {
+                  int cls, CodeHistogram& counted, ClassParameters& p) {
   using Code = CodeOf<S>;
-  ClassHistogram histogram = count_codes(boxes, cls, modelled_samples).result();
+  const ClassHistogram& histogram = count_codes(boxes, cls, modelled_samples, counted);
   u64 sum = 0, count = 0;
   add_up<Code>(histogram, sum, count);
   // few codes that are not zero say little
   if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
-    histogram = count_codes(boxes, cls, 8 * modelled_samples).result();
+    count_codes(boxes, cls, 8 * modelled_samples, counted);
     sum = count = 0;
     add_up<Code>(histogram, sum, count);
   }
@@ -264,8 +264,9 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
   PredictionFits<S> fits(source, fitted.boxes, l, widest);
   ParameterState so_far = state.parameters;
-  ParameterModels models;
+  ParameterModels models = fresh<ParameterModels>;
   BinaryEncoder unused;
+  CodeHistogram histogram;
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
@@ -281,6 +282,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       FeedbackOptions options;
       options.may_be_bytes = may_use_byte_indices(source.quantizer(l), 0);
       options.as_bytes = as_bytes;
+      options.coarser = so_far.has_coarser[cls] ? &so_far.coarser[cls].feedback : nullptr;
       options.least_gain = l == 0 ? effort.feedback_saves : 0;
       options.trials = effort.feedback_trials;
       options.class_samples = source.class_samples(l, cls);
@@ -291,7 +293,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       as_bytes = feedback.as_bytes;
     }
     for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
-    fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, p);
+    fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all

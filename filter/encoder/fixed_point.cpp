@@ -62,8 +62,33 @@ std::optional<std::vector<double>> gaps_between(const std::vector<double>& sorte
   return gaps;
 }
 
+// Are two of the values, which are not equal, surely closer than `smallest`? They meet in a table of cells of that width.
+bool any_close(const std::vector<double>& values, double smallest) {
+  constexpr int log2_slots = 11;
+  struct Slot {
+    i64 cell;
+    double value;
+  };
+  Slot slots[1 << log2_slots];
+  for (Slot& slot : slots) slot.cell = INT64_MIN;
+  const double first = values[0], inverse = 1 / smallest;
+  for (double v : values) {
+    const double cells = (v - first) * inverse;
+    if (!(__builtin_fabs(cells) < 0x1p62)) continue;
+    const i64 cell = i64(cells);
+    Slot& slot = slots[u64(cell) * 0x9e3779b97f4a7c15u >> (64 - log2_slots)];
+    if (slot.cell == cell && slot.value != v) {
+      const double gap = __builtin_fabs(v - slot.value);
+      if (gap < smallest) return true;
+    }
+    slot = {cell, v};
+  }
+  return false;
+}
+
 // Sorts the values and returns the gaps between them; nothing if two of them are closer than `smallest`.
 std::optional<std::vector<double>> sort_into_gaps(std::vector<double>& values, double smallest) {
+  if (any_close(values, smallest)) return {};
   if (values.size() > 2 * some) {  // some of them already tell where there is no grid
     std::vector<double> part(values.begin(), values.begin() + some);
     std::sort(part.begin(), part.end());

@@ -39,6 +39,10 @@ struct SignedModel {
   BitModel sign;
 };
 
+// Models that have learnt nothing: to copy them is faster than to make them.
+template <class Models>
+inline constexpr Models fresh{};
+
 class BinaryEncoder {
  public:
   template <class Model>  // BitModel, or one like it

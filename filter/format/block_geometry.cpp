@@ -15,24 +15,28 @@ void set_layout(ClassArrays& a, const Index& even, i64 unit) {
   a.origin += unit;  // rows may be read from before their start
 }
 
-// Offset from a sample of class `cls` to its neighbour at the distances of `tap`.
-std::ptrdiff_t tap_offset(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Tap& tap) {
-  int source = cls;
-  std::ptrdiff_t offset = 0;
-  for (int a = 0; a < axes; a++) {
-    int d = tap[size_t(a)];
-    if (d & 1) {
-      source ^= 1 << a;
-      offset += (d + 1) / 2 * arrays.stride[size_t(a)];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
-    } else
-      offset += d / 2 * arrays.stride[size_t(a)];
+// Offsets from a sample of class `cls` to its neighbours at the distances of taps.
+class TapOffsets {
+ public:
+  TapOffsets(const BlockGeometry& g, const ClassArrays& arrays, int cls) : g_(g), arrays_(arrays), cls_(cls) {}
+  void add(const std::vector<Tap>& taps, std::vector<std::ptrdiff_t>& out) const {
+    for (const Tap& tap : taps) {
+      int flipped = 0;
+      i64 offset = 0;
+      for (size_t a = 0; a < axes; a++) {
+        const int d = tap[a];
+        flipped |= (d & 1) << a;
+        offset += ((d + (d & 1)) >> 1) * arrays_.stride[a];  // odd sample 2 j + 1 to even sample 2 (j + (d + 1) / 2)
+      }
+      out.push_back(std::ptrdiff_t(offset + i64(g_.slot[cls_ ^ flipped] - g_.slot[cls_]) * arrays_.size));
+    }
   }
-  return offset + g.start(arrays, source) - g.start(arrays, cls);
-}
 
-void add_taps(const BlockGeometry& g, const ClassArrays& arrays, int cls, const std::vector<Tap>& taps, LaidOut& out) {
-  for (const Tap& t : taps) out.offset.push_back(tap_offset(g, arrays, cls, t));
-}
+ private:
+  const BlockGeometry& g_;
+  const ClassArrays& arrays_;
+  const int cls_;
+};
 
 }  // namespace
 
@@ -65,21 +69,27 @@ LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, cons
   LaidOut out;
   out.groups = int(stencil.groups.size());
   out.odd = stencil.odd;
+  const TapOffsets offsets(g, arrays, cls);
+  size_t taps = 0;
+  for (const Group& group : stencil.groups) taps += group.taps.size();
+  out.offset.reserve(taps);
+  out.taps.reserve(stencil.groups.size());
   for (const Group& group : stencil.groups) {
     out.taps.push_back(int(group.taps.size()));
-    add_taps(g, arrays, cls, group.taps, out);
+    offsets.add(group.taps, out.offset);
   }
   return out;
 }
 
 LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only) {
   const Stencil& stencil = stencil_of(stencil_standard, cls, g.active_mask);
+  const TapOffsets offsets(g, arrays, cls);
   LaidOut out;
   out.groups = 1;
   out.odd = stencil.odd;
   for (size_t k = 0; k < stencil.groups.size(); k++) {
     bool face = k < size_t(stencil.odd), farther = !face && k < size_t(3 * stencil.odd);
-    if (face || (!farther && !faces_only)) add_taps(g, arrays, cls, stencil.groups[k].taps, out);
+    if (face || (!farther && !faces_only)) offsets.add(stencil.groups[k].taps, out.offset);
   }
   out.taps.push_back(int(out.offset.size()));
   return out;

@@ -6,6 +6,7 @@
 // serves both directions: `Coder` codes the decisions and codes.
 #pragma once
 #include <algorithm>
+#include <memory>
 
 #include "format/binary_coder.h"
 #include "format/block_codec.h"
@@ -122,7 +123,7 @@ struct EdgeWork {
   Buffer<RealOf<S>> prediction;  // of a class, raster order
   Buffer<u8> taken;              // of a class: 1 + the candidate that the sample is, or the nearest one
   Buffer<u8> surroundings;       // of a row
-  EdgeModels models;
+  std::unique_ptr<EdgeModels> models;
 };
 
 // A class of a block, sample by sample.
@@ -132,7 +133,7 @@ class EdgeClassWalk {
 
  public:
   EdgeClassWalk(BlockWork<S>& work, EdgeWork<S>& room, const Quantizer<S>& q, int cls, Coder& coder)
-      : work_(work), room_(room), m_(room.models), q_(q), distances_(q), cls_(cls), coder_(coder), n_(work.geometry.counts(cls)) {
+      : work_(work), room_(room), m_(*room.models), q_(q), distances_(q), cls_(cls), coder_(coder), n_(work.geometry.counts(cls)) {
     const ClassPlan<S>& plan = work.plan(cls, ClassParameters{});
     odd_ = plan.cubic.odd;
     for (int k = 0; k < odd_; k++)
@@ -351,7 +352,8 @@ class EdgeClassWalk {
 template <class S, class Coder>
 void walk_edge_block(BlockWork<S>& work, EdgeWork<S>& room, const Quantizer<S>& q, Coder& coder) {
   const BlockGeometry& g = work.geometry;
-  room.models = EdgeModels{};
+  if (!room.models) room.models = std::make_unique<EdgeModels>();
+  *room.models = fresh<EdgeModels>;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     EdgeClassWalk<S, Coder>(work, room, q, cls, coder).run();

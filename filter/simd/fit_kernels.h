@@ -72,6 +72,13 @@ STZ_INLINE void add_lanes(float (&v)[count][run]) {
       for (int i = 0; i < half; i++) v[j][i] += v[j][i + half];
 }
 
+// log2 of numbers from 1 on, from the exponent and a cubic in the mantissa.
+STZ_INLINE Floats log2_of(Floats v) {
+  const Ints b = (Ints)v;
+  const Floats e = __builtin_convertvector((b >> 23) - 127, Floats), f = (Floats)((b & 0x7fffff) | 0x3f800000) - 1.0f;
+  return e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
+}
+
 constexpr int chunk = 1024;  // samples: lanes are added up that often
 
 double cost(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight) {
@@ -87,11 +94,7 @@ double cost(const float* const* column, int columns, const float* y, const float
         r = (Floats)((Ints)r & 0x7fffffff);
         const Floats u = r + 1.0f, d = r + soft;
         if (weight) store<float>(weight + at, 1.0f / (d * d));
-        // log2 from the exponent and a cubic in the mantissa
-        Ints b = (Ints)u;
-        Floats e = __builtin_convertvector((b >> 23) - 127, Floats);
-        Floats f = (Floats)((b & 0x7fffff) | 0x3f800000) - 1.0f;
-        sum[p] += e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
+        sum[p] += log2_of(u);
       }
     float v[1][run];
     for (int p = 0; p < parts; p++) store<float>(v[0] + p * lanes, sum[p]);
@@ -146,33 +149,111 @@ void products(const float* const* column, int columns, const float* w, int n, do
   }
 }
 
-double feedback(const FeedbackFitRow& row) {
-  float total[1][run] = {};
-  for (int x = 0; x < row.n; x += lanes) {
+// All lanes of `v` but the first, and the first of `next`.
+template <int... i>
+STZ_INLINE Floats lanes_from_second(Floats v, Floats next, std::integer_sequence<int, i...>) {
+  return STZ_SHUFFLE(Ints, v, next, (i + 1)...);
+}
+
+// Sums over samples of one parity, with so many columns of weights.
+template <int columns>
+struct FeedbackTotals {
+  static constexpr int products = (columns + 1) * (columns + 2) / 2;
+  Floats size{}, wide{}, product[products]{};
+
+  // Returns the residuals. `context`, `key`: of the first sample.
+  STZ_INLINE Floats add(const Floats* column, const float* weight, Floats stored, float soft, float limit, const u8* context, u8* key) {
+    const Ints sample = (Ints)(absolute<float>(stored) <= FeedbackTrial::largest);
+    const Floats difference = (Floats)((Ints)stored & sample);
     Floats sum{};
-    for (int t = 0; t < row.terms; t++) {
-      const Floats before = load<float>(row.before[t] + x);
-      store<float>(row.column[t] + x, before);
-      sum += before * row.weight[t];
+    for (int t = 0; t < columns; t++) sum += column[t] * weight[t];
+    const Floats error = difference - sum, code = (error + magic<float>)-magic<float>;
+    const Floats error_size = absolute<float>(error), code_size = absolute<float>(code), d = error_size + soft;
+    const Floats share = (Floats)((Ints)(1.0f / (d * d)) & sample);
+    const Ints exact = (Ints)(code_size + magic<float>)-bits(magic<float>);
+    const Ints octave = ((Ints)code_size >> 23) - 130 + 6, half = ((Ints)code_size >> 22) - 2 * 129 + 4;
+    const Ints bin = code_size < 8.0f ? (code_size < 4.0f ? exact : half) : octave;
+    store_bytes<i32>(key, (load_bytes<i32>(context) + (bin < 14 ? bin : Ints{} + 14)) | ~sample);
+    size += (Floats)((Ints)error_size & sample);
+    wide += (Floats)((Ints)(Floats{} + 1.0f) & (Ints)(code_size > float(largest_byte_code)) & sample);
+    int p = 0;
+    for (int i = 0; i < columns; i++) {
+      const Floats left = column[i] * share;
+      for (int j = i; j < columns; j++) product[p++] += left * column[j];
+      product[p++] += left * difference;
     }
-    if (row.even) {
-      const Floats both = load<float>(row.even + x) + load<float>(row.even + x + 1);
-      store<float>(row.column[3] + x, both);
-      sum += both * row.weight[3];
-    }
-    const Floats error = load<float>(row.difference + x) - sum, code = (error + magic<float>)-magic<float>;
-    const Floats size = absolute<float>(error), code_size = absolute<float>(code), d = size + row.soft;
-    store<float>(row.residual + x, sum + (Floats)((Ints)code & (Ints)(code_size <= row.limit)));
-    const Floats valid = load<float>(row.valid + x);
-    store<float>(row.share + x, valid / (d * d));
-    // above 63 the exponent and two bits of the mantissa, counted from those of 64
-    const Ints exact = (Ints)(code_size + magic<float>)-bits(magic<float>), octave = ((Ints)code_size >> 21) - (133 << 2) + 64;
-    store_bytes<i32>(row.bin + x, code_size < 64.0f ? exact : octave);
-    float* lane = total[0] + x % run;
-    store<float>(lane, load<float>(lane) + size * valid);
+    product[p] += difference * share * difference;
+    return sum + (Floats)((Ints)code & (Ints)(code_size <= limit));
   }
-  add_lanes(total);
-  return double(total[0][0]);
+
+  // Adds what the lanes of all parts come to.
+  static void finish(const FeedbackTotals* part, FeedbackSums& sums, double* of_products) {
+    float v[2 + products][run];
+    for (int p = 0; p < parts; p++) {
+      store<float>(v[0] + p * lanes, part[p].size);
+      store<float>(v[1] + p * lanes, part[p].wide);
+      for (int k = 0; k < products; k++) store<float>(v[2 + k] + p * lanes, part[p].product[k]);
+    }
+    add_lanes(v);
+    sums.size += double(v[0][0]);
+    sums.wide += double(v[1][0]);
+    for (int i = 0, k = 2; i <= columns; i++)
+      for (int j = i; j <= columns; j++) of_products[i * FeedbackSums::pitch + j] += double(v[k++][0]);
+  }
+};
+
+template <int terms>
+void feedback_trial(const FeedbackTrial& t, FeedbackSums& sums) {
+  FeedbackTotals<terms> even[parts];
+  FeedbackTotals<terms + 1> odd[parts];
+  const i64 pitch = t.pitch, apart = pitch + run;  // residuals end with zeros: what is behind the last sample
+  const i64 step[3] = {t.rows[1] * t.rows[2] * apart, t.rows[2] * apart, apart};
+  float weight[2][terms + 1];
+  for (int parity = 0; parity < 2; parity++) {
+    for (int k = 0; k < terms; k++) weight[parity][k] = t.before[parity][k];
+    weight[parity][terms] = t.beside;
+  }
+  i64 row = 0;
+  for (i64 i = 0; i < t.rows[0]; i++)
+    for (i64 j = 0; j < t.rows[1]; j++)
+      for (i64 k = 0; k < t.rows[2]; k++, row++) {
+        const i64 at[3] = {i, j, k};
+        std::ptrdiff_t back[terms + 1];  // to the residuals before a sample
+        bool any[terms + 1];
+        for (int c = 0; c < terms; c++) {
+          back[c] = step[t.axis[c]];
+          any[c] = at[t.axis[c]] > 0;
+        }
+        float* const own[2] = {t.residual[0] + row * apart, t.residual[1] + row * apart};
+        for (i64 x = 0; x < pitch; x += run)
+          for (int p = 0; p < parts; p++) {
+            const i64 from = x + p * lanes;
+            Floats column[terms + 1];
+            for (int c = 0; c < terms; c++) column[c] = any[c] ? load<float>(own[0] + from - back[c]) : Floats{};
+            const i64 place = row * pitch + from;
+            store<float>(own[0] + from, even[p].add(column, weight[0], load<float>(t.difference[0] + place), t.soft, t.limit,
+                                                    t.context[0] + place, t.key[0] + place));
+          }
+        store<float>(own[0] + pitch, Floats{});
+        for (i64 x = 0; x < pitch; x += run)
+          for (int p = 0; p < parts; p++) {
+            const i64 from = x + p * lanes;
+            Floats column[terms + 1];
+            for (int c = 0; c < terms; c++) column[c] = any[c] ? load<float>(own[1] + from - back[c]) : Floats{};
+            const Floats here = load<float>(own[0] + from), next = load<float>(own[0] + from + lanes);
+            column[terms] = here + lanes_from_second(here, next, Lanes<lanes>{});
+            const i64 place = row * pitch + from;
+            store<float>(own[1] + from, odd[p].add(column, weight[1], load<float>(t.difference[1] + place), t.soft, t.limit,
+                                                   t.context[1] + place, t.key[1] + place));
+          }
+      }
+  FeedbackTotals<terms>::finish(even, sums, sums.products[0]);
+  FeedbackTotals<terms + 1>::finish(odd, sums, sums.products[1]);
+}
+
+void feedback(const FeedbackTrial& trial, FeedbackSums& sums) {
+  constexpr decltype(&feedback_trial<0>) by_terms[] = {feedback_trial<0>, feedback_trial<1>, feedback_trial<2>, feedback_trial<3>};
+  by_terms[trial.terms](trial, sums);
 }
 
 }  // namespace fit

@@ -154,19 +154,27 @@ struct CodeKernels {  // read and write exactly
 // lanes are formed in a fixed order.
 template <class S>
 using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
-// Samples of one parity of a row for the fit of residual feedback, in steps; n is a multiple of 16.
-struct FeedbackFitRow {
-  int n, terms;             // how many of `before` there are
-  const float* difference;  // of samples and the predictions of their stencils
-  const float* before[3];   // residuals before them
-  const float* even;        // for samples of odd index, the residuals of the even ones, n + 1 of them; else null
-  const float* valid;       // 1, or 0 for what is no sample
-  float weight[4];          // of `before`, and of the sum of the two even neighbours
-  float soft, limit;        // see FitKernels::feedback
-  float* residual;
-  float* column[4];  // what the weights multiply, for the next fit
-  float* share;      // and how much each sample counts in it
-  u8* bin;           // of the size of the code, as in choose_models.h
+// A part of a class for the fit of residual feedback. Samples of even and of odd index along the last axis are apart, row after row.
+struct FeedbackTrial {
+  static constexpr int most_columns = 4;
+  static constexpr float largest = 0x1p20f;  // differences beyond it are no samples
+  i64 rows[3];                               // along the first three axes
+  i64 pitch;                                 // of rows, a multiple of 16
+  const float* difference[2];                // from the stencil's prediction, in steps
+  int terms;                                 // residuals before a sample that count
+  int axis[3];                               // along these of the first three axes
+  float before[2][3], beside;                // their weights, by parity; of both neighbours along the last axis, for odd samples
+  float soft;
+  float limit;           // larger codes count as 0 in residuals
+  float* residual[2];    // rows of pitch + 16; any contents
+  const u8* context[2];  // 16 times that of each sample
+  u8* key[2];            // the same with the bin of the size of the code, below 15; 255 where no sample is
+};
+struct FeedbackSums {
+  double size, wide;
+  // Of each parity, [i * pitch + j] for j >= i: of the columns that weights multiply, `before` first, and the difference, the last.
+  static constexpr int pitch = FeedbackTrial::most_columns + 1;
+  double products[2][pitch * pitch];
 };
 struct FitKernels {
   // One run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics, in
@@ -179,9 +187,10 @@ struct FitKernels {
   double (*cost)(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight);
   // sums[i * columns + j] = sum of weight * column i * column j for j >= i; those for j < i may be anything
   void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
-  // With e = difference - sum of weight * column and c = e rounded: residual = difference - e + c, c left out above `limit`;
-  // share = valid / (soft + |e|)^2. |e| is below 2^21. Returns the sum of valid |e|. Reads and writes exactly.
-  double (*feedback)(const FeedbackFitRow& row);
+  // Row after row, of each the samples of even index first: with e = difference - sum of weight * column and c = e rounded, the residual
+  // is difference - e + c, without c above `limit`; outside the rows residuals are 0. Adds up, over what is a sample: |e|, how many |c| are
+  // above largest_byte_code, and products of the columns over (soft + |e|)^2. Bins of |c| are 0 to 3, 4, 6, and octaves from 8 on.
+  void (*feedback)(const FeedbackTrial& trial, FeedbackSums& sums);
 };
 
 constexpr size_t rans_slack = 32;  // words that rans.encode may touch below those that it writes

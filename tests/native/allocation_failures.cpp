@@ -14,6 +14,7 @@
 #include <functional>
 #include <new>
 
+#include "base/memory_pool.h"
 #include "hdf5/hdf5_abi.h"
 #include "region/kept_readers.h"
 #include "small_cases.h"
@@ -250,17 +251,20 @@ long failures_made = 0;
 void fail_each(const Operation& operation, Failures& kind, bool all_later, bool may_fail, bool sparse = false) {
   const std::string& name = operation.name;
   check(operation.call() == STZ_OK, name, ", without failures");
+  stz::drop_kept_memory();  // each call asks for all its memory
   const long live = live_blocks;
   for (long at = 1;; at += 1 + (sparse ? at / 8 : 0)) {
     kind.arm(at, all_later);
     const int error = operation.call();
     const bool failed = kind.disarm() || error;  // a call may disarm it
     next_allocation_fails = false;
+    stz::drop_kept_memory();
     const long lost = live_blocks - live;
     sigset_t signals;
     pthread_sigmask(SIG_SETMASK, nullptr, &signals);
     check(!sigismember(&signals, SIGTERM), name, ", signals are blocked after a failure");
     const bool fine = error == STZ_OK || (may_fail && error == STZ_ERROR_MEMORY), works_again = operation.call() == STZ_OK;
+    stz::drop_kept_memory();
     if (!fine || lost || !works_again) std::printf("call %ld: error %d, %ld blocks lost\n", at, error, lost);
     check(fine, name, ", the result of a call in which something fails");
     check(lost == 0, name, ", a leak");

@@ -135,48 +135,67 @@ void check_products(const Kernels& tested, Random& random) {
 
 void check_feedback(const Kernels& tested, Random& random) {
   for (int repeat = 0; repeat < 600; repeat++) {
-    const int n = random_length(random);
-    const bool odd = random.below(2);
-    Guarded<float> difference(random, size_t(n)), valid(random, size_t(n)), even(random, size_t(n) + 1);
-    Columns before(random, 3, n, smooth), column(random, 4, n, smooth), expected_column(random, 4, n, smooth);
-    Guarded<float> residual(random, size_t(n)), share(random, size_t(n)), expected_residual(random, size_t(n)),
-        expected_share(random, size_t(n));
-    Guarded<u8> bin(random, size_t(n)), expected_bin(random, size_t(n));
-    const float scale = std::ldexp(1.0f, int(random.between(-4, 16)));
-    for (int x = 0; x < n; x++) {
-      difference[size_t(x)] = random.below(8) ? scale * float(random.normal()) : float(random.between(-140, 140)) / 2;
-      valid[size_t(x)] = float(random.below(4) > 0);
+    FeedbackTrial trial{};
+    for (i64& n : trial.rows) n = random.between(1, 4);
+    trial.pitch = 16 * random.between(1, 3);
+    trial.terms = int(random.below(4));
+    int spare[3] = {2, 1, 0};
+    for (int c = 0; c < trial.terms; c++) {
+      std::swap(spare[c], spare[c + int(random.below(u64(3 - c)))]);
+      trial.axis[c] = spare[c];
     }
-    for (int x = 0; x <= n; x++) even[size_t(x)] = float(random.normal());
-    FeedbackFitRow row{n, int(random.below(4)), difference.data(), {}, odd ? even.data() : nullptr, valid.data(), {}, 1, 127, {}, {}, {},
-                       {}};
-    for (float& w : row.weight) w = float(random.between(-64, 64)) / 64;
-    row.soft = float(random.real() + 0.5);
-    if (random.below(2)) row.limit = 1e9f;
-    note("n %d, %d terms%s", n, row.terms, odd ? ", odd" : "");
-    std::copy(before.pointers.begin(), before.pointers.end(), row.before);
-    FeedbackFitRow expected = row;
-    auto give = [](FeedbackFitRow& to, Columns& columns, Guarded<float>& residuals, Guarded<float>& shares, Guarded<u8>& bins) {
-      for (size_t t = 0; t < 4; t++) to.column[t] = const_cast<float*>(columns.pointers[t]);
-      to.residual = residuals.data();
-      to.share = shares.data();
-      to.bin = bins.data();
-    };
-    give(row, column, residual, share, bin);
-    give(expected, expected_column, expected_residual, expected_share, expected_bin);
-    for (size_t t = 0; t < 4; t++) std::copy_n(row.column[t], n, expected.column[t]);
-    remember(difference, valid, even, residual, share, bin);
-    const double total = tested.fit.feedback(row);
-    for (auto* input : {&difference, &valid, &even}) input->unchanged("an input");
-    before.unchanged();
-    residual.changed_only("residual", 0, n);
-    share.changed_only("share", 0, n);
-    bin.changed_only("bin", 0, n);
-    same("sum", total, reference.fit.feedback(expected));
-    for (size_t t = 0; t < 4; t++) same("column", row.column[t], expected.column[t], size_t(n));
-    same("residual", row.residual, expected.residual, size_t(n));
-    same("share", row.share, expected.share, size_t(n));
-    same("bin", row.bin, expected.bin, size_t(n));
+    const size_t rows = size_t(trial.rows[0] * trial.rows[1] * trial.rows[2]), n = rows * size_t(trial.pitch);
+    Guarded<float> even(random, n), odd(random, n);
+    Guarded<u8> even_context(random, n), odd_context(random, n), even_key(random, n), odd_key(random, n);
+    Guarded<float> even_residual(random, n + 16 * rows), odd_residual(random, n + 16 * rows);
+    const float scale = std::ldexp(1.0f, int(random.between(-4, 16)));
+    for (auto* difference : {&even, &odd})
+      for (size_t x = 0; x < n; x++)
+        (*difference)[x] = random.below(8)   ? scale * float(random.normal())
+                           : random.below(4) ? float(random.between(-140, 140)) / 2
+                                             : (random.below(2) ? __builtin_inff() : -2e6f);
+    for (auto* context : {&even_context, &odd_context})
+      for (size_t x = 0; x < n; x++) (*context)[x] = u8(16 * random.below(16));
+    for (auto& weights : trial.before)
+      for (float& w : weights) w = float(random.between(-64, 64)) / 64;
+    trial.beside = float(random.between(-64, 64)) / 64;
+    trial.soft = float(random.real() + 0.5);
+    trial.limit = random.below(2) ? 1e9f : 127;
+    note("%d x %d x %d rows of %d, %d terms", int(trial.rows[0]), int(trial.rows[1]), int(trial.rows[2]), int(trial.pitch), trial.terms);
+    trial.difference[0] = even.data();
+    trial.difference[1] = odd.data();
+    trial.context[0] = even_context.data();
+    trial.context[1] = odd_context.data();
+    FeedbackTrial expected = trial;
+    std::vector<float> residual[2];
+    std::vector<u8> key[2];
+    for (size_t parity : {0, 1}) {
+      residual[parity].resize(n + 16 * rows);
+      key[parity].resize(n);
+      expected.residual[parity] = residual[parity].data();
+      expected.key[parity] = key[parity].data();
+      trial.residual[parity] = (parity ? odd_residual : even_residual).data();
+      trial.key[parity] = (parity ? odd_key : even_key).data();
+    }
+    remember(even, odd, even_context, odd_context, even_key, odd_key, even_residual, odd_residual);
+    FeedbackSums sums{}, expected_sums{};
+    sums.size = expected_sums.size = 1;
+    tested.fit.feedback(trial, sums);
+    for (auto* input : {&even, &odd}) input->unchanged("a difference");
+    for (auto* input : {&even_context, &odd_context}) input->unchanged("a context");
+    for (auto* output : {&even_key, &odd_key}) output->changed_only("keys", 0, i64(n));
+    for (auto* output : {&even_residual, &odd_residual}) output->changed_only("residuals", 0, i64(n + 16 * rows));
+    reference.fit.feedback(expected, expected_sums);
+    same("size", sums.size, expected_sums.size);
+    same("wide", sums.wide, expected_sums.wide);
+    for (size_t parity : {0, 1}) {
+      same("product", sums.products[parity], expected_sums.products[parity], size_t(FeedbackSums::pitch * FeedbackSums::pitch));
+      same("key", trial.key[parity], expected.key[parity], n);
+      for (size_t row = 0; row < rows; row++) {
+        const size_t from = row * size_t(trial.pitch + 16);
+        same("residual", trial.residual[parity] + from, expected.residual[parity] + from, size_t(trial.pitch));
+      }
+    }
   }
 }
 
@@ -224,23 +243,24 @@ void time_products(std::vector<Timed>& add) {
 }
 void time_feedback(std::vector<Timed>& add) {
   auto f = std::make_shared<TimedFit>();
-  auto bins = std::make_shared<std::vector<u8>>(f->n);
+  auto bytes = std::make_shared<std::vector<u8>>(2048);
   add.push_back({"2 terms and both neighbours", 1024, [=](const Kernels& k) {
                    std::vector<float>* v = f->values.data();
-                   FeedbackFitRow row{1024,
-                                      2,
-                                      v[0].data(),
-                                      {v[1].data(), v[2].data(), nullptr},
-                                      v[3].data(),
-                                      v[4].data(),
-                                      {},
-                                      1,
-                                      127,
-                                      v[5].data(),
-                                      {v[6].data(), v[7].data(), nullptr, v[8].data()},
-                                      v[9].data(),
-                                      bins->data()};
-                   k.fit.feedback(row);
+                   u8* b = bytes->data();
+                   FeedbackTrial trial{{1, 4, 8},
+                                       16,
+                                       {v[0].data(), v[1].data()},
+                                       2,
+                                       {2, 1},
+                                       {{0.1f, 0.2f}, {0.2f, 0.1f}},
+                                       0.3f,
+                                       1,
+                                       127,
+                                       {v[2].data(), v[3].data()},
+                                       {b, b + 512},
+                                       {b + 1024, b + 1536}};
+                   FeedbackSums sums{};
+                   k.fit.feedback(trial, sums);
                  }});
 }
 

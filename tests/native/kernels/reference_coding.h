@@ -83,32 +83,64 @@ void products(const float* const* column, int columns, const float* weight, int 
     for (int j = i; j < columns; j++) sums[i * columns + j] = sum_of(n, [&](int k) { return weight[k] * column[i][k] * column[j][k]; });
 }
 
-double feedback(const FeedbackFitRow& row) {
+// Sums of 16 lanes of floats, added up at the end.
+struct LaneSum {
   float lane[16] = {};
-  for (int x = 0; x < row.n; x++) {
-    float sum = 0;
-    for (int t = 0; t < row.terms; t++) {
-      row.column[t][x] = row.before[t][x];
-      sum += row.before[t][x] * row.weight[t];
-    }
-    if (row.even) {
-      row.column[3][x] = row.even[x] + row.even[x + 1];
-      sum += row.column[3][x] * row.weight[3];
-    }
-    const float error = row.difference[x] - sum, code = std::rint(error), size = std::fabs(error), code_size = std::fabs(code);
-    row.residual[x] = sum + (code_size <= row.limit ? code : 0.0f);
-    row.share[x] = row.valid[x] / ((size + row.soft) * (size + row.soft));
-    int octave = 0, quarter = 0;  // code_size = 2^octave * (1 + quarter / 4) and more
-    if (code_size >= 64) {
-      octave = std::ilogb(code_size);
-      quarter = int(std::ldexp(code_size, 2 - octave)) - 4;
-    }
-    row.bin[x] = u8(code_size < 64 ? int(code_size) : 64 + 4 * (octave - 6) + quarter);
-    lane[x % 16] += size * row.valid[x];
+  double total() const {
+    float v[16];
+    std::copy(lane, lane + 16, v);
+    for (int half = 8; half; half /= 2)
+      for (int k = 0; k < half; k++) v[k] += v[k + half];
+    return double(v[0]);
   }
-  for (int half = 8; half; half /= 2)
-    for (int k = 0; k < half; k++) lane[k] += lane[k + half];
-  return double(lane[0]);
+};
+
+void feedback(const FeedbackTrial& t, FeedbackSums& sums) {
+  constexpr int pitch = FeedbackSums::pitch;
+  LaneSum size[2], wide[2], product[2][pitch][pitch];
+  const i64 row_step[3] = {t.rows[1] * t.rows[2], t.rows[2], 1}, apart = t.pitch + 16;
+  i64 row = 0;
+  for (i64 i = 0; i < t.rows[0]; i++)
+    for (i64 j = 0; j < t.rows[1]; j++)
+      for (i64 k = 0; k < t.rows[2]; k++, row++)
+        for (int parity : {0, 1}) {
+          const i64 at[3] = {i, j, k};
+          for (i64 x = 0; x < t.pitch; x++) {
+            const float stored = t.difference[parity][row * t.pitch + x], *even = t.residual[0] + row * apart;
+            const bool sample = std::fabs(stored) <= FeedbackTrial::largest;
+            const float difference = sample ? stored : 0.0f;
+            float column[pitch], sum = 0;
+            const int columns = t.terms + parity;
+            for (int c = 0; c < t.terms; c++) {
+              const int axis = t.axis[c];
+              column[c] = at[axis] > 0 ? t.residual[parity][(row - row_step[axis]) * apart + x] : 0.0f;
+              sum += column[c] * t.before[parity][c];
+            }
+            if (parity) {
+              column[t.terms] = even[x] + (x + 1 < t.pitch ? even[x + 1] : 0.0f);
+              sum += column[t.terms] * t.beside;
+            }
+            column[columns] = difference;
+            const float error = difference - sum, code = std::rint(error), error_size = std::fabs(error), code_size = std::fabs(code);
+            t.residual[parity][row * apart + x] = sum + (code_size <= t.limit ? code : 0.0f);
+            const float d = error_size + t.soft, share = sample ? 1.0f / (d * d) : 0.0f;
+            const size_t lane = size_t(x % 16);
+            size[parity].lane[lane] += sample ? error_size : 0.0f;
+            wide[parity].lane[lane] += sample && code_size > 127 ? 1.0f : 0.0f;
+            for (int a = 0; a <= columns; a++)
+              for (int b = a; b <= columns; b++) product[parity][a][b].lane[lane] += column[a] * share * column[b];
+            const int octave = code_size >= 8 ? std::ilogb(code_size) : 0;
+            const int bin = code_size < 4 ? int(code_size) : code_size < 6 ? 4 : code_size < 8 ? 5 : std::min(14, octave + 3);
+            t.key[parity][row * t.pitch + x] = sample ? u8(t.context[parity][row * t.pitch + x] + bin) : u8(255);
+          }
+          if (!parity) std::fill_n(t.residual[0] + row * apart + t.pitch, 16, 0.0f);
+        }
+  for (int parity : {0, 1}) {
+    sums.size += size[parity].total();
+    sums.wide += wide[parity].total();
+    for (int a = 0; a <= t.terms + parity; a++)
+      for (int b = a; b <= t.terms + parity; b++) sums.products[parity][a * pitch + b] += product[parity][a][b].total();
+  }
 }
 
 // ---------------------------------------------------------------- rANS

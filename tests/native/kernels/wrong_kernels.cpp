@@ -180,10 +180,9 @@ void products(const float* const* column, int columns, const float* weight, int 
   if (columns % 4 == 3) spoilt(sums[columns * columns - 2 - columns]);
 }
 
-double feedback(const FeedbackFitRow& row) {
-  const double total = right->fit.feedback(row);
-  for (int x = 0; x < row.n; x++) row.bin[x] -= row.bin[x] == 64;
-  return total;
+void feedback(const FeedbackTrial& trial, FeedbackSums& sums) {
+  right->fit.feedback(trial, sums);
+  if (trial.terms == 3) spoilt(sums.products[1][4]);
 }
 
 // ---------------------------------------------------------------- rANS
