@@ -8,6 +8,7 @@
 #include "decoder/decode_masks.h"
 #include "format/checksum.h"
 #include "format/feedback.h"
+#include "format/scattered_mask.h"
 #include "format/sweep.h"
 
 namespace stz {
@@ -41,9 +42,8 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
   if (const size_t n = size_t(size(level, block, 0))) {
     BinaryDecoder in(stream(level, block, 0), n);
     MaskReader reader = mask_reader(level.header, in, literals);
-    MaskModels models;
     const u64 item = block.number / level.directory.per_item;
-    code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data());
+    code_block_mask(reader, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data(), MaskForm{});
     work_.set_masks();
   }
   store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
