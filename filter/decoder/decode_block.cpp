@@ -162,7 +162,8 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
     if (p.feedback.any) start_feedback(work_, cls);
     place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
   }
-  complete_class(work_, cls, p);
+  const ParityClasses& classes = work_.geometry.classes;
+  if (level.l > 0 || cls != classes.mask[classes.count - 1]) complete_class(work_, cls, p);
 }
 
 // The axis along which the block is placed plane by plane, which takes byte indices and no masks; -1: class by class.

@@ -9,6 +9,7 @@ constexpr u64 few_samples = 1 << 13;  // of which all rows are looked at
 constexpr u64 row_step = 8;
 constexpr double regions_save = 0.02;    // share of the bits, for the time that they take
 constexpr double fewest_bits = 0.1;      // a sample, of scattered masks: below that most rows have none
+constexpr double learning = 40;          // bits that the numbers of scattered masks take to learn
 constexpr size_t surroundings = 6 * 27;  // as of MaskModels
 
 struct Counts {
@@ -66,9 +67,10 @@ MaskForm choose_mask_form(const BlockGeometry& g, const u8* specials) {
     });
   }
   double regions = 0;
-  for (const Counts& counts : in) regions += counts.bits();
+  for (const Counts& counts : in)
+    if (counts.all()) regions += counts.bits() + 1 + 0.5 * rough_log2(counts.all());  // with what its model takes to learn
   MaskForm form;
-  form.scattered = all.bits() > fewest_bits * all.all() && all.bits() * (1 - regions_save) <= regions;
+  form.scattered = all.bits() > fewest_bits * all.all() && all.bits() * (1 - regions_save) + learning <= regions;
   if (form.scattered) form.kind = only_kind(g, specials);
   return form;
 }

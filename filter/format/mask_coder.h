@@ -114,11 +114,14 @@ class MaskContexts {
       : near_(lay_out_nearest(g, g.bytes, cls, false)),
         faces_(lay_out_nearest(g, g.bytes, cls, true)),
         n_(g.count(cls, 3)),
-        context_(size_t(n_ + piece)),
+        taps_(u8(near_.offset.size())),
+        face_taps_(u8(faces_.offset.size())),
+        masked_(size_t(n_ + piece)),
+        masked_faces_(size_t(n_ + piece)),
         kind_(size_t(n_ + piece)),
         open_(size_t(n_ + piece)),
         open_piece_(size_t(n_ / piece + 1)) {
-    const int taps = int(near_.offset.size()), face_taps = int(faces_.offset.size());
+    const int taps = taps_, face_taps = face_taps_;
     of_counts_.resize(size_t(taps + 1) * size_t(face_taps + 1));
     for (int count = 0; count <= taps; count++)
       for (int face_count = 0; face_count <= face_taps; face_count++)
@@ -137,7 +140,9 @@ class MaskContexts {
       Sixteen other{};
       for (std::ptrdiff_t o : near_.offset) other |= load(row + x + o) ^ first;
       if (is_zero(other | (Sixteen)(first == u8(special_literal)))) {
-        put(context_, x, (Sixteen)(first != 0) & 5);
+        const Sixteen masked = (Sixteen)(first != 0);
+        put(masked_, x, masked & taps_);
+        put(masked_faces_, x, masked & face_taps_);
         put(kind_, x, first);
         put(open_, x, Sixteen{});
         any_settled_ = true;
@@ -151,7 +156,7 @@ class MaskContexts {
   bool any_open() const { return any_open_; }
   bool open(i64 x) const { return open_[size_t(x)]; }
   bool open_piece(i64 x) const { return open_piece_[size_t(x / piece)]; }  // any sample of the piece that begins there
-  u8 context(i64 x) const { return context_[size_t(x)]; }
+  u8 context(i64 x) const { return of_counts_[masked_[size_t(x)] * (face_taps_ + size_t(1)) + masked_faces_[size_t(x)]]; }
   u8 neighbour(i64 x) const { return kind_[size_t(x)]; }  // the last masked one; the kind of a settled sample
   const u8* neighbours() const { return kind_.data(); }
 
@@ -176,23 +181,23 @@ class MaskContexts {
       all -= masked;
       kind = (kind & ~masked) | v;
     }
+    put(masked_faces_, x, faces);
+    put(masked_, x, all);
     put(kind_, x, kind);
-    bool any_open = false;
-    for (i64 l = 0; l < std::min(piece, n_ - x); l++) {
-      const u8 context = of_counts_[all[l] * (faces_.offset.size() + 1) + faces[l]];
-      const bool open = context % 5 || kind[l] == special_literal;
-      context_[size_t(x + l)] = context;
-      open_[size_t(x + l)] = open;
-      any_open |= open;
-      any_settled_ |= !open;
-    }
+    const Sixteen settled = (Sixteen)(all == 0) | (Sixteen)((all == taps_) & (kind != u8(special_literal)));
+    const Sixteen number = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const Sixteen of_row = (Sixteen)(number < u8(std::min(piece, n_ - x)));
+    put(open_, x, ~settled);
+    const bool any_open = !is_zero(~settled & of_row);
+    any_settled_ |= !is_zero(settled & of_row);
     any_open_ |= any_open;
     open_piece_[size_t(x / piece)] = any_open;
   }
 
   const LaidOut near_, faces_;
   const i64 n_;
-  Buffer<u8> context_, kind_, open_;  // of the row
+  const u8 taps_, face_taps_;
+  Buffer<u8> masked_, masked_faces_, kind_, open_;  // of the row: counts of masked neighbours, the last one's kind
   Buffer<u8> open_piece_;
   Buffer<u8> of_counts_;  // contexts by the two counts
   bool any_settled_ = false, any_open_ = false;
