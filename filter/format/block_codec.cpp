@@ -200,17 +200,28 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const G
     s = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       S* row = grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+      const i64 at[3] = {i, j, k};
+      i64 of_state[2 * axes], of_sample[2 * axes];  // from a sample to its neighbours
+      int across = 0;                               // of them in other rows
+      for (size_t a = 0; a < 3; a++)
+        for (int d : {-1, 1}) {
+          if (at[a] + d < 0 || at[a] + d >= to[a]) continue;
+          of_state[across] = d * step[a];
+          of_sample[across++] = d * stride[a];
+        }
       for (i64 x = 0; x < to[3]; x++, s++) {
         if (state[size_t(s)] != 1) continue;
-        const i64 at[axes] = {i, j, k, x};
+        int ways = across;
+        if (x > 0) of_state[ways] = of_sample[ways] = -1, ways++;
+        if (x + 1 < to[3]) of_state[ways] = of_sample[ways] = 1, ways++;
         R sum = 0;
         int count = 0;
-        for (size_t a = 0; a < axes; a++)
-          for (int d : {-1, 1}) {
-            if (at[a] + d < 0 || at[a] + d >= to[a] || state[size_t(s + d * step[a])] != 0) continue;
-            sum += R(row[x + d * stride[a]]);
-            count++;
-          }
+        for (int w = 0; w < ways; w++) {
+          const bool known = state[size_t(s + of_state[w])] == 0;
+          const R v = R(row[x + of_sample[w]]);
+          sum += known ? v : R(0);
+          count += known;
+        }
         if (!count) continue;
         row[x] = sample_from_real<S>(sum / R(count));
         state[size_t(s)] = 2;
