@@ -4,7 +4,7 @@ The repeats of all codecs are interleaved, so that a busy machine slows all of t
 their ratio over SZ3 is what can be compared between machines. "decompress(out=)" writes into memory that has been
 touched; "decompress" makes a new array, as SZ3 always does. Peers have one thread.
 
-Parts beyond the fields: --chunks, --blocks, --kinds, --isa, --hdf5, --memory, or --all of them.
+Parts beyond the fields: --settings, --chunks, --blocks, --kinds, --isa, --hdf5, --memory, or --all of them.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import speed_tables
 import synthetic
 import timing
 
-PARTS = ("chunks", "blocks", "isa", "hdf5", "memory")  # those on the generated fields that --fields leaves
+PARTS = ("settings", "chunks", "blocks", "isa", "hdf5", "memory")  # those on the generated fields that --fields leaves
 
 
 def names(text):
@@ -49,7 +49,8 @@ def parsed():
     add("--fields", type=names, metavar="NAMES", help="comma-separated, only these")
     add("--peers", type=peer_names, default=["pysz"], metavar="NAMES", help="of pysz,sz3,zfp,sperr,blosc2, or all")
     add("--threads", type=int, nargs="+", default=[1, 2], metavar="N", help="of h5stz; default 1 2")
-    add("--chunks", type=int, nargs="*", metavar="EDGE", help="chunks of these edges, 128 64 32 unless told")
+    add("--chunks", type=int, nargs="*", metavar="EDGE", help="chunks of these edges, 64 32 16 unless told")
+    add("--settings", action="store_true", help='efforts and block="throughput" against SZ3')
     add("--blocks", action="store_true", help='block="region" beside the default')
     add(
         "--kinds",
@@ -68,10 +69,10 @@ def parsed():
     add("--plot", type=Path, metavar="FILE", help="bar chart of the speeds over SZ3 as FILE.png")
     arguments = parser.parse_args()
     if arguments.all:
-        arguments.blocks = arguments.kinds = arguments.memory = True
+        arguments.settings = arguments.blocks = arguments.kinds = arguments.memory = True
         arguments.hdf5 = arguments.hdf5 or 1000.0
     if arguments.chunks == [] or (arguments.all and arguments.chunks is None):
-        arguments.chunks = [128, 64, 32]
+        arguments.chunks = [64, 32, 16]
     if arguments.isa == [] or (arguments.all and arguments.isa is None):
         arguments.isa = ["avx2", "baseline"]
     if arguments.fields and not generated(arguments.fields) and any(getattr(arguments, part) for part in PARTS):
@@ -123,6 +124,8 @@ def main():
         records.extend(found)
         show(found, checks)
 
+    if arguments.settings:
+        part(lambda: speed_cases.settings(own, arguments.repeats), speed_tables.settings)
     if arguments.chunks:
         part(lambda: speed_cases.chunks(own, arguments.chunks, arguments.repeats), speed_tables.chunks)
     if arguments.blocks:

@@ -1,4 +1,4 @@
-"""Speeds in memory: fields against the peers; chunks, kinds of data and blocks of h5stz alone.
+"""Speeds in memory: fields and settings against the peers; chunks, kinds of data and blocks of h5stz alone.
 
 Every function returns records (dictionaries with a `part`) for speed_tables.py and the JSON file.
 """
@@ -16,7 +16,13 @@ import timing
 
 RELATIVE = 1e-3  # bound of the parts that have one only
 NOISE_RELATIVE = 1e-4
-LAND_SHARE = 0.3
+MASKED_SHARE = 0.3
+EFFORTS = (5, 3)  # of chunks
+SETTINGS = {
+    "effort 3": {"effort": 3},
+    "throughput, effort 3": {"effort": 3, "block": "throughput"},
+    "throughput, effort 1": {"effort": 1, "block": "throughput"},
+}
 NOISY_FIELD = "radio_l1448_13co"
 
 
@@ -36,15 +42,30 @@ def against_peers(arrays, repeats, threads, peer_names):
 
     pysz can only make a new array: what h5stz decompresses into the caller's is compared with that too.
     """
+    return compared("fields", arrays, repeats, lambda bound: speed_peers.codecs(bound, threads, peer_names))
+
+
+def settings(arrays, repeats):
+    """Settings of h5stz in place of the default, one thread, over pysz as in the fields part."""
+
+    def table(bound):
+        own = [speed_peers.ours(bound, name=name, **options) for name, options in SETTINGS.items()]
+        return [*own, speed_peers.pysz(bound)]
+
+    return compared("settings", arrays, repeats, table)
+
+
+def compared(part, arrays, repeats, codecs):
+    """The records of a part: those codecs that `codecs` has for a bound."""
     records = []
     for name, array in arrays.items():
         for relative in fields.RELATIVE_BOUNDS:
             bound = relative * fields.value_range(array)
-            table = speed_peers.codecs(bound, threads, peer_names)
+            table = codecs(bound)
             speeds = speed_peers.measure(array, bound, table, repeats)
             reference = next((s for c, s in zip(table, speeds, strict=True) if c.name == speed_peers.REFERENCE), None)
             for codec, speed in zip(table, speeds, strict=True):
-                record = {"part": "fields", "field": name, "relative": relative, "bound": bound, "codec": codec.name}
+                record = {"part": part, "field": name, "relative": relative, "bound": bound, "codec": codec.name}
                 record |= {"threads": codec.threads, "ratio": speed.ratio, "error_over_bound": speed.error_over_bound}
                 records.append(record | rates(array.nbytes, speed) | over(reference, speed))
     return records
@@ -117,16 +138,18 @@ def relative_records(part, loads, repeats, field):
 
 
 def chunks(arrays, edges, repeats):
-    """Chunks of some edges cut from the volumes, beside the volume as one; the volume's bound for all.
+    """Chunks of some edges cut from the volumes, beside the volume as one with the same effort; the volume's bound for all.
 
     Of small chunks as many as make a quarter of the volume, evenly spread.
     """
     records = []
     for name, array in arrays.items():
-        options = {"absolute": RELATIVE * fields.value_range(array)}
-        loads = [Load("whole", [array], options)]
-        loads += [Load(f"chunks of {edge}", cut(array, edge), options) for edge in edges if edge < min(array.shape)]
-        records += relative_records("chunks", loads, repeats, name)
+        pieces = {edge: cut(array, edge) for edge in edges if edge < min(array.shape)}
+        for effort in EFFORTS:
+            options = {"absolute": RELATIVE * fields.value_range(array), "effort": effort}
+            loads = [Load("whole", [array], options)]
+            loads += [Load(f"chunks of {edge}", found, options) for edge, found in pieces.items()]
+            records += [record | {"effort": effort} for record in relative_records("chunks", loads, repeats, name)]
     return records
 
 
@@ -156,14 +179,15 @@ def kinds(edge, repeats, directory):
     """
     reference = synthetic.rough_field(edge**3, 3)
     bound = {"absolute": RELATIVE * fields.value_range(reference)}
-    integers = np.rint(3000 * reference).astype(np.int16)
     loads = [Load("float32 3-D", [reference], bound), Load("float64", [reference * np.float64(1.1)], bound)]
     for rank in (1, 2, 4):
         array = synthetic.rough_field(edge**3, rank)
         loads.append(Load(f"{rank}-D", [array], {"absolute": RELATIVE * fields.value_range(array)}))
-    loads.append(Load("masked", [with_land(reference)], bound))
-    loads.append(Load("int16", [integers], {"absolute": RELATIVE * fields.value_range(integers)}))
-    loads.append(Load("lossless", [reference], {"lossless": True}))
+    loads += [Load(name, [np.where(where, np.float32(np.nan), reference)], bound) for name, where in masks(edge).items()]
+    short, long = (np.rint(scale * reference).astype(kind) for scale, kind in ((3000, np.int16), (1e6, np.int32)))
+    loads.append(Load("int16, bound", [short], {"absolute": RELATIVE * fields.value_range(short), "integers": "lossy"}))
+    exact = {"int16": short, "int32": long, "float32": reference}
+    loads += [Load(f"{name}, lossless", [array], {"lossless": True}) for name, array in exact.items()]
     noise = np.random.default_rng(11).standard_normal(reference.shape, np.float32)
     loads.append(Load("noise", [noise], {"absolute": NOISE_RELATIVE * fields.value_range(noise)}))
     if directory:
@@ -172,7 +196,16 @@ def kinds(edge, repeats, directory):
     return relative_records("kinds", loads, repeats, "grf")
 
 
-def with_land(array):
-    """The array with NaN in smooth regions that make up LAND_SHARE of it."""
-    land = synthetic.gaussian_field(array.shape[0], 12, 3.0)
-    return np.where(land > np.quantile(land, 1 - LAND_SHARE), np.float32(np.nan), array)
+def masks(edge):
+    """{name: which samples of a volume are NaN}: MASKED_SHARE of them anywhere, in a box, in smooth regions."""
+    shape = (edge,) * 3
+    box = np.zeros(shape, bool)
+    side = round(edge * MASKED_SHARE ** (1 / 3))
+    low = (edge - side) // 3
+    box[(slice(low, low + side),) * 3] = True
+    land = synthetic.gaussian_field(edge, 12, 3.0)
+    return {
+        "30 % NaN": np.random.default_rng(13).random(shape) < MASKED_SHARE,
+        "box of NaN": box,
+        "land of NaN": land > np.quantile(land, 1 - MASKED_SHARE),
+    }

@@ -40,11 +40,11 @@ class Codec:
     size: Callable = len
 
 
-def ours(bound, threads=1, **options):
+def ours(bound, threads=1, name="h5stz", **options):
     """h5stz in memory at an absolute bound (None: by `options` alone)."""
     options |= {"threads": threads} | ({} if bound is None else {"absolute": bound})
     return Codec(
-        "h5stz",
+        name,
         threads,
         lambda array: h5stz.compress(array, **options),
         lambda stream, out: h5stz.decompress(stream, out=out, threads=threads),

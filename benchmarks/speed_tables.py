@@ -3,6 +3,7 @@
 Speeds in the checks are medians of one run; where a part has several fields the check is on their geometric mean.
 """
 
+import hdf5_throughput
 import report
 import speed_cases
 import speed_peers
@@ -10,6 +11,7 @@ import synthetic
 import targets
 
 NAMES = {"compress": "compress", "into": "decompress(out=)", "fresh": "decompress"}
+OVER = f"speed over {speed_peers.REFERENCE}"
 
 
 def number(value, digits=2):
@@ -50,16 +52,34 @@ def check_fields(records, checks):
     own = [r for r in records if r["codec"] in ("h5stz", speed_peers.FILTERS["h5stz"])]
     checks.promise("largest error / bound of h5stz", max(r["error_over_bound"] for r in own), 1)
     single = generated(records)
-    for key, (least_mean, least) in targets.SPEED.items():
-        ratios = [r[f"{key} over pysz"] for r in single if f"{key} over pysz" in r]
-        if ratios:
-            over = f"{NAMES[key]} speed over {speed_peers.REFERENCE}"
-            check(f"geometric mean, {over}", report.geometric_mean(ratios), least_mean, checks)
-            check(f"least, {over}", min(ratios), least, checks)
+    check_over_pysz("", single, targets.SPEED, checks)
+    if single:
+        share = mean(single, "fresh") / mean(single, "into")
+        checks.at_least(f"geometric mean, {NAMES['fresh']} speed over {NAMES['into']}", share, targets.FRESH)
     double = generated(records, threads=2)
     for key in ("compress", "into") if single and double else ():
         gain = mean(double, key) / mean(single, key)
         checks.at_least(f"geometric mean, {NAMES[key]} speed with two threads over one", gain, targets.TWO_THREADS)
+
+
+def check_over_pysz(name, records, wanted, checks):
+    """`wanted`: {operation: (geometric mean, least)} of speeds over pysz; `name` opens the lines."""
+    for key, (least_mean, least) in wanted.items():
+        ratios = [r[f"{key} over pysz"] for r in records if f"{key} over pysz" in r]
+        if ratios:
+            check(f"{name}geometric mean, {NAMES[key]} {OVER}", report.geometric_mean(ratios), least_mean, checks)
+            check(f"{name}least, {NAMES[key]} {OVER}", min(ratios), least, checks)
+
+
+def settings(records, checks):
+    """Speed over pysz of each setting; bytes over those of another one."""
+    fields_table(records, "Settings, one chunk, in memory")
+    found = {name: [r for r in records if r["codec"] == name] for name in speed_cases.SETTINGS}
+    for name, own in found.items():
+        check_over_pysz(f"{name}: ", own, targets.SETTING_SPEED[name], checks)
+        if name in targets.SETTING_BYTES:
+            other, most = targets.SETTING_BYTES[name]
+            checks.at_most(f"{name}: bytes over {other}", mean(found[other], "ratio") / mean(own, "ratio"), most)
 
 
 def check_isa(records, checks):
@@ -67,7 +87,7 @@ def check_isa(records, checks):
     for isa in dict.fromkeys(r["isa"] for r in records):
         single = generated([r for r in records if r["isa"] == isa])
         for key in ("compress", "into") if single else ():
-            what = f"geometric mean, {NAMES[key]} speed over {speed_peers.REFERENCE} with {isa} alone"
+            what = f"geometric mean, {NAMES[key]} {OVER} with {isa} alone"
             check(what, mean(single, f"{key} over pysz"), targets.ISA_SPEED.get(isa, {}).get(key), checks)
 
 
@@ -83,7 +103,7 @@ def loads_table(title, records):
     print(f"\n{title}\n\n{report.markdown(header, rows)}\n", flush=True)
 
 
-def check_loads(records, wanted, checks):
+def check_loads(records, wanted, checks, name=""):
     """`wanted`: {case: {"compress", "into", "ratio": target}}; other cases and keys are printed only if speeds."""
     first = records[0]["case"]
     for case in dict.fromkeys(r["case"] for r in records if r["case"] != first):
@@ -91,17 +111,20 @@ def check_loads(records, wanted, checks):
         for key in ("compress", "into", "ratio"):
             target = wanted.get(case, {}).get(key)
             if key != "ratio" or target is not None:
-                name = "ratio" if key == "ratio" else f"{NAMES[key]} speed"
-                check(f"{case}, {name} over {first}", mean(found, f"{key} over {first}"), target, checks)
+                what = "ratio" if key == "ratio" else f"{NAMES[key]} speed"
+                check(f"{name}{case}, {what} over {first}", mean(found, f"{key} over {first}"), target, checks)
 
 
-def both_ways(target):
-    return {"compress": target, "into": target}
+def both_ways(least):
+    return dict(zip(("compress", "into"), least, strict=True))
 
 
 def chunks(records, checks):
-    loads_table(f"Chunks cut from a volume, bound {speed_cases.RELATIVE:g}", records)
-    check_loads(records, {f"chunks of {edge}": both_ways(least) for edge, least in targets.CHUNK_SPEED.items()}, checks)
+    for effort in dict.fromkeys(r["effort"] for r in records):
+        own = [r for r in records if r["effort"] == effort]
+        loads_table(f"Chunks cut from a volume, bound {speed_cases.RELATIVE:g}, effort {effort}", own)
+        wanted = {f"chunks of {edge}": both_ways(least) for edge, least in targets.CHUNK_SPEED[effort].items()}
+        check_loads(own, wanted, checks, f"effort {effort}, ")
 
 
 def blocks(records, checks):
@@ -123,19 +146,28 @@ def memory(records, checks):
 
 
 def hdf5(records, checks):
-    """Each way through h5py: over the same chunks in memory; with one thread, over the SZ3 filter."""
-    chunk = " x ".join(map(str, records[0]["chunks"]))
-    title = f"{records[0]['array_bytes'] / 1e6:.0f} MB in chunks of {chunk} through h5py, bound {speed_cases.RELATIVE:g}"
-    header = ["codec", "threads", "write, MB/s", "read, MB/s"]
-    rows = [[r["codec"], str(r["threads"]), number(r["write"], 0), number(r["read"], 0)] for r in records]
-    print(f"\n{title}\n\n{report.markdown(header, rows)}\n", flush=True)
-    found = {(r["codec"], r["threads"]): r for r in records}
-    ours, theirs = speed_peers.FILTERS["h5stz"], speed_peers.FILTERS["sz3"]
-    checks.promise("largest error / bound through h5py", max(r["error_over_bound"] for r in records if r["codec"] == ours), 1)
+    """Each way through h5py, by effort and chunks: over the same chunks in memory; with one thread, over other filters."""
+    for effort, edge in dict.fromkeys((r["effort"], r["edge"]) for r in records):
+        own = [r for r in records if (r["effort"], r["edge"]) == (effort, edge)]
+        chunk, size = " x ".join(map(str, own[0]["chunks"])), own[0]["array_bytes"] / 1e6
+        title = f"{size:.0f} MB in chunks of {chunk} through h5py, bound {speed_cases.RELATIVE:g}, effort {effort}"
+        header = ["codec", "threads", "write, MB/s", "read, MB/s"]
+        rows = [[r["codec"], str(r["threads"]), number(r["write"], 0), number(r["read"], 0)] for r in own]
+        print(f"\n{title}\n\n{report.markdown(header, rows)}\n", flush=True)
+        check_hdf5(own, f"h5py, chunks of {edge}, effort {effort}", targets.HDF5_OVER_PEERS.get((effort, edge), {}), checks)
+
+
+def check_hdf5(records, name, wanted, checks):
+    """`wanted`: {peer: {"write", "read": target}}."""
+    found, ours = {(r["codec"], r["threads"]): r for r in records}, speed_peers.FILTERS["h5stz"]
+    checks.promise(f"{name}, largest error / bound", max(r["error_over_bound"] for r in records if r["codec"] == ours), 1)
     for what in ("write", "read"):
         for threads in (key[1] for key in found if key[0] == ours):
             share = found[ours, threads][what] / found["h5stz in memory", threads][what]
-            checks.at_least(f"h5py, {what}, over the same chunks in memory, {threads} threads", share, targets.HDF5_OVER_MEMORY)
-        if (theirs, 1) in found and (ours, 1) in found:
-            gain = found[ours, 1][what] / found[theirs, 1][what]
-            checks.at_least(f"h5py, {what}, over {theirs}", gain, targets.HDF5_OVER_SZ3[what])
+            over = f"{name}, {what}, over the same chunks in memory, {threads} threads"
+            checks.at_least(over, share, targets.HDF5_OVER_MEMORY)
+        for peer in hdf5_throughput.PEERS:
+            theirs = found.get((speed_peers.FILTERS[peer], 1))
+            if theirs and (ours, 1) in found:
+                gain = found[ours, 1][what] / theirs[what]
+                check(f"{name}, {what}, over {speed_peers.FILTERS[peer]}", gain, wanted.get(peer, {}).get(what), checks)

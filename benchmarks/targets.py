@@ -18,36 +18,58 @@ LAYERED_LOSSLESS = 1.2  # labels, mask and sparse data over the best of Blosc2 (
 POINTWISE_RATIO = 1.0  # every field, over SZ3 with the log transform
 
 # Speed on the generated fields; "into" is decompression into the caller's array, "fresh" into a new one.
-SPEED = {"compress": (3.2, 2.4), "into": (2.4, 2.0), "fresh": (1.8, None)}  # over SZ3: geometric mean, least case
+SPEED = {"compress": (3.2, 2.4), "into": (2.4, 2.0)}  # over SZ3: geometric mean, least case
+FRESH = 0.85  # decompression into a new array over that into the caller's
+SETTING_SPEED = {
+    "effort 3": {"compress": (3.6, None), "into": (2.7, None)},
+    "throughput, effort 3": {"compress": (4.3, 3.2), "into": (3.1, 2.5)},
+    "throughput, effort 1": {"compress": (5.5, None), "into": (3.3, None)},
+}  # as SPEED
+SETTING_BYTES = {"throughput, effort 1": ("throughput, effort 3", 1.08)}  # bytes over those of another setting
 ISA_SPEED = {
-    "avx2": {"compress": 2.2, "into": 1.6},
-    "baseline": {"compress": 0.5, "into": 0.5},
+    "avx2": {"compress": 2.5, "into": 1.8},
+    "baseline": {"compress": 1.6, "into": 1.1},
 }  # geometric mean over SZ3
 TWO_THREADS = 1.8  # over one thread, both ways
 REGION = {"compress": 0.70, "into": 0.70, "ratio": 0.97}  # block="region" over the default
-CHUNK_SPEED = {64: 0.60, 32: 0.25}  # by chunk edge, over the volume as one chunk, both ways
+# By effort and chunk edge, over the volume as one chunk with the same effort: compress, decompress.
+CHUNK_SPEED = {
+    5: {64: (0.45, 0.80), 32: (0.18, 0.45), 16: (0.07, 0.20)},
+    3: {64: (0.55, 0.85), 32: (0.25, 0.50), 16: (0.10, 0.25)},
+}
+# Samples/s over float32 3-D: compress, decompress.
 KIND_SPEED = {
-    "float64": 0.60,
-    "1-D": 0.60,
-    "2-D": 0.60,
-    "4-D": 0.60,
-    "masked": 0.50,
-    "radio": 0.40,
-}  # samples/s over float32 3-D
+    "int16, bound": (0.75, 0.70),
+    "int16, lossless": (0.40, 0.40),
+    "int32, lossless": (0.30, 0.30),
+    "float32, lossless": (0.30, 0.35),
+    "30 % NaN": (0.45, 0.45),
+    "box of NaN": (0.45, 0.45),
+    "land of NaN": (0.45, 0.45),
+    "float64": (0.45, 0.45),
+    "1-D": (0.70, 0.70),
+    "2-D": (0.70, 0.70),
+}
 HDF5_OVER_MEMORY = 0.60  # through h5py over the same chunks in memory, decompressed into new arrays
-HDF5_OVER_SZ3 = {"write": 2.5, "read": 1.6}  # through h5py over the SZ3 filter of hdf5plugin
+# Through h5py over filters of hdf5plugin, by effort and chunk edge.
+HDF5_OVER_PEERS = {
+    (5, 64): {"sz3": {"write": 3.0, "read": 2.3}, "zfp": {"write": 1.0, "read": 1.0}},
+    (3, 32): {"zfp": {"write": 0.7}},
+}
 PEAK_MEMORY = 1.0  # above input and output, in arrays
 
 # Region reads of the field grf in one chunk: (time, bytes) over reading everything through h5py, by kind of blocks.
+# Slices are means of even and odd index.
 REGION_READS = {
-    "box 16": {"default": (0.09, 0.10), "region": (0.06, 0.06)},
-    "box 64": {"default": (0.14, 0.13), "region": (0.12, 0.10)},
-    "slice": {"default": (0.30, 0.28), "region": (0.22, 0.20)},
-    "level 2": {"default": (0.03, None), "region": (0.03, None)},
-    "level 1": {"default": (0.18, None), "region": (0.18, None)},
+    "box 16": {"default": (0.05, 0.07), "region": (0.02, 0.02)},
+    "box 64": {"default": (0.09, 0.13), "region": (0.04, 0.05)},
+    "slices across axis 0": {"default": (0.15, 0.24), "region": (0.12, 0.17)},
+    "slices across axis 1": {"default": (0.15, 0.24), "region": (0.12, 0.17)},
+    "slices across axis 2": {"default": (0.26, 0.43), "region": (0.12, 0.17)},
+    "level 2": {"default": (0.04, None), "region": (0.04, None)},
 }
 REFINE = 1.15  # levels 3 to 0 one after the other, over level 0 at once
-SLIDING = 1.5  # a slice through all planes, over one full read
+SLIDING = 1.3  # a slice through all planes, over one full read
 
 REMEMBERING = 1.01  # time of readers and writers of whole chunks, over a plug-in that remembers nothing
 

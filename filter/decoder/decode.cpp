@@ -13,6 +13,25 @@
 namespace stz {
 namespace {
 
+// The bits of masked elements in place of those that are there; of literals zero.
+template <class Bits>
+void put_special_bits(const u8* kinds, u64 n, const u64* of_kind, u8* out) {
+  Bits bits[special_values];
+  for (size_t kind = 0; kind < special_values; kind++) bits[kind] = Bits(of_kind[kind]);
+  for (u64 k = 0; k < n; k++) {
+    Bits element;
+    memcpy(&element, out + k * sizeof(Bits), sizeof element);
+    element = Bits((element & Bits(Bits(kinds[k] != special_none) - 1)) | bits[kinds[k]]);  // without a branch
+    memcpy(out + k * sizeof(Bits), &element, sizeof element);
+  }
+}
+void put_special_bits(const u8* kinds, u64 n, const u64* of_kind, size_t width, u8* out) {
+  width == 1   ? put_special_bits<u8>(kinds, n, of_kind, out)
+  : width == 2 ? put_special_bits<u16>(kinds, n, of_kind, out)
+  : width == 4 ? put_special_bits<u32>(kinds, n, of_kind, out)
+               : put_special_bits<u64>(kinds, n, of_kind, out);
+}
+
 template <class S>
 void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, Verification* verification) {
   const stz_layout& layout = h.layout;
@@ -31,17 +50,27 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   };
   const SampleOrder order(h);
   // plain native numbers in the order of the elements need no other buffer
-  const bool direct = !h.masked && !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none &&
-                      width == sizeof(S) && is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+  const bool direct = !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
+                      is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+  const ElementBits<S> bits(h);
+  u64 of_kind[special_values] = {};
+  for (u8 kind = 1; kind < special_values; kind++) of_kind[kind] = bits(S(0), kind);
   if (direct) {
     decode_to(reinterpret_cast<S*>(out));
+    for (u64 from = 0; from < specials.size(); from += special_run) {
+      const u64 count = std::min(special_run, u64(specials.size()) - from);
+      if (any_special(&specials[from], count)) put_special_bits(&specials[from], count, of_kind, width, out + from * width);
+    }
+    for (const LiteralElement& o : literals) {
+      require(o.index < valid, STZ_ERROR_CORRUPT);
+      store_bits(out + o.index * width, o.bits, width, swap);
+    }
     return;
   }
   Buffer<S> samples(valid * u64(parts));
   decode_to(samples.data());
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
-  const ElementBits<S> bits(h);
   for (int part = 0; part < parts; part++) {
     const S* of_part = samples.data() + u64(part) * valid;
     const u8* kinds = specials.empty() ? nullptr : specials.data() + u64(part) * valid;
@@ -51,9 +80,10 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
         const S* from = of_part + number + x;
         const u8* special = kinds && any_special(kinds + number + x, count) ? kinds + number + x : nullptr;
         auto place_of = [&](u64 k) { return out + ((element + (x + k) * stride) * u64(parts) + u64(part)) * width; };
-        if (!special && host_is_little && !swap && stride == 1 && parts == 1)
+        if (host_is_little && !swap && stride == 1 && parts == 1) {
           components_of<S>(h, from, i64(count), place_of(0));
-        else
+          if (special) put_special_bits(special, count, of_kind, width, place_of(0));
+        } else
           for (u64 k = 0; k < count; k++) store_bits(place_of(k), bits(from[k], special ? special[k] : u8(special_none)), width, swap);
       }
     });

@@ -42,7 +42,8 @@ struct BaseReader {
     const Level& grid = hierarchy.level[level];
     if (header.masked) {
       const u64 index = level_zero_index(grid, level_map(hierarchy, level, item), i);
-      kind = mask_reader(header, in, literals).code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, 0, kind_before, index);
+      MaskReader reader = mask_reader(header, in, literals);
+      kind = code_special(reader, mask_models.coarsest[kind_before != special_none], mask_models, 0, kind_before, [&] { return index; });
       kind_before = kind;
       specials.resize(grid.samples());
       specials[i] = kind;
@@ -57,7 +58,7 @@ struct BaseReader {
     const Level& l = hierarchy.level[level];
     load_block_specials(work, whole_grid<const u8>(specials.data(), hierarchy.level[level + 1]));
     MaskReader reader = mask_reader(header, in, literals);
-    code_block_mask(reader, mask_models, work.geometry, level_map(hierarchy, level, item), work.specials.data());
+    code_mask_regions(reader, mask_models, work.geometry, level_map(hierarchy, level, item), work.specials.data(), false);
     work.set_masks();
     specials.resize(l.samples());
     store_block_bytes(work.geometry, work.specials.data(), whole_grid(specials.data(), l));

@@ -8,6 +8,7 @@
 #include "decoder/decode_masks.h"
 #include "format/checksum.h"
 #include "format/feedback.h"
+#include "format/scattered_mask.h"
 #include "format/sweep.h"
 
 namespace stz {
@@ -41,9 +42,8 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
   if (const size_t n = size_t(size(level, block, 0))) {
     BinaryDecoder in(stream(level, block, 0), n);
     MaskReader reader = mask_reader(level.header, in, literals);
-    MaskModels models;
     const u64 item = block.number / level.directory.per_item;
-    code_block_mask(reader, models, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data());
+    code_block_mask(reader, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data(), MaskForm{});
     work_.set_masks();
   }
   store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
@@ -154,7 +154,8 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
     if (p.feedback.any) start_feedback(work_, cls);
     place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
   }
-  complete_class(work_, cls, p);
+  const ParityClasses& classes = work_.geometry.classes;
+  if (level.l > 0 || cls != classes.mask[classes.count - 1]) complete_class(work_, cls, p);
 }
 
 // The axis along which the block is placed plane by plane, which takes byte indices and no masks; -1: class by class.

@@ -94,6 +94,30 @@ bool none_special(const Array& a, const Header& h, u64 element, u64 n) {
                       : none_special_of(reinterpret_cast<const double*>(first), h, n);
 }
 
+// The kinds of native numbers, as far as they are whole vectors and none of them is infinite or another NaN than the common one: how many.
+template <class U>
+u64 common_kinds(const u8* elements, u64 n, const Header& h, u8* kinds) {
+  constexpr u64 lanes = 16 / sizeof(U);
+  typedef std::make_signed_t<U> Lanes __attribute__((vector_size(16)));
+  typedef u8 Kinds __attribute__((vector_size(lanes)));
+  using Int = std::make_signed_t<U>;
+  constexpr Int infinity = sizeof(U) == 4 ? Int(0x7f800000) : Int(u64(0x7ff) << (sizeof(U) == 4 ? 0 : 52));
+  const Int largest = std::numeric_limits<Int>::max(), nan = Int(U(h.nan_bits)), fill = Int(U(h.fill)), any_fill = h.has_fill ? -1 : 0;
+  u64 at = 0;
+  for (; at + lanes <= n; at += lanes) {
+    Lanes bits;
+    memcpy(&bits, elements + at * sizeof(U), sizeof bits);
+    const Lanes filled = (bits == fill) & any_fill, common = bits == nan;
+    const Lanes other = ((bits & largest) >= infinity) & ~(filled | common);
+    Int any = 0;
+    for (u64 l = 0; l < lanes; l++) any |= other[l];
+    if (any) break;
+    const Kinds found = __builtin_convertvector((filled & Int(special_fill)) | (common & ~filled & Int(special_nan)), Kinds);
+    memcpy(kinds + at, &found, sizeof found);
+  }
+  return at;
+}
+
 }  // namespace
 
 Masks find_masks(const Array& a, Header& h) {
@@ -126,7 +150,13 @@ Masks find_masks(const Array& a, Header& h) {
       for (u64 x = 0; x < n; x += special_run) {
         const u64 count = std::min(special_run, n - x), at = u64(part) * valid + number + x;
         if (a.side_by_side(stride) && none_special(a, h, element + x, count)) continue;
-        for (u64 k = 0; k < count; k++) look_at(at + k, a.bits(element + (x + k) * stride, part));
+        u64 known = 0;
+        if (a.side_by_side(stride) && floating && have_nan && a.width >= 4) {
+          const u8* elements = a.data + (element + x) * a.width;
+          known = a.width == 4 ? common_kinds<u32>(elements, count, h, &m.specials[at])
+                               : common_kinds<u64>(elements, count, h, &m.specials[at]);
+        }
+        for (u64 k = known; k < count; k++) look_at(at + k, a.bits(element + (x + k) * stride, part));
       }
     });
   sort_literals(m.literals);

@@ -53,6 +53,18 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
           last = samples[at + count - 1];
           continue;
         }
+        if (a.side_by_side(stride) && samples_are_elements<S>(h)) {
+          memcpy(samples.data() + at, a.data + (element + x) * a.width, count * sizeof(S));
+          using Bits = std::make_unsigned_t<CodeOf<S>>;
+          Bits kept = bit_cast_to<Bits>(last);
+          for (u64 k = 0; k < count; k++) {
+            const Bits valid = Bits(specials[k] != special_none) - 1;  // all ones or none: without a branch
+            kept = (bit_cast_to<Bits>(samples[at + k]) & valid) | (kept & ~valid);
+            samples[at + k] = bit_cast_to<S>(kept);
+          }
+          last = bit_cast_to<S>(kept);
+          continue;
+        }
         for (u64 k = 0; k < count; k++) {
           if (!specials || !specials[k]) last = sample_of<S>(h, a.bits(element + (x + k) * stride, part));
           samples[at + k] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
@@ -105,24 +117,11 @@ const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& 
   return largest >= infinity || filled ? nullptr : samples;
 }
 
-// Of the samples that are not masked.
+// Of samples from load_samples(): what stands for masked ones is no larger than the others.
 template <class S>
-double largest_magnitude(const S* samples, u64 n, const Masks& m) {
-  if (m.specials.empty()) {
-    bool unused;
-    return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
-  }
-  double largest = 0;
-  for (u64 from = 0; from < n; from += special_run) {
-    const u64 to = std::min(n, from + special_run);
-    bool unused;
-    if (!any_special(&m.specials[from], to - from))
-      largest = std::max(largest, double(bit_cast_to<S>(scan_kernels<S>().scan(samples + from, to - from, 0, &unused))));
-    else
-      for (u64 i = from; i < to; i++)
-        if (!m.specials[i]) largest = std::max(largest, __builtin_fabs(double(samples[i])));
-  }
-  return largest;
+double largest_magnitude(const S* samples, u64 n) {
+  bool unused;
+  return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
 }
 
 }  // namespace stz

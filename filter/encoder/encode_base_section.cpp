@@ -26,7 +26,7 @@ struct BaseWriter {
       kind = source.specials(level, item).data[i];
       auto writer = source.mask_writer(out);
       const u64 index = level_zero_index(source.level(level), level_map(source.hierarchy(), level, item), i);
-      writer.code(mask_models.masked[0][kind_before ? 1 : 0], mask_models, kind, kind_before, index);
+      code_special(writer, mask_models.coarsest[kind_before != special_none], mask_models, kind, kind_before, [&] { return index; });
       kind_before = kind;
     }
     const u8 masked = kind != special_none;
@@ -41,7 +41,7 @@ struct BaseWriter {
     if (!source.has_specials()) return;
     source.load_specials(work, level, item);
     auto writer = source.mask_writer(out);
-    code_block_mask(writer, mask_models, work.geometry, level_map(source.hierarchy(), level, item), work.specials.data());
+    code_mask_regions(writer, mask_models, work.geometry, level_map(source.hierarchy(), level, item), work.specials.data(), false);
     work.set_masks();
   }
 

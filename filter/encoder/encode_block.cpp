@@ -129,6 +129,8 @@ template <class S>
 void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassParameters& p, bool as_bytes, BlockWork<S>& work) {
   const Quantizer<S>& q = source.quantizer(l);
   const u8* mask = work.mask_or_null(cls);
+  const ParityClasses& classes = work.geometry.classes;
+  const bool needed = l > 0 || cls != classes.mask[classes.count - 1];
   if constexpr (std::is_floating_point_v<S>) {
     if (as_bytes) {
       work.bytes(cls);
@@ -139,7 +141,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
         work.failed.resize(work.geometry.samples(cls));
         code_bytes(q, class_task(work, cls, p, q), 0, cls, work);
       }
-      complete_class(work, cls, p);
+      if (needed) complete_class(work, cls, p);
       return;
     }
   }
@@ -150,7 +152,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
     for_predicted_rows(work, cls, p, [&](S* samples, const RealOf<S>* prediction, int n, size_t index, const Index& at) {
       coder.code_row(samples, prediction, n, index, at, mask ? mask + index : nullptr, numbers + index);
     });
-    complete_class(work, cls, p);
+    if (needed) complete_class(work, cls, p);
     return;
   }
   Buffer<S> x(size_t(work.geometry.count(cls, 3)) + 1);
@@ -159,7 +161,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
     quantize_row(q, x.data(), 1, prediction, n, mask ? mask + index : nullptr, u32(index), numbers + index, samples,
                  work.codes[cls].outliers);
   });
-  complete_class(work, cls, p);
+  if (needed) complete_class(work, cls, p);
 }
 
 template <class S>

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "base/stages.h"
+#include "encoder/choose_mask_form.h"
 #include "encoder/code_stream_encoder.h"
 #include "encoder/encode_base_section.h"
 #include "encoder/encode_block.h"
@@ -31,9 +32,9 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   for (int c = 0; c < classes.count; c++) any |= work.mask_or_null(classes.mask[c]) != nullptr;
   if (any) {
     BinaryEncoder out;
-    MaskModels models;
     auto writer = source.mask_writer(out);
-    code_block_mask(writer, models, work.geometry, level_map(source.hierarchy(), l, item), work.specials.data());
+    code_block_mask(writer, work.geometry, level_map(source.hierarchy(), l, item), work.specials.data(),
+                    choose_mask_form(work.geometry, work.specials.data()));
     Bytes bytes = out.finish();
     if (bytes.empty()) bytes.push_back(0);  // an empty stream means that nothing is masked
     streams.bytes.insert(streams.bytes.end(), bytes.begin(), bytes.end());

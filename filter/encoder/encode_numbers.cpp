@@ -107,7 +107,7 @@ struct Floating {
       m = find_masks(a, header);
       loaded = load_samples<S>(a, header, m);
       samples = loaded.data();
-      largest = largest_magnitude(samples, n, m);
+      largest = largest_magnitude(samples, n);
     }
     ulp = unit_in_last_place(largest, a.layout.dtype);
   }

@@ -19,7 +19,7 @@ constexpr int fewest_missed = 4;
 // Bits that it takes to say which candidate a sample is, and the share of the bits that must be left; for flat arrays, where most samples
 // are as their neighbours are, and others.
 constexpr double flat_choice = 1, flat_share = 1;
-constexpr double other_choice = 2.5, other_share = 0.9;
+constexpr double other_choice = 2.5, other_share = 0.93;
 // Samples of arrays that are tried without axis offsets too: those found for plain streams have not served small arrays.
 constexpr u64 small_array = 1 << 17;
 

@@ -26,6 +26,12 @@ struct BitModel {
     p = u16(p + (((target - i32(p)) * i64(rates[seen])) >> 16));
     if (seen < slowest) seen++;
   }
+  // Before its first bit: what a more general model has learned.
+  void begin_as(const BitModel& general) {
+    if (seen) return;
+    p = general.p;
+    seen = general.seen < 2 ? general.seen : u8(2);
+  }
   // of 16 bits, kept away from certainty so that the other bit can always be coded
   u32 one() const { return p < 64 ? 64 : p > 65472 ? 65472 : p; }
 };
@@ -73,6 +79,11 @@ class BinaryEncoder {
       low_ += u64(range_) * (v >> count & ((1u << piece) - 1));
       normalise();
     }
+  }
+  void below(u32 v, u32 count) {  // equally likely numbers below `count`, which is at most 2^16
+    range_ /= count;
+    low_ += u64(range_) * v;
+    normalise();
   }
   void number(NumberModel& m, u64 v) {  // v < 2^63
     int e = floor_log2(v + 1);
@@ -171,6 +182,13 @@ class BinaryDecoder {
       v = v << piece | part;
       normalise();
     }
+    return v;
+  }
+  u32 below(u32 count) {
+    range_ /= count;
+    const u32 q = code_ / range_, v = q < count ? q : count - 1;
+    code_ -= v * range_;
+    normalise();
     return v;
   }
   u64 number(NumberModel& m) {

@@ -49,6 +49,25 @@ void BlockWork<S>::set_masks() {
   }
 }
 
+namespace {
+
+// Sets those bytes whose mask is not 0.
+void put_where(const u8* mask, size_t n, u8 with, u8* bytes) {
+  typedef u8 Sixteen __attribute__((vector_size(16)));
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    Sixteen m, b;
+    memcpy(&m, mask + i, 16);
+    memcpy(&b, bytes + i, 16);
+    const Sixteen keep = (Sixteen)(m == 0);
+    b = (b & keep) | (with & ~keep);
+    memcpy(bytes + i, &b, 16);
+  }
+  for (; i < n; i++) bytes[i] = mask[i] ? with : bytes[i];
+}
+
+}  // namespace
+
 template <class S>
 void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context) {
   STZ_STAGE(context);
@@ -71,8 +90,7 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
       for (i64 k = 0; k < n[2]; k++, row += stride, out += n[3])
         for (i64 x = 0; x < n[3]; x += 32) memcpy(out + x, row + x, 32);
     }
-  if (const u8* mask = work.mask_or_null(cls))
-    for (size_t i = 0; i < samples; i++) context[i] = mask[i] ? no_context : context[i];
+  if (const u8* mask = work.mask_or_null(cls)) put_where(mask, samples, no_context, context.data());
 }
 
 template <class S>
@@ -110,11 +128,37 @@ void class_activities(BlockWork<S>& work, int cls, int mean) {
   if (const u8* mask = work.mask_or_null(cls))
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       u8* row = first + g.bytes.at(i, j, k);
-      for (int x = 0; x < n; x++) row[x] = mask[x] ? mean_activity : row[x];
+      put_where(mask, size_t(n), mean_activity, row);
       mask += n;
     });
   fill_halo_of_bytes(g, cls, work.activities.data());
 }
+
+namespace {
+
+// Means in place of those samples whose kind is not 0.
+template <class S>
+void put_means(const u8* kinds, int n, const RealOf<S>* mean, S* row) {
+  int x = 0;
+  if constexpr (std::is_floating_point_v<S>) {
+    constexpr int lanes = 16 / int(sizeof(S));
+    typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
+    typedef u8 Kinds __attribute__((vector_size(lanes)));
+    for (; x + lanes <= n; x += lanes) {
+      Kinds kind;
+      Lanes sample, of_mean;
+      memcpy(&kind, kinds + x, sizeof kind);
+      memcpy(&sample, row + x, sizeof sample);
+      memcpy(&of_mean, mean + x, sizeof of_mean);
+      const Lanes valid = __builtin_convertvector(kind, Lanes) == 0;
+      sample = (sample & valid) | (of_mean & ~valid);
+      memcpy(row + x, &sample, sizeof sample);
+    }
+  }
+  for (; x < n; x++) row[x] = kinds[x] ? sample_from_real<S>(mean[x]) : row[x];
+}
+
+}  // namespace
 
 template <class S>
 void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* values) {
@@ -122,41 +166,14 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* v
   using R = RealOf<S>;
   const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_specials = lay_out_nearest(g, g.bytes, cls, false);
   const Index to = g.counts(cls);
-  const size_t n = size_t(to[3]);
+  const int n = int(to[3]);
+  Buffer<R> mean(size_t(n) + row_slack);
   for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+    const u8* kinds = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
+    if (!any_special(kinds, u64(n))) return;
     S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
-    const u8* row_specials = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
-    // a few samples at a time, each one's sums in the order of the taps; reads beyond the row (row_slack)
-    constexpr int lanes = 16 / int(sizeof(R));
-    typedef R Reals __attribute__((vector_size(16)));
-    typedef S Stored __attribute__((vector_size(16)));
-    typedef CodeOf<S> Lanes __attribute__((vector_size(16)));
-    typedef u8 Kinds __attribute__((vector_size(lanes)));
-    for (size_t x = 0; x < n; x += lanes) {
-      while (x + 16 <= n && !any_special(row_specials + x, 16)) x += 16;
-      if (x >= n) break;
-      u8 any = 0;
-      for (size_t l = 0; l < lanes; l++) any |= row_specials[x + l];
-      if (!any) continue;
-      Reals all{}, valid{};
-      Lanes count{};
-      for (size_t t = 0; t < near.offset.size(); t++) {
-        const S* from = row + x + near.offset[t];
-        const u8* masked = row_specials + x + near_specials.offset[t];
-        Stored values;
-        Kinds kinds;
-        memcpy(&values, from, sizeof values);
-        memcpy(&kinds, masked, sizeof kinds);
-        const Reals s = __builtin_convertvector(values, Reals);
-        const Lanes valid_lanes = __builtin_convertvector(kinds, Lanes) == 0;
-        all += s;
-        valid += (Reals)((Lanes)s & valid_lanes);  // or zero
-        count -= valid_lanes;
-      }
-      for (int l = 0; l < lanes && x + size_t(l) < n; l++)
-        if (row_specials[x + size_t(l)])
-          row[x + size_t(l)] = sample_from_real<S>(count[l] ? valid[l] / R(count[l]) : all[l] / R(near.offset.size()));
-    }
+    row_kernels<S>().mean_of_valid(row, kinds, near.offset.data(), near_specials.offset.data(), int(near.offset.size()), n, mean.data());
+    put_means(kinds, n, mean.data(), row);
   });
 }
 
@@ -183,17 +200,28 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const G
     s = 0;
     for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
       S* row = grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+      const i64 at[3] = {i, j, k};
+      i64 of_state[2 * axes], of_sample[2 * axes];  // from a sample to its neighbours
+      int across = 0;                               // of them in other rows
+      for (size_t a = 0; a < 3; a++)
+        for (int d : {-1, 1}) {
+          if (at[a] + d < 0 || at[a] + d >= to[a]) continue;
+          of_state[across] = d * step[a];
+          of_sample[across++] = d * stride[a];
+        }
       for (i64 x = 0; x < to[3]; x++, s++) {
         if (state[size_t(s)] != 1) continue;
-        const i64 at[axes] = {i, j, k, x};
+        int ways = across;
+        if (x > 0) of_state[ways] = of_sample[ways] = -1, ways++;
+        if (x + 1 < to[3]) of_state[ways] = of_sample[ways] = 1, ways++;
         R sum = 0;
         int count = 0;
-        for (size_t a = 0; a < axes; a++)
-          for (int d : {-1, 1}) {
-            if (at[a] + d < 0 || at[a] + d >= to[a] || state[size_t(s + d * step[a])] != 0) continue;
-            sum += R(row[x + d * stride[a]]);
-            count++;
-          }
+        for (int w = 0; w < ways; w++) {
+          const bool known = state[size_t(s + of_state[w])] == 0;
+          const R v = R(row[x + of_sample[w]]);
+          sum += known ? v : R(0);
+          count += known;
+        }
         if (!count) continue;
         row[x] = sample_from_real<S>(sum / R(count));
         state[size_t(s)] = 2;

@@ -187,7 +187,7 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* v
 template <class S>
 void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid);
 
-// What follows when the samples of a class are reconstructed: masked ones, ghost planes and halo.
+// What follows when the samples of a class are reconstructed, unless nothing depends on them: masked ones, ghost planes and halo.
 template <class S>
 void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
   const BlockGeometry& g = work.geometry;

@@ -69,8 +69,13 @@ class SpecialValues {
 
 // Whether any of n special values (SpecialValue) is not special_none.
 inline bool any_special(const u8* specials, u64 n) {
-  u8 any = 0;
-  for (u64 i = 0; i < n; i++) any |= specials[i];
+  u64 any = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    u64 eight;
+    memcpy(&eight, specials + i, 8);
+    any |= eight;
+  }
+  for (; i < n; i++) any |= specials[i];
   return any != 0;
 }
 constexpr u64 special_run = 256;  // samples that are looked at together

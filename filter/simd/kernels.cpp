@@ -232,7 +232,7 @@ void finish_streaming() {}
 
 template <class S>
 constexpr RowKernels<S> row_table() {
-  return {predict<S>, median<S>, interleave<S>, interleave_rows<S>, separate<S>};
+  return {predict<S>, median<S>, mean_of_valid<S>, interleave<S>, interleave_rows<S>, separate<S>};
 }
 template <class T>
 constexpr UniformKernels<T> uniform_table() {

@@ -90,6 +90,10 @@ struct RowKernels {
   void (*predict)(const S* row, const TapTable& taps, const Real* weights, int n, Real* p);
   // median of the taps, at most 80 (the mean of the middle two if their number is even)
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
+  // mean of those taps whose kind is 0 (summed from +0, in their order), or of all taps where none is; the kinds of taps have offsets of
+  // their own
+  void (*mean_of_valid)(const S* row, const u8* kinds, const std::ptrdiff_t* offsets, const std::ptrdiff_t* kind_offsets, int count, int n,
+                        Real* mean);
   // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs, which are written exactly. Inputs may be read from 16 elements before
   // their start. `streaming`: written past the caches; finish_streaming() before another thread reads.
   void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);

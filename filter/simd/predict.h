@@ -85,6 +85,27 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
   for (int x = 0; x < n; x += lanes_of<R>) store<R>(p + x, median_of<S>(row + x, offsets, count));
 }
 
+template <class S>
+void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets, const std::ptrdiff_t* kind_offsets, int count, int n,
+                   RealOf<S>* mean) {
+  using R = RealOf<S>;
+  using Int = CodeOf<R>;
+  for (int x = 0; x < n; x += lanes_of<R>) {
+    Vector<R> all{}, valid{};
+    Vector<Int> found{};
+    for (int t = 0; t < count; t++) {
+      const Vector<R> v = load<S>(row + x + offsets[t]);
+      const Vector<Int> is_valid = load_bytes<Int>(kinds + x + kind_offsets[t]) == 0;
+      all += v;
+      valid += (Vector<R>)((Vector<Int>)v & is_valid);  // or zero
+      found -= is_valid;
+    }
+    const Vector<Int> none = found == 0;
+    const Vector<R> sum = (Vector<R>)(((Vector<Int>)all & none) | ((Vector<Int>)valid & ~none));
+    store<R>(mean + x, sum / __builtin_convertvector(found | (none & Int(count)), Vector<R>));
+  }
+}
+
 // Calls code(place, raster index, samples left in the row, prediction, at) for every vector of a class, and before that, for every row,
 // start_row(i, j, k, raster index), which returns `at` of its first sample. Rows are walked in bands of `band_rows`, over all planes, so
 // that the neighbours of a band may stay in the nearest cache; the order is raster order inside a band. Up to three vectors wait for others

@@ -103,6 +103,10 @@ def cases():
     found["infinities"] = masked, {"absolute": 8.0}
     payloads = np.arange(20, dtype="u8") + 0x7FF8000000000000
     found["nan_payloads"] = with_bits(of_dtype(waves((300,), 50), "f8"), np.s_[7:87:4], payloads), {"absolute": 8.0}
+    somewhere = noise(1200, 6).reshape(40, 30) < 300
+    found["nan_scattered"] = with_bits(of_dtype(waves((40, 30), 50), "f4"), somewhere, 0x7FC00000), {"absolute": 8.0}
+    payloads = np.array([0, 0, 1], "u4")[np.arange(somewhere.sum()) % 3] + np.uint32(0x7FC00000)
+    found["nan_scattered_payloads"] = with_bits(of_dtype(waves((40, 30), 50), "f4"), somewhere, payloads), {"absolute": 8.0}
     fill = of_dtype(waves((25, 30), 50), "i2")
     fill[9:, 4:12] = -32768
     found["fill_value"] = fill, {"absolute": 9.0, "fill_value": -32768}

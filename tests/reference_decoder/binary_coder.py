@@ -14,6 +14,11 @@ class BitModel:
         """What the coder takes for the probability."""
         return clamp(self.p, 64, 65472)
 
+    def begin_as(self, general):
+        """Takes over what a more general model knows, before the first bit."""
+        if self.seen == 0:
+            self.p, self.seen = general.p, min(2, general.seen)
+
     def update(self, bit):
         """Learns from a bit."""
         rate = 131072 // (2 * self.seen + 3)
@@ -97,6 +102,14 @@ class BinaryDecoder:
             self.code -= part * self.range
             value = value << piece | part
             self._normalise()
+        return value
+
+    def below(self, count):
+        """A number below `count`, all equally likely."""
+        self.range //= count
+        value = min(self.code // self.range, count - 1)
+        self.code -= value * self.range
+        self._normalise()
         return value
 
     def number(self, model):

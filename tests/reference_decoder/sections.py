@@ -10,13 +10,13 @@ from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel,
 from reference_decoder.blocks import Block
 from reference_decoder.code_stream import CodeStream
 from reference_decoder.contexts import MASKED_CONTEXT, activities, contexts, mean_index
-from reference_decoder.conventions import AXES, ZERO, Reader, bits_set, check, floor_log2, ranges, require, require_version
+from reference_decoder.conventions import AXES, ZERO, Reader, check, floor_log2, ranges, require, require_version
 from reference_decoder.edges import EdgeBlock
 from reference_decoder.feedback import feedback_sums
 from reference_decoder.header import ULP
-from reference_decoder.masks import LITERAL, VALID, MaskModels, fill_box, fill_class, mask_context, read_special
+from reference_decoder.masks import LITERAL, VALID, MaskModels, ScatteredMask, fill_box, fill_class, read_regions, read_special
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
-from reference_decoder.prediction import face_taps, nearest_taps, predict
+from reference_decoder.prediction import predict
 from reference_decoder.quantizers import Codes, largest_code, reconstruct
 
 EDGES = 2  # an arrangement of streams
@@ -112,8 +112,10 @@ class Sections:
         before = header.real(0)
         for index in np.ndindex(*extent):
             if header.masked:
-                masked_model = state.masks.masked[0][1 if state.kind else 0]
-                state.kind = self._kind(state.coder, state.masks, masked_model, state.kind, (number, level, index))
+                model = state.masks.coarsest[state.kind != VALID]
+                state.kind, own_bits = read_special(state.coder, state.masks, model, state.kind, header)
+                if state.kind == LITERAL:
+                    self._keep(own_bits, number, level, index)
                 item.specials[index] = state.kind
             code = Codes(())
             if not state.kind:
@@ -161,36 +163,32 @@ class Sections:
 
     # Masks of a block
 
-    def _kind(self, coder, models, masked_model, neighbour, place):
-        """Reads a kind and keeps its own bits by the sample's place (item, index at level 0)."""
-        kind, element_bits = read_special(coder, models, masked_model, neighbour, self.header)
-        if kind == LITERAL:
-            item, level_number, index = place
-            strides = [2 ** sum(level.split[axis] for level in self.header.levels[:level_number]) for axis in AXES]
-            self.literal_bits[(item, *(index[axis] * strides[axis] for axis in AXES))] = element_bits
-        return kind
+    def _keep(self, element_bits, item, level_number, index):
+        """A literal's own bits, by its place (item, index at level 0)."""
+        strides = [2 ** sum(level.split[axis] for level in self.header.levels[:level_number]) for axis in AXES]
+        self.literal_bits[(item, *(index[axis] * strides[axis] for axis in AXES))] = element_bits
 
     def _masks(self, coder, models, block, specials, item, level_number):
-        """The kinds of all classes of a block; none is masked without a coder."""
+        """The kinds of all classes of a block; none is masked without a coder. `models`: of the base section, or None."""
+        scattered = None
+        if coder and models is None:
+            if coder.bit(BitModel()):
+                scattered = ScatteredMask(coder, self.header)
+            block_models = MaskModels()
         for cls in block.level.classes:
             specials[cls] = block.new(np.uint8)
             if coder is None:
                 continue
-            extent = block.class_extent(cls)
-            masked, neighbour = np.zeros(extent, int), np.zeros(extent, np.uint8)
-            nearest, faces = nearest_taps(cls, block.level.active), face_taps(cls, block.level.active)
-            for tap in nearest:
-                seen = block.tap_view(specials, cls, tap)
-                masked += seen != VALID
-                neighbour = np.where(seen != VALID, seen, neighbour)
-            faces_masked = sum((block.tap_view(specials, cls, tap) != VALID).astype(int) for tap in faces)
+            if scattered:
+                literals = scattered.read(block, specials, cls)
+            elif models is None:
+                literals = read_regions(coder, block_models, block, specials, cls, self.header, with_rows=True)
+            else:
+                literals = read_regions(coder, models, block, specials, cls, self.header, with_rows=False)
             places = block.places(cls)
-            special_grid = block.view(specials[cls], cls)
-            for at in np.ndindex(*extent):
-                context = mask_context(masked[at], len(nearest), faces_masked[at], len(faces))
+            for at, own_bits in literals:
                 index = [places[axis].start + at[axis] * places[axis].step for axis in AXES]
-                masked_model = models.masked[bits_set(cls)][context]
-                special_grid[at] = self._kind(coder, models, masked_model, int(neighbour[at]), (item, level_number, index))
+                self._keep(own_bits, item, level_number, index)
             block.repeat_halo(specials[cls], cls)
 
     # Level section
@@ -256,7 +254,7 @@ class Sections:
         specials = {0: block.load(coarser.specials, repeat=True)}
         mask_stream = next(streams) if header.masked else b""
         coder = BinaryDecoder(mask_stream) if mask_stream else None
-        self._masks(coder, MaskModels(), block, specials, item_number, level_number)
+        self._masks(coder, None, block, specials, item_number, level_number)
         data = next(streams) if merged else b""
         if parameters is None:
             EdgeBlock(header, level_number, block, data).decode(samples, activity_arrays, specials)

@@ -37,14 +37,14 @@ from support.two_decoders import decoded, verdict
 def of_two_kinds(fields, kind):
     """A stream of two samples, both of this kind; the second one says so by its neighbour."""
     coder, models = BinaryEncoder(), MaskModels()
-    coder.bit(models.masked[0][0], 1)
+    coder.bit(models.coarsest[0], 1)
     node = 1
     for place in (2, 1, 0):
         coder.bit(models.kind[node], kind >> place & 1)
         node = 2 * node + (kind >> place & 1)
     if kind == LITERAL:
         coder.raw(3, 8 * fields.component_size)
-    coder.bit(models.masked[0][1], 1)
+    coder.bit(models.coarsest[1], 1)
     coder.bit(models.same, 1)
     if kind == LITERAL:
         coder.raw(5, 8 * fields.component_size)

@@ -137,21 +137,26 @@ def test_parts_of_the_speed_figure(tmp_path):
     options = ["--edge", "24", "--repeats", "1", "--all", "--chunks", "16", "8", "--hdf5", "0.2", "--isa", "baseline"]
     records = run("speed", tmp_path / "figures.json", *options)["records"]
     parts = {part: [record for record in records if record["part"] == part] for part in {record["part"] for record in records}}
-    assert set(parts) == {"fields", "chunks", "blocks", "kinds", "isa", "hdf5", "memory"}
-    assert [record["case"] for record in parts["chunks"]] == ["whole", "chunks of 16", "chunks of 8"] * 3
+    assert set(parts) == {"fields", "settings", "chunks", "blocks", "kinds", "isa", "hdf5", "memory"}
+    settings = ["effort 3", "throughput, effort 3", "throughput, effort 1"]
+    assert [record["codec"] for record in parts["settings"]] == [*settings, "SZ3 3.4"] * 3 * 3
+    assert [record["case"] for record in parts["chunks"]] == ["whole", "chunks of 16", "chunks of 8"] * 3 * 2
+    assert [record["effort"] for record in parts["chunks"]] == ([5] * 3 + [3] * 3) * 3
     assert [record["case"] for record in parts["blocks"]] == ["default", "region"] * 3
     kinds = {record["case"]: record["samples"] for record in parts["kinds"]}
-    assert set(kinds) == {"float32 3-D", "float64", "1-D", "2-D", "4-D", "masked", "int16", "lossless", "noise"}
+    ranks = {"float32 3-D", "1-D", "2-D", "4-D"}
+    exact = {"int16, lossless", "int32, lossless", "float32, lossless"}
+    masked = {"30 % NaN", "box of NaN", "land of NaN"}
+    assert set(kinds) == ranks | exact | masked | {"float64", "int16, bound", "noise"}
     assert all(0.5 < samples / 24**3 < 2 for samples in kinds.values())
     assert {record["isa"] for record in parts["isa"]} == {"baseline"}
-    ways = [
-        ("h5stz in HDF5", 1),
-        ("h5stz in HDF5", 2),
-        ("SZ3 of hdf5plugin", 1),
-        ("h5stz in memory", 1),
-        ("h5stz in memory", 2),
-    ]
-    assert [(record["codec"], record["threads"]) for record in parts["hdf5"]] == ways
+    peers = [("SZ3 of hdf5plugin", 1), ("ZFP of hdf5plugin", 1)]
+    ways = [("h5stz in HDF5", 1), *peers, ("h5stz in memory", 1)]
+    both = [("h5stz in HDF5", 1), ("h5stz in HDF5", 2), *peers, ("h5stz in memory", 1), ("h5stz in memory", 2)]
+    found = {}
+    for record in parts["hdf5"]:
+        found.setdefault((record["effort"], record["edge"]), []).append((record["codec"], record["threads"]))
+    assert found == {(5, 128): both, (5, 64): ways, (3, 32): ways}
     assert [(record["field"], record["threads"]) for record in parts["memory"]] == [
         (name, threads) for name in ("grf", "logn", "grfs") for threads in (1, 2)
     ]

@@ -71,6 +71,34 @@ void check_median(const Kernels& tested, Random& random) {
     }
 }
 
+template <class S>
+void check_mean_of_valid(const Kernels& tested, Random& random) {
+  using R = RealOf<S>;
+  constexpr int reach = 40;
+  for (int l = 0; l < lengths; l++)
+    for (int share = 0; share <= 4; share++) {
+      const int n = length_of(l), count = 1 + int(random.next() % 26);
+      note("n %d, %d taps, %d / 4 masked", n, count, share);
+      const Taps taps = random_taps(random, 1, count, reach), of_kinds = random_taps(random, 1, count, reach);
+      Guarded<S> in(random, size_t(n), reach, reach + row_slack);
+      Guarded<u8> kinds(random, size_t(n), reach, reach + row_slack);
+      for (int x = -reach; x < n + reach + row_slack; x++) {
+        in.data()[x] = S(int(random.next() % 2001) - 1000) / S(8);
+        kinds.data()[x] = int(random.next() % 4) < share ? u8(1 + random.next() % 6) : u8(0);
+      }
+      Guarded<R> mean(random, size_t(n), 0, row_slack);
+      remember(in, kinds);
+      const int taps_count = int(std::min(taps.offset.size(), of_kinds.offset.size()));
+      rows_of<S>(tested).mean_of_valid(in.data(), kinds.data(), taps.offset.data(), of_kinds.offset.data(), taps_count, n, mean.data());
+      in.unchanged("row");
+      kinds.unchanged("kinds");
+      std::vector<R> expected(size_t(n) + 1);
+      rows_of<S>(reference).mean_of_valid(in.data(), kinds.data(), taps.offset.data(), of_kinds.offset.data(), taps_count, n,
+                                          expected.data());
+      same("mean", mean.data(), expected.data(), size_t(n));
+    }
+}
+
 // ---------------------------------------------------------------- halves of rows
 
 template <class S>
@@ -171,6 +199,20 @@ void time_median(std::vector<Timed>& add) {
 }
 
 template <class S>
+void time_mean_of_valid(std::vector<Timed>& add) {
+  auto in = ordinary<S>(row + 2 * 40 + row_slack);
+  auto kinds = std::make_shared<std::vector<u8>>(row + 2 * 40 + row_slack);
+  auto mean = std::make_shared<std::vector<RealOf<S>>>(row + row_slack);
+  Random random(1);
+  for (u8& kind : *kinds) kind = u8(random.next() % 3 == 0);
+  const Taps taps = random_taps(random, 1, 10, 40);
+  add.push_back({"of 10", row, [=, taps = taps](const Kernels& k) {
+                   rows_of<S>(k).mean_of_valid(in->data() + 40, kinds->data() + 40, taps.offset.data(), taps.offset.data(), 10, row,
+                                               mean->data());
+                 }});
+}
+
+template <class S>
 void time_interleave(std::vector<Timed>& add) {
   auto even = ordinary<S>(row + 2 * row_slack), odd = ordinary<S>(row + 2 * row_slack), out = ordinary<S>(2 * row);
   add.push_back({"", row, [=](const Kernels& k) {
@@ -199,6 +241,7 @@ void add_rows(std::vector<Entry>& entries) {
 #define ROWS(member, S)                                                                                       \
   entries.push_back({CHECK_SLOT(member.predict), check_predict<S>, time_predict<S>});                         \
   entries.push_back({CHECK_SLOT(member.median), check_median<S>, time_median<S>});                            \
+  entries.push_back({CHECK_SLOT(member.mean_of_valid), check_mean_of_valid<S>, time_mean_of_valid<S>});       \
   entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>, time_interleave<S>});                \
   entries.push_back({CHECK_SLOT(member.interleave_rows), check_interleave_rows<S>, time_interleave_rows<S>}); \
   entries.push_back({CHECK_SLOT(member.separate), check_separate<S>, time_separate<S>});

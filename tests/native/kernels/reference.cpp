@@ -7,9 +7,9 @@
 namespace check {
 
 const Kernels reference = {
-    {predict<float>, median<float>, interleave<float>, interleave_rows<float>, separate<float>},
-    {predict<double>, median<double>, interleave<double>, interleave_rows<double>, separate<double>},
-    {predict<i64>, median<i64>, interleave<i64>, interleave_rows<i64>, separate<i64>},
+    {predict<float>, median<float>, mean_of_valid<float>, interleave<float>, interleave_rows<float>, separate<float>},
+    {predict<double>, median<double>, mean_of_valid<double>, interleave<double>, interleave_rows<double>, separate<double>},
+    {predict<i64>, median<i64>, mean_of_valid<i64>, interleave<i64>, interleave_rows<i64>, separate<i64>},
     {quantize<float>, dequantize<float>, encode_class<float>, decode_class<float>, encode_feedback<float>, decode_feedback<float>},
     {quantize<double>, dequantize<double>, encode_class<double>, decode_class<double>, encode_feedback<double>, decode_feedback<double>},
     {quantize_integers<float>, dequantize_integers<float>, quantize_ulps<float>, dequantize_ulps<float>},

@@ -45,6 +45,24 @@ void median(const S* row, const std::ptrdiff_t* offsets, int count, int n, RealO
   for (int x = 0; x < n; x++) p[x] = middle(row + x, offsets, count);
 }
 
+template <class S>
+void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets, const std::ptrdiff_t* kind_offsets, int count, int n,
+                   RealOf<S>* mean) {
+  using R = RealOf<S>;
+  for (int x = 0; x < n; x++) {
+    R valid = 0, all = 0;
+    int found = 0;
+    for (int t = 0; t < count; t++) {
+      const R v = R(row[x + offsets[t]]);
+      const bool is_valid = kinds[x + kind_offsets[t]] == 0;
+      all += v;
+      valid += is_valid ? v : R(0);
+      found += is_valid;
+    }
+    mean[x] = found ? valid / R(found) : all / R(count);
+  }
+}
+
 // ---------------------------------------------------------------- rows in and out of halves
 
 template <class S>

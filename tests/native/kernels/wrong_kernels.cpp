@@ -38,6 +38,13 @@ struct Rows {
     (right->*member).median(row, offsets, count, n, p);
     if (count == 3 && n > 64) (right->*member).median(row + n - 1, offsets, 2, 1, p + n - 1);
   }
+  static void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets, const std::ptrdiff_t* kind_offsets, int count,
+                            int n, R* mean) {
+    (right->*member).mean_of_valid(row, kinds, offsets, kind_offsets, count, n, mean);
+    if (n > 20 && !kinds[n - 1 + kind_offsets[0]])  // as if the first neighbour was masked, where all others are
+      for (int t = 1; t < count; t++)
+        if (kinds[n - 1 + kind_offsets[t]] && t + 1 == count) spoilt(mean[n - 1]);
+  }
   static void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
     (right->*member).interleave(even, odd, n, out, streaming);
     if (n % 16 == 15 && reinterpret_cast<uintptr_t>(out) % 64 == 8) out[n] = out[0];
@@ -239,9 +246,9 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
   if (by == 1 && words > 16) code[8 * words - 1] &= 0x7f;
 }
 
-#define ROWS(S, member)                                                                                          \
-  {Rows<S, &Kernels::member>::predict, Rows<S, &Kernels::member>::median, Rows<S, &Kernels::member>::interleave, \
-   Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
+#define ROWS(S, member)                                                                                                         \
+  {Rows<S, &Kernels::member>::predict,    Rows<S, &Kernels::member>::median,          Rows<S, &Kernels::member>::mean_of_valid, \
+   Rows<S, &Kernels::member>::interleave, Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
 #define UNIFORM(T, member)                                                                                                              \
   {Uniforms<T, &Kernels::member>::quantize,     Uniforms<T, &Kernels::member>::dequantize, Uniforms<T, &Kernels::member>::encode_class, \
    Uniforms<T, &Kernels::member>::decode_class, WithFeedback<T, &Kernels::member>::encode, WithFeedback<T, &Kernels::member>::decode}

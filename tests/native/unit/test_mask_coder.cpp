@@ -1,5 +1,5 @@
 // Masks of blocks: the kind of every sample comes back, and the bits of those that have their own.
-#include "format/mask_coder.h"
+#include "encoder/choose_mask_form.h"
 
 #include <algorithm>
 #include <map>
@@ -90,11 +90,20 @@ Case random_case(Random& random) {
   return c;
 }
 
-Bytes written(const Case& c, const BlockGeometry& g, std::vector<u8>& arrays) {
-  MaskModels models;
+// Any form that the masks of a block can be written in.
+MaskForm random_form(Random& random, const Case& c, const BlockGeometry& g, const std::vector<u8>& arrays) {
+  if (random.chance(0.4)) return choose_mask_form(g, arrays.data());
+  u32 kinds = 0;
+  for_class_samples(g, c.h.level[c.l], [&](size_t at, size_t) { kinds |= arrays[at] ? 1u << arrays[at] : 0; });
+  MaskForm form{random.chance(0.6), special_none};
+  if (kinds && !(kinds & (kinds - 1)) && kinds != 1u << special_literal) form.kind = u8(__builtin_ctz(kinds));
+  return form;
+}
+
+Bytes written(const Case& c, const BlockGeometry& g, std::vector<u8>& arrays, const MaskForm& form) {
   BinaryEncoder out;
   MaskWriter<u64 (*)(u64)> writer{out, bits_of, width};
-  code_block_mask(writer, models, g, level_map(c.h, c.l, 0), arrays.data());
+  code_block_mask(writer, g, level_map(c.h, c.l, 0), arrays.data(), form);
   return out.finish();
 }
 
@@ -109,12 +118,11 @@ TEST(kinds_and_bits_of_every_block_come_back) {
     for (u64 b = 0; b < block_count(level); b++) {
       const BlockGeometry g = block_geometry(level, block_box(level, b), stencil_standard);
       std::vector<u8> original = class_arrays(g, level, coarser, c.kinds, true), read = class_arrays(g, level, coarser, c.kinds, false);
-      AtPageEnd stream(written(c, g, original));
-      MaskModels models;
+      AtPageEnd stream(written(c, g, original, random_form(random, c, g, original)));
       BinaryDecoder in(stream.begin(), stream.size());
       std::vector<LiteralElement> literals;
       MaskReader reader{in, literals, width, all_kinds};
-      code_block_mask(reader, models, g, level_map(c.h, c.l, 0), read.data());
+      code_block_mask(reader, g, level_map(c.h, c.l, 0), read.data(), MaskForm{});
       size_t with_own_bits = 0;
       for_class_samples(g, level, [&](size_t at, size_t number) {
         CHECK(read[at] == c.kinds[number], "case %d, block %llu", turn, (unsigned long long)b);
@@ -137,9 +145,27 @@ TEST(large_areas_take_few_bytes) {
   for (size_t cut : {size_t(0), size_t(30 * 64), size_t(64 * 64)}) {
     std::fill(c.kinds.begin(), c.kinds.begin() + std::ptrdiff_t(cut), u8(special_none));
     std::vector<u8> arrays = class_arrays(g, level, coarser, c.kinds, true);
-    const size_t size = written(c, g, arrays).size();
+    const size_t size = written(c, g, arrays, choose_mask_form(g, arrays.data())).size();
     CHECK(size < (cut % 4096 ? 60u : 30u), "%zu bytes for 3072 samples", size);
   }
+}
+
+TEST(scattered_samples_take_what_they_tell) {
+  Random random(3);
+  const Level level{{1, 32, 64, 64}, {false, true, true, true}, {1, 32, 64, 64}}, coarser{{1, 16, 32, 32}, {}, {1, 16, 32, 32}};
+  Case c{make_hierarchy(level.n, 1, {}), 0, std::vector<u8>(level.samples())};
+  const BlockGeometry g = block_geometry(level, {{}, level.n}, stencil_standard);
+  for (u8& kind : c.kinds) kind = random.chance(0.3) ? special_nan : special_none;
+  std::vector<u8> arrays = class_arrays(g, level, coarser, c.kinds, true);
+  const MaskForm form = choose_mask_form(g, arrays.data());
+  CHECK(form.scattered && form.kind == special_nan);
+  const double entropy = 0.8813 / 8 * double(level.samples() - coarser.samples());
+  const size_t size = written(c, g, arrays, form).size(), as_regions = written(c, g, arrays, MaskForm{}).size();
+  CHECK(double(size) < 1.01 * entropy && size < as_regions, "%zu bytes, %zu as regions, %.0f at least", size, as_regions, entropy);
+  // columns of masked samples are no scattered ones
+  for (size_t s = 0; s < c.kinds.size(); s++) c.kinds[s] = c.kinds[s % 4096];
+  arrays = class_arrays(g, level, coarser, c.kinds, true);
+  CHECK(!choose_mask_form(g, arrays.data()).scattered);
 }
 
 TEST(damaged_masks_have_possible_kinds_or_fail) {
@@ -151,16 +177,15 @@ TEST(damaged_masks_have_possible_kinds_or_fail) {
     const Level &level = c.h.level[c.l], &coarser = c.h.level[c.l + 1];
     const BlockGeometry g = block_geometry(level, block_box(level, random.below(block_count(level))), stencil_standard);
     std::vector<u8> arrays = class_arrays(g, level, coarser, c.kinds, true);
-    const Bytes whole = written(c, g, arrays);
+    const Bytes whole = written(c, g, arrays, random_form(random, c, g, arrays));
     AtPageEnd damaged(whole.data(), random.chance(0.5) ? whole.size() : random.below(whole.size() + 1));
     for (u64 k = random.below(4); k > 0 && damaged.size(); k--) damaged.begin()[random.below(damaged.size())] = u8(random.bits());
     std::vector<u8> read = class_arrays(g, level, coarser, c.kinds, false);
-    MaskModels models;
     std::vector<LiteralElement> literals;
     const int code = failure_of([&] {
       BinaryDecoder in(damaged.begin(), damaged.size());
       MaskReader reader{in, literals, width, possible};
-      code_block_mask(reader, models, g, level_map(c.h, c.l, 0), read.data());
+      code_block_mask(reader, g, level_map(c.h, c.l, 0), read.data(), MaskForm{});
       for_class_samples(g, level, [&](size_t at, size_t) { CHECK(read[at] == special_none || possible >> read[at] & 1, "%d", read[at]); });
     });
     CHECK(code == 0 || is_damage(code), "%d", code);
