@@ -139,7 +139,13 @@ struct FeedbackQuantizer {
   static constexpr int lanes = lanes_of<T>;
   const ClassTask<T>& task;
   const FeedbackTask<T>& f;
+  // as vectors: what is stored might change the task, as far as the compiler knows
+  const Vector<T> inverse = all_lanes_of(task.quantizer.inverse), step = all_lanes_of(task.quantizer.step), unit = all_lanes_of(f.unit);
+  const T safe = task.quantizer.safe, avoid_from = task.quantizer.avoid_from, avoid_to = task.quantizer.avoid_to;
+  const bool avoids = avoid_from <= avoid_to;
+  T* const even = f.even;
 
+  static Vector<T> all_lanes_of(T v) { return Vector<T>{} + v; }
   // One row of n samples from number `index` of the class on, with their predictions.
   struct Row {
     T* samples;
@@ -169,21 +175,20 @@ struct FeedbackQuantizer {
   template <int parity>
   STZ_INLINE Vector<Code> quantize_part(const Row& row, int h, const i16* sums) const {
     using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
-    const Uniform<T> q = task.quantizer;
     T* const at = row.samples + 2 * h;
     const bool both = 2 * h + lanes < row.n;  // vectors; behind the row may be samples of nobody
     Vector<T> x = alternate_lanes<parity, T>(load<T>(at), both ? load<T>(at + lanes) : Vector<T>{}, Lanes<lanes>{});
     const T* const predicted = row.predictions + 2 * h;
     Vector<T> p = alternate_lanes<parity, T>(load<T>(predicted), load<T>(predicted + lanes), Lanes<lanes>{});
-    p += real_of<T>(load_integers_of<Code>(sums)) * f.unit;
+    p += real_of<T>(load_integers_of<Code>(sums)) * unit;
     if (row.mask) {
       const Vector<Code> low = load_bytes<Code>(row.mask + 2 * h), high = load_bytes<Code>(row.mask + 2 * h + lanes);
       x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)low, (Vector<T>)high, Lanes<lanes>{}) != 0 ? p : x;
     }
-    const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
-    Vector<T> r = p + c * q.step;
-    u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
-    if (__builtin_expect(q.avoid_from <= q.avoid_to, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));
+    const Vector<T> u = (x - p) * inverse + magic<T>, c = u - magic<T>;
+    Vector<T> r = p + c * step;
+    u32 good = at_most<T>(absolute<T>(x - r), safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
+    if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));
     Vector<Code> code = (Vector<Code>)((Vector<Word>)u - Word(bits(magic<T>)));
     const int left = (row.n + 1 - parity) / 2 - h;
     const u32 failed = ~good & (left >= lanes ? all_lanes<T> : (1u << left) - 1);
@@ -195,11 +200,11 @@ struct FeedbackQuantizer {
       code = code_of_all;
     }
     if constexpr (parity == 0)
-      store<T>(f.even + h, r);
+      store<T>(even + h, r);
     else {
-      const Vector<T> even = load<T>(f.even + h);
-      store<T>(at, interleave_lanes<0, T>(even, r, Lanes<lanes>{}));
-      if (both) store<T>(at + lanes, interleave_lanes<lanes / 2, T>(even, r, Lanes<lanes>{}));
+      const Vector<T> before = load<T>(even + h);
+      store<T>(at, interleave_lanes<0, T>(before, r, Lanes<lanes>{}));
+      if (both) store<T>(at + lanes, interleave_lanes<lanes / 2, T>(before, r, Lanes<lanes>{}));
     }
     return code;
   }
@@ -244,10 +249,7 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const
     const Shorts sum = add_saturated(half, half), codes = quantizer.template quantize<1>(samples, h, sum);
     store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), odds - h));
     const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
-    if (n - 2 * h >= 2 * short_lanes)
-      store_raw_bytes(bytes + 2 * h, joined);
-    else  // what follows the row is no sample of it
-      __builtin_memcpy(bytes + 2 * h, &joined, size_t(n - 2 * h));
+    store_first_bytes(bytes + 2 * h, joined, n - 2 * h);  // what follows the row is no sample of it
     e = next;
   }
 }

@@ -13,6 +13,15 @@ STZ_INLINE Shorts load_shorts(const i16* p) { return *(const VectorOf<i16>::loos
 STZ_INLINE void store_shorts(i16* p, Shorts v) { *(VectorOf<i16>::loose*)p = v; }
 STZ_INLINE Bytes load_raw_bytes(const u8* p) { return *(const VectorOf<u8>::loose*)p; }
 STZ_INLINE void store_raw_bytes(u8* p, Bytes v) { *(VectorOf<u8>::loose*)p = v; }
+// The first `count` bytes, or all if there are fewer.
+STZ_INLINE void store_first_bytes(u8* p, Bytes v, int count) {
+  if (count >= vector_bytes) return store_raw_bytes(p, v);
+#if defined(STZ_512)
+  _mm512_mask_storeu_epi8(p, (u64(1) << count) - 1, (__m512i)v);
+#else
+  __builtin_memcpy(p, &v, size_t(count));
+#endif
+}
 
 STZ_INLINE Shorts all_shorts(i16 v) { return Shorts{} + v; }
 
