@@ -21,7 +21,7 @@ class CodeStreamEncoder {
   void finish(Bytes& out);
 
  private:
-  struct Segment {         // of the symbols
+  struct Segment {                          // of the symbols
     const CodeTable *table, *second_table;  // of a bin in direct mode: one table; else of zero runs and of the numbers between them
     size_t from, count;
   };

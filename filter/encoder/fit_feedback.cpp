@@ -87,15 +87,12 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
   double least = trials.bits() * scale * (1 - options.least_gain);
   // what is seen of the class's own codes tells more than the coarser level's
   best.as_bytes = options.may_be_bytes && sums.size <= largest_mean_size * samples && sums.wide <= widest_share * samples;
-  const bool start = options.coarser && options.coarser->any;
-  if (start) next = *options.coarser;
-  const u8 bits_of_residuals = residual_bits(sums.size / samples);
+  next.all_codes = !best.as_bytes;
+  if (best.as_bytes) next.bits = residual_bits(sums.size / samples);
   for (int t = 1; t < options.trials; t++) {
     const FeedbackParameters last = next;
-    if (!(start && t == 1) && !fit_weights(trials, sums, next)) break;
+    if (!fit_weights(trials, sums, next)) break;
     if (t > 1 && near(next, last)) break;
-    next.all_codes = !best.as_bytes;
-    if (abs(next.bits - bits_of_residuals) > 1 || !best.as_bytes) next.bits = best.as_bytes ? bits_of_residuals : FeedbackParameters().bits;
     sums = trials.run(next);
     const double bits = trials.bits() * scale + costs;
     const bool settled = bits > least * (1 - least_progress);

@@ -10,12 +10,11 @@
 namespace stz {
 
 struct FeedbackOptions {
-  bool may_be_bytes = false;                    // the quantiser may have byte indices
-  bool as_bytes = false;                        // the class's codes will be bytes, if samples are too few to tell
-  const FeedbackParameters* coarser = nullptr;  // of the same class of the coarser level: they are tried first
-  double least_gain = 0;                        // share of the bits that feedback must save
-  u64 class_samples = 0;                        // what the class has in all: sizes are scaled to it
-  u64 samples = 0;                              // to fit on, about
+  bool may_be_bytes = false;  // the quantiser may have byte indices
+  bool as_bytes = false;      // the class's codes will be bytes, if samples are too few to tell
+  double least_gain = 0;      // share of the bits that feedback must save
+  u64 class_samples = 0;      // what the class has in all: sizes are scaled to it
+  u64 samples = 0;            // to fit on, about
   int trials = 0;
   double step = 1;  // what a code is worth
 };

@@ -282,7 +282,6 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       FeedbackOptions options;
       options.may_be_bytes = may_use_byte_indices(source.quantizer(l), 0);
       options.as_bytes = as_bytes;
-      options.coarser = so_far.has_coarser[cls] ? &so_far.coarser[cls].feedback : nullptr;
       options.least_gain = l == 0 ? effort.feedback_saves : 0;
       options.trials = effort.feedback_trials;
       options.class_samples = source.class_samples(l, cls);
