@@ -59,10 +59,12 @@ struct Watch {
 };
 thread_local Watch watch;
 
+constexpr size_t large_page = size_t(2) << 20;
+size_t unit_of(size_t bytes) { return bytes >= large_page ? large_page : 64; }
+size_t allocated_size(size_t bytes) { return (bytes + unit_of(bytes) - 1) / unit_of(bytes) * unit_of(bytes); }
+
 void* allocate(size_t bytes) {
-  constexpr size_t large_page = size_t(2) << 20;
-  const size_t unit = bytes >= large_page ? large_page : 64;
-  const size_t size = (bytes + unit - 1) / unit * unit;
+  const size_t unit = unit_of(bytes), size = allocated_size(bytes);
   void* p = aligned_alloc(unit, size);
   if (!p) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
@@ -79,7 +81,7 @@ void* take_memory(size_t bytes) {
   Pool& own = pool;
   if (Free* block = own.first[kind.number]) {
     own.first[kind.number] = block->next;
-    own.kept -= kind.bytes;
+    own.kept -= allocated_size(kind.bytes);
     return block;
   }
   return allocate(kind.bytes);
@@ -94,11 +96,11 @@ void give_memory_back(void* memory, size_t bytes) noexcept {
     [[maybe_unused]] Watch* volatile registered = &watch;
   }
   const Kind kind = kind_of(bytes);
-  if (own.kept + kind.bytes > most_kept_memory) own.empty();  // sizes that are asked for no more would stay for good
+  if (own.kept + allocated_size(kind.bytes) > most_kept_memory) own.empty();  // sizes that are asked for no more would stay for good
   Free* block = static_cast<Free*>(memory);
   block->next = own.first[kind.number];
   own.first[kind.number] = block;
-  own.kept += kind.bytes;
+  own.kept += allocated_size(kind.bytes);
 }
 
 size_t kept_memory() { return pool.kept; }

@@ -86,7 +86,12 @@ class Decoder {
         const u64 count = std::min(together, end - number);
         BlockToDecode<S> group[most_together];
         for (u64 b = 0; b < count; b++) group[b] = block_of(number + b);
-        BlockDecoder<S>::decode(level, worker.decoder, group, int(count));
+        try {
+          BlockDecoder<S>::decode(level, worker.decoder, group, int(count));
+        } catch (const Failure&) {  // the error of the first block that is damaged, however many are decoded beside each other
+          for (u64 b = 0; b < count; b++) BlockDecoder<S>::decode(level, worker.decoder, group + b, 1);
+          throw;
+        }
       }
       if (level.streaming) kernels().finish_streaming();
       for (BlockDecoder<S>& decoder : worker.decoder) {

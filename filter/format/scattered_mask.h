@@ -63,9 +63,8 @@ class ScatteredMaskWalk {
     const u32 bits = group_bits(row, n, coder_);
     if (kind_ && n == group)
       for (int half = 0; half < 2; half++) {
-        const u64 spread = ((bits >> 8 * half & 0xff) * 0x0101010101010101 & 0x8040201008040201) + 0x7f7f7f7f7f7f7f7f;
-        const u64 kinds = (spread >> 7 & 0x0101010101010101) * kind_;
-        memcpy(row + 8 * half, &kinds, 8);
+        const u64 spread = (u64(bits >> 8 * half & 0xff) * 0x0101010101010101 & 0x8040201008040201) + 0x7f7f7f7f7f7f7f7f;
+        store_le<u64>(row + 8 * half, (spread >> 7 & 0x0101010101010101) * kind_);
       }
     else
       for (int x = 0; x < n; x++) {
@@ -80,10 +79,11 @@ class ScatteredMaskWalk {
   u32 group_bits(const u8* row, int n, Coder& coder) {
     u32 bits = 0;
     if constexpr (Coder::writes) {
-      u64 kinds[2] = {};
+      u8 kinds[16] = {};
       memcpy(kinds, row, size_t(n));
       for (int half = 0; half < 2; half++) {
-        const u64 masked = (kinds[half] | kinds[half] >> 1 | kinds[half] >> 2) & 0x0101010101010101;  // kinds have three bits
+        const u64 of_half = load_le<u64>(kinds + 8 * half),
+                  masked = (of_half | of_half >> 1 | of_half >> 2) & 0x0101010101010101;  // kinds have three bits
         bits |= u32(masked * 0x0102040810204080 >> 56) << 8 * half;
       }
     }
