@@ -236,7 +236,7 @@ void code_mask_regions(Coder& coder, MaskModels& m, const BlockGeometry& g, cons
       if (settle) {
         int exceptions = 0;
         if constexpr (Coder::writes)
-          for (i64 x = 0; x < n; x++) exceptions |= !around.open(x) & (row[x] != around.neighbour(x));
+          for (i64 x = 0; x < n; x++) exceptions |= int(!around.open(x)) & int(row[x] != around.neighbour(x));
         exceptions_before = coder.bit(m.row[around.any_open()][exceptions_before], exceptions);
         settle = !exceptions_before;
       }
