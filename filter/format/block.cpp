@@ -194,7 +194,7 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
         out[2 * x + 1] = odd[x];
       }
       if (size & 1) out[size - 1] = even[size / 2];
-    } else if (streaming && split_x)
+    } else if (streaming)
       store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k);
     else
       row_kernels<S>().interleave(even, odd, int(size), out, streaming);

@@ -56,9 +56,18 @@ struct FeedbackWeights {
     if constexpr (terms > 2) sum = add_saturated(sum, weighted(load_shorts(row.before[2] + at), before[parity][2]));
     return sum;
   }
-  // What neighbours add to that; residuals of even samples from the left one on, and of the vector after them.
-  STZ_INLINE Shorts half_sums_beside(Shorts here, Shorts next) const {
-    return weighted(add_saturated(here, one_lane_on(here, next)), beside);
+  // Sums of even samples, and of odd ones half a pitch behind: `here` and `next` are the residuals of the even ones from their left
+  // neighbours on and of the vector after these.
+  template <int terms>
+  STZ_INLINE Shorts even_sums(const FeedbackRow& row, std::ptrdiff_t at) const {
+    const Shorts half = half_sums<terms, 0>(row, at);
+    return add_saturated(half, half);
+  }
+  template <int terms>
+  STZ_INLINE Shorts odd_sums(const FeedbackRow& row, std::ptrdiff_t at, Shorts here, Shorts next) const {
+    const Shorts beside_them = weighted(add_saturated(here, one_lane_on(here, next)), beside);
+    const Shorts half = add_saturated(half_sums<terms, 1>(row, at), beside_them);
+    return add_saturated(half, half);
   }
   // Residuals of `left` samples, zeros behind them.
   STZ_INLINE Shorts residuals(Shorts sums, Shorts codes, int left) const {
@@ -81,7 +90,7 @@ STZ_INLINE void decode_feedback_row(const FeedbackWeights& weights, const Feedba
   auto even_at = [&](int h) __attribute__((always_inline)) {
     const Bytes code = codes_of_zigzag(load_raw_bytes(bytes + 2 * h));
     store_raw_bytes(reinterpret_cast<u8*>(codes) + 2 * h, code);
-    const Shorts half = weights.template half_sums<terms, 0>(row, h), sum = add_saturated(half, half);
+    const Shorts sum = weights.template even_sums<terms>(row, h);
     const Even e{sum, weights.residuals(sum, even_bytes(code), evens - h), odd_bytes(code)};
     store_shorts(row.own + h, e.residuals);
     return e;
@@ -90,9 +99,7 @@ STZ_INLINE void decode_feedback_row(const FeedbackWeights& weights, const Feedba
   for (int h = 0; h < evens; h += short_lanes) {
     Even next{};
     if (h + short_lanes < evens) next = even_at(h + short_lanes);
-    const Shorts half =
-        add_saturated(weights.template half_sums<terms, 1>(row, odd + h), weights.half_sums_beside(e.residuals, next.residuals));
-    const Shorts sum = add_saturated(half, half);
+    const Shorts sum = weights.template odd_sums<terms>(row, odd + h, e.residuals, next.residuals);
     store_shorts(row.own + odd + h, weights.residuals(sum, e.odd_codes, odds - h));
     store_shorts(sums + 2 * h, interleave_shorts<0>(e.sums, sum, Lanes<short_lanes>{}));
     store_shorts(sums + 2 * h + short_lanes, interleave_shorts<short_lanes / 2>(e.sums, sum, Lanes<short_lanes>{}));
@@ -234,7 +241,7 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const
     Shorts residuals, codes;
   };
   auto even_at = [&](int h) __attribute__((always_inline)) {
-    const Shorts half = weights.template half_sums<terms, 0>(row, h), sum = add_saturated(half, half);
+    const Shorts sum = weights.template even_sums<terms>(row, h);
     const Shorts codes = quantizer.template quantize<0>(samples, h, sum);
     const Even e{weights.residuals(sum, small_codes(codes), evens - h), codes};
     store_shorts(row.own + h, e.residuals);
@@ -244,9 +251,8 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const
   for (int h = 0; h < evens; h += short_lanes) {
     Even next{};
     if (h + short_lanes < evens) next = even_at(h + short_lanes);
-    const Shorts half =
-        add_saturated(weights.template half_sums<terms, 1>(row, odd + h), weights.half_sums_beside(e.residuals, next.residuals));
-    const Shorts sum = add_saturated(half, half), codes = quantizer.template quantize<1>(samples, h, sum);
+    const Shorts sum = weights.template odd_sums<terms>(row, odd + h, e.residuals, next.residuals);
+    const Shorts codes = quantizer.template quantize<1>(samples, h, sum);
     store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), odds - h));
     const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
     store_first_bytes(bytes + 2 * h, joined, n - 2 * h);  // what follows the row is no sample of it
