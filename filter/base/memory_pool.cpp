@@ -15,7 +15,7 @@ constexpr bool keeps = false;  // tools are to see every use
 constexpr bool keeps = true;
 #endif
 
-constexpr int smallest_log2 = 8, largest_log2 = 22, kinds = 4 * (largest_log2 - smallest_log2) + 1;
+constexpr int smallest_log2 = 8, largest_log2 = 23, kinds = 4 * (largest_log2 - smallest_log2) + 1;
 static_assert(size_t(1) << largest_log2 == largest_kept_block);
 
 // Blocks have one of four sizes to an octave.

@@ -1,14 +1,14 @@
 // Memory for buffers. What a thread frees it keeps for its next buffers, so that a call that is like the one before neither asks the
 // system for pages nor waits for them to be cleared.
 //
-// A thread keeps at most 16 MiB, in blocks of at most 4 MiB, until it ends. There are no locks: a child process has what the thread that
+// A thread keeps at most 16 MiB, in blocks of at most 8 MiB, until it ends. There are no locks: a child process has what the thread that
 // forked it had. A call that runs after the end of its thread's destructors, as HDF5 makes them while a program ends, keeps nothing.
 #pragma once
 #include "base/common.h"
 
 namespace stz {
 
-constexpr size_t most_kept_memory = size_t(16) << 20, largest_kept_block = size_t(4) << 20;
+constexpr size_t most_kept_memory = size_t(16) << 20, largest_kept_block = size_t(8) << 20;
 
 // Memory for so many bytes, not cleared, at a multiple of 64; of 2 MiB, in large pages where the system has them, from that size on.
 void* take_memory(size_t bytes);
