@@ -63,7 +63,7 @@ BlockBudget block_budget(int rank, int l, stz_block blocks) {
   if (rank == 4) return {18, false};
   if (blocks == STZ_BLOCK_REGION) return {l == 0 ? 15 : 12, false};
   if (blocks == STZ_BLOCK_THROUGHPUT) return {19, true};
-  return {l == 0 ? 18 : 15, l == 0};
+  return {l == 0 ? 18 : 16, l == 0};
 }
 
 }  // namespace

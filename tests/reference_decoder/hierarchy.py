@@ -71,7 +71,7 @@ def default_block(level, number, blocks):
     budget, long_rows = {0: 15, 1: 15, 2: 16}.get(rank, 18), False
     if rank == 3:
         finest = number == 0
-        budget = {STANDARD: 18 if finest else 15, REGIONS: 15 if finest else 12, THROUGHPUT: 19}[blocks]
+        budget = {STANDARD: 18 if finest else 16, REGIONS: 15 if finest else 12, THROUGHPUT: 19}[blocks]
         long_rows = blocks == THROUGHPUT or (blocks == STANDARD and finest)
     logs, is_open = [0] * 4, [True] * 4
     while any(is_open):
