@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "encoder/plane_reader.h"
 #include "format/feedback.h"
-#include "format/sweep.h"
 
 namespace stz {
 
@@ -186,14 +186,12 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
         largest = std::max(largest, g.samples(g.classes.mask[c]));
       }
       work.failed.resize(largest);
-      int first[2] = {-1, -1};  // the first class of either parity loads the plane
-      for (int c = g.classes.count; c-- > 0;) first[g.classes.mask[c] >> axis & 1] = g.classes.mask[c];
+      PlaneReader<S> reader(work, samples, axis, l == 0);
       sweep(
           work, p, axis, all_classes,
           [&](int cls, i64 j) {
-            const int parity = cls >> axis & 1;
-            if (cls == first[parity]) load_block(g, samples, work.values.data(), Planes{axis, 2 * j + parity, 2 * j + parity + 1});
-            const PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
+            PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
+            reader.prepare(cls, j, plane.task);
             if (p[cls].feedback.any)
               code_bytes_with_feedback(q, plane.task, plane.first, cls, p[cls], work);
             else

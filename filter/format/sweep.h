@@ -18,6 +18,14 @@ inline int sweep_axis(const BlockGeometry& g) {
   return rank >= 3 && first <= 1 && g.split_mask >> first & 1 && g.even[size_t(first)] >= 8 ? first : -1;
 }
 
+// How many planes classes of `odd` odd axes that are even along the axis run ahead of those that are odd.
+inline i64 sweep_lead(const BlockGeometry& g, int axis, int odd) {
+  int highest = 0;
+  for (int c = 0; c < g.classes.count; c++)
+    if (!(g.classes.mask[c] >> axis & 1)) highest = std::max(highest, __builtin_popcount(unsigned(g.classes.mask[c])));
+  return g.values.above[size_t(axis)] + 1 + 2 * (highest - odd);
+}
+
 // Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
 // the samples 2 j and 2 j + 1 along the axis are complete. The halo along all axes of the block but that of the walk is filled here.
 template <class S, class Code, class Done>
@@ -25,9 +33,6 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, C
   const BlockGeometry& g = work.geometry;
   const size_t a = size_t(axis);
   const i64 even = g.even[a], odd = g.odd[a];
-  int highest = 0;  // number of odd axes among the classes that are even along the axis
-  for (int c = 0; c < g.classes.count; c++)
-    if (!(g.classes.mask[c] >> axis & 1)) highest = std::max(highest, __builtin_popcount(unsigned(g.classes.mask[c])));
   S* values = work.values.data();
   auto plane = [&](int cls, i64 j) {
     code(cls, j);
@@ -38,7 +43,7 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, C
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       if (cls >> axis & 1 || !(wanted >> c & 1)) continue;
-      const i64 lead = g.values.above[a] + 1 + 2 * (highest - __builtin_popcount(unsigned(cls)));
+      const i64 lead = sweep_lead(g, axis, __builtin_popcount(unsigned(cls)));
       for (i64& k = finished[cls]; k < std::min(even, j + lead); k++) {
         plane(cls, k);
         if (k == 1) fill_lower_halo(g, cls, values, axis);

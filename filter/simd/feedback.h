@@ -71,9 +71,7 @@ struct FeedbackWeights {
   }
   // Residuals of `left` samples, zeros behind them.
   STZ_INLINE Shorts residuals(Shorts sums, Shorts codes, int left) const {
-    codes = codes > largest ? all_shorts(largest) : codes;
-    codes = codes < i16(-largest) ? all_shorts(i16(-largest)) : codes;
-    return first_shorts(add_saturated(sums, codes << bits), left);
+    return first_shorts(add_saturated(sums, clamped(codes, largest) << bits), left);
   }
 };
 
@@ -121,7 +119,7 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
   // rows whose samples may be waiting for their predictions
   const u32 slots = n <= FeedbackTask<T>::short_row ? FeedbackTask<T>::slots : 2;
   u32 slot = 0;
-  for_predicted(
+  for_predicted<1>(
       task, task.rows.n[2],
       [&](i64 i, i64 j, i64 k, u32 index) __attribute__((always_inline)) {
         const std::ptrdiff_t at = std::ptrdiff_t(slot) * pitch;
@@ -139,8 +137,9 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
 
 constexpr i16 escaped_code = -128;  // its zig-zag byte is byte_escape
 
-// Quantises rows of a class, samples of even and of odd index one after the other.
-template <class T>
+// Quantises rows of a class, samples of even and of odd index one after the other. `plain`: rows are whole vectors, nothing is masked and
+// no sample to be avoided.
+template <class T, bool plain>
 struct FeedbackQuantizer {
   using Code = CodeOf<T>;
   static constexpr int lanes = lanes_of<T>;
@@ -156,6 +155,7 @@ struct FeedbackQuantizer {
   // One row of n samples from number `index` of the class on, with their predictions.
   struct Row {
     T* samples;
+    const T* originals;  // every second element; or null: they are the samples
     const T* predictions;
     const u8* mask;  // or null
     u32 index;
@@ -172,7 +172,7 @@ struct FeedbackQuantizer {
     Vector<Code> code[parts];
     for (int k = 0; k < parts; k++) {
       code[k] = Vector<Code>{};
-      if (2 * (h + k * lanes) < row.n) code[k] = quantize_part<parity>(row, h + k * lanes, sum + k * lanes);
+      if (plain || 2 * (h + k * lanes) < row.n) code[k] = quantize_part<parity>(row, h + k * lanes, sum + k * lanes);
     }
     return join_shorts<Code>(code);
   }
@@ -183,22 +183,30 @@ struct FeedbackQuantizer {
   STZ_INLINE Vector<Code> quantize_part(const Row& row, int h, const i16* sums) const {
     using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
     T* const at = row.samples + 2 * h;
-    const bool both = 2 * h + lanes < row.n;  // vectors; behind the row may be samples of nobody
-    Vector<T> x = alternate_lanes<parity, T>(load<T>(at), both ? load<T>(at + lanes) : Vector<T>{}, Lanes<lanes>{});
+    const bool both = plain || 2 * h + lanes < row.n;  // vectors; behind the row may be samples of nobody
+    Vector<T> low, high{};
+    if (row.originals) {
+      low = load_every_second(row.originals + 4 * h);
+      if (both) high = load_every_second(row.originals + 4 * h + 2 * lanes);
+    } else {
+      low = load<T>(at);
+      if (both) high = load<T>(at + lanes);
+    }
+    Vector<T> x = alternate_lanes<parity, T>(low, high, Lanes<lanes>{});
     const T* const predicted = row.predictions + 2 * h;
     Vector<T> p = alternate_lanes<parity, T>(load<T>(predicted), load<T>(predicted + lanes), Lanes<lanes>{});
     p += real_of<T>(load_integers_of<Code>(sums)) * unit;
-    if (row.mask) {
-      const Vector<Code> low = load_bytes<Code>(row.mask + 2 * h), high = load_bytes<Code>(row.mask + 2 * h + lanes);
-      x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)low, (Vector<T>)high, Lanes<lanes>{}) != 0 ? p : x;
+    if (!plain && row.mask) {
+      const Vector<Code> first = load_bytes<Code>(row.mask + 2 * h), second = load_bytes<Code>(row.mask + 2 * h + lanes);
+      x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)first, (Vector<T>)second, Lanes<lanes>{}) != 0 ? p : x;
     }
     const Vector<T> u = (x - p) * inverse + magic<T>, c = u - magic<T>;
     Vector<T> r = p + c * step;
     u32 good = at_most<T>(absolute<T>(x - r), safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
-    if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));
+    if (!plain && __builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));
     Vector<Code> code = (Vector<Code>)((Vector<Word>)u - Word(bits(magic<T>)));
     const int left = (row.n + 1 - parity) / 2 - h;
-    const u32 failed = ~good & (left >= lanes ? all_lanes<T> : (1u << left) - 1);
+    const u32 failed = ~good & (plain || left >= lanes ? all_lanes<T> : (1u << left) - 1);
     if (__builtin_expect(failed != 0, 0)) {  // copies: what has an address would be in memory all the time
       Vector<T> r_of_all = r;
       Vector<Code> code_of_all = code;
@@ -222,7 +230,8 @@ struct FeedbackQuantizer {
       if (!(failed >> i & 1)) continue;
       const int x = first + 2 * i;
       T reconstructed;
-      const u8 byte = f.requantize(f.encoder, row.index + u32(x), row.samples[x], T(p[i]), &reconstructed);
+      const T original = row.originals ? row.originals[2 * x] : row.samples[x];
+      const u8 byte = f.requantize(f.encoder, row.index + u32(x), original, T(p[i]), &reconstructed);
       r[i] = reconstructed;
       code[i] = byte == byte_escape ? escaped_code : Code(byte >> 1) ^ -Code(byte & 1);
     }
@@ -232,9 +241,9 @@ struct FeedbackQuantizer {
 STZ_INLINE Shorts small_codes(Shorts codes) { return codes & (codes != escaped_code); }
 STZ_INLINE Shorts zigzag_shorts(Shorts code) { return code << 1 ^ code >> 15; }
 
-template <class T, int terms>
-STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const FeedbackWeights& weights, const FeedbackRow& row,
-                                    const typename FeedbackQuantizer<T>::Row& samples, u8* bytes) {
+template <class T, bool plain, int terms>
+STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer, const FeedbackWeights& weights, const FeedbackRow& row,
+                                    const typename FeedbackQuantizer<T, plain>::Row& samples, u8* bytes) {
   const std::ptrdiff_t odd = quantizer.f.pitch / 2;
   const int n = samples.n, evens = (n + 1) / 2, odds = n / 2;
   struct Even {
@@ -243,7 +252,7 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const
   auto even_at = [&](int h) __attribute__((always_inline)) {
     const Shorts sum = weights.template even_sums<terms>(row, h);
     const Shorts codes = quantizer.template quantize<0>(samples, h, sum);
-    const Even e{weights.residuals(sum, small_codes(codes), evens - h), codes};
+    const Even e{weights.residuals(sum, small_codes(codes), plain ? short_lanes : evens - h), codes};
     store_shorts(row.own + h, e.residuals);
     return e;
   };
@@ -253,23 +262,24 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const
     if (h + short_lanes < evens) next = even_at(h + short_lanes);
     const Shorts sum = weights.template odd_sums<terms>(row, odd + h, e.residuals, next.residuals);
     const Shorts codes = quantizer.template quantize<1>(samples, h, sum);
-    store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), odds - h));
+    store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), plain ? short_lanes : odds - h));
     const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
-    store_first_bytes(bytes + 2 * h, joined, n - 2 * h);  // what follows the row is no sample of it
+    store_first_bytes(bytes + 2 * h, joined, plain ? vector_bytes : n - 2 * h);  // what follows the row is no sample of it
     e = next;
   }
 }
 
-template <class T, int terms>
+template <class T, bool plain, int terms>
 void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
   const ClassRows& r = task.rows;
   const int n = int(r.n[3]), vectors = (n + lanes_of<T> - 1) / lanes_of<T>;
   if (n == 0) return;
   const FeedbackWeights weights(f);
   const FeedbackHistory<T> history(task, f);
-  const FeedbackQuantizer<T> quantizer{task, f};
+  const FeedbackQuantizer<T, plain> quantizer{task, f};
   ClassTask<T> rows = task;  // of which predictions are made at once
   const i64 together = vectors >= 4 ? 1 : 4 / vectors;
+  const std::ptrdiff_t* apart = task.original_stride;
   u32 index = 0;
   for (i64 i = 0; i < r.n[0]; i++)
     for (i64 j = 0; j < r.n[1]; j++)
@@ -278,14 +288,17 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
         rows.samples = task.samples + i * r.stride[0] + j * r.stride[1] + from * r.stride[2];
         rows.rows.n[0] = rows.rows.n[1] = 1;
         rows.rows.n[2] = count;
-        for_predicted(
+        for_predicted<1>(
             rows, count, [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
             [&](T * place, u32, int, Vector<T> p, std::ptrdiff_t)
                 __attribute__((always_inline)) { store<T>(f.predictions + (place - rows.samples), p); });
         for (i64 k = 0; k < count; k++, index += u32(n)) {
           const std::ptrdiff_t at = k * r.stride[2];
-          encode_feedback_row<T, terms>(quantizer, weights, history.row(i, j, from + k),
-                                        {rows.samples + at, f.predictions + at, mask ? mask + index : nullptr, index, n}, bytes + index);
+          const T* originals = task.originals ? task.originals + i * apart[0] + j * apart[1] + (from + k) * apart[2] : nullptr;
+          ask_for(task.ahead);
+          encode_feedback_row<T, plain, terms>(quantizer, weights, history.row(i, j, from + k),
+                                               {rows.samples + at, originals, f.predictions + at, mask ? mask + index : nullptr, index, n},
+                                               bytes + index);
         }
       }
 }
@@ -296,11 +309,17 @@ void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u
                                                                 decode_feedback_rows<T, 2>, decode_feedback_rows<T, 3>};
   by_terms[f.terms](task, f, bytes);
 }
+template <class T, bool plain>
+void encode_feedback_of(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
+  constexpr decltype(&encode_feedback_rows<T, plain, 0>) by_terms[] = {encode_feedback_rows<T, plain, 0>, encode_feedback_rows<T, plain, 1>,
+                                                                       encode_feedback_rows<T, plain, 2>,
+                                                                       encode_feedback_rows<T, plain, 3>};
+  by_terms[f.terms](task, f, mask, bytes);
+}
 template <class T>
 void encode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
-  constexpr decltype(&encode_feedback_rows<T, 0>) by_terms[] = {encode_feedback_rows<T, 0>, encode_feedback_rows<T, 1>,
-                                                                encode_feedback_rows<T, 2>, encode_feedback_rows<T, 3>};
-  by_terms[f.terms](task, f, mask, bytes);
+  const bool plain = task.rows.n[3] % vector_bytes == 0 && !mask && !(task.quantizer.avoid_from <= task.quantizer.avoid_to);
+  plain ? encode_feedback_of<T, true>(task, f, nullptr, bytes) : encode_feedback_of<T, false>(task, f, mask, bytes);
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ struct ClassRows {
 constexpr int largest_byte_code = 127;
 constexpr u8 byte_escape = 255;
 
+// Rows of memory that will be read soon. Kernels that encode ask for some of their lines before each of their own rows, so that they
+// arrive meanwhile.
+struct RowsAhead {
+  static constexpr int lines = 6;  // at a time
+  const char* row = nullptr;       // what is next; moves on
+  std::ptrdiff_t stride = 0;       // bytes
+  i64 rows = 0;
+  int size = 0, asked = 0;  // bytes of a row, and how many of them have been asked for
+};
+
 // A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart; nothing else around them
 // is, and no tap may be there. With weights the first group has 2 taps.
 template <class T>
@@ -51,6 +61,10 @@ struct ClassTask {
   TapTable taps;
   const T* weights;  // per group; null: the median of the taps of the only group
   Uniform<T> quantizer;
+  // Encoder, if the samples are not in place yet: every second element from here on, up to row_slack elements beyond a row being read.
+  const T* originals = nullptr;
+  std::ptrdiff_t original_stride[3] = {};  // of rows, as rows.stride
+  RowsAhead* ahead = nullptr;              // or null
 };
 template <class T>
 struct FailedSample {

@@ -106,11 +106,29 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
   }
 }
 
+STZ_INLINE void ask_for(RowsAhead* ahead) {
+  if (!ahead) return;
+  for (int k = 0; k < RowsAhead::lines && ahead->rows > 0; k++) {
+    __builtin_prefetch(ahead->row + ahead->asked, 0, 2);
+    ahead->asked += 64;
+    if (ahead->asked < ahead->size) continue;
+    ahead->asked = 0;
+    ahead->row += ahead->stride;
+    ahead->rows--;
+  }
+}
+
+// The originals of a vector of samples, every second element from `from` on.
+template <class T>
+STZ_INLINE Vector<T> load_every_second(const T* from) {
+  return alternate_lanes<0, T>(load<T>(from), load<T>(from + lanes_of<T>), Lanes<lanes_of<T>>{});
+}
+
 // Calls code(place, raster index, samples left in the row, prediction, at) for every vector of a class, and before that, for every row,
-// start_row(i, j, k, raster index), which returns `at` of its first sample. Rows are walked in bands of `band_rows`, over all planes, so
-// that the neighbours of a band may stay in the nearest cache; the order is raster order inside a band. Up to three vectors wait for others
-// while rows go on.
-template <class T, class Row, class F>
+// start_row(i, j, k, raster index), which returns `at` of its first sample; that of others is `apart` per sample behind it. Rows are walked
+// in bands of `band_rows`, over all planes, so that the neighbours of a band may stay in the nearest cache; the order is raster order
+// inside a band. Up to three vectors wait for others while rows go on.
+template <int apart, class T, class Row, class F>
 STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start_row, F code) {
   constexpr int lanes = lanes_of<T>, width = 4;
   T* place[width];
@@ -130,7 +148,7 @@ STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start
             place[waiting] = row + x;
             index[waiting] = row_index + u32(x);
             left[waiting] = int(r.n[3] - x);
-            at[waiting] = row_at + x;
+            at[waiting] = row_at + apart * x;
             if (!task.weights) {
               code(place[0], index[0], left[0], median_of<T>(place[0], task.taps.offset, task.taps.taps[0]), at[0]);
               continue;
@@ -150,13 +168,18 @@ STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start
     code(place[v], index[v], left[v], p, at[v]);
   }
 }
-// The same for rows on which nothing depends.
+// The same for rows on which nothing depends; `at` counts from the originals on.
 template <class T, class F>
 STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
   constexpr i64 band_rows = 8;
-  for_predicted(
-      task, band_rows, [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
-      [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) { code(place, index, left, p); });
+  const std::ptrdiff_t* stride = task.original_stride;
+  for_predicted<2>(
+      task, band_rows,
+      [&](i64 i, i64 j, i64 k, u32) __attribute__((always_inline)) {
+        ask_for(task.ahead);
+        return i * stride[0] + j * stride[1] + k * stride[2];
+      },
+      code);
 }
 
 // x of samples becomes x' = p + c * step; c as zig-zag byte. Samples whose byte does not do are listed and stay.
@@ -169,8 +192,9 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   const bool avoids = q.avoid_from <= q.avoid_to;
   u32 failures = 0;
   for_predicted(
-      task, [&](T * place, u32 index, int left, Vector<T> p) __attribute__((always_inline)) {
-        Vector<T> x = load<T>(place);
+      task, [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t at) __attribute__((always_inline)) {
+        const Vector<T> original = task.originals ? load_every_second(task.originals + at) : load<T>(place);
+        Vector<T> x = original;
         if (mask) x = (load_bytes<Code>(mask + index) != 0) ? p : x;
         const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
         Vector<T> r = p + c * q.step;
@@ -188,7 +212,7 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
           for (int i = 0; i < lanes_of<T>; i++)
             if (!(good >> i & 1)) {
               failed[failures++] = {index + u32(i), place + i, T(p[i])};
-              r[i] = place[i];
+              r[i] = original[i];
             }
         store<T>(place, r);
       });
@@ -201,7 +225,7 @@ void decode_class(const ClassTask<T>& task, const u8* bytes) {
   using Codes = Vector<Code>;
   const T step = task.quantizer.step;
   for_predicted(
-      task, [&](T * place, u32 index, int, Vector<T> p) __attribute__((always_inline)) {
+      task, [&](T * place, u32 index, int, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) {
         const Codes z = load_bytes<Code>(bytes + index), code = (z >> 1) ^ -(z & 1);
         store<T>(place, p + ((Vector<T>)(code + bits(magic<T>)) - magic<T>)*step);
       });

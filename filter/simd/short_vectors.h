@@ -40,6 +40,21 @@ STZ_INLINE Shorts add_saturated(Shorts a, Shorts b) {
 #endif
 }
 
+// The nearest numbers from -most to most.
+STZ_INLINE Shorts clamped(Shorts v, i16 most) {
+  const Shorts high = all_shorts(most), low = all_shorts(i16(-most));
+#if defined(STZ_512)
+  return (Shorts)_mm512_max_epi16(_mm512_min_epi16((__m512i)v, (__m512i)high), (__m512i)low);
+#elif defined(__AVX2__)
+  return (Shorts)_mm256_max_epi16(_mm256_min_epi16((__m256i)v, (__m256i)high), (__m256i)low);
+#elif defined(__SSE2__)
+  return (Shorts)_mm_max_epi16(_mm_min_epi16((__m128i)v, (__m128i)high), (__m128i)low);
+#else
+  v = v > high ? high : v;
+  return v < low ? low : v;
+#endif
+}
+
 // (a * weight + 64) >> 7, `weight256` being 256 times the weight, which is -127 to 127.
 STZ_INLINE Shorts weighted(Shorts a, Shorts weight256) {
 #if defined(STZ_512)

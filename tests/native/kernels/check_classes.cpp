@@ -26,16 +26,22 @@ void check_encode(const Kernels& tested, Random& random) {
     });
     std::vector<T> originals = c.samples(c.memory.data());
     set_range_to_avoid(random, c.quantizer, n ? originals[n / 2] : T(0));
-    const bool masked = random.below(3) == 0;
+    const bool masked = random.below(3) == 0, elsewhere = random.below(2);
+    Originals<T> moved(random, c, c.memory.data());
+    if (elsewhere) forget_samples(random, c, c.memory.data());
+    SomeRowsAhead ahead(random);
     Guarded<u8> mask(random, n, 0, row_slack), bytes(random, n);
     Guarded<FailedSample<T>> failed(random, n);
     const u64 density = random.below(8);
     for (size_t i = 0; i < n; i++) mask[i] = random.below(8) < density ? u8(1 << random.below(8)) : u8(0);
-    note("%s%s, %s, avoid %s to %s, %s", kind_name(kind), masked ? ", masked" : "", text_of(c.quantizer.step).c_str(),
-         text_of(c.quantizer.avoid_from).c_str(), text_of(c.quantizer.avoid_to).c_str(), c.text().c_str());
+    note("%s%s%s, %s, avoid %s to %s, %s", kind_name(kind), masked ? ", masked" : "", elsewhere ? ", elsewhere" : "",
+         text_of(c.quantizer.step).c_str(), text_of(c.quantizer.avoid_from).c_str(), text_of(c.quantizer.avoid_to).c_str(),
+         c.text().c_str());
     std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
     remember(c.memory, mask, bytes, failed);
-    const ClassTask<T> task = c.task(c.memory.data());
+    auto task_of = [&](T* start) { return elsewhere ? moved.in(c.task(start)) : c.task(start); };
+    ClassTask<T> task = task_of(c.memory.data());
+    if (random.below(2)) task.ahead = &ahead.rows;
     const u32 failures = uniform_of<T>(tested).encode_class(task, masked ? mask.data() : nullptr, bytes.data(), failed.data());
     mask.unchanged("mask");
     bytes.changed_only("bytes", 0, i64(n));
@@ -45,7 +51,7 @@ void check_encode(const Kernels& tested, Random& random) {
     // failures first: their bytes may be anything
     std::vector<FailedSample<T>> expected_failed(n + 1);
     std::vector<u8> expected(n + 1);
-    const ClassTask<T> reference_task = c.task(copy.data());
+    const ClassTask<T> reference_task = task_of(copy.data());
     const u32 expected_failures =
         uniform_of<T>(reference).encode_class(reference_task, masked ? mask.data() : nullptr, expected.data(), expected_failed.data());
     same("number of failed samples", failures, expected_failures);

@@ -89,11 +89,14 @@ void check_encode(const Kernels& tested, Random& random) {
     });
     set_range_to_avoid(random, c.quantizer, n ? c.samples(c.memory.data())[n / 2] : T(0));
     Feedback<T> feedback(random, c.rows, c.quantizer.step);
-    const bool masked = random.below(3) == 0;
+    const bool masked = random.below(3) == 0, elsewhere = random.below(2);
+    Originals<T> moved(random, c, c.memory.data());
+    if (elsewhere) forget_samples(random, c, c.memory.data());
+    SomeRowsAhead ahead(random);
     Guarded<u8> mask(random, n, 0, row_slack), bytes(random, n);
     for (size_t i = 0; i < n; i++) mask[i] = random.below(4) ? u8(0) : u8(1 << random.below(8));
-    note("%s%s, %d terms, slowest %d, %s, %s", kind_name(kind), masked ? ", masked" : "", feedback.task.terms, feedback.task.slowest,
-         text_of(c.quantizer.step).c_str(), c.text().c_str());
+    note("%s%s%s, %d terms, slowest %d, %s, %s", kind_name(kind), masked ? ", masked" : "", elsewhere ? ", elsewhere" : "",
+         feedback.task.terms, feedback.task.slowest, text_of(c.quantizer.step).c_str(), c.text().c_str());
     std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
     std::vector<i16> history = feedback.history, expected_history = history;
     std::vector<u32> kept, expected_kept;
@@ -102,14 +105,17 @@ void check_encode(const Kernels& tested, Random& random) {
     FeedbackTask<T> task = feedback.with(history);
     task.requantize = requantize<T>;
     task.encoder = &kept;
-    uniform_of<T>(tested).encode_feedback(c.task(c.memory.data()), task, masked ? mask.data() : nullptr, bytes.data());
+    auto task_of = [&](T* start) { return elsewhere ? moved.in(c.task(start)) : c.task(start); };
+    ClassTask<T> class_task = task_of(c.memory.data());
+    if (random.below(2)) class_task.ahead = &ahead.rows;
+    uniform_of<T>(tested).encode_feedback(class_task, task, masked ? mask.data() : nullptr, bytes.data());
     mask.unchanged("mask");
     bytes.changed_only("bytes", 0, i64(n));
     c.changed_only_rows();
     task = feedback.with(expected_history);
     task.requantize = requantize<T>;
     task.encoder = &expected_kept;
-    uniform_of<T>(reference).encode_feedback(c.task(copy.data()), task, masked ? mask.data() : nullptr, expected.data());
+    uniform_of<T>(reference).encode_feedback(task_of(copy.data()), task, masked ? mask.data() : nullptr, expected.data());
     std::sort(kept.begin(), kept.end());
     std::sort(expected_kept.begin(), expected_kept.end());
     same("number of failed samples", kept.size(), expected_kept.size());

@@ -81,8 +81,54 @@ class RandomClass {
   Uniform<T> quantizer;
 };
 
-// Row lengths around the widths of vectors, and classes of so many samples.
-i64 random_length(Random& random, int l) { return l <= short_lengths ? l : random.between(1, 40); }
+// Row lengths around the widths of vectors, and classes of so many samples; rows of 64 are a case of their own.
+i64 random_length(Random& random, int l) { return l <= short_lengths ? l : random.below(6) ? random.between(1, 40) : 64; }
+
+// The samples of a class where an encoder may find them before they are in place: every second element of rows somewhere else.
+template <class T>
+class Originals {
+ public:
+  Originals(Random& random, const RandomClass<T>& c, const T* start)
+      : row_(2 * c.rows.n[3] + random.between(0, 9)),
+        plane_(c.rows.n[2] * row_ + random.between(0, 9)),
+        space_(c.rows.n[1] * plane_ + random.between(0, 9)),
+        memory_(random, size_t(c.rows.n[0] * space_), 0, row_slack) {
+    const std::vector<T> samples = c.samples(start);
+    size_t next = 0;
+    for_rows(rows_of(c.rows), [&](i64 at) {
+      for (i64 x = 0; x < c.rows.n[3]; x++) memory_[size_t(at + 2 * x)] = samples[next++];
+    });
+  }
+  ClassTask<T> in(ClassTask<T> task) {
+    task.originals = memory_.data();
+    task.original_stride[0] = space_;
+    task.original_stride[1] = plane_;
+    task.original_stride[2] = row_;
+    return task;
+  }
+
+ private:
+  ClassRows rows_of(const ClassRows& rows) const { return {{rows.n[0], rows.n[1], rows.n[2], rows.n[3]}, {space_, plane_, row_}}; }
+  const i64 row_, plane_, space_;
+  Guarded<T> memory_;
+};
+
+// Overwrites the samples of a class.
+template <class T>
+void forget_samples(Random& random, const RandomClass<T>& c, T* start) {
+  for_rows(c.rows, [&](i64 at) {
+    for (i64 x = 0; x < c.rows.n[3]; x++) start[c.first() + at + x] = T(random.normal());
+  });
+}
+
+// Rows that are to be asked for: as many as say so, of which the kernel reads nothing.
+struct SomeRowsAhead {
+  explicit SomeRowsAhead(Random& random)
+      : memory(4096),
+        rows{memory.data() + random.below(64), random.between(64, 900), random.between(0, 4), int(random.between(1, 300)), 0} {}
+  std::vector<char> memory;
+  RowsAhead rows;
+};
 
 template <class T>
 void set_range_to_avoid(Random& random, Uniform<T>& q, T typical) {

@@ -124,6 +124,16 @@ void for_samples(const ClassTask<T>& task, F f) {
         for (i64 x = 0; x < r.n[3]; x++) f(task.samples + i * r.stride[0] + j * r.stride[1] + k * r.stride[2] + x, index++);
 }
 
+// The sample before it is encoded.
+template <class T>
+T original(const ClassTask<T>& task, const T* sample, u32 index) {
+  if (!task.originals) return *sample;
+  const i64* n = task.rows.n;
+  const std::ptrdiff_t* stride = task.original_stride;
+  const i64 x = index % n[3], k = index / n[3] % n[2], j = index / n[3] / n[2] % n[1], i = index / n[3] / n[2] / n[1];
+  return task.originals[i * stride[0] + j * stride[1] + k * stride[2] + 2 * x];
+}
+
 template <class T>
 T predicted(const ClassTask<T>& task, const T* sample) {
   return task.weights ? prediction(sample, task.taps, task.weights) : middle(sample, task.taps.offset, task.taps.taps[0]);
@@ -134,7 +144,7 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   const Uniform<T>& q = task.quantizer;
   u32 failures = 0;
   for_samples(task, [&](T* sample, u32 index) {
-    const T p = predicted(task, sample), x = mask && mask[index] ? p : *sample;
+    const T p = predicted(task, sample), given = original(task, sample, index), x = mask && mask[index] ? p : given;
     CodeOf<T> code = 0;
     T r = 0;
     const bool coded = code_of(x, p, q, T(largest_byte_code), code, r) && __builtin_fabs(x - r) <= q.safe;
@@ -142,8 +152,10 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
     if (coded && !avoided) {
       *sample = r;
       bytes[index] = u8(code < 0 ? -2 * code - 1 : 2 * code);
-    } else
+    } else {
+      *sample = given;
       failed[failures++] = {index, sample, p};
+    }
   });
   return failures;
 }
@@ -233,12 +245,12 @@ template <class T>
 void encode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
   const Uniform<T>& q = task.quantizer;
   for_samples_with_feedback(task, f, [&](T* sample, u32 index, T p) {
-    const T x = mask && mask[index] ? p : *sample;
+    const T given = original(task, sample, index), x = mask && mask[index] ? p : given;
     CodeOf<T> code = 0;
     T r = 0;
     const bool coded = code_of(x, p, q, T(largest_byte_code), code, r) && __builtin_fabs(x - r) <= q.safe;
     const bool avoided = q.avoid_from <= q.avoid_to && r >= q.avoid_from && r <= q.avoid_to;
-    bytes[index] = coded && !avoided ? u8(code < 0 ? -2 * code - 1 : 2 * code) : f.requantize(f.encoder, index, *sample, p, &r);
+    bytes[index] = coded && !avoided ? u8(code < 0 ? -2 * code - 1 : 2 * code) : f.requantize(f.encoder, index, given, p, &r);
     *sample = r;
     return code_of_byte(bytes[index]);
   });
