@@ -12,7 +12,7 @@ Index window_size(const Index& n) {
   for (i64 k : n) rank += k > 1;
   const Index most = rank <= 1   ? Index{1, 1, 1, 4096}
                      : rank == 2 ? Index{1, 16, 16, 256}
-                     : rank == 3 ? Index{8, 8, 12, 64}
+                     : rank == 3 ? Index{8, 6, 8, 32}
                                  : Index{6, 6, 6, 32};
   Index size;
   for (size_t a = 0; a < axes; a++) size[a] = std::min(n[a], most[a]);
@@ -35,7 +35,7 @@ void for_windows(std::vector<SampledBox<S>>& boxes, int cls, u64 wanted, F visit
     const u64 samples = box.work.geometry.samples(cls);
     if (!samples) continue;
     const Index size = window_size(n);
-    const u64 window = u64(size[0] * size[1] * size[2] * size[3]), apart = std::max<u64>(window, all / (wanted / window + 1));
+    const u64 window = u64(size[0] * size[1] * size[2] * size[3]), apart = std::max<u64>(window, all * window / wanted + 1);
     for (passed += samples; at < passed; at += apart) {
       Index low;
       for (size_t a = 0; a < axes; a++) {
@@ -46,6 +46,18 @@ void for_windows(std::vector<SampledBox<S>>& boxes, int cls, u64 wanted, F visit
       visit(box, low, size);
     }
   }
+}
+
+// Of samples behind one another.
+float sum_of_sizes(const float* v, size_t n) {
+  constexpr size_t lanes = 8;  // that do not wait for one another
+  float sum[lanes] = {}, rest = 0;
+  size_t x = 0;
+  for (; x + lanes <= n; x += lanes)
+    for (size_t i = 0; i < lanes; i++) sum[i] += __builtin_fabsf(v[x + i]);
+  for (; x < n; x++) rest += __builtin_fabsf(v[x]);
+  for (float lane : sum) rest += lane;
+  return rest;
 }
 
 }  // namespace
@@ -88,12 +100,8 @@ void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParamete
   for_rows(Index{}, {n[0], n[1], n[2], 1}, [&](i64 i, i64 j, i64 k) {
     const S* samples = work.first(cls) + g.values.at(low[0] + i, low[1] + j, low[2] + k) + low[3];
     plan.predict(samples, int(row), prediction.data());
-    float size = 0;
-    for (size_t x = 0; x < row; x++) {
-      const float v = float((RealOf<S>(samples[x]) - prediction[x]) * per_step);
-      difference[x] = v;
-      size += __builtin_fabsf(v);
-    }
+    for (size_t x = 0; x < row; x++) difference[x] = float((RealOf<S>(samples[x]) - prediction[x]) * per_step);
+    float size = sum_of_sizes(difference.data(), row);
     const size_t index = size_t((((low[0] + i) * whole[1] + low[1] + j) * whole[2] + low[2] + k) * whole[3] + low[3]);
     const u8* context = box.context[cls].data() + index;
     u64 usable = row;
@@ -111,11 +119,13 @@ void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParamete
     row_kernels<float>().separate(difference.data(), int(row), out[0], out[1]);
     std::fill(out[0] + even, out[0] + pitch, none);
     std::fill(out[1] + row / 2, out[1] + pitch, none);
-    for (size_t x = 0; x < row / 2; x++) {
-      context_out[0][x] = u8(context[2 * x] << 4);
-      context_out[1][x] = u8(context[2 * x + 1] << 4);
+    u8 *const even_context = context_out[0], *const odd_context = context_out[1];
+    for (size_t x = 0; x < pitch; x += 16) {  // what is behind the row has no samples
+      u8 both[32];
+      memcpy(both, context + 2 * x, sizeof both);
+      for (size_t i = 0; i < 16; i++) even_context[x + i] = u8(both[2 * i] << 4);
+      for (size_t i = 0; i < 16; i++) odd_context[x + i] = u8(both[2 * i + 1] << 4);
     }
-    if (row % 2) context_out[0][row / 2] = u8(context[row - 1] << 4);
     for (int parity : {0, 1}) {
       out[parity] += pitch;
       context_out[parity] += pitch;

@@ -15,7 +15,7 @@ class FeedbackTrials {
   int axis(int term) const { return axis_[term]; }
   // Codes all samples.
   const FeedbackSums& run(const FeedbackParameters& p);
-  // What their codes take, by the entropy of their sizes in their contexts.
+  // What the codes of the last trial take, by the entropy of their sizes in their contexts.
   double bits() const;
 
  private:
