@@ -87,8 +87,8 @@ bool near(const FeedbackParameters& a, const FeedbackParameters& b) {
 }  // namespace
 
 template <class S>
-FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options) {
-  FeedbackTrials trials(boxes, cls, p, options.step, options.samples);
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team) {
+  FeedbackTrials trials(boxes, cls, p, options.step, options.samples, team);
   FeedbackFit best{{}, options.as_bytes};
   FeedbackParameters next;
   if (trials.samples() < fewest_samples) return best;
@@ -124,7 +124,7 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
 }
 
 #define STZ_INSTANTIATE(S) \
-  template FeedbackFit fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&);
+  template FeedbackFit fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&, Team&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
