@@ -201,7 +201,7 @@ double FeedbackTrials::bits() const {
       const u32 n = count[at];
       if (!n) continue;
       total += n;
-      sum += n * rough_log2(n);
+      sum += rough_n_log2(n);
       bits += n * ((b > 0) + (b < 4 ? 0 : b < 6 ? 1 : b - 3));
     }
     if (total > 0) bits += total * rough_log2(total) - sum;

@@ -16,7 +16,8 @@ constexpr u64 fewest_samples = 48;         // smaller classes take the mean of t
 constexpr double enough_bits = 4000;       // that the samples of a fit should cost
 constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
-constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
+constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at;
+constexpr u64 few_median_samples = 64;  // the same where the last class's were far from it
 
 // Samples of a class of n that its weights are fitted on.
 u64 fitted_samples(u64 n, const Effort& effort) {
@@ -160,10 +161,12 @@ class PredictionFits {
   void try_medians(int cls, const FitOptions& options, Fit& best) {
     const double scale = double(options.class_samples), least = best.bits / scale;
     if (best.bits < 60) return;
-    const size_t every = std::max<size_t>(1, samples_.count() / median_samples);
+    const size_t every = std::max<size_t>(1, samples_.count() / (medians_far_ ? few_median_samples : median_samples));
+    medians_far_ = false;
     for (bool faces : {true, false}) {
       add_medians(cls, faces, every);
       double cost = samples_.cost_of_alternative();
+      medians_far_ = cost > 1.6 * least;
       if (cost > 1.3 * least) break;
       if (every > 1 && cost < 1.15 * least) {
         add_medians(cls, faces, 1);
@@ -186,6 +189,7 @@ class PredictionFits {
   const int active_;
   FitSamples samples_;
   std::vector<Run> runs_;
+  bool medians_far_ = false;  // did they cost far more in the class before?
 };
 
 // Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
