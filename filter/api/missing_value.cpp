@@ -34,18 +34,17 @@ Sample read(const void* data, u64 index, bool swap) {
 // How far the candidate is from all other values; 0 if it is no missing value.
 double distance_if_missing(const Sample* samples, u64 count, const Sample& candidate) {
   u64 occurrences = 0;
+  for (u64 i = 0; i < count; ++i) occurrences += samples[i].bits == candidate.bits;
+  if (occurrences < least_occurrences) return 0;
   double low = INFINITY, high = -INFINITY;  // of all other values
   for (u64 i = 0; i < count; ++i) {
-    if (samples[i].bits == candidate.bits) {
-      ++occurrences;
-    } else {
-      low = std::fmin(low, samples[i].value);
-      high = std::fmax(high, samples[i].value);
-    }
+    if (samples[i].bits == candidate.bits) continue;
+    low = std::fmin(low, samples[i].value);
+    high = std::fmax(high, samples[i].value);
   }
   const double range = high - low;
   const double distance = candidate.value < low ? low - candidate.value : candidate.value - high;
-  const bool missing = occurrences >= least_occurrences && range > 0 && distance > least_distance_in_ranges * range;
+  const bool missing = range > 0 && distance > least_distance_in_ranges * range;
   return missing ? distance : 0;
 }
 
@@ -60,7 +59,8 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
 
   Sample samples[sampled_at_most];
   u64 taken = 0, lowest = 0, highest = 0;
-  for (u64 i = 0, index = 0; i < sampled; ++i, index = (index + step) % count) {
+  for (u64 i = 0, index = 0; i < sampled; ++i, index += step) {
+    if (index >= count) index -= count;  // the step is below it, or 1
     const Sample sample = read<Value>(data, index, swap);
     if (!std::isfinite(sample.value)) continue;
     samples[taken] = sample;

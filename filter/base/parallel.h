@@ -1,4 +1,4 @@
-// Work shared by threads that are started for it and joined before it ends.
+// Work shared by threads that are started for it, or for several pieces of it, and joined before it ends.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/floating_environment.h"
+#include "base/function_ref.h"
 
 namespace stz {
 
@@ -62,10 +63,10 @@ class ThreadGroup {
   std::vector<std::thread> threads_;
 };
 
-// Calls work(worker, i) for every i < n, in rising order, on the calling thread and up to threads - 1 more; each has a Worker of its own.
-// Results must not depend on who does what. Of several failures the one of the lowest i is thrown, as one thread alone would.
-template <class Worker, class F>
-void parallel_for(u64 n, int threads, F work) {
+// Calls work(worker, i) for every i < n, in rising order, from everywhere(run), which calls run() on as many threads as it likes; each has
+// a Worker of its own. Of several failures the one of the lowest i is thrown, as one thread alone would.
+template <class Worker, class F, class Everywhere>
+void share_work(u64 n, F& work, Everywhere everywhere) {
   std::atomic<u64> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -89,13 +90,86 @@ void parallel_for(u64 n, int threads, F work) {
       next = n;
     }
   };
-  {
+  everywhere(run);
+  if (failure) std::rethrow_exception(failure);
+}
+
+// The same on the calling thread and up to threads - 1 more. Results must not depend on who does what.
+template <class Worker, class F>
+void parallel_for(u64 n, int threads, F work) {
+  share_work<Worker>(n, work, [&](auto& run) {
     ThreadGroup helpers;
     if (threads > 1 && n > 1) helpers.start(size_t(std::min<u64>(u64(threads), n)) - 1, run);
     run();
-  }
-  if (failure) std::rethrow_exception(failure);
+  });
 }
+
+// Threads for many pieces of work that are too short to start threads for each: they are started for the first one and wait for the next.
+// A thread that is late is not waited for.
+class Team {
+ public:
+  explicit Team(int threads) : threads_(threads) {}
+  ~Team() {
+    stop_ = true;
+    turn_++;
+    turn_.notify_all();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  bool alone() const { return threads_ <= 1; }
+
+  // As parallel_for. Not from inside of work.
+  template <class Worker, class F>
+  void share(u64 n, F work) {
+    share_work<Worker>(n, work, [&](auto& run) {
+      if (alone() || n <= 1) return run();
+      if (!started_) {
+        started_ = true;
+        helpers_.start(size_t(threads_ - 1), wait_for_work_);
+      }
+      const FunctionRef<void()> whole(run);
+      work_ = &whole;
+      inside_ = open;
+      turn_++;
+      turn_.notify_all();
+      run();
+      inside_ -= open;
+      for (u32 inside; (inside = inside_) != 0;) wait_for_change(inside_, inside);
+    });
+  }
+
+ private:
+  static constexpr u32 open = 1, thread = 2;
+  static void wait_for_change(std::atomic<u32>& value, u32 old) {
+    for (int spin = 0; spin < 50000; spin++)  // some tens of microseconds
+      if (value.load(std::memory_order_relaxed) != old) return;
+    value.wait(old);
+  }
+  struct WaitForWork {
+    Team& team;
+    void operator()() const noexcept { team.help(); }
+  };
+  void help() {
+    for (u32 turn = 0; !stop_;) {
+      u32 inside = inside_;
+      while ((inside & open) && !inside_.compare_exchange_weak(inside, inside + thread)) {}
+      if (inside & open) {
+        (*work_)();
+        if ((inside_ -= thread) == 0) inside_.notify_one();
+      }
+      wait_for_change(turn_, turn);
+      turn = turn_;
+    }
+  }
+
+  const int threads_;
+  bool started_ = false;
+  std::atomic<bool> stop_{false};
+  std::atomic<u32> turn_{0}, inside_{0};  // of `inside_`: whether there is work, and helpers that are at it
+  const FunctionRef<void()>* work_ = nullptr;
+  WaitForWork wait_for_work_{*this};
+  ThreadGroup helpers_;  // the first to go
+};
 
 // Neighbouring items are given out together where each is little work: items per task.
 inline u64 items_per_task(u64 samples_per_item) {

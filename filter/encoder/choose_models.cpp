@@ -70,12 +70,14 @@ const Costs& costs() {
 // The codes of one context: the bins that are not empty.
 struct Histogram {
   int used = 0, bin[size_bins];
+  double n_log2 = 0;                                   // sum of count * log2(count)
   double count[size_bins], total = 0, zeros, sum = 0;  // `sum` of sizes
   Histogram(const u32* counts, int bins) : zeros(counts[0]) {
     for (int b = 0; b < bins; b++) {
       if (!counts[b]) continue;
       bin[used] = b;
       count[used++] = counts[b];
+      n_log2 += rough_n_log2(counts[b]);
       total += counts[b];
       sum += counts[b] * double(bin_value(b));
     }
@@ -103,11 +105,8 @@ double model_bits(const Histogram& h, const Model& m) {
 
 // What no model beats: the entropy of the bins, the signs and the place in the bin.
 double least_bits(const Histogram& h) {
-  double bits = h.total * rough_log2(h.total) + (h.total - h.zeros);
-  for (int k = 0; k < h.used; k++) {
-    bits -= h.count[k] * rough_log2(h.count[k]);
-    if (h.bin[k] >= 64) bits += h.count[k] * (4 + (h.bin[k] - 64) / 4);
-  }
+  double bits = h.total * rough_log2(h.total) + (h.total - h.zeros) - h.n_log2;
+  for (int k = h.used; k-- > 0 && h.bin[k] >= 64;) bits += h.count[k] * (4 + (h.bin[k] - 64) / 4);
   return bits;
 }
 
@@ -231,12 +230,13 @@ const ClassHistogram& CodeHistogram::result() {
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {
   const int bins = std::min(histogram.bins, size_bin(outlier_code_size<Code>));
+  u32 in_bin[size_bins] = {};
   for (int k = 0; k < contexts; k++)
-    for (int b = 0; b < bins; b++)
-      if (const u32 n = histogram.count[k][b]) {
-        count += n;
-        sum += n * std::min(bin_value(b), u64(1) << 40);
-      }
+    for (int b = 0; b < bins; b++) in_bin[b] += histogram.count[k][b];
+  for (int b = 0; b < bins; b++) {
+    count += in_bin[b];
+    sum += in_bin[b] * std::min(bin_value(b), u64(1) << 40);
+  }
 }
 template void add_up<i32>(const ClassHistogram&, u64&, u64&);
 template void add_up<i64>(const ClassHistogram&, u64&, u64&);

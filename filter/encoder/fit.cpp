@@ -10,11 +10,11 @@ FitSamples::FitSamples(int groups, size_t capacity)
     : max_(groups),
       capacity_((capacity + fit_run - 1) / fit_run * fit_run + fit_run),
       pitch_((capacity_ + 63) / 64 * 64 + 2 * fit_run),
-      storage_(std::make_unique_for_overwrite<float[]>(size_t(groups + 5) * pitch_)) {}
+      storage_(size_t(groups + 5) * pitch_) {}
 
 template <class S>
 void FitSamples::add_run(const TapTable& taps, int odd, const S* row_of_samples, int n, const u8* masked, double unit) {
-  float *m = storage_.get() + count_, *y = target() + count_;
+  float *m = storage_.data() + count_, *y = target() + count_;
   u32 usable = collect_kernel<S>()(row_of_samples, taps, odd, RealOf<S>(1 / unit), m, std::ptrdiff_t(pitch_), y);
   if (masked)
     for (int i = 0; i < n; i++) usable &= ~(u32(masked[i] != 0) << i);

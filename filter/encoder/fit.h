@@ -5,8 +5,6 @@
 // by the sampled cost sum log2(1 + |residual| / bound), near to bits, plus the bits that name them.
 // Uses + - x / only, in a fixed order: the same input gives the same parameters everywhere.
 #pragma once
-#include <memory>
-
 #include "format/block_codec.h"
 
 namespace stz {
@@ -35,14 +33,14 @@ class FitSamples {
 
  private:
   friend class ClassFit;
-  float* row(int r) { return storage_.get() + size_t(r) * pitch_; }
+  float* row(int r) { return storage_.data() + size_t(r) * pitch_; }
   float* target() { return row(max_); }
   float* alternative() { return row(max_ + 1); }
   float* weight(int k) { return row(max_ + 2 + k); }
   static size_t pad(float* v, size_t n);  // zeros up to a multiple of 16
   int max_, groups_ = 0;
   size_t capacity_, pitch_, count_ = 0, alternative_count_ = 0;
-  std::unique_ptr<float[]> storage_;
+  Buffer<float> storage_;
 };
 
 struct FitOptions {

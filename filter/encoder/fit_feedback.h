@@ -26,6 +26,6 @@ struct FeedbackFit {
 
 // `boxes`: with the original samples of the class, all that its stencil sees, and its contexts.
 template <class S>
-FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options);
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team);
 
 }  // namespace stz

@@ -16,7 +16,8 @@ constexpr u64 fewest_samples = 48;         // smaller classes take the mean of t
 constexpr double enough_bits = 4000;       // that the samples of a fit should cost
 constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
-constexpr u64 median_samples = 256;  // tell whether a median may be worth looking at
+constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at;
+constexpr u64 few_median_samples = 64;  // the same where the last class's were far from it
 
 // Samples of a class of n that its weights are fitted on.
 u64 fitted_samples(u64 n, const Effort& effort) {
@@ -160,10 +161,12 @@ class PredictionFits {
   void try_medians(int cls, const FitOptions& options, Fit& best) {
     const double scale = double(options.class_samples), least = best.bits / scale;
     if (best.bits < 60) return;
-    const size_t every = std::max<size_t>(1, samples_.count() / median_samples);
+    const size_t every = std::max<size_t>(1, samples_.count() / (medians_far_ ? few_median_samples : median_samples));
+    medians_far_ = false;
     for (bool faces : {true, false}) {
       add_medians(cls, faces, every);
       double cost = samples_.cost_of_alternative();
+      medians_far_ = cost > 1.6 * least;
       if (cost > 1.3 * least) break;
       if (every > 1 && cost < 1.15 * least) {
         add_medians(cls, faces, 1);
@@ -186,6 +189,7 @@ class PredictionFits {
   const int active_;
   FitSamples samples_;
   std::vector<Run> runs_;
+  bool medians_far_ = false;  // did they cost far more in the class before?
 };
 
 // Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
@@ -261,7 +265,8 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
   fitted.boxes = sample_boxes(source, l, fitted.exact);
-  for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
+  Team team(threads);
+  for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
   PredictionFits<S> fits(source, fitted.boxes, l, widest);
   ParameterState so_far = state.parameters;
   ParameterModels models = fresh<ParameterModels>;
@@ -273,7 +278,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     p = fits.fit(so_far, cls);
     // the coarser level tells what codes to expect: half as large ones, as a rule
     bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
-    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
@@ -287,18 +292,18 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       options.class_samples = source.class_samples(l, cls);
       options.samples = std::clamp<u64>(options.class_samples / 4, effort.feedback_samples / 2, effort.feedback_samples);
       options.step = 2 * source.unit(l);
-      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, options);
+      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, options, team);
       p.feedback = feedback.parameters;
       as_bytes = feedback.as_bytes;
     }
-    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
     fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
   if (fitted.exact && classes.count) {
     const int last = classes.mask[classes.count - 1];
-    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
   }
   return fitted;
 }

@@ -33,7 +33,11 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   }
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  const i64 side = rank == 1 ? 8192 : rank == 2 ? 128 : rank == 3 ? 24 : 12;
+  // rows are long enough for vectors
+  const Index most = rank == 1   ? Index{1, 1, 1, 8192}
+                     : rank == 2 ? Index{1, 1, 128, 128}
+                     : rank == 3 ? Index{1, 24, 24, 48}
+                                 : Index{8, 8, 8, 32};
   // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
   // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
   u64 volume = 0;
@@ -43,10 +47,10 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
     u64 size = 1;
     places.next();
     for (size_t a = 0; a < axes; a++) {
-      box.size[a] = std::min(level.n[a], side);
-      const i64 margin = std::max<i64>(0, box.size[a] - 2), most = level.n[a] - box.size[a];
-      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(most + 1 + 2 * margin))) - margin, 0, most) / 2 * 2;
-      if (box.low[a] + 1 == most) box.size[a]++;  // to the face
+      box.size[a] = std::min(level.n[a], most[a]);
+      const i64 margin = std::max<i64>(0, box.size[a] - 2), last = level.n[a] - box.size[a];
+      box.low[a] = std::clamp<i64>(i64(places.along(a, u64(last + 1 + 2 * margin))) - margin, 0, last) / 2 * 2;
+      if (box.low[a] + 1 == last) box.size[a]++;  // to the face
       size *= u64(box.size[a]);
     }
     boxes.push_back({places.along(axes, source.batch()), box, {}, {}});

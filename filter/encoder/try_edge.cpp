@@ -20,6 +20,8 @@ constexpr int fewest_missed = 4;
 // are as their neighbours are, and others.
 constexpr double flat_choice = 1, flat_share = 1;
 constexpr double other_choice = 2.5, other_share = 0.93;
+constexpr double hopeless_share = 1.3;  // after `enough_missed`
+constexpr int enough_missed = 128;
 // Samples of arrays that are tried without axis offsets too: those found for plain streams have not served small arrays.
 constexpr u64 small_array = 1 << 17;
 
@@ -42,6 +44,7 @@ class EdgeProbe {
     const i64 run = n_[3] > 2 * reach ? std::min(probe_run, n_[3] - 2 * reach) : 1;
     u64 seed = 5;
     for (u64 r = 0; r < wanted / u64(probe_run); r++) {
+      if (missed_ >= enough_missed && hopeless()) return false;
       i64 first = 0;
       for (size_t a = 0; a < axes; a++) {
         const i64 margin = n_[a] > 2 * reach ? reach : 0, places = n_[a] - 2 * margin - (a == 3 ? run - 1 : 0);
@@ -51,11 +54,13 @@ class EdgeProbe {
         if (!specials_ || !specials_[first + x]) look_at(samples_ + first + x);
     }
     const bool flat = 2 * flat_ > all_;
-    const double in_edge_mode = not_served_ + (flat ? flat_choice : other_choice) * missed_;
-    return missed_ >= fewest_missed && in_edge_mode < (flat ? flat_share : other_share) * bits_;
+    return missed_ >= fewest_missed && in_edge_mode(flat) < (flat ? flat_share : other_share) * bits_;
   }
 
  private:
+  double in_edge_mode(bool flat) const { return not_served_ + (flat ? flat_choice : other_choice) * missed_; }
+  // Will more samples change nothing?
+  bool hopeless() const { return 4 * flat_ < all_ && in_edge_mode(false) > hopeless_share * bits_; }
   bool serves(S x, Real p) const { return keeps_bound(q_, x, sample_of_code(q_, p, 0)); }
 
   void look_at(const S* s) {

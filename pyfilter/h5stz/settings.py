@@ -5,7 +5,7 @@ A Settings is what options.py makes of a user's arguments; it turns into a strea
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from h5stz import _core, elements
 
@@ -41,4 +41,15 @@ class Settings:
 
     def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int]:
         """Everything in the order in which the binding takes it."""
-        return astuple(self)
+        return (
+            self.mode,
+            self.bound,
+            self.fill,
+            self.block,
+            self.threads,
+            self.effort,
+            self.layers,
+            self.append_axis,
+            self.integers,
+            self.content_check,
+        )
