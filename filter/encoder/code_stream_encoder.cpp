@@ -293,69 +293,75 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
 
 namespace {
 
-// Symbols of two tables that take turns, last first. Whether a symbol gives a word is hard to predict, so there is no branch.
-void encode_tokens(const CodeTable& even, const CodeTable& odd, const u8* symbols, size_t n, u32* state, u32 lanes, u16** position) {
-  u16* word = *position;
-  auto put = [&](const CodeTable& t, size_t j) {
-    const u32 reciprocal = t.reciprocal[symbols[j]], step = t.step[symbols[j]], freq = step & 4095;
-    u32 x = state[j & (lanes - 1)], full = x >= freq << 19;
-    __asm__("" : "+r"(full), "+r"(x));
-    word[-1] = u16(x);
-    word -= full;
-    x >>= 16 * full;
-    state[j & (lanes - 1)] = x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
-  };
-  if (n & 1) put(even, --n);
-  for (; n; n -= 2) {
-    put(odd, n - 1);
-    put(even, n - 2);
-  }
-  *position = word;
-}
-
 void reverse_copy(const u8* from, size_t n, u8* to) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) store_le<u64>(to + n - 8 - i, __builtin_bswap64(load_le<u64>(from + i)));
   for (; i < n; i++) to[n - 1 - i] = from[i];
 }
 
+// Words in reverse order, as little-endian bytes.
+void reverse_words(const u16* from, size_t n, u8* to) {
+  typedef u16 Eight __attribute__((vector_size(16)));
+  size_t i = 0;
+  if constexpr (host_is_little)
+    for (; i + 8 <= n; i += 8) {
+      Eight v;
+      memcpy(&v, from + i, 16);
+      v = Eight{v[7], v[6], v[5], v[4], v[3], v[2], v[1], v[0]};
+      memcpy(to + 2 * (n - 8 - i), &v, 16);
+    }
+  for (; i < n; i++) store_le<u16>(to + 2 * (n - 1 - i), from[i]);
+}
+
 }  // namespace
+
+// Chooses the lanes and makes room.
+void CodeStreamEncoder::prepare() {
+  const u64 estimate = cost_ / (256 * 8);
+  log2_lanes_ = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
+  std::fill_n(state_, 1u << log2_lanes_, rans_low);
+  size_t symbols = 0;
+  for (const Segment& segment : segments_) symbols += segment.count;
+  words_.resize(symbols + rans_slack);  // a symbol gives at most one
+  to_encode_.clear();
+  for (const Segment& segment : segments_) {
+    const CodeTable &even = *segment.table, &odd = segment.second_table ? *segment.second_table : even;
+    to_encode_.push_back({{even.reciprocal, odd.reciprocal}, {even.step, odd.step}, even.count + 1, &symbols_[segment.from], segment.count});
+  }
+}
+
+void CodeStreamEncoder::encode(CodeStreamEncoder* coders, int count) {
+  STZ_STAGE(rans);
+  for (int log2_lanes : {0, 2, 4, 5}) {
+    RansOutput outputs[most_together];
+    CodeStreamEncoder* coder[most_together];
+    int together = 0;
+    for (CodeStreamEncoder* c = coders; c < coders + count; c++) {
+      if (!c->nonzero_) continue;
+      if (log2_lanes == 0) c->prepare();
+      if (c->log2_lanes_ != log2_lanes) continue;
+      coder[together] = c;
+      outputs[together++] = {c->state_, c->to_encode_.data(), c->to_encode_.size(), c->words_.data()};
+    }
+    if (!together) continue;
+    kernels().rans.encode(1u << log2_lanes, outputs, together);
+    for (int c = 0; c < together; c++) coder[c]->word_count_ = size_t(outputs[c].word - coder[c]->words_.data());
+  }
+}
 
 void CodeStreamEncoder::finish(Bytes& out) {
   STZ_STAGE(rans);
   if (nonzero_) {
-    u64 estimate = cost_ / (256 * 8);
-    int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
-    u32 lanes = 1u << log2_lanes, state[max_lanes];
-    std::fill(state, state + lanes, rans_low);
-    // words are written backwards, towards the start of the buffer; a symbol gives at most one
-    size_t symbols = 0;
-    for (const Segment& segment : segments_) symbols += segment.count;
-    words_.resize(symbols + rans_slack);
-    u16* const words_end = words_.data() + symbols + rans_slack;
-    u16* word = words_end;
-    const RansKernels& rans = kernels().rans;
-    for (size_t k = segments_.size(); k-- > 0;) {
-      const Segment& segment = segments_[k];
-      const CodeTable& t = *segment.table;
-      if (segment.second_table)
-        encode_tokens(t, *segment.second_table, &symbols_[segment.from], segment.count, state, lanes, &word);
-      else
-        rans.encode(t.reciprocal, t.step, state, lanes, &symbols_[segment.from], segment.count, &word);
-    }
-    const size_t words = size_t(words_end - word), raw_bytes = raw_.size();
-    const size_t at = out.size();
-    out.resize(at + 4 * lanes + (log2_lanes != 0) + 2 * words + raw_bytes);
+    const u32 lanes = 1u << log2_lanes_;
+    const size_t raw_bytes = raw_.size(), at = out.size();
+    out.resize(at + 4 * lanes + (log2_lanes_ != 0) + 2 * word_count_ + raw_bytes);
     u8* o = &out[at];
-    store_le<u32>(o, state[0] | (log2_lanes ? 1u << 31 : 0));
+    store_le<u32>(o, state_[0] | (log2_lanes_ ? 1u << 31 : 0));
     o += 4;
-    if (log2_lanes) *o++ = u8(log2_lanes);
-    for (u32 lane = 1; lane < lanes; lane++, o += 4) store_le<u32>(o, state[lane]);
-    if constexpr (host_is_little)
-      memcpy(o, word, 2 * words);
-    else
-      for (size_t w = 0; w < words; w++) store_le<u16>(o + 2 * w, word[w]);
-    reverse_copy(raw_.data(), raw_bytes, o + 2 * words);
+    if (log2_lanes_) *o++ = u8(log2_lanes_);
+    for (u32 lane = 1; lane < lanes; lane++, o += 4) store_le<u32>(o, state_[lane]);
+    reverse_words(words_.data(), word_count_, o);
+    reverse_copy(raw_.data(), raw_bytes, o + 2 * word_count_);
   }
   segments_.clear();
   symbols_.clear();

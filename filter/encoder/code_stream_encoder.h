@@ -6,10 +6,12 @@
 #include "base/bytes.h"
 #include "encoder/raw_bits.h"
 #include "format/code_stream.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
-// Collects the codes (quantization indices) of the parity classes of a stream, then writes it. Reusable: finish() leaves it empty.
+// Collects the codes (quantization indices) of the parity classes of a stream; then encode() and finish(). Reusable: finish() leaves it
+// empty.
 class CodeStreamEncoder {
  public:
   // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
@@ -17,7 +19,10 @@ class CodeStreamEncoder {
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes; may be read row_slack elements beyond n.
   void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
-  // Appends the stream to `out`; nothing if all codes were zero.
+  static constexpr int most_together = 15;
+  // Encodes up to that many streams side by side.
+  static void encode(CodeStreamEncoder* coders, int count);
+  // Appends the encoded stream to `out`; nothing if all codes were zero.
   void finish(Bytes& out);
 
  private:
@@ -37,6 +42,7 @@ class CodeStreamEncoder {
   void add_low_bits(const U* low, size_t n, int bits);
   Tokens start_tokens(const Model& m, size_t most);
   void finish_tokens(const Tokens& tokens, u64 left);
+  void prepare();
 
   std::vector<Segment> segments_;
   std::vector<u8> symbols_;
@@ -47,6 +53,11 @@ class CodeStreamEncoder {
   RawBitsWriter raw_;
   u64 cost_ = 0;  // in 1/256 bit, to choose the lanes
   bool nonzero_ = false;
+  // what encode() makes
+  std::vector<RansSegment> to_encode_;
+  int log2_lanes_ = 0;
+  u32 state_[max_lanes];
+  size_t word_count_ = 0;
 };
 
 }  // namespace stz

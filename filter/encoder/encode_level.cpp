@@ -42,33 +42,32 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   streams.close(from);
 }
 
-// `ready_contexts`: the contexts of each class, or null
+// `ready_contexts`: the contexts of each class, or null. `coders`: one per stream; streams are encoded side by side.
 template <class S>
 void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, const Buffer<u8>* ready_contexts, Buffer<u8>& context_buffer,
-                  CodeStreamEncoder& coder, LevelStreams& streams) {
+                  CodeStreamEncoder* coders, LevelStreams& streams) {
   const BlockGeometry& g = work.geometry;
-  size_t from = streams.bytes.size();
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     const size_t n = size_t(g.samples(cls));
-    if (p[cls].mean && n) {
-      if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
-      const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
-      const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
-      const int width = 8 * int(sizeof(S));
-      if (codes.as_bytes)
-        coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
-      else
-        coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
-    }
-    if (merged) continue;
-    coder.finish(streams.bytes);
-    streams.close(from);
-    from = streams.bytes.size();
+    if (!p[cls].mean || !n) continue;
+    CodeStreamEncoder& coder = coders[merged ? 0 : c];
+    if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
+    const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
+    const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
+    const int width = 8 * int(sizeof(S));
+    if (codes.as_bytes)
+      coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
+    else
+      coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
   }
-  if (!merged) return;
-  coder.finish(streams.bytes);
-  streams.close(from);
+  const int count = merged ? 1 : g.classes.count;
+  CodeStreamEncoder::encode(coders, count);
+  for (int c = 0; c < count; c++) {
+    const size_t from = streams.bytes.size();
+    coders[c].finish(streams.bytes);
+    streams.close(from);
+  }
 }
 
 // Appends a section: parameters and index, check, streams with theirs; see section.h.
@@ -180,7 +179,7 @@ class LevelEncoder {
     ContentCheck<S> check;
     Buffer<S> planes;
     BlockWork<S> work;
-    CodeStreamEncoder coder;
+    CodeStreamEncoder coder[CodeStreamEncoder::most_together];
     Buffer<u8> context;
     EdgeWork<S> edge;
   };

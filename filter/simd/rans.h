@@ -1,7 +1,10 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
-// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and write the same words.
+// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and take the same words. The encoder's are in
+// rans_encode.h.
 #pragma once
+#include "simd/gather.h"
 #include "simd/rans_avx2.h"
+#include "simd/rans_encode.h"
 #include "simd/vectors.h"
 
 namespace stz {
@@ -47,91 +50,12 @@ void rans_decode_rounds(const u32* table, RansStream& s) {
   s.done = i;
 }
 
-template <u32 lanes>
-STZ_INLINE u32 rans_put(u32 x, u32 reciprocal, u32 step, u16*& word) {
-  const u32 freq = step & 4095;
-  if constexpr (lanes == 1) {
-    const bool full = x >= freq << 19;
-    if (full) *--word = u16(x);
-    x = full ? x >> 16 : x;
-  } else {
-    u32 full = x >= freq << 19;
-    __asm__("" : "+r"(full), "+r"(x));
-    word[-1] = u16(x);
-    word -= full;
-    x >>= 16 * full;
-  }
-  return x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
-}
-
-// n is a multiple of the lanes.
-template <u32 lanes>
-void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
-  u16* word = *position;
-  u32 x[lanes];
-  for (u32 k = 0; k < lanes; k++) x[k] = state[k];
-  for (size_t i = n; i > 0;) {
-    i -= lanes;
-    for (u32 k = lanes; k-- > 0;) x[k] = rans_put<lanes>(x[k], reciprocal[symbols[i + k]], step[symbols[i + k]], word);
-  }
-  for (u32 k = 0; k < lanes; k++) state[k] = x[k];
-  *position = word;
-}
-
 #ifdef STZ_512
-
-// Sixteen plain loads.
-inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i index) {
-  alignas(64) u64 pair[8];
-  _mm512_store_si512(pair, index);
-  auto two = [&](int k) __attribute__((always_inline)) {
-    return _mm_unpacklo_epi32(_mm_cvtsi32_si128(int(table[u32(pair[k])])), _mm_cvtsi32_si128(int(table[pair[k] >> 32])));
-  };
-  auto four = [&](int k) __attribute__((always_inline)) { return _mm_unpacklo_epi64(two(k), two(k + 1)); };
-  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(four(0)), four(2), 1),
-                high = _mm256_inserti128_si256(_mm256_castsi128_si256(four(4)), four(6), 1);
-  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-}
 
 // The product of numbers of up to 15 and 30 bits, modulo 2^32, from products of 16 bits: these take half as long as those of 32.
 inline __attribute__((always_inline)) __m512i product_of_words(__m512i a, __m512i b) {
   const __m512i below = _mm512_madd_epi16(a, _mm512_and_si512(b, _mm512_set1_epi32(0x7fff)));
   return _mm512_add_epi32(below, _mm512_slli_epi32(_mm512_madd_epi16(a, _mm512_srli_epi32(b, 15)), 15));
-}
-
-inline __attribute__((always_inline)) __m512i gathered(const u32* table, __m512i index) { return _mm512_i32gather_epi32(index, table, 4); }
-
-// Cycles of independent look-ups in a small table, the fewest of some tries.
-template <class F>
-u64 cycles_of(F f) {
-  alignas(64) u32 table[64];
-  for (u32 k = 0; k < 64; k++) table[k] = 29 * k + 7;
-  u64 fewest = ~u64(0);
-  for (int attempt = 0; attempt < 5; attempt++) {
-    __m512i x[4];
-    for (int v = 0; v < 4; v++) x[v] = _mm512_add_epi32(_mm512_loadu_si512(table), _mm512_set1_epi32(v));
-    const u64 start = __builtin_ia32_rdtsc();
-    for (int step = 0; step < 8; step++)
-      for (auto& v : x) v = f(table, _mm512_and_si512(v, _mm512_set1_epi32(63)));
-    for (auto& v : x) __asm__ volatile("" ::"v"(v));
-    const u64 cycles = __builtin_ia32_rdtsc() - start;
-    fewest = cycles < fewest ? cycles : fewest;
-  }
-  return fewest;
-}
-
-// The gather instruction takes half the time of plain loads on some processors, and several times as much where it is slow or where
-// microcode guards it, which only the clock tells. Both give the same.
-inline bool gather_is_fast() {
-  static int known;  // 0: not yet; 1: no; 2: yes
-  int fast = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (!fast) {
-    const u64 loads = cycles_of([](const u32* t, __m512i i) __attribute__((always_inline)) { return look_up(t, i); });
-    const u64 gathers = cycles_of([](const u32* t, __m512i i) __attribute__((always_inline)) { return gathered(t, i); });
-    fast = gathers < loads ? 2 : 1;
-    __atomic_store_n(&known, fast, __ATOMIC_RELAXED);
-  }
-  return fast == 2;
 }
 
 // The streams' next rounds, all of them with words enough.
@@ -254,49 +178,6 @@ void rans_decode_512(const u32* table, RansStream* streams, int count) {
   }
 }
 
-// A table of 64 entries in four registers.
-struct Table64 {
-  __m512i part[4];
-  explicit Table64(const u32* t) {
-    for (int k = 0; k < 4; k++) part[k] = _mm512_loadu_si512(t + 16 * k);
-  }
-  __attribute__((always_inline)) __m512i operator()(__m512i s) const {
-    __m512i a = _mm512_permutex2var_epi32(part[0], s, part[1]), b = _mm512_permutex2var_epi32(part[2], s, part[3]);
-    return _mm512_mask_mov_epi32(a, _mm512_cmpgt_epu32_mask(s, _mm512_set1_epi32(31)), b);
-  }
-};
-
-template <int vectors>
-void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const u8* symbols, size_t n, u16** position) {
-  const Table64 reciprocal_of(reciprocals), step_of(steps);
-  u16* word = *position;
-  __m512i x[vectors];
-  for (int v = 0; v < vectors; v++) x[v] = _mm512_loadu_si512(state + 16 * v);
-  for (size_t i = n; i > 0;) {
-    i -= 16 * vectors;
-    for (int v = vectors - 1; v >= 0; v--) {
-      __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(symbols + i + 16 * size_t(v))));
-      __m512i r = reciprocal_of(s), e = step_of(s), freq = _mm512_and_si512(e, _mm512_set1_epi32(4095));
-      __mmask16 full = _mm512_cmpge_epu32_mask(x[v], _mm512_slli_epi32(freq, 19));
-      // the words of the full lanes, in lane order, below those written before: moved to the end of a vector, the rest is overwritten later
-      const int count = __builtin_popcount(full);
-      const __m256i words = _mm256_maskz_compress_epi16(full, _mm512_cvtepi32_epi16(x[v]));
-      const __m256i number = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      _mm256_storeu_si256((__m256i*)(word - 16),
-                          _mm256_permutexvar_epi16(_mm256_add_epi16(number, _mm256_set1_epi16(short(count))), words));
-      word -= count;
-      __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
-      __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32),
-              odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
-      __m512i quotient = _mm512_srlv_epi32(_mm512_mask_blend_epi32(0xAAAA, even, odd), _mm512_srli_epi32(e, 28));
-      __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 12), _mm512_set1_epi32(0xffff));
-      x[v] = _mm512_add_epi32(_mm512_add_epi32(y, bias), _mm512_mullo_epi32(quotient, _mm512_sub_epi32(_mm512_set1_epi32(4096), freq)));
-    }
-  }
-  for (int v = 0; v < vectors; v++) _mm512_storeu_si512(state + 16 * v, x[v]);
-  *position = word;
-}
-
 #endif
 
 template <u32 lanes>
@@ -311,20 +192,6 @@ void rans_decode_lanes(const u32* table, RansStream* streams, int count) {
   }
 #endif
   for (int s = 0; s < count; s++) rans_decode_rounds<lanes>(table, streams[s]);
-}
-
-template <u32 lanes>
-void rans_encode_lanes(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
-  const size_t rounds = n / lanes * lanes;
-  u16* word = *position;
-  for (size_t j = n; j-- > rounds;) state[j - rounds] = rans_put<1>(state[j - rounds], reciprocal[symbols[j]], step[symbols[j]], word);
-  *position = word;
-#if defined(STZ_512)
-  if constexpr (lanes >= 16) return rans_encode_512<lanes / 16>(reciprocal, step, state, symbols, rounds, position);
-#elif defined(__AVX2__)
-  if constexpr (lanes >= 16) return rans_encode_256<lanes / 8>(reciprocal, step, state, symbols, rounds, position);
-#endif
-  rans_encode_scalar<lanes>(reciprocal, step, state, symbols, rounds, position);
 }
 
 // Calls f with the number of lanes as a constant.
@@ -353,8 +220,8 @@ void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
   with_lanes(lanes, [&](auto fixed) { rans_decode_lanes<fixed.value>(table, streams, count); });
 }
 
-void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** position) {
-  with_lanes(lanes, [&](auto fixed) { rans_encode_lanes<fixed.value>(reciprocal, step, state, symbols, n, position); });
+void rans_encode(u32 lanes, RansOutput* streams, int count) {
+  with_lanes(lanes, [&](auto fixed) { rans_encode_lanes<fixed.value>(streams, count); });
 }
 
 }  // namespace
