@@ -10,20 +10,24 @@
 
 namespace stz {
 
-// Collects the codes (quantization indices) of the parity classes of a stream; then encode() and finish(). Reusable: finish() leaves it
-// empty.
+// Collects the codes (quantization indices) of the parity classes of up to `most` streams; then encode() and finish() of each. Reusable:
+// finish() leaves a stream empty.
 class CodeStreamEncoder {
  public:
+  static constexpr int most = 15;
+  // What is added goes to that stream.
+  void select(int stream) { s_ = &streams_[stream]; }
   // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
   template <class Code>
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes; may be read row_slack elements beyond n.
   void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
-  static constexpr int most_together = 15;
-  // Encodes up to that many streams side by side.
-  static void encode(CodeStreamEncoder* coders, int count);
-  // Appends the encoded stream to `out`; nothing if all codes were zero.
-  void finish(Bytes& out);
+  // Encodes all streams side by side.
+  void encode();
+  // The bytes of an encoded stream: none if all codes were zero.
+  size_t size(int stream) const;
+  // Appends them.
+  void finish(int stream, Bytes& out);
 
  private:
   struct Segment {                          // of the symbols
@@ -42,22 +46,30 @@ class CodeStreamEncoder {
   void add_low_bits(const U* low, size_t n, int bits);
   Tokens start_tokens(const Model& m, size_t most);
   void finish_tokens(const Tokens& tokens, u64 left);
-  void prepare();
 
-  std::vector<Segment> segments_;
-  std::vector<u8> symbols_;
+  struct Stream {
+    std::vector<Segment> segments;
+    std::vector<u8> symbols;  // the first symbol_count of them
+    size_t symbol_count = 0;
+    RawBitsWriter raw;
+    u64 cost = 0;  // in 1/256 bit, to choose the lanes
+    bool nonzero = false;
+    // what encode() makes
+    std::vector<RansSegment> to_encode;
+    int log2_lanes = 0;
+    u32 state[max_lanes];
+    Buffer<u16> words;
+    size_t word_count = 0;
+
+    u8* add_symbols(size_t n);  // room for them
+    void prepare();
+  };
+  Stream streams_[most];
+  Stream* s_ = streams_;
+  // of one bin or class
   Buffer<u8> bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_, wide_places_;  // places in a bin
-  Buffer<u16> words_;
-  RawBitsWriter raw_;
-  u64 cost_ = 0;  // in 1/256 bit, to choose the lanes
-  bool nonzero_ = false;
-  // what encode() makes
-  std::vector<RansSegment> to_encode_;
-  int log2_lanes_ = 0;
-  u32 state_[max_lanes];
-  size_t word_count_ = 0;
 };
 
 }  // namespace stz

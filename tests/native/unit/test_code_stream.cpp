@@ -76,8 +76,8 @@ void add(CodeStreamEncoder& encoder, const Codes<Code>& c) {
 }
 
 void finish(CodeStreamEncoder& encoder, Bytes& stream) {
-  CodeStreamEncoder::encode(&encoder, 1);
-  encoder.finish(stream);
+  encoder.encode();
+  encoder.finish(0, stream);
 }
 
 bool same(const std::vector<Outlier>& a, const std::vector<Outlier>& b) {
@@ -128,22 +128,22 @@ std::set<int> round_trips(u64 seed, int turns) {
 // Streams of any lengths, encoded side by side or each by itself.
 void check_side_by_side(u64 seed) {
   Random random(seed);
-  std::vector<CodeStreamEncoder> together(CodeStreamEncoder::most_together);
-  CodeStreamEncoder alone;
+  CodeStreamEncoder together, alone;
   for (int turn = 0; turn < 40; turn++) {
-    const int count = 1 + int(random.below(u64(CodeStreamEncoder::most_together)));
+    const int count = 1 + int(random.below(u64(CodeStreamEncoder::most)));
     std::vector<Bytes> expected(size_t(count), Bytes());
     for (int k = 0; k < count; k++)
       for (u64 classes = random.below(3); classes > 0; classes--) {
         const Codes<i32> c = random_codes<i32>(random, random_size(random), false);
-        add(together[size_t(k)], c);
+        together.select(k);
+        add(together, c);
         add(alone, c);
         if (classes == 1) finish(alone, expected[size_t(k)]);
       }
-    CodeStreamEncoder::encode(together.data(), count);
+    together.encode();
     for (int k = 0; k < count; k++) {
       Bytes stream;
-      together[size_t(k)].finish(stream);
+      together.finish(k, stream);
       CHECK(stream == expected[size_t(k)], "stream %d of %d", k, count);
     }
   }
