@@ -131,7 +131,7 @@ void check_side_by_side(u64 seed) {
   CodeStreamEncoder together, alone;
   for (int turn = 0; turn < 40; turn++) {
     const int count = 1 + int(random.below(u64(CodeStreamEncoder::most)));
-    std::vector<Bytes> expected(size_t(count), Bytes());
+    std::vector<Bytes> expected(CodeStreamEncoder::most);
     for (int k = 0; k < count; k++)
       for (u64 classes = random.below(3); classes > 0; classes--) {
         const Codes<i32> c = random_codes<i32>(random, random_size(random), false);
