@@ -19,7 +19,12 @@ inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i 
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-inline __attribute__((always_inline)) __m512i gathered(const u32* table, __m512i index) { return _mm512_i32gather_epi32(index, table, 4); }
+// Into zeros: the instruction waits for what its result replaces. The empty statement hides from the compiler that nothing of them is left.
+inline __attribute__((always_inline)) __m512i gathered(const u32* table, __m512i index) {
+  __mmask16 all = 0xffff;
+  __asm__("" : "+Yk"(all));
+  return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), all, index, table, 4);
+}
 
 // Cycles of independent look-ups in a small table, the fewest of some tries.
 template <class F>

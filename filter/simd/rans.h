@@ -11,43 +11,117 @@ namespace stz {
 namespace {
 
 inline u16 load_word(const u8* p) { return u16(p[0] | p[1] << 8); }
+inline u64 load_four_words(const u8* p) {
+  u64 v;
+  __builtin_memcpy(&v, p, 8);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+  v = __builtin_bswap64(v);
+#endif
+  return v;
+}
 
-// Whether a word is taken or put is hard to predict. A single lane still does best to guess, for each step waits for the one before; more
-// lanes compute instead, and the empty statement keeps the compiler from turning that into branches or into slow vectors.
-template <u32 lanes>
-STZ_INLINE u32 rans_refill(u32 x, const u8*& word) {
-  if constexpr (lanes == 1) {
-    const u32 refilled = x << 16 | load_word(word);
-    const bool refill = x < rans_low;
-    word += refill ? 2 : 0;
-    return refill ? refilled : x;
-  } else {
-    u32 refill = x < rans_low;
-    __asm__("" : "+r"(refill), "+r"(x));
-    x = x << 16 * refill | (load_word(word) & (0 - refill));
-    word += 2 * refill;
-    return x;
+// Whether a word is taken is hard to predict. A single lane still does best to guess, for each step waits for the one before.
+STZ_INLINE u32 rans_refill_single(u32 x, const u8*& word) {
+  const u32 refilled = x << 16 | load_word(word);
+  const bool refill = x < rans_low;
+  word += refill ? 2 : 0;
+  return refill ? refilled : x;
+}
+// More lanes compute instead, with the lowest of some words, and the empty statement keeps the compiler from turning that into branches or
+// into slow vectors. Returns whether it is taken.
+STZ_INLINE u32 rans_refill(u32& x, u64& words) {
+  u32 refill = x < rans_low;
+  __asm__("" : "+r"(refill), "+r"(x));
+  const u32 bits = 16 * refill;
+#if defined(__BMI2__)
+  x = x << bits | (u32(words) & ((1u << bits) - 1));  // one instruction
+#else
+  x = x << bits | (u32(words) & 0xffff & (0 - refill));
+#endif
+  words >>= bits;
+  return refill;
+}
+
+// The streams' next rounds, all of them with words enough.
+template <u32 lanes, int count>
+void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rounds) {
+  constexpr u32 at_once = lanes == 4 ? 4 : 1;  // lanes that share a load of words
+  // States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller. A few have
+  // 64 bits each: the compiler would join two of 32 in one register.
+  std::conditional_t<count * lanes <= 8, u64, u32> state[count][lanes];
+  const u8* word[count];
+  u8* out[count];
+  for (int s = 0; s < count; s++) {
+    for (u32 k = 0; k < lanes; k++) state[s][k] = streams[s]->state[k];
+    word[s] = streams[s]->word;
+    out[s] = streams[s]->out + streams[s]->done;
+  }
+  for (size_t i = 0; i < rounds * lanes; i += lanes)
+    for (u32 first = 0; first < lanes; first += at_once)
+      for (int s = 0; s < count; s++) {
+        u64 words = at_once > 1 ? load_four_words(word[s]) : load_word(word[s]);
+        u32 taken = 0;
+        for (u32 k = first; k < first + at_once; k++) {
+          u32 x = u32(state[s][k]);
+          const u32 d = table[x & 4095];
+          out[s][i + k] = u8(d);
+          x = ((d >> 8) & 4095) * (x >> 12) + (d >> 20);
+          if (lanes == 1 && count == 1)
+            x = rans_refill_single(x, word[s]);
+          else
+            taken += rans_refill(x, words);
+          state[s][k] = x;
+        }
+        word[s] += 2 * taken;
+        __asm__("" : "+r"(word[s]));  // no vector of pointers
+      }
+  for (int s = 0; s < count; s++) {
+    for (u32 k = 0; k < lanes; k++) streams[s]->state[k] = u32(state[s][k]);
+    streams[s]->word = word[s];
+    streams[s]->done += lanes * rounds;
   }
 }
 
-// States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller.
-template <u32 lanes>
-void rans_decode_rounds(const u32* table, RansStream& s) {
-  const u8 *word = s.word, *const end = s.end;
-  u8* const out = s.out;
-  u32 x[lanes];
-  for (u32 k = 0; k < lanes; k++) x[k] = s.state[k];
-  size_t i = s.done;
-  // as long as every symbol could take a word, no check is needed inside a round
-  for (const size_t n = s.n; i + lanes <= n && size_t(end - word) >= 2 * lanes + 2; i += lanes)
-    for (u32 k = 0; k < lanes; k++) {
-      const u32 d = table[x[k] & 4095];
-      out[i + k] = u8(d);
-      x[k] = rans_refill<lanes>(((d >> 8) & 4095) * (x[k] >> 12) + (d >> 20), word);
+// Walks through streams, up to four at a time: calls decode(streams, their count, rounds that none of them needs a check for). A round may
+// read `spare` bytes more than it can take.
+template <u32 lanes, class Decode>
+STZ_INLINE void rans_decode_side_by_side(RansStream* streams, int count, size_t spare, Decode decode) {
+  constexpr int most = 4;
+  auto rounds_of = [=](const RansStream& s) {
+    const size_t left = (s.n - s.done) / lanes, bytes = size_t(s.end - s.word), safe = bytes < spare ? 0 : (bytes - spare) / (2 * lanes);
+    return left < safe ? left : safe;
+  };
+  RansStream* group[most];
+  int together = 0;
+  for (int next = 0;;) {
+    while (together < most && next < count) group[together++] = &streams[next++];
+    size_t rounds = ~size_t(0);
+    for (int s = 0; s < together;) {
+      const size_t of_stream = rounds_of(*group[s]);
+      if (of_stream)
+        s++;
+      else
+        group[s] = group[--together];
+      rounds = of_stream && of_stream < rounds ? of_stream : rounds;
     }
-  for (u32 k = 0; k < lanes; k++) s.state[k] = x[k];
-  s.word = word;
-  s.done = i;
+    if (together)
+      decode(group, together, rounds);
+    else if (next == count)
+      return;
+  }
+}
+
+// Calls f with the number of streams, up to four, as a constant.
+template <class F>
+STZ_INLINE void with_count(int count, F f) {
+  if (count == 4)
+    f(std::integral_constant<int, 4>{});
+  else if (count == 3)
+    f(std::integral_constant<int, 3>{});
+  else if (count == 2)
+    f(std::integral_constant<int, 2>{});
+  else
+    f(std::integral_constant<int, 1>{});
 }
 
 #ifdef STZ_512
@@ -137,45 +211,16 @@ void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, siz
   }
 }
 
-template <int lane_count, bool gather>
+template <u32 lanes, bool gather>
 void rans_decode_512(const u32* table, RansStream* streams, int count) {
-  constexpr size_t lanes = lane_count, most = 4;
-  constexpr int vectors = lane_count / 16;
-  // rounds that can be done without a check
-  auto rounds_of = [](const RansStream& s) {
-    const size_t left = (s.n - s.done) / lanes, bytes = size_t(s.end - s.word), safe = bytes < 32 ? 0 : (bytes - 32) / (2 * lanes);
-    return left < safe ? left : safe;
-  };
-  RansStream* group[most];
-  size_t together = 0;
-  for (int next = 0;;) {
-    while (together < most && next < count) group[together++] = &streams[next++];
-    size_t rounds = ~size_t(0);
-    for (size_t s = 0; s < together;) {
-      const size_t of_stream = rounds_of(*group[s]);
-      if (of_stream)
-        s++;
-      else
-        group[s] = group[--together];
-      rounds = of_stream && of_stream < rounds ? of_stream : rounds;
-    }
-    if (!together && next == count) return;
-    if constexpr (lanes == 4) {
-      if (together > 1)
-        rans_rounds_of_four_lanes<gather>(table, group, together, rounds);
-      else if (together)
-        rans_decode_rounds<4>(table, *group[0]);
-    } else {
-      if (together == 4)
-        rans_rounds_512<vectors, 4, gather>(table, group, rounds);
-      else if (together == 3)
-        rans_rounds_512<vectors, 3, gather>(table, group, rounds);
-      else if (together == 2)
-        rans_rounds_512<vectors, 2, gather>(table, group, rounds);
-      else if (together == 1)
-        rans_rounds_512<vectors, 1, gather>(table, group, rounds);
-    }
-  }
+  rans_decode_side_by_side<lanes>(streams, count, 32, [=](RansStream* const* group, int together, size_t rounds) {
+    if constexpr (lanes >= 16)
+      with_count(together, [=](auto fixed) { rans_rounds_512<lanes / 16, fixed.value, gather>(table, group, rounds); });
+    else if (together > 2)
+      rans_rounds_of_four_lanes<gather>(table, group, size_t(together), rounds);
+    else
+      with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
+  });
 }
 
 #endif
@@ -186,12 +231,17 @@ void rans_decode_lanes(const u32* table, RansStream* streams, int count) {
   if constexpr (lanes >= 16 || lanes == 4)
     return gather_is_fast() ? rans_decode_512<lanes, true>(table, streams, count) : rans_decode_512<lanes, false>(table, streams, count);
 #elif defined(__AVX2__)
-  if constexpr (lanes >= 16) {
-    for (int s = 0; s < count; s++) rans_decode_256<lanes / 8>(table, streams[s]);
-    return;
-  }
+  if constexpr (lanes >= 16)
+    return rans_decode_side_by_side<lanes>(streams, count, 16, [=](RansStream* const* group, int together, size_t rounds) {
+      with_count(together, [=](auto fixed) { rans_rounds_256<lanes / 8, fixed.value>(table, group, rounds); });
+    });
 #endif
-  for (int s = 0; s < count; s++) rans_decode_rounds<lanes>(table, streams[s]);
+  rans_decode_side_by_side<lanes>(streams, count, 8, [=](RansStream* const* group, int together, size_t rounds) {
+    if constexpr (lanes <= 4)
+      with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
+    else
+      for (int s = 0; s < together; s++) rans_scalar_rounds<lanes, 1>(table, group + s, rounds);
+  });
 }
 
 // Calls f with the number of lanes as a constant.

@@ -43,42 +43,47 @@ STZ_INLINE __m256i look_up(const u32* table, __m256i index) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(four(_mm256_castsi256_si128(index))), four(_mm256_extracti128_si256(index, 1)), 1);
 }
 
-template <int vectors>
-void rans_decode_256(const u32* table, RansStream& s) {
+// The streams' next rounds, all of them with words enough.
+template <int vectors, int count>
+void rans_rounds_256(const u32* table, RansStream* const* streams, size_t rounds) {
   constexpr u32 lanes = 8 * vectors;
-  const u8 *word = s.word, *const end = s.end;
-  u8* const out = s.out;
-  u32* const state = s.state;
-  const size_t n = s.n;
   const __m256i mask = _mm256_set1_epi32(4095), zero = _mm256_setzero_si256();
   // the lowest bytes of the lanes of two vectors, in the lower or the upper half of eight bytes
   const __m256i low_half = _mm256_set1_epi64x(i64(0x808080800c080400)), high_half = _mm256_set1_epi64x(i64(0x0c08040080808080));
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 0, 0, 0);
-  __m256i x[vectors];
-  for (int v = 0; v < vectors; v++) x[v] = _mm256_loadu_si256((const __m256i*)(state + 8 * v));
-  size_t i = 0;
-  // eight words can be read for every vector of a round
-  for (; i + lanes <= n && size_t(end - word) >= 2 * lanes + 2; i += lanes)
-    for (int v = 0; v < vectors; v += 2) {
-      __m256i d[2];
-      for (int h = 0; h < 2; h++) {
-        d[h] = look_up(table, _mm256_and_si256(x[v + h], mask));
-        const __m256i y =
-            _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(_mm256_srli_epi32(d[h], 8), mask), _mm256_srli_epi32(x[v + h], 12)),
-                             _mm256_srli_epi32(d[h], 20));
-        const __m256i refill = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 15), zero);  // below rans_low
-        const u32 set = u32(_mm256_movemask_ps(_mm256_castsi256_ps(refill)));
-        const __m256i words = _mm256_cvtepu16_epi32(
-            _mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)word), _mm_load_si128((const __m128i*)word_shuffles.spread[set])));
-        x[v + h] = _mm256_or_si256(_mm256_sllv_epi32(y, _mm256_and_si256(refill, _mm256_set1_epi32(16))), words);
-        word += 2 * __builtin_popcount(set);
+  __m256i x[count][vectors];
+  const u8* word[count];
+  u8* out[count];
+  for (int s = 0; s < count; s++) {
+    for (int v = 0; v < vectors; v++) x[s][v] = _mm256_loadu_si256((const __m256i*)(streams[s]->state + 8 * v));
+    word[s] = streams[s]->word;
+    out[s] = streams[s]->out + streams[s]->done;
+  }
+  for (size_t i = 0; i < lanes * rounds; i += lanes)
+    for (int v = 0; v < vectors; v += 2)
+      for (int s = 0; s < count; s++) {
+        __m256i d[2];
+        for (int h = 0; h < 2; h++) {
+          __m256i& state = x[s][v + h];
+          d[h] = look_up(table, _mm256_and_si256(state, mask));
+          const __m256i y =
+              _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(_mm256_srli_epi32(d[h], 8), mask), _mm256_srli_epi32(state, 12)),
+                               _mm256_srli_epi32(d[h], 20));
+          const __m256i refill = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 15), zero);  // below rans_low
+          const u32 set = u32(_mm256_movemask_ps(_mm256_castsi256_ps(refill)));
+          const __m256i words = _mm256_cvtepu16_epi32(
+              _mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)word[s]), _mm_load_si128((const __m128i*)word_shuffles.spread[set])));
+          state = _mm256_or_si256(_mm256_sllv_epi32(y, _mm256_and_si256(refill, _mm256_set1_epi32(16))), words);
+          word[s] += 2 * __builtin_popcount(set);
+        }
+        const __m256i bytes = _mm256_or_si256(_mm256_shuffle_epi8(d[0], low_half), _mm256_shuffle_epi8(d[1], high_half));
+        _mm_storeu_si128((__m128i*)(out[s] + i + 8 * size_t(v)), _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
       }
-      const __m256i bytes = _mm256_or_si256(_mm256_shuffle_epi8(d[0], low_half), _mm256_shuffle_epi8(d[1], high_half));
-      _mm_storeu_si128((__m128i*)(out + i + 8 * size_t(v)), _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(bytes, order)));
-    }
-  for (int v = 0; v < vectors; v++) _mm256_storeu_si256((__m256i*)(state + 8 * v), x[v]);
-  s.word = word;
-  s.done = i;
+  for (int s = 0; s < count; s++) {
+    for (int v = 0; v < vectors; v++) _mm256_storeu_si256((__m256i*)(streams[s]->state + 8 * v), x[s][v]);
+    streams[s]->word = word[s];
+    streams[s]->done += lanes * rounds;
+  }
 }
 
 // The first n symbols, a multiple of the lanes.

@@ -40,21 +40,31 @@ size_t rans_encode_rest(const RansSegment& g, u32 unit, RansOutput& s) {
   return rounds;
 }
 
-template <u32 lanes>
+// The first n symbols, a multiple of the lanes.
+template <u32 lanes, bool tokens>
 void rans_encode_scalar(const RansSegment& g, size_t n, RansOutput& s) {
-  constexpr u32 unit = lanes < 2 ? 2 : lanes;
   u16* word = s.word;
   u32 x[lanes];
   for (u32 k = 0; k < lanes; k++) x[k] = s.state[k];
+  const u8* const symbols = g.symbols;
+  const u32 *const reciprocal[2] = {g.reciprocal[0], g.reciprocal[1]}, *const step[2] = {g.step[0], g.step[1]};
   for (size_t i = n; i > 0;) {
-    i -= unit;
-    for (u32 k = unit; k-- > 0;) {
-      const u8 symbol = g.symbols[i + k];
-      x[k % lanes] = rans_put<lanes>(x[k % lanes], g.reciprocal[k % 2][symbol], g.step[k % 2][symbol], word);
+    i -= lanes;
+    for (u32 k = lanes; k-- > 0;) {
+      const u32 parity = tokens ? k % 2 : 0;
+      const u8 symbol = symbols[i + k];
+      x[k] = rans_put<lanes>(x[k], reciprocal[parity][symbol], step[parity][symbol], word);
     }
   }
   for (u32 k = 0; k < lanes; k++) s.state[k] = x[k];
   s.word = word;
+}
+template <u32 lanes>
+void rans_encode_scalar(const RansSegment& g, size_t n, RansOutput& s) {
+  if (g.reciprocal[0] == g.reciprocal[1])
+    rans_encode_scalar<lanes, false>(g, n, s);
+  else
+    rans_encode_scalar<lanes, true>(g, n, s);
 }
 
 // A stream's way through its segments, last first.
@@ -257,7 +267,7 @@ void rans_rounds_of_four_lanes(RansCursor<4>* cursor, const int* slot, int count
     for (int s = 0; s < 4; s++) __builtin_memcpy(&four[s], symbols[s] -= 4, 4);
     const __m128i bytes = _mm_setr_epi32(int(four[0]), int(four[1]), int(four[2]), int(four[3]));
     const __m512i index = _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm_shuffle_epi8(bytes, backwards)), table_of);
-    const __m512i r = _mm512_i32gather_epi32(index, steps->reciprocal, 4), e = _mm512_i32gather_epi32(index, steps->step, 4);
+    const __m512i r = gathered(steps->reciprocal[0], index), e = gathered(steps->step[0], index);
     const __mmask16 full = rans_full(x, e);
     _mm256_store_si256((__m256i*)words, _mm256_maskz_compress_epi16(full, _mm512_cvtepi32_epi16(x)));
     const u32 set = full;
