@@ -82,13 +82,12 @@ void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rou
   }
 }
 
-// Walks through streams, up to four at a time: calls decode(streams, their count, rounds that none of them needs a check for). A round may
-// read `spare` bytes more than it can take.
-template <u32 lanes, class Decode>
-STZ_INLINE void rans_decode_side_by_side(RansStream* streams, int count, size_t spare, Decode decode) {
-  constexpr int most = 4;
-  auto rounds_of = [=](const RansStream& s) {
-    const size_t left = (s.n - s.done) / lanes, bytes = size_t(s.end - s.word), safe = bytes < spare ? 0 : (bytes - spare) / (2 * lanes);
+// Walks through streams, up to `most` at a time: calls decode(streams, their count, rounds that none of them needs a check for). A round
+// reads no more than it could take.
+template <u32 lanes, int most = 4, class Decode>
+STZ_INLINE void rans_decode_side_by_side(RansStream* streams, int count, Decode decode) {
+  auto rounds_of = [](const RansStream& s) {
+    const size_t left = (s.n - s.done) / lanes, safe = size_t(s.end - s.word) / (2 * lanes);
     return left < safe ? left : safe;
   };
   RansStream* group[most];
@@ -163,49 +162,55 @@ void rans_rounds_512(const u32* table, RansStream* const* streams, size_t rounds
   }
 }
 
-// The same for two to four streams of four lanes each, side by side in one vector.
-template <bool gather>
-void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, size_t count, size_t rounds) {
-  RansStream* all[4];
-  for (size_t s = 0; s < 4; s++) all[s] = streams[s < count ? s : 0];  // what is not there does as the first one
-  auto quarters = [](const void* a, const void* b, const void* c, const void* d) __attribute__((always_inline)) {
-    const __m128i low = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i*)a), _mm_loadl_epi64((const __m128i*)b));
-    const __m128i high = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i*)c), _mm_loadl_epi64((const __m128i*)d));
+// The same for streams of four lanes each, up to four side by side in a vector.
+template <int vectors, bool gather>
+void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int count, size_t rounds) {
+  constexpr int places = 4 * vectors;
+  RansStream* all[places];
+  for (int s = 0; s < places; s++) all[s] = streams[s < count ? s : 0];  // what is not there does as the first one
+  auto quarters = [](const u8* const* p) __attribute__((always_inline)) {
+    auto four_words = [](const u8* at) __attribute__((always_inline)) { return _mm_loadl_epi64((const __m128i*)at); };
+    const __m128i low = _mm_unpacklo_epi64(four_words(p[0]), four_words(p[1]));
+    const __m128i high = _mm_unpacklo_epi64(four_words(p[2]), four_words(p[3]));
     return _mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
   };
   const __m512i mask = _mm512_set1_epi32(4095), one = _mm512_set1_epi32(1);
   // four words of each stream as numbers, last first
   const __m512i backwards = _mm512_set_epi32(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-  alignas(64) u32 state[16];
-  for (size_t s = 0; s < 4; s++) __builtin_memcpy(state + 4 * s, all[s]->state, 16);
-  __m512i x = _mm512_load_si512(state);
-  const u8 *word0 = all[0]->word, *word1 = all[1]->word, *word2 = all[2]->word, *word3 = all[3]->word;
-  u8* out[4];
-  for (size_t s = 0; s < 4; s++) out[s] = all[s]->out + all[s]->done;
-  for (size_t i = 0; i < 4 * rounds; i += 4) {
-    const __m512i index = _mm512_and_si512(x, mask), d = gather ? gathered(table, index) : look_up(table, index);
-    alignas(16) u8 symbols[16];
-    _mm_store_si128((__m128i*)symbols, _mm512_cvtepi32_epi8(d));
-    for (size_t s = 0; s < 4; s++) __builtin_memcpy(out[s] + i, symbols + 4 * s, 4);
-    const __m512i frequency = _mm512_and_si512(_mm512_srli_epi32(d, 8), mask);
-    const __m512i y = _mm512_add_epi32(product_of_words(frequency, _mm512_srli_epi32(x, 12)), _mm512_srli_epi32(d, 20));
-    // -1 where a word is taken; then less how many the stream's lanes have taken up to there
-    const __m512i taken = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_srli_epi32(y, 15), one), 31);
-    const __m512i pairs = _mm512_add_epi32(taken, _mm512_bslli_epi128(taken, 4)),
-                  sums = _mm512_add_epi32(pairs, _mm512_bslli_epi128(pairs, 8));
-    const __m512i words = _mm512_maskz_permutexvar_epi16(0x55555555, backwards, quarters(word0, word1, word2, word3));
-    const __m512i of_lanes = (__m512i)_mm512_permutevar_ps((__m512)words, sums);
-    const u32 set = _mm512_movepi32_mask(taken);
-    word0 += 2 * __builtin_popcount(set & 15);
-    word1 += 2 * __builtin_popcount(set & 0xf0);
-    word2 += 2 * __builtin_popcount(set & 0xf00);
-    word3 += 2 * __builtin_popcount(set & 0xf000);
-    x = _mm512_or_si512(_mm512_sllv_epi32(y, _mm512_and_si512(taken, _mm512_set1_epi32(16))), _mm512_and_si512(of_lanes, taken));
+  alignas(64) u32 state[vectors][16];
+  const u8* word[places];
+  u8* out[places];
+  for (int s = 0; s < places; s++) {
+    __builtin_memcpy(state[s / 4] + s % 4 * 4, all[s]->state, 16);
+    word[s] = all[s]->word;
+    out[s] = all[s]->out + all[s]->done;
   }
-  _mm512_store_si512(state, x);
-  const u8* const word[4] = {word0, word1, word2, word3};
-  for (size_t s = 0; s < count; s++) {
-    __builtin_memcpy(all[s]->state, state + 4 * s, 16);
+  __m512i x[vectors];
+  for (int v = 0; v < vectors; v++) x[v] = _mm512_load_si512(state[v]);
+  for (size_t i = 0; i < 4 * rounds; i += 4)
+    for (int v = 0; v < vectors; v++) {
+      const __m512i index = _mm512_and_si512(x[v], mask), d = gather ? gathered(table, index) : look_up(table, index);
+      alignas(16) u8 symbols[16];
+      _mm_store_si128((__m128i*)symbols, _mm512_cvtepi32_epi8(d));
+      for (int s = 0; s < 4; s++) __builtin_memcpy(out[4 * v + s] + i, symbols + 4 * s, 4);
+      const __m512i frequency = _mm512_and_si512(_mm512_srli_epi32(d, 8), mask);
+      const __m512i y = _mm512_add_epi32(product_of_words(frequency, _mm512_srli_epi32(x[v], 12)), _mm512_srli_epi32(d, 20));
+      // -1 where a word is taken; then less how many the stream's lanes have taken up to there
+      const __m512i taken = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_srli_epi32(y, 15), one), 31);
+      const __m512i pairs = _mm512_add_epi32(taken, _mm512_bslli_epi128(taken, 4)),
+                    sums = _mm512_add_epi32(pairs, _mm512_bslli_epi128(pairs, 8));
+      const __m512i words = _mm512_maskz_permutexvar_epi16(0x55555555, backwards, quarters(word + 4 * v));
+      const __m512i of_lanes = (__m512i)_mm512_permutevar_ps((__m512)words, sums);
+      const u32 set = _mm512_movepi32_mask(taken);
+      for (int s = 0; s < 4; s++) {
+        word[4 * v + s] += 2 * __builtin_popcount(set & 15u << 4 * s);
+        __asm__("" : "+r"(word[4 * v + s]));  // no vector of pointers
+      }
+      x[v] = _mm512_or_si512(_mm512_sllv_epi32(y, _mm512_and_si512(taken, _mm512_set1_epi32(16))), _mm512_and_si512(of_lanes, taken));
+    }
+  for (int v = 0; v < vectors; v++) _mm512_store_si512(state[v], x[v]);
+  for (int s = 0; s < count; s++) {
+    __builtin_memcpy(all[s]->state, state[s / 4] + s % 4 * 4, 16);
     all[s]->word = word[s];
     all[s]->done += 4 * rounds;
   }
@@ -213,11 +218,13 @@ void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, siz
 
 template <u32 lanes, bool gather>
 void rans_decode_512(const u32* table, RansStream* streams, int count) {
-  rans_decode_side_by_side<lanes>(streams, count, 32, [=](RansStream* const* group, int together, size_t rounds) {
+  rans_decode_side_by_side<lanes, lanes == 4 ? 8 : 4>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
     if constexpr (lanes >= 16)
       with_count(together, [=](auto fixed) { rans_rounds_512<lanes / 16, fixed.value, gather>(table, group, rounds); });
+    else if (together > 4)
+      rans_rounds_of_four_lanes<2, gather>(table, group, together, rounds);
     else if (together > 2)
-      rans_rounds_of_four_lanes<gather>(table, group, size_t(together), rounds);
+      rans_rounds_of_four_lanes<1, gather>(table, group, together, rounds);
     else
       with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
   });
@@ -232,11 +239,11 @@ void rans_decode_lanes(const u32* table, RansStream* streams, int count) {
     return gather_is_fast() ? rans_decode_512<lanes, true>(table, streams, count) : rans_decode_512<lanes, false>(table, streams, count);
 #elif defined(__AVX2__)
   if constexpr (lanes >= 16)
-    return rans_decode_side_by_side<lanes>(streams, count, 16, [=](RansStream* const* group, int together, size_t rounds) {
+    return rans_decode_side_by_side<lanes>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
       with_count(together, [=](auto fixed) { rans_rounds_256<lanes / 8, fixed.value>(table, group, rounds); });
     });
 #endif
-  rans_decode_side_by_side<lanes>(streams, count, 8, [=](RansStream* const* group, int together, size_t rounds) {
+  rans_decode_side_by_side<lanes>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
     if constexpr (lanes <= 4)
       with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
     else
