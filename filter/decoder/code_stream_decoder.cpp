@@ -317,7 +317,8 @@ void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const 
     int used = 0;
     for (int c = 0; c < count; c++)
       if (const size_t n = counts[c][k])
-        bins[used++] = {classes[c].stream, classes[c].stream->bins_.data() + size_t(k) * (classes[c].n + row_slack), n, &classes[c].stream->wide_codes_[k]};
+        bins[used++] = {classes[c].stream, classes[c].stream->bins_.data() + size_t(k) * (classes[c].n + row_slack), n,
+                        &classes[c].stream->wide_codes_[k]};
     if (!used) continue;
     for (const Bin* b = bins; b < bins + used; b++) b->wide_codes->clear();
     if (!models[k].run_length) decode_symbols(direct_table(models[k]), bins, used);

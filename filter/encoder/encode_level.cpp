@@ -222,7 +222,8 @@ class LevelEncoder {
     collect_codes(p, merged, workspace.waiting, work, ready_contexts, workspace.context, workspace.coder);
     workspace.waiting += merged ? 1 : classes_.count;
     // the streams of masks are between those of blocks
-    if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most) write_waiting(workspace, streams);
+    if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most)
+      write_waiting(workspace, streams);
     return work;
   }
 

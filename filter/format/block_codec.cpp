@@ -7,36 +7,13 @@
 
 namespace stz {
 
-namespace {
-
-// Groups of one weight become one group; those of weight 0 go. Sums of integers are the same in any order.
-void join_equal_weights(LaidOut& laid_out, u16* weights) {
-  LaidOut joined;
-  for (int g = 0; g < laid_out.groups; g++) {
-    const u16 weight = weights[g];
-    if (!weight || std::find(weights, weights + g, weight) != weights + g) continue;
-    const std::ptrdiff_t* offset = laid_out.offset.data();
-    const size_t before = joined.offset.size();
-    for (int k = 0; k < laid_out.groups; offset += laid_out.taps[size_t(k++)])
-      if (weights[k] == weight) joined.offset.insert(joined.offset.end(), offset, offset + laid_out.taps[size_t(k)]);
-    joined.taps.push_back(int(joined.offset.size() - before));
-  }
-  for (int g = 0, kept = 0; g < laid_out.groups; g++)
-    if (weights[g] && std::find(weights, weights + kept, weights[g]) == weights + kept) weights[kept++] = weights[g];
-  joined.groups = int(joined.taps.size());
-  joined.odd = laid_out.odd;
-  laid_out = std::move(joined);
-}
-
-}  // namespace
-
 template <class S>
 void ClassPlan<S>::make(const BlockGeometry& g, int cls, const ClassParameters& p) {
   const Stencil& standard = stencil_of(stencil_standard, cls, g.active_mask);
   cubic = lay_out(g, g.values, cls, standard);
-  context = lay_out(g, g.bytes, cls, standard);
-  stz::context_weights(standard, context_weights);
-  join_equal_weights(context, context_weights);
+  const ContextStencil& seen = context_stencil(cls, g.active_mask);
+  context = lay_out(g, g.bytes, cls, seen.stencil);
+  context_weights = seen.weights;
   linear = p.predictor == predict_linear;
   if (linear) {
     taps = lay_out(g, g.values, cls, stencil_of(StencilId(p.stencil), cls, g.active_mask));

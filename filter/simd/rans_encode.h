@@ -134,7 +134,7 @@ void rans_single_lanes(RansCursor<1>* cursor, const int* slot, size_t rounds) {
     for (int parity : {1, 0})
       for (int s = 0; s < count; s++) {
         const u8 symbol = *--symbols[s];
-        x[s] = rans_put<count == 1 ? 1 : 2>(x[s], segment[s]->reciprocal[parity][symbol], segment[s]->step[parity][symbol], word[s]);
+        x[s] = rans_put < count == 1 ? 1 : 2 > (x[s], segment[s]->reciprocal[parity][symbol], segment[s]->step[parity][symbol], word[s]);
       }
   for (int s = 0; s < count; s++) {
     cursor[slot[s]].output->state[0] = x[s];
@@ -156,7 +156,8 @@ struct alignas(64) RansSteps {
     const __m512i low12 = _mm512_set1_epi32(4095);
     for (int parity = 0; parity < 2; parity++)
       for (int k = 0; k < 64; k += 16) {
-        const __m512i e = _mm512_loadu_si512(g.step[parity] + k), rest = _mm512_sub_epi32(_mm512_set1_epi32(4096), _mm512_and_si512(e, low12));
+        const __m512i e = _mm512_loadu_si512(g.step[parity] + k),
+                      rest = _mm512_sub_epi32(_mm512_set1_epi32(4096), _mm512_and_si512(e, low12));
         const __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 12), _mm512_set1_epi32(0x1fff));
         const __m512i other = _mm512_or_si512(_mm512_slli_epi32(bias, 5), _mm512_srli_epi32(e, 28));
         _mm512_store_si512(step[parity] + k, _mm512_or_si512(_mm512_slli_epi32(rest, 19), other));

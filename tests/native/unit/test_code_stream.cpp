@@ -242,8 +242,7 @@ TEST(every_number_of_lanes_is_read) {
       }
       std::vector<u32> state(lanes, rans_low);
       std::vector<u16> words(n + rans_slack);
-      const RansSegment segment{
-          {table.reciprocal, table.reciprocal}, {table.step, table.step}, table.count + 1, symbols.data(), n};
+      const RansSegment segment{{table.reciprocal, table.reciprocal}, {table.step, table.step}, table.count + 1, symbols.data(), n};
       RansOutput output{state.data(), &segment, 1, words.data()};
       kernels().rans.encode(lanes, &output, 1);
       Bytes stream;
