@@ -289,21 +289,18 @@ void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, st
   raw_ = raw;
 }
 
-namespace {
-
-// Lists the wide codes of a class, which are in the order of their contexts, in raster order.
-void list_wide_codes(const CodeStreamDecoder::ByteClass& c, const std::vector<WideCode>* of_context) {
+// Lists the wide codes of a class, which are in the order of their contexts, in raster order. `counts`: codes of each context.
+void CodeStreamDecoder::list_wide_codes(const ByteClass& c, const size_t* counts) {
+  const std::vector<WideCode>* const of_context = c.stream->wide_codes_;
   size_t taken[contexts] = {};
   for (size_t i = 0; i < c.n; i++)
     if (c.bytes[i] == byte_escape) {
       const u8 k = c.context[i];
-      require(k < contexts && taken[k] < of_context[k].size(), STZ_ERROR_CORRUPT);
+      require(k < contexts && counts[k] && taken[k] < of_context[k].size(), STZ_ERROR_CORRUPT);
       const WideCode& e = of_context[k][taken[k]++];
       c.wide_codes->push_back({u32(i), e.code, e.bits});
     }
 }
-
-}  // namespace
 
 template <class Code>
 void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const Model* models, int width) {
@@ -314,22 +311,23 @@ void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const 
     classes[c].stream->bins_.resize((contexts + 1) * (classes[c].n + row_slack));
     kernels().bytes.count_contexts(classes[c].context, classes[c].n, counts[c]);
   }
-  std::vector<WideCode> wide_codes[most_together][contexts];
   bool any_wide[most_together] = {};
   for (int k = 0; k < contexts; k++) {
     Bin bins[most_together];
     int used = 0;
     for (int c = 0; c < count; c++)
       if (const size_t n = counts[c][k])
-        bins[used++] = {classes[c].stream, classes[c].stream->bins_.data() + size_t(k) * (classes[c].n + row_slack), n, &wide_codes[c][k]};
+        bins[used++] = {classes[c].stream, classes[c].stream->bins_.data() + size_t(k) * (classes[c].n + row_slack), n,
+                        &classes[c].stream->wide_codes_[k]};
     if (!used) continue;
+    for (const Bin* b = bins; b < bins + used; b++) b->wide_codes->clear();
     if (!models[k].run_length) decode_symbols(direct_table(models[k]), bins, used);
     for (const Bin* b = bins; b < bins + used; b++)
       if (models[k].run_length)
         b->stream->decode_run_length_bytes<Code>(b->codes, b->n, models[k], *b->wide_codes, width);
       else
         b->stream->place_direct_bytes<Code>(b->codes, b->n, models[k], *b->wide_codes, width);
-    for (int c = 0; c < count; c++) any_wide[c] |= !wide_codes[c][k].empty();
+    for (int c = 0; c < count; c++) any_wide[c] |= counts[c][k] && !classes[c].stream->wide_codes_[k].empty();
   }
   for (int c = 0; c < count; c++) {
     {
@@ -337,7 +335,7 @@ void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const 
       kernels().bytes.merge_contexts(classes[c].stream->bins_.data(), classes[c].n + row_slack, classes[c].context, classes[c].n,
                                      classes[c].bytes);
     }
-    if (any_wide[c]) list_wide_codes(classes[c], wide_codes[c]);
+    if (any_wide[c]) list_wide_codes(classes[c], counts[c]);
   }
 }
 template void CodeStreamDecoder::decode_bytes<i32>(const ByteClass*, int, const Model*, int);

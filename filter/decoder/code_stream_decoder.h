@@ -23,7 +23,7 @@ class CodeStreamDecoder {
     u8* bytes;
     std::vector<WideCode>* wide_codes;
   };
-  static constexpr int most_together = 4;
+  static constexpr int most_together = 8;
   // The same for up to that many classes with one set of models, each from a stream of its own. `Code` bounds the codes.
   template <class Code>
   static void decode_bytes(const ByteClass* classes, int count, const Model* models, int width);
@@ -36,6 +36,7 @@ class CodeStreamDecoder {
     size_t n;
     std::vector<WideCode>* wide_codes;
   };
+  static void list_wide_codes(const ByteClass& c, const size_t* counts);
   u32 next(const CodeTable& t);
   static void decode_symbols(const CodeTable& t, const Bin* bins, int count);
   void finish_symbols(const CodeTable& t, RansStream& s);
@@ -63,6 +64,7 @@ class CodeStreamDecoder {
   Buffer<u8> symbols_, bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_;
+  std::vector<WideCode> wide_codes_[contexts];  // of a class, without their places
 };
 
 }  // namespace stz

@@ -10,6 +10,7 @@ namespace stz {
 namespace {
 
 constexpr u64 streamed_bytes = 4 << 20;  // arrays from here on are written past the caches: the caller will not find them there anyway
+constexpr u64 small_block = 1 << 16;     // samples
 
 template <class S>
 class Decoder {
@@ -74,22 +75,25 @@ class Decoder {
     };
     constexpr u64 most_together = u64(BlockDecoder<S>::most_together);
     const u64 blocks = directory.per_item * h_.batch;
-    const u64 together = std::clamp<u64>(blocks / u64(std::max(threads_, 1)), 1, most_together);
+    // Short streams have few lanes, of which more can be worked on at once, but the arrays of that many large blocks fill the caches.
+    const u64 useful = samples / blocks <= small_block ? most_together : most_together / 2;
+    const u64 together = std::clamp<u64>(blocks / u64(std::max(threads_, 1)), 1, useful);
     const u64 blocks_per_task = (items_per_task(samples / blocks) + together - 1) / together * together;
     std::mutex mutex;
     struct Worker {
-      BlockDecoder<S> decoder[most_together];
+      std::vector<BlockDecoder<S>> decoder;
     };
     parallel_for<Worker>((blocks + blocks_per_task - 1) / blocks_per_task, threads_, [&](Worker& worker, u64 task) {
+      if (worker.decoder.empty()) worker.decoder = std::vector<BlockDecoder<S>>(together);
       const u64 end = std::min(blocks, (task + 1) * blocks_per_task);
       for (u64 number = task * blocks_per_task; number < end; number += together) {
         const u64 count = std::min(together, end - number);
         BlockToDecode<S> group[most_together];
         for (u64 b = 0; b < count; b++) group[b] = block_of(number + b);
         try {
-          BlockDecoder<S>::decode(level, worker.decoder, group, int(count));
+          BlockDecoder<S>::decode(level, worker.decoder.data(), group, int(count));
         } catch (const Failure&) {  // the error of the first block that is damaged, however many are decoded beside each other
-          for (u64 b = 0; b < count; b++) BlockDecoder<S>::decode(level, worker.decoder, group + b, 1);
+          for (u64 b = 0; b < count; b++) BlockDecoder<S>::decode(level, worker.decoder.data(), group + b, 1);
           throw;
         }
       }

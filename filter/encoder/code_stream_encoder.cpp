@@ -36,12 +36,16 @@ inline u8 put_large_symbol(const CodeTable& t, u64 v, RawFields& raw) {
 
 }  // namespace
 
+u8* CodeStreamEncoder::Stream::add_symbols(size_t n) {
+  if (symbols.size() < symbol_count + n) symbols.resize(std::max(2 * symbols.size(), symbol_count + n));
+  symbol_count += n;
+  return &symbols[symbol_count - n];
+}
+
 u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
-  const size_t from = symbols_.size();
-  symbols_.resize(from + n);
-  cost_ += n * t.mean_cost;
-  segments_.push_back({&t, nullptr, from, n});
-  return &symbols_[from];
+  s_->cost += n * t.mean_cost;
+  s_->segments.push_back({&t, nullptr, s_->symbol_count, n});
+  return s_->add_symbols(n);
 }
 
 // The tokens of a bin in run-length mode: zero runs and the numbers of the codes between them take turns.
@@ -76,12 +80,11 @@ struct CodeStreamEncoder::Tokens {
   }
 };
 
-// Room for the tokens of up to `most` codes that are not zero.
-CodeStreamEncoder::Tokens CodeStreamEncoder::start_tokens(const Model& m, size_t most) {
+// Room for the tokens of up to `most_codes` codes that are not zero.
+CodeStreamEncoder::Tokens CodeStreamEncoder::start_tokens(const Model& m, size_t most_codes) {
   const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
-  segments_.push_back({&zero_runs, &values, symbols_.size(), 0});
-  symbols_.resize(symbols_.size() + 2 * most + 1);
-  return {zero_runs, values, &symbols_[segments_.back().from], cost_};
+  s_->segments.push_back({&zero_runs, &values, s_->symbol_count, 0});
+  return {zero_runs, values, s_->add_symbols(2 * most_codes + 1), s_->cost};
 }
 
 // The end of a bin, if zeros are left: the likeliest run that reaches it, without its raw bits.
@@ -93,12 +96,12 @@ void CodeStreamEncoder::finish_tokens(const Tokens& tokens, u64 left) {
     for (int s = zero_runs.count - 1; s >= 0 && zero_run_base(u32(s), bits) >= left; s--)
       if (best == zero_runs.count || zero_runs.freq[s] > zero_runs.freq[best]) best = s;
     all.put(zero_runs, u8(best));
-    if (best == zero_runs.count) raw_.put_each(1, longest_field, [&](size_t, RawFields& raw) { put_escape(left, raw); });
+    if (best == zero_runs.count) s_->raw.put_each(1, longest_field, [&](size_t, RawFields& raw) { put_escape(left, raw); });
   }
-  Segment& segment = segments_.back();
-  segment.count = size_t(all.next - &symbols_[segment.from]);
-  symbols_.resize(segment.from + segment.count);
-  cost_ = all.cost;
+  Segment& segment = s_->segments.back();
+  segment.count = size_t(all.next - &s_->symbols[segment.from]);
+  s_->symbol_count = segment.from + segment.count;
+  s_->cost = all.cost;
 }
 
 void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, const std::vector<WideCode>& wide_codes, int width) {
@@ -126,8 +129,8 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
       const int at = int(place[next] % 8) * shift;
       eight = (eight & ~(low << at)) | (number(wide_codes[next]) & low) << at;
     }
-    raw_.put_each(words, u64(8 * shift), [&](size_t w, RawFields& raw) { raw.put(low_bits_[w], 8 * shift); });
-    raw_.put_each(n - 8 * words, u64(shift), [&](size_t i, RawFields& raw) {
+    s_->raw.put_each(words, u64(8 * shift), [&](size_t w, RawFields& raw) { raw.put(low_bits_[w], 8 * shift); });
+    s_->raw.put_each(n - 8 * words, u64(shift), [&](size_t i, RawFields& raw) {
       const u8 byte = bin[8 * words + i];
       raw.put((byte == byte_escape ? number(wide_codes[next++]) : byte) & low, shift);
     });
@@ -144,7 +147,7 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
   places_.resize(n);
   const size_t place_count = k.find(symbols, n, u8(plain), places_.data());
   size_t next = 0;
-  raw_.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
+  s_->raw.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
     u8& symbol = symbols[places_[f]];
     while (next < wide_codes.size() && place[next] < places_[f]) next++;
     if (next == wide_codes.size() || place[next] != places_[f])
@@ -162,7 +165,7 @@ void CodeStreamEncoder::add_run_length_bytes(const u8* bin, size_t n, const Mode
   const size_t place_count = kernels().bytes.find(bin, n, 1, places_.data());
   Tokens tokens = start_tokens(m, place_count);
   size_t last = 0, next = 0;
-  raw_.put_each(place_count, 2 * longest_field, [&](size_t f, RawFields& raw) {
+  s_->raw.put_each(place_count, 2 * longest_field, [&](size_t f, RawFields& raw) {
     const size_t i = places_[f];
     tokens.zero_run(i - last, raw);
     last = i + 1;
@@ -191,7 +194,7 @@ void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, 
   }
   std::vector<WideCode> wide_of_context[contexts];
   for (const WideCode& e : wide_codes) wide_of_context[context[e.index]].push_back(e);
-  nonzero_ = nonzero_ || kernels().bytes.largest(bytes, n) != 0;
+  s_->nonzero = s_->nonzero || kernels().bytes.largest(bytes, n) != 0;
   for (int k = 0; k < contexts; k++) {
     if (!counts[k]) continue;
     u8* bin = bins_.data() + size_t(k) * pitch;
@@ -208,7 +211,7 @@ void CodeStreamEncoder::add_low_bits(const U* low, size_t n, int bits) {
   size_t i = 0;
   auto put_groups = [&](auto fixed) {
     constexpr size_t group = fixed.value;
-    raw_.put_each(n / group, u64(group) * u64(bits), [&](size_t g, RawFields& raw) {
+    s_->raw.put_each(n / group, u64(group) * u64(bits), [&](size_t g, RawFields& raw) {
       u64 field = 0;
       for (size_t k = 0; k < group; k++) field |= u64(low[g * group + k]) << (int(k) * bits);
       raw.put(field, int(group) * bits);
@@ -219,7 +222,7 @@ void CodeStreamEncoder::add_low_bits(const U* low, size_t n, int bits) {
     put_groups(std::integral_constant<size_t, 4>());
   else if (bits <= 28)
     put_groups(std::integral_constant<size_t, 2>());
-  raw_.put_each(n - i, u64(bits), [&](size_t k, RawFields& raw) { raw.put(u64(low[i + k]), bits); });
+  s_->raw.put_each(n - i, u64(bits), [&](size_t k, RawFields& raw) { raw.put(u64(low[i + k]), bits); });
 }
 
 template <class Code>
@@ -239,7 +242,7 @@ void CodeStreamEncoder::add_direct(const Code* bin, size_t n, const Model& m, co
   places_.resize(n);
   const size_t place_count = kernels().bytes.find(symbols, n, u8(std::min(t.count, plain_symbols)), places_.data());
   size_t stored = 0;
-  raw_.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
+  s_->raw.put_each(place_count, longest_field, [&](size_t f, RawFields& raw) {
     const size_t i = places_[f];
     if (symbols[i] < 255)
       symbols[i] = put_large_symbol(t, symbols[i], raw);
@@ -256,7 +259,7 @@ template <class Code>
 void CodeStreamEncoder::add_run_length(const Code* bin, size_t n, const Model& m, const std::vector<u64>& outliers, int width) {
   Tokens tokens = start_tokens(m, n);
   size_t last = 0, stored = 0;
-  raw_.put_each(n, 2 * longest_field, [&](size_t i, RawFields& raw) {
+  s_->raw.put_each(n, 2 * longest_field, [&](size_t i, RawFields& raw) {
     if (bin[i] == 0) return;
     tokens.zero_run(i - last, raw);
     last = i + 1;
@@ -275,7 +278,7 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
   ContextBins layout(context, n);
   Code any = 0;
   for (size_t i = 0; i < n; i++) any |= code[i];
-  nonzero_ |= any != 0;
+  s_->nonzero |= any != 0;
   bins_.resize((n + 1) * sizeof(Code));
   Code* bin = reinterpret_cast<Code*>(bins_.data());
   layout.for_each(context, n, [&](size_t i, size_t at) { bin[at] = code[i]; });
@@ -293,75 +296,84 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
 
 namespace {
 
-// Symbols of two tables that take turns, last first. Whether a symbol gives a word is hard to predict, so there is no branch.
-void encode_tokens(const CodeTable& even, const CodeTable& odd, const u8* symbols, size_t n, u32* state, u32 lanes, u16** position) {
-  u16* word = *position;
-  auto put = [&](const CodeTable& t, size_t j) {
-    const u32 reciprocal = t.reciprocal[symbols[j]], step = t.step[symbols[j]], freq = step & 4095;
-    u32 x = state[j & (lanes - 1)], full = x >= freq << 19;
-    __asm__("" : "+r"(full), "+r"(x));
-    word[-1] = u16(x);
-    word -= full;
-    x >>= 16 * full;
-    state[j & (lanes - 1)] = x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
-  };
-  if (n & 1) put(even, --n);
-  for (; n; n -= 2) {
-    put(odd, n - 1);
-    put(even, n - 2);
-  }
-  *position = word;
-}
-
 void reverse_copy(const u8* from, size_t n, u8* to) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) store_le<u64>(to + n - 8 - i, __builtin_bswap64(load_le<u64>(from + i)));
   for (; i < n; i++) to[n - 1 - i] = from[i];
 }
 
+// Words in reverse order, as little-endian bytes.
+void reverse_words(const u16* from, size_t n, u8* to) {
+  typedef u16 Eight __attribute__((vector_size(16)));
+  size_t i = 0;
+  if constexpr (host_is_little)
+    for (; i + 8 <= n; i += 8) {
+      Eight v;
+      memcpy(&v, from + i, 16);
+      v = Eight{v[7], v[6], v[5], v[4], v[3], v[2], v[1], v[0]};
+      memcpy(to + 2 * (n - 8 - i), &v, 16);
+    }
+  for (; i < n; i++) store_le<u16>(to + 2 * (n - 1 - i), from[i]);
+}
+
 }  // namespace
 
-void CodeStreamEncoder::finish(Bytes& out) {
-  STZ_STAGE(rans);
-  if (nonzero_) {
-    u64 estimate = cost_ / (256 * 8);
-    int log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
-    u32 lanes = 1u << log2_lanes, state[max_lanes];
-    std::fill(state, state + lanes, rans_low);
-    // words are written backwards, towards the start of the buffer; a symbol gives at most one
-    size_t symbols = 0;
-    for (const Segment& segment : segments_) symbols += segment.count;
-    words_.resize(symbols + rans_slack);
-    u16* const words_end = words_.data() + symbols + rans_slack;
-    u16* word = words_end;
-    const RansKernels& rans = kernels().rans;
-    for (size_t k = segments_.size(); k-- > 0;) {
-      const Segment& segment = segments_[k];
-      const CodeTable& t = *segment.table;
-      if (segment.second_table)
-        encode_tokens(t, *segment.second_table, &symbols_[segment.from], segment.count, state, lanes, &word);
-      else
-        rans.encode(t.reciprocal, t.step, state, lanes, &symbols_[segment.from], segment.count, &word);
-    }
-    const size_t words = size_t(words_end - word), raw_bytes = raw_.size();
-    const size_t at = out.size();
-    out.resize(at + 4 * lanes + (log2_lanes != 0) + 2 * words + raw_bytes);
-    u8* o = &out[at];
-    store_le<u32>(o, state[0] | (log2_lanes ? 1u << 31 : 0));
-    o += 4;
-    if (log2_lanes) *o++ = u8(log2_lanes);
-    for (u32 lane = 1; lane < lanes; lane++, o += 4) store_le<u32>(o, state[lane]);
-    if constexpr (host_is_little)
-      memcpy(o, word, 2 * words);
-    else
-      for (size_t w = 0; w < words; w++) store_le<u16>(o + 2 * w, word[w]);
-    reverse_copy(raw_.data(), raw_bytes, o + 2 * words);
+// Chooses the lanes and makes room.
+void CodeStreamEncoder::Stream::prepare() {
+  const u64 estimate = cost / (256 * 8);
+  log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
+  std::fill_n(state, 1u << log2_lanes, rans_low);
+  words.resize(symbol_count + rans_slack);  // a symbol gives at most one
+  to_encode.clear();
+  for (const Segment& segment : segments) {
+    const CodeTable &even = *segment.table, &odd = segment.second_table ? *segment.second_table : even;
+    to_encode.push_back({{even.reciprocal, odd.reciprocal}, {even.step, odd.step}, even.count + 1, &symbols[segment.from], segment.count});
   }
-  segments_.clear();
-  symbols_.clear();
-  raw_.clear();
-  cost_ = 0;
-  nonzero_ = false;
+}
+
+void CodeStreamEncoder::encode() {
+  STZ_STAGE(rans);
+  for (Stream& s : streams_)
+    if (s.nonzero) s.prepare();
+  for (int log2_lanes : {0, 2, 4, 5}) {
+    RansOutput outputs[most];
+    Stream* stream[most];
+    int together = 0;
+    for (Stream& s : streams_) {
+      if (!s.nonzero || s.log2_lanes != log2_lanes) continue;
+      stream[together] = &s;
+      outputs[together++] = {s.state, s.to_encode.data(), s.to_encode.size(), s.words.data()};
+    }
+    if (together) kernels().rans.encode(1u << log2_lanes, outputs, together);
+    for (int k = 0; k < together; k++) stream[k]->word_count = size_t(outputs[k].word - stream[k]->words.data());
+  }
+}
+
+size_t CodeStreamEncoder::size(int stream) const {
+  const Stream& s = streams_[stream];
+  return s.nonzero ? (size_t(4) << s.log2_lanes) + (s.log2_lanes != 0) + 2 * s.word_count + s.raw.size() : 0;
+}
+
+void CodeStreamEncoder::finish(int stream, Bytes& out) {
+  STZ_STAGE(rans);
+  Stream& s = streams_[stream];
+  if (s.nonzero) {
+    const u32 lanes = 1u << s.log2_lanes;
+    const size_t at = out.size();
+    out.resize(at + size(stream));
+    u8* o = &out[at];
+    store_le<u32>(o, s.state[0] | (s.log2_lanes ? 1u << 31 : 0));
+    o += 4;
+    if (s.log2_lanes) *o++ = u8(s.log2_lanes);
+    for (u32 lane = 1; lane < lanes; lane++, o += 4) store_le<u32>(o, s.state[lane]);
+    reverse_words(s.words.data(), s.word_count, o);
+    reverse_copy(s.raw.data(), s.raw.size(), o + 2 * s.word_count);
+  }
+  s.segments.clear();
+  s.symbol_count = 0;
+  s.raw.clear();
+  s.cost = 0;
+  s.nonzero = false;
 }
 
 template void CodeStreamEncoder::add_class(const i32*, const u8*, size_t, const Model*, const std::vector<Outlier>&, int);

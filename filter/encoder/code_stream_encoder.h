@@ -6,19 +6,28 @@
 #include "base/bytes.h"
 #include "encoder/raw_bits.h"
 #include "format/code_stream.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
-// Collects the codes (quantization indices) of the parity classes of a stream, then writes it. Reusable: finish() leaves it empty.
+// Collects the codes (quantization indices) of the parity classes of up to `most` streams; then encode() and finish() of each. Reusable:
+// finish() leaves a stream empty.
 class CodeStreamEncoder {
  public:
+  static constexpr int most = 15;
+  // What is added goes to that stream.
+  void select(int stream) { s_ = &streams_[stream]; }
   // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
   template <class Code>
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes; may be read row_slack elements beyond n.
   void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
-  // Appends the stream to `out`; nothing if all codes were zero.
-  void finish(Bytes& out);
+  // Encodes all streams side by side.
+  void encode();
+  // The bytes of an encoded stream: none if all codes were zero.
+  size_t size(int stream) const;
+  // Appends them.
+  void finish(int stream, Bytes& out);
 
  private:
   struct Segment {                          // of the symbols
@@ -38,15 +47,29 @@ class CodeStreamEncoder {
   Tokens start_tokens(const Model& m, size_t most);
   void finish_tokens(const Tokens& tokens, u64 left);
 
-  std::vector<Segment> segments_;
-  std::vector<u8> symbols_;
+  struct Stream {
+    std::vector<Segment> segments;
+    std::vector<u8> symbols;  // the first symbol_count of them
+    size_t symbol_count = 0;
+    RawBitsWriter raw;
+    u64 cost = 0;  // in 1/256 bit, to choose the lanes
+    bool nonzero = false;
+    // what encode() makes
+    std::vector<RansSegment> to_encode;
+    int log2_lanes = 0;
+    u32 state[max_lanes];
+    Buffer<u16> words;
+    size_t word_count = 0;
+
+    u8* add_symbols(size_t n);  // room for them
+    void prepare();
+  };
+  Stream streams_[most];
+  Stream* s_ = streams_;
+  // of one bin or class
   Buffer<u8> bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_, wide_places_;  // places in a bin
-  Buffer<u16> words_;
-  RawBitsWriter raw_;
-  u64 cost_ = 0;  // in 1/256 bit, to choose the lanes
-  bool nonzero_ = false;
 };
 
 }  // namespace stz

@@ -1,5 +1,7 @@
 #include "encoder/encode_level.h"
 
+#include <algorithm>
+
 #include "base/parallel.h"
 #include "base/stages.h"
 #include "encoder/choose_mask_form.h"
@@ -42,33 +44,39 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   streams.close(from);
 }
 
-// `ready_contexts`: the contexts of each class, or null
+// Collects the codes of a block, of class c in stream `first` + c, or of all in that one if they are merged. `ready_contexts`: the contexts
+// of each class, or null.
 template <class S>
-void encode_codes(const ClassParameters* p, bool merged, BlockWork<S>& work, const Buffer<u8>* ready_contexts, Buffer<u8>& context_buffer,
-                  CodeStreamEncoder& coder, LevelStreams& streams) {
+void collect_codes(const ClassParameters* p, bool merged, int first, BlockWork<S>& work, const Buffer<u8>* ready_contexts,
+                   Buffer<u8>& context_buffer, CodeStreamEncoder& coder) {
   const BlockGeometry& g = work.geometry;
-  size_t from = streams.bytes.size();
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     const size_t n = size_t(g.samples(cls));
-    if (p[cls].mean && n) {
-      if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
-      const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
-      const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
-      const int width = 8 * int(sizeof(S));
-      if (codes.as_bytes)
-        coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
-      else
-        coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
-    }
-    if (merged) continue;
-    coder.finish(streams.bytes);
-    streams.close(from);
-    from = streams.bytes.size();
+    if (!p[cls].mean || !n) continue;
+    coder.select(merged ? first : first + c);
+    if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
+    const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
+    const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
+    const int width = 8 * int(sizeof(S));
+    if (codes.as_bytes)
+      coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
+    else
+      coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
   }
-  if (!merged) return;
-  coder.finish(streams.bytes);
-  streams.close(from);
+}
+
+// Encodes the first `count` streams side by side.
+void write_codes(CodeStreamEncoder& coder, int count, LevelStreams& streams) {
+  coder.encode();
+  size_t needed = streams.bytes.size();
+  for (int s = 0; s < count; s++) needed += coder.size(s);
+  if (needed > streams.bytes.capacity()) streams.bytes.reserve(std::max(needed, 2 * streams.bytes.size()));
+  for (int s = 0; s < count; s++) {
+    const size_t from = streams.bytes.size();
+    coder.finish(s, streams.bytes);
+    streams.close(from);
+  }
 }
 
 // Appends a section: parameters and index, check, streams with theirs; see section.h.
@@ -140,7 +148,9 @@ class LevelEncoder {
       finer.grid = source_.take_samples(l_);  // a block is read for the last time before it is written
       finer.activities.resize(finer.grid.size());
     }
-    const u64 blocks_per_task = items_per_task(level_.samples() / blocks_);
+    // several blocks where each has one stream, which are encoded side by side
+    const u64 together = arrangement_ == merged_streams ? std::clamp<u64>(all_blocks() / u64(std::max(threads, 1)), 1, 8) : 1;
+    const u64 blocks_per_task = std::max(items_per_task(level_.samples() / blocks_), together);
     std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
     parallel_for<Workspace>(pieces.size(), threads, [&](Workspace& workspace, u64 task) {
       for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
@@ -148,6 +158,7 @@ class LevelEncoder {
         if (l_ > 0) store(number / blocks_, work, finer);
         if (checks_) checks_[number] = workspace.check.take();
       }
+      write_waiting(workspace, pieces[size_t(task)]);
     });
     return pieces;
   }
@@ -181,6 +192,7 @@ class LevelEncoder {
     Buffer<S> planes;
     BlockWork<S> work;
     CodeStreamEncoder coder;
+    int waiting = 0;  // streams of blocks that are to be encoded side by side
     Buffer<u8> context;
     EdgeWork<S> edge;
   };
@@ -206,8 +218,18 @@ class LevelEncoder {
       add_to_check(item, work, Planes{}, workspace);
     }
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
-    encode_codes(p, arrangement_ == merged_streams, work, ready_contexts, workspace.context, workspace.coder, streams);
+    const bool merged = arrangement_ == merged_streams;
+    collect_codes(p, merged, workspace.waiting, work, ready_contexts, workspace.context, workspace.coder);
+    workspace.waiting += merged ? 1 : classes_.count;
+    // the streams of masks are between those of blocks
+    if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most)
+      write_waiting(workspace, streams);
     return work;
+  }
+
+  void write_waiting(Workspace& workspace, LevelStreams& streams) const {
+    if (workspace.waiting) write_codes(workspace.coder, workspace.waiting, streams);
+    workspace.waiting = 0;
   }
 
   const BlockWork<S>& encode_edge_block(u64 number, Workspace& workspace, LevelStreams& streams) {

@@ -11,8 +11,9 @@ template <class S>
 void ClassPlan<S>::make(const BlockGeometry& g, int cls, const ClassParameters& p) {
   const Stencil& standard = stencil_of(stencil_standard, cls, g.active_mask);
   cubic = lay_out(g, g.values, cls, standard);
-  context = lay_out(g, g.bytes, cls, standard);
-  stz::context_weights(standard, context_weights);
+  const ContextStencil& seen = context_stencil(cls, g.active_mask);
+  context = lay_out(g, g.bytes, cls, seen.stencil);
+  context_weights = seen.weights;
   linear = p.predictor == predict_linear;
   if (linear) {
     taps = lay_out(g, g.values, cls, stencil_of(StencilId(p.stencil), cls, g.active_mask));

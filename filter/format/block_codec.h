@@ -14,8 +14,8 @@ struct ClassPlan {
   int groups = 0;                 // that are used
   bool linear = true;             // else the median of the taps
   RealOf<S> weights[max_groups];  // of sums of groups
-  LaidOut cubic, context;         // the standard stencil in the arrays of values and of bytes
-  u16 context_weights[max_groups];
+  LaidOut cubic, context;         // the standard stencil in the array of values; what contexts see in that of bytes
+  const u16* context_weights;
 
   void make(const BlockGeometry& g, int cls, const ClassParameters& p);
   TapTable table() const { return taps.table(groups); }

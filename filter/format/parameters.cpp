@@ -1,6 +1,10 @@
 #include "format/parameters.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "base/made_once.h"
 
 namespace stz {
 
@@ -39,13 +43,30 @@ int mean_index(u64 sum, u64 count) {
   return std::clamp(t + 81, smallest_mean, largest_mean);
 }
 
-void context_weights(const Stencil& stencil, u16* weights) {
+namespace {
+
+std::unique_ptr<const ContextStencil> make_context_stencil(const Stencil& standard) {
+  auto made = std::make_unique<ContextStencil>();
+  std::vector<Group>& groups = made->stencil.groups;
+  made->stencil.odd = standard.odd;
   int total = 0;
-  for (const Group& g : stencil.groups) total += g.context_weight;
-  for (size_t k = 0; k < stencil.groups.size(); k++) {
-    const Group& g = stencil.groups[k];
-    weights[k] = u16(256 * g.context_weight / (total * int(g.taps.size())));
+  for (const Group& g : standard.groups) total += g.context_weight;
+  for (const Group& g : standard.groups) {
+    const u16 weight = u16(256 * g.context_weight / (total * int(g.taps.size())));
+    if (!weight) continue;
+    const size_t k = size_t(std::find(made->weights, made->weights + groups.size(), weight) - made->weights);
+    if (k == groups.size()) groups.push_back({});
+    made->weights[k] = weight;
+    groups[k].taps.insert(groups[k].taps.end(), g.taps.begin(), g.taps.end());
   }
+  return made;
+}
+
+}  // namespace
+
+const ContextStencil& context_stencil(int mask, int active) {
+  static std::atomic<const ContextStencil*> made[16][16];  // never freed: nothing may run when the process ends
+  return made_once(made[mask][active], [=] { return make_context_stencil(stencil_of(stencil_standard, mask, active)); });
 }
 
 // 4096 (a weighted mean of 16, the normalised mean) times 2^((k - 1) / 1.5 - 5)

@@ -54,8 +54,12 @@ ActivityScale activity_scale(int mean);
 constexpr int smallest_mean = 1, largest_mean = 81 + 4 * 62;
 int mean_index(u64 sum, u64 count);  // of |code|; integers only
 
-// Weights of context sums, per group: they add up to at most 257 over all taps.
-void context_weights(const Stencil& stencil, u16* weights);
+// What contexts see of the neighbours in the standard stencil: groups of different weights, which add up to at most 257 over all taps.
+struct ContextStencil {
+  Stencil stencil;
+  u16 weights[max_groups];
+};
+const ContextStencil& context_stencil(int mask, int active);  // made once
 extern const u16 context_thresholds[contexts];
 
 // Default models and what the parameters have said so far.

@@ -11,20 +11,22 @@ namespace {
 // How many of the rising thresholds 1..15 are not above a sum.
 typedef u16 Words __attribute__((vector_size(vector_bytes)));
 #if defined(STZ_512)
-struct ThresholdSearch {  // binary
-  __m512i table;
+struct ThresholdSearch {  // binary: each step looks up the threshold in the middle
+  __m512i table[4];
   explicit ThresholdSearch(const u16* thresholds) {
-    u16 t[32] = {};
-    for (int k = 0; k < contexts; k++) t[k] = thresholds[k];
-    table = _mm512_loadu_si512(t);
+    for (int t = 0; t < 4; t++) {
+      u16 middle[32] = {};
+      for (int reached = 0; reached < 16; reached += 16 >> t) middle[reached] = thresholds[reached + (8 >> t)];
+      table[t] = t ? _mm512_loadu_si512(middle) : _mm512_set1_epi16(short(middle[0]));
+    }
   }
 };
 STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
   const __m512i s = (__m512i)sum;
-  __m512i reached = _mm512_setzero_si512();
-  for (short step = 8; step; step = short(step / 2)) {
-    const __m512i next = _mm512_add_epi16(reached, _mm512_set1_epi16(step));
-    reached = _mm512_mask_mov_epi16(reached, _mm512_cmpge_epu16_mask(s, _mm512_permutexvar_epi16(next, search.table)), next);
+  __m512i reached = _mm512_maskz_mov_epi16(_mm512_cmpge_epu16_mask(s, search.table[0]), _mm512_set1_epi16(8));
+  for (int t = 1; t < 4; t++) {
+    const __mmask32 above = _mm512_cmpge_epu16_mask(s, _mm512_permutexvar_epi16(reached, search.table[t]));
+    reached = _mm512_mask_add_epi16(reached, above, reached, _mm512_set1_epi16(short(8 >> t)));
   }
   return (Words)reached;
 }
@@ -71,48 +73,35 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
 }
 #endif
 
-// Adds weight * sum of `taps` taps to the sums of `count` vectors. Bytes are summed as 16-bit lanes, modulo 2^16: the odd bytes by
-// themselves, and both as one number, from which 256 times the odd ones are taken in the end.
-template <int taps, int count>
-STZ_INLINE void add_bytes(const u8* row, const std::ptrdiff_t* o, u16 weight, Words* both_total, Words* odd_total) {
+// Contexts of `count` vectors. Bytes are summed as 16-bit lanes, modulo 2^16: the odd bytes by themselves, and both as one number, from
+// which 256 times the odd ones are taken in the end.
+template <int count>
+STZ_INLINE void contexts_of(const u8* row, const TapTable& taps, const u16* weights, const ThresholdSearch& search, u8* out) {
   typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
-  for (int v = 0; v < count; v++) {
-    Words both{}, odd{};
-    for (int t = 0; t < taps; t++) {
-      const Words w = *(const LooseWords*)(row + v * vector_bytes + o[t]);
-      both += w;
-      odd += w >> 8;
+  Words both_total[count]{}, odd_total[count]{};
+  const std::ptrdiff_t* o = taps.offset;
+  for (int g = 0; g < taps.groups; g++) {
+    Words both[count]{}, odd[count]{};
+    for (const std::ptrdiff_t* const end = o + taps.taps[g]; o < end; o++)
+      for (int v = 0; v < count; v++) {
+        const Words w = *(const LooseWords*)(row + v * vector_bytes + *o);
+        both[v] += w;
+        odd[v] += w >> 8;
+      }
+    for (int v = 0; v < count; v++) {
+      both_total[v] += both[v] * weights[g];
+      odd_total[v] += odd[v] * weights[g];
     }
-    both_total[v] += both * weight;
-    odd_total[v] += odd * weight;
   }
+  for (int v = 0; v < count; v++)
+    *(LooseWords*)(out + v * vector_bytes) =
+        number_of_thresholds(both_total[v] - (odd_total[v] << 8), search) | number_of_thresholds(odd_total[v], search) << 8;
 }
 
 void context(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* out) {
   constexpr int count = 2;
-  typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
   const ThresholdSearch search(thresholds);
-  for (int x = 0; x < n; x += count * vector_bytes) {
-    Words both[count]{}, odd[count]{};
-    const std::ptrdiff_t* o = taps.offset;
-    for (int g = 0; g < taps.groups; g++) {
-      const int n_taps = taps.taps[g];
-      if (const u16 w = weights[g]) {
-        if (n_taps == 2)
-          add_bytes<2, count>(row + x, o, w, both, odd);
-        else if (n_taps == 4)
-          add_bytes<4, count>(row + x, o, w, both, odd);
-        else if (n_taps == 8)
-          add_bytes<8, count>(row + x, o, w, both, odd);
-        else
-          for (int t = 0; t < n_taps; t++) add_bytes<1, count>(row + x, o + t, w, both, odd);
-      }
-      o += n_taps;
-    }
-    for (int v = 0; v < count; v++)
-      *(LooseWords*)(out + x + v * vector_bytes) =
-          number_of_thresholds(both[v] - (odd[v] << 8), search) | number_of_thresholds(odd[v], search) << 8;
-  }
+  for (int x = 0; x < n; x += count * vector_bytes) contexts_of<count>(row + x, taps, weights, search, out + x);
 }
 
 // ---------------------------------------------------------------- activities

@@ -1,137 +1,134 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
-// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and write the same words.
+// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and take the same words. The encoder's are in
+// rans_encode.h.
 #pragma once
+#include "simd/gather.h"
 #include "simd/rans_avx2.h"
+#include "simd/rans_encode.h"
 #include "simd/vectors.h"
 
 namespace stz {
 namespace {
 
 inline u16 load_word(const u8* p) { return u16(p[0] | p[1] << 8); }
+inline u64 load_four_words(const u8* p) {
+  u64 v;
+  __builtin_memcpy(&v, p, 8);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+  v = __builtin_bswap64(v);
+#endif
+  return v;
+}
 
-// Whether a word is taken or put is hard to predict. A single lane still does best to guess, for each step waits for the one before; more
-// lanes compute instead, and the empty statement keeps the compiler from turning that into branches or into slow vectors.
-template <u32 lanes>
-STZ_INLINE u32 rans_refill(u32 x, const u8*& word) {
-  if constexpr (lanes == 1) {
-    const u32 refilled = x << 16 | load_word(word);
-    const bool refill = x < rans_low;
-    word += refill ? 2 : 0;
-    return refill ? refilled : x;
-  } else {
-    u32 refill = x < rans_low;
-    __asm__("" : "+r"(refill), "+r"(x));
-    x = x << 16 * refill | (load_word(word) & (0 - refill));
-    word += 2 * refill;
-    return x;
+// Whether a word is taken is hard to predict. A single lane still does best to guess, for each step waits for the one before.
+STZ_INLINE u32 rans_refill_single(u32 x, const u8*& word) {
+  const u32 refilled = x << 16 | load_word(word);
+  const bool refill = x < rans_low;
+  word += refill ? 2 : 0;
+  return refill ? refilled : x;
+}
+// More lanes compute instead, with the lowest of some words, and the empty statement keeps the compiler from turning that into branches or
+// into slow vectors. Returns whether it is taken.
+STZ_INLINE u32 rans_refill(u32& x, u64& words) {
+  u32 refill = x < rans_low;
+  __asm__("" : "+r"(refill), "+r"(x));
+  const u32 bits = 16 * refill;
+#if defined(__BMI2__)
+  x = x << bits | (u32(words) & ((1u << bits) - 1));  // one instruction
+#else
+  x = x << bits | (u32(words) & 0xffff & (0 - refill));
+#endif
+  words >>= bits;
+  return refill;
+}
+
+// The streams' next rounds, all of them with words enough.
+template <u32 lanes, int count>
+void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rounds) {
+  constexpr u32 at_once = lanes == 4 ? 4 : 1;  // lanes that share a load of words
+  // States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller. A few have
+  // 64 bits each: the compiler would join two of 32 in one register.
+  std::conditional_t<count * lanes <= 8, u64, u32> state[count][lanes];
+  const u8* word[count];
+  u8* out[count];
+  for (int s = 0; s < count; s++) {
+    for (u32 k = 0; k < lanes; k++) state[s][k] = streams[s]->state[k];
+    word[s] = streams[s]->word;
+    out[s] = streams[s]->out + streams[s]->done;
+  }
+  for (size_t i = 0; i < rounds * lanes; i += lanes)
+    for (u32 first = 0; first < lanes; first += at_once)
+      for (int s = 0; s < count; s++) {
+        u64 words = at_once > 1 ? load_four_words(word[s]) : load_word(word[s]);
+        u32 taken = 0;
+        for (u32 k = first; k < first + at_once; k++) {
+          u32 x = u32(state[s][k]);
+          const u32 d = table[x & 4095];
+          out[s][i + k] = u8(d);
+          x = ((d >> 8) & 4095) * (x >> 12) + (d >> 20);
+          if (lanes == 1 && count == 1)
+            x = rans_refill_single(x, word[s]);
+          else
+            taken += rans_refill(x, words);
+          state[s][k] = x;
+        }
+        word[s] += 2 * taken;
+        __asm__("" : "+r"(word[s]));  // no vector of pointers
+      }
+  for (int s = 0; s < count; s++) {
+    for (u32 k = 0; k < lanes; k++) streams[s]->state[k] = u32(state[s][k]);
+    streams[s]->word = word[s];
+    streams[s]->done += lanes * rounds;
   }
 }
 
-// States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller.
-template <u32 lanes>
-void rans_decode_rounds(const u32* table, RansStream& s) {
-  const u8 *word = s.word, *const end = s.end;
-  u8* const out = s.out;
-  u32 x[lanes];
-  for (u32 k = 0; k < lanes; k++) x[k] = s.state[k];
-  size_t i = s.done;
-  // as long as every symbol could take a word, no check is needed inside a round
-  for (const size_t n = s.n; i + lanes <= n && size_t(end - word) >= 2 * lanes + 2; i += lanes)
-    for (u32 k = 0; k < lanes; k++) {
-      const u32 d = table[x[k] & 4095];
-      out[i + k] = u8(d);
-      x[k] = rans_refill<lanes>(((d >> 8) & 4095) * (x[k] >> 12) + (d >> 20), word);
+// Walks through streams, up to `most` at a time: calls decode(streams, their count, rounds that none of them needs a check for). A round
+// reads no more than it could take.
+template <u32 lanes, int most = 4, class Decode>
+STZ_INLINE void rans_decode_side_by_side(RansStream* streams, int count, Decode decode) {
+  auto rounds_of = [](const RansStream& s) {
+    const size_t left = (s.n - s.done) / lanes, safe = size_t(s.end - s.word) / (2 * lanes);
+    return left < safe ? left : safe;
+  };
+  RansStream* group[most];
+  int together = 0;
+  for (int next = 0;;) {
+    while (together < most && next < count) group[together++] = &streams[next++];
+    size_t rounds = ~size_t(0);
+    for (int s = 0; s < together;) {
+      const size_t of_stream = rounds_of(*group[s]);
+      if (of_stream)
+        s++;
+      else
+        group[s] = group[--together];
+      rounds = of_stream && of_stream < rounds ? of_stream : rounds;
     }
-  for (u32 k = 0; k < lanes; k++) s.state[k] = x[k];
-  s.word = word;
-  s.done = i;
+    if (together)
+      decode(group, together, rounds);
+    else if (next == count)
+      return;
+  }
 }
 
-template <u32 lanes>
-STZ_INLINE u32 rans_put(u32 x, u32 reciprocal, u32 step, u16*& word) {
-  const u32 freq = step & 4095;
-  if constexpr (lanes == 1) {
-    const bool full = x >= freq << 19;
-    if (full) *--word = u16(x);
-    x = full ? x >> 16 : x;
-  } else {
-    u32 full = x >= freq << 19;
-    __asm__("" : "+r"(full), "+r"(x));
-    word[-1] = u16(x);
-    word -= full;
-    x >>= 16 * full;
-  }
-  return x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
-}
-
-// n is a multiple of the lanes.
-template <u32 lanes>
-void rans_encode_scalar(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
-  u16* word = *position;
-  u32 x[lanes];
-  for (u32 k = 0; k < lanes; k++) x[k] = state[k];
-  for (size_t i = n; i > 0;) {
-    i -= lanes;
-    for (u32 k = lanes; k-- > 0;) x[k] = rans_put<lanes>(x[k], reciprocal[symbols[i + k]], step[symbols[i + k]], word);
-  }
-  for (u32 k = 0; k < lanes; k++) state[k] = x[k];
-  *position = word;
+// Calls f with the number of streams, up to four, as a constant.
+template <class F>
+STZ_INLINE void with_count(int count, F f) {
+  if (count == 4)
+    f(std::integral_constant<int, 4>{});
+  else if (count == 3)
+    f(std::integral_constant<int, 3>{});
+  else if (count == 2)
+    f(std::integral_constant<int, 2>{});
+  else
+    f(std::integral_constant<int, 1>{});
 }
 
 #ifdef STZ_512
-
-// Sixteen plain loads.
-inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i index) {
-  alignas(64) u64 pair[8];
-  _mm512_store_si512(pair, index);
-  auto two = [&](int k) __attribute__((always_inline)) {
-    return _mm_unpacklo_epi32(_mm_cvtsi32_si128(int(table[u32(pair[k])])), _mm_cvtsi32_si128(int(table[pair[k] >> 32])));
-  };
-  auto four = [&](int k) __attribute__((always_inline)) { return _mm_unpacklo_epi64(two(k), two(k + 1)); };
-  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(four(0)), four(2), 1),
-                high = _mm256_inserti128_si256(_mm256_castsi128_si256(four(4)), four(6), 1);
-  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-}
 
 // The product of numbers of up to 15 and 30 bits, modulo 2^32, from products of 16 bits: these take half as long as those of 32.
 inline __attribute__((always_inline)) __m512i product_of_words(__m512i a, __m512i b) {
   const __m512i below = _mm512_madd_epi16(a, _mm512_and_si512(b, _mm512_set1_epi32(0x7fff)));
   return _mm512_add_epi32(below, _mm512_slli_epi32(_mm512_madd_epi16(a, _mm512_srli_epi32(b, 15)), 15));
-}
-
-inline __attribute__((always_inline)) __m512i gathered(const u32* table, __m512i index) { return _mm512_i32gather_epi32(index, table, 4); }
-
-// Cycles of independent look-ups in a small table, the fewest of some tries.
-template <class F>
-u64 cycles_of(F f) {
-  alignas(64) u32 table[64];
-  for (u32 k = 0; k < 64; k++) table[k] = 29 * k + 7;
-  u64 fewest = ~u64(0);
-  for (int attempt = 0; attempt < 5; attempt++) {
-    __m512i x[4];
-    for (int v = 0; v < 4; v++) x[v] = _mm512_add_epi32(_mm512_loadu_si512(table), _mm512_set1_epi32(v));
-    const u64 start = __builtin_ia32_rdtsc();
-    for (int step = 0; step < 8; step++)
-      for (auto& v : x) v = f(table, _mm512_and_si512(v, _mm512_set1_epi32(63)));
-    for (auto& v : x) __asm__ volatile("" ::"v"(v));
-    const u64 cycles = __builtin_ia32_rdtsc() - start;
-    fewest = cycles < fewest ? cycles : fewest;
-  }
-  return fewest;
-}
-
-// The gather instruction takes half the time of plain loads on some processors, and several times as much where it is slow or where
-// microcode guards it, which only the clock tells. Both give the same.
-inline bool gather_is_fast() {
-  static int known;  // 0: not yet; 1: no; 2: yes
-  int fast = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (!fast) {
-    const u64 loads = cycles_of([](const u32* t, __m512i i) __attribute__((always_inline)) { return look_up(t, i); });
-    const u64 gathers = cycles_of([](const u32* t, __m512i i) __attribute__((always_inline)) { return gathered(t, i); });
-    fast = gathers < loads ? 2 : 1;
-    __atomic_store_n(&known, fast, __ATOMIC_RELAXED);
-  }
-  return fast == 2;
 }
 
 // The streams' next rounds, all of them with words enough.
@@ -165,136 +162,72 @@ void rans_rounds_512(const u32* table, RansStream* const* streams, size_t rounds
   }
 }
 
-// The same for two to four streams of four lanes each, side by side in one vector.
-template <bool gather>
-void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, size_t count, size_t rounds) {
-  RansStream* all[4];
-  for (size_t s = 0; s < 4; s++) all[s] = streams[s < count ? s : 0];  // what is not there does as the first one
-  auto quarters = [](const void* a, const void* b, const void* c, const void* d) __attribute__((always_inline)) {
-    const __m128i low = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i*)a), _mm_loadl_epi64((const __m128i*)b));
-    const __m128i high = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i*)c), _mm_loadl_epi64((const __m128i*)d));
+// The same for streams of four lanes each, up to four side by side in a vector.
+template <int vectors, bool gather>
+void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int count, size_t rounds) {
+  constexpr int places = 4 * vectors;
+  RansStream* all[places];
+  for (int s = 0; s < places; s++) all[s] = streams[s < count ? s : 0];  // what is not there does as the first one
+  auto quarters = [](const u8* const* p) __attribute__((always_inline)) {
+    auto four_words = [](const u8* at) __attribute__((always_inline)) { return _mm_loadl_epi64((const __m128i*)at); };
+    const __m128i low = _mm_unpacklo_epi64(four_words(p[0]), four_words(p[1]));
+    const __m128i high = _mm_unpacklo_epi64(four_words(p[2]), four_words(p[3]));
     return _mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
   };
   const __m512i mask = _mm512_set1_epi32(4095), one = _mm512_set1_epi32(1);
   // four words of each stream as numbers, last first
   const __m512i backwards = _mm512_set_epi32(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
-  alignas(64) u32 state[16];
-  for (size_t s = 0; s < 4; s++) __builtin_memcpy(state + 4 * s, all[s]->state, 16);
-  __m512i x = _mm512_load_si512(state);
-  const u8 *word0 = all[0]->word, *word1 = all[1]->word, *word2 = all[2]->word, *word3 = all[3]->word;
-  u8* out[4];
-  for (size_t s = 0; s < 4; s++) out[s] = all[s]->out + all[s]->done;
-  for (size_t i = 0; i < 4 * rounds; i += 4) {
-    const __m512i index = _mm512_and_si512(x, mask), d = gather ? gathered(table, index) : look_up(table, index);
-    alignas(16) u8 symbols[16];
-    _mm_store_si128((__m128i*)symbols, _mm512_cvtepi32_epi8(d));
-    for (size_t s = 0; s < 4; s++) __builtin_memcpy(out[s] + i, symbols + 4 * s, 4);
-    const __m512i frequency = _mm512_and_si512(_mm512_srli_epi32(d, 8), mask);
-    const __m512i y = _mm512_add_epi32(product_of_words(frequency, _mm512_srli_epi32(x, 12)), _mm512_srli_epi32(d, 20));
-    // -1 where a word is taken; then less how many the stream's lanes have taken up to there
-    const __m512i taken = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_srli_epi32(y, 15), one), 31);
-    const __m512i pairs = _mm512_add_epi32(taken, _mm512_bslli_epi128(taken, 4)),
-                  sums = _mm512_add_epi32(pairs, _mm512_bslli_epi128(pairs, 8));
-    const __m512i words = _mm512_maskz_permutexvar_epi16(0x55555555, backwards, quarters(word0, word1, word2, word3));
-    const __m512i of_lanes = (__m512i)_mm512_permutevar_ps((__m512)words, sums);
-    const u32 set = _mm512_movepi32_mask(taken);
-    word0 += 2 * __builtin_popcount(set & 15);
-    word1 += 2 * __builtin_popcount(set & 0xf0);
-    word2 += 2 * __builtin_popcount(set & 0xf00);
-    word3 += 2 * __builtin_popcount(set & 0xf000);
-    x = _mm512_or_si512(_mm512_sllv_epi32(y, _mm512_and_si512(taken, _mm512_set1_epi32(16))), _mm512_and_si512(of_lanes, taken));
+  alignas(64) u32 state[vectors][16];
+  const u8* word[places];
+  u8* out[places];
+  for (int s = 0; s < places; s++) {
+    __builtin_memcpy(state[s / 4] + s % 4 * 4, all[s]->state, 16);
+    word[s] = all[s]->word;
+    out[s] = all[s]->out + all[s]->done;
   }
-  _mm512_store_si512(state, x);
-  const u8* const word[4] = {word0, word1, word2, word3};
-  for (size_t s = 0; s < count; s++) {
-    __builtin_memcpy(all[s]->state, state + 4 * s, 16);
+  __m512i x[vectors];
+  for (int v = 0; v < vectors; v++) x[v] = _mm512_load_si512(state[v]);
+  for (size_t i = 0; i < 4 * rounds; i += 4)
+    for (int v = 0; v < vectors; v++) {
+      const __m512i index = _mm512_and_si512(x[v], mask), d = gather ? gathered(table, index) : look_up(table, index);
+      alignas(16) u8 symbols[16];
+      _mm_store_si128((__m128i*)symbols, _mm512_cvtepi32_epi8(d));
+      for (int s = 0; s < 4; s++) __builtin_memcpy(out[4 * v + s] + i, symbols + 4 * s, 4);
+      const __m512i frequency = _mm512_and_si512(_mm512_srli_epi32(d, 8), mask);
+      const __m512i y = _mm512_add_epi32(product_of_words(frequency, _mm512_srli_epi32(x[v], 12)), _mm512_srli_epi32(d, 20));
+      // -1 where a word is taken; then less how many the stream's lanes have taken up to there
+      const __m512i taken = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_srli_epi32(y, 15), one), 31);
+      const __m512i pairs = _mm512_add_epi32(taken, _mm512_bslli_epi128(taken, 4)),
+                    sums = _mm512_add_epi32(pairs, _mm512_bslli_epi128(pairs, 8));
+      const __m512i words = _mm512_maskz_permutexvar_epi16(0x55555555, backwards, quarters(word + 4 * v));
+      const __m512i of_lanes = (__m512i)_mm512_permutevar_ps((__m512)words, sums);
+      const u32 set = _mm512_movepi32_mask(taken);
+      for (int s = 0; s < 4; s++) {
+        word[4 * v + s] += 2 * __builtin_popcount(set & 15u << 4 * s);
+        __asm__("" : "+r"(word[4 * v + s]));  // no vector of pointers
+      }
+      x[v] = _mm512_or_si512(_mm512_sllv_epi32(y, _mm512_and_si512(taken, _mm512_set1_epi32(16))), _mm512_and_si512(of_lanes, taken));
+    }
+  for (int v = 0; v < vectors; v++) _mm512_store_si512(state[v], x[v]);
+  for (int s = 0; s < count; s++) {
+    __builtin_memcpy(all[s]->state, state[s / 4] + s % 4 * 4, 16);
     all[s]->word = word[s];
     all[s]->done += 4 * rounds;
   }
 }
 
-template <int lane_count, bool gather>
+template <u32 lanes, bool gather>
 void rans_decode_512(const u32* table, RansStream* streams, int count) {
-  constexpr size_t lanes = lane_count, most = 4;
-  constexpr int vectors = lane_count / 16;
-  // rounds that can be done without a check
-  auto rounds_of = [](const RansStream& s) {
-    const size_t left = (s.n - s.done) / lanes, bytes = size_t(s.end - s.word), safe = bytes < 32 ? 0 : (bytes - 32) / (2 * lanes);
-    return left < safe ? left : safe;
-  };
-  RansStream* group[most];
-  size_t together = 0;
-  for (int next = 0;;) {
-    while (together < most && next < count) group[together++] = &streams[next++];
-    size_t rounds = ~size_t(0);
-    for (size_t s = 0; s < together;) {
-      const size_t of_stream = rounds_of(*group[s]);
-      if (of_stream)
-        s++;
-      else
-        group[s] = group[--together];
-      rounds = of_stream && of_stream < rounds ? of_stream : rounds;
-    }
-    if (!together && next == count) return;
-    if constexpr (lanes == 4) {
-      if (together > 1)
-        rans_rounds_of_four_lanes<gather>(table, group, together, rounds);
-      else if (together)
-        rans_decode_rounds<4>(table, *group[0]);
-    } else {
-      if (together == 4)
-        rans_rounds_512<vectors, 4, gather>(table, group, rounds);
-      else if (together == 3)
-        rans_rounds_512<vectors, 3, gather>(table, group, rounds);
-      else if (together == 2)
-        rans_rounds_512<vectors, 2, gather>(table, group, rounds);
-      else if (together == 1)
-        rans_rounds_512<vectors, 1, gather>(table, group, rounds);
-    }
-  }
-}
-
-// A table of 64 entries in four registers.
-struct Table64 {
-  __m512i part[4];
-  explicit Table64(const u32* t) {
-    for (int k = 0; k < 4; k++) part[k] = _mm512_loadu_si512(t + 16 * k);
-  }
-  __attribute__((always_inline)) __m512i operator()(__m512i s) const {
-    __m512i a = _mm512_permutex2var_epi32(part[0], s, part[1]), b = _mm512_permutex2var_epi32(part[2], s, part[3]);
-    return _mm512_mask_mov_epi32(a, _mm512_cmpgt_epu32_mask(s, _mm512_set1_epi32(31)), b);
-  }
-};
-
-template <int vectors>
-void rans_encode_512(const u32* reciprocals, const u32* steps, u32* state, const u8* symbols, size_t n, u16** position) {
-  const Table64 reciprocal_of(reciprocals), step_of(steps);
-  u16* word = *position;
-  __m512i x[vectors];
-  for (int v = 0; v < vectors; v++) x[v] = _mm512_loadu_si512(state + 16 * v);
-  for (size_t i = n; i > 0;) {
-    i -= 16 * vectors;
-    for (int v = vectors - 1; v >= 0; v--) {
-      __m512i s = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(symbols + i + 16 * size_t(v))));
-      __m512i r = reciprocal_of(s), e = step_of(s), freq = _mm512_and_si512(e, _mm512_set1_epi32(4095));
-      __mmask16 full = _mm512_cmpge_epu32_mask(x[v], _mm512_slli_epi32(freq, 19));
-      // the words of the full lanes, in lane order, below those written before: moved to the end of a vector, the rest is overwritten later
-      const int count = __builtin_popcount(full);
-      const __m256i words = _mm256_maskz_compress_epi16(full, _mm512_cvtepi32_epi16(x[v]));
-      const __m256i number = _mm256_set_epi16(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      _mm256_storeu_si256((__m256i*)(word - 16),
-                          _mm256_permutexvar_epi16(_mm256_add_epi16(number, _mm256_set1_epi16(short(count))), words));
-      word -= count;
-      __m512i y = _mm512_mask_srli_epi32(x[v], full, x[v], 16);
-      __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(y, r), 32),
-              odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(r, 32));
-      __m512i quotient = _mm512_srlv_epi32(_mm512_mask_blend_epi32(0xAAAA, even, odd), _mm512_srli_epi32(e, 28));
-      __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 12), _mm512_set1_epi32(0xffff));
-      x[v] = _mm512_add_epi32(_mm512_add_epi32(y, bias), _mm512_mullo_epi32(quotient, _mm512_sub_epi32(_mm512_set1_epi32(4096), freq)));
-    }
-  }
-  for (int v = 0; v < vectors; v++) _mm512_storeu_si512(state + 16 * v, x[v]);
-  *position = word;
+  rans_decode_side_by_side<lanes, lanes == 4 ? 8 : 4>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
+    if constexpr (lanes >= 16)
+      with_count(together, [=](auto fixed) { rans_rounds_512<lanes / 16, fixed.value, gather>(table, group, rounds); });
+    else if (together > 4)
+      rans_rounds_of_four_lanes<2, gather>(table, group, together, rounds);
+    else if (together > 2)
+      rans_rounds_of_four_lanes<1, gather>(table, group, together, rounds);
+    else
+      with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
+  });
 }
 
 #endif
@@ -305,26 +238,17 @@ void rans_decode_lanes(const u32* table, RansStream* streams, int count) {
   if constexpr (lanes >= 16 || lanes == 4)
     return gather_is_fast() ? rans_decode_512<lanes, true>(table, streams, count) : rans_decode_512<lanes, false>(table, streams, count);
 #elif defined(__AVX2__)
-  if constexpr (lanes >= 16) {
-    for (int s = 0; s < count; s++) rans_decode_256<lanes / 8>(table, streams[s]);
-    return;
-  }
+  if constexpr (lanes >= 16)
+    return rans_decode_side_by_side<lanes>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
+      with_count(together, [=](auto fixed) { rans_rounds_256<lanes / 8, fixed.value>(table, group, rounds); });
+    });
 #endif
-  for (int s = 0; s < count; s++) rans_decode_rounds<lanes>(table, streams[s]);
-}
-
-template <u32 lanes>
-void rans_encode_lanes(const u32* reciprocal, const u32* step, u32* state, const u8* symbols, size_t n, u16** position) {
-  const size_t rounds = n / lanes * lanes;
-  u16* word = *position;
-  for (size_t j = n; j-- > rounds;) state[j - rounds] = rans_put<1>(state[j - rounds], reciprocal[symbols[j]], step[symbols[j]], word);
-  *position = word;
-#if defined(STZ_512)
-  if constexpr (lanes >= 16) return rans_encode_512<lanes / 16>(reciprocal, step, state, symbols, rounds, position);
-#elif defined(__AVX2__)
-  if constexpr (lanes >= 16) return rans_encode_256<lanes / 8>(reciprocal, step, state, symbols, rounds, position);
-#endif
-  rans_encode_scalar<lanes>(reciprocal, step, state, symbols, rounds, position);
+  rans_decode_side_by_side<lanes>(streams, count, [=](RansStream* const* group, int together, size_t rounds) {
+    if constexpr (lanes <= 4)
+      with_count(together, [=](auto fixed) { rans_scalar_rounds<lanes, fixed.value>(table, group, rounds); });
+    else
+      for (int s = 0; s < together; s++) rans_scalar_rounds<lanes, 1>(table, group + s, rounds);
+  });
 }
 
 // Calls f with the number of lanes as a constant.
@@ -353,8 +277,8 @@ void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
   with_lanes(lanes, [&](auto fixed) { rans_decode_lanes<fixed.value>(table, streams, count); });
 }
 
-void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** position) {
-  with_lanes(lanes, [&](auto fixed) { rans_encode_lanes<fixed.value>(reciprocal, step, state, symbols, n, position); });
+void rans_encode(u32 lanes, RansOutput* streams, int count) {
+  with_lanes(lanes, [&](auto fixed) { rans_encode_lanes<fixed.value>(streams, count); });
 }
 
 }  // namespace

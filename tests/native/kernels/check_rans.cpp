@@ -92,47 +92,91 @@ u32 random_state(Random& random, u32 frequency) {
   return random.below(4) ? rans_low + u32(random.below((1u << 31) - rans_low)) : edges[random.below(5)];
 }
 
-// Symbols behind each other; words end at the array's end.
+RansSegment segment_of(const Tables& even, const Tables& odd, const u8* symbols, size_t n) {
+  return {{even.reciprocal.data(), odd.reciprocal.data()},
+          {even.step.data(), odd.step.data()},
+          int(std::max(even.frequency.size(), odd.frequency.size())),
+          symbols,
+          n};
+}
+
+// Symbols as the decoder takes their words, and its states.
 struct Coded {
   std::vector<u16> words;
   std::vector<u32> state;
 };
 Coded encoded(const Kernels& k, const Tables& t, std::vector<u32> state, const u8* symbols, size_t n) {
   std::vector<u16> words(n + rans_slack);
-  u16* word = words.data() + words.size();
-  k.rans.encode(t.reciprocal.data(), t.step.data(), state.data(), u32(state.size()), symbols, n, &word);
-  return {{word, words.data() + words.size()}, state};
+  const RansSegment segment = segment_of(t, t, symbols, n);
+  RansOutput output{state.data(), &segment, 1, words.data()};
+  k.rans.encode(u32(state.size()), &output, 1);
+  return {{words.rend() - (output.word - words.data()), words.rend()}, state};
 }
+
+// A stream to be encoded: bins in direct mode and, with two tables, tokens.
+struct ToEncode {
+  std::vector<std::unique_ptr<Guarded<u8>>> symbols;
+  std::vector<RansSegment> segments;
+  size_t n = 0;
+  std::vector<u32> first_state;
+
+  ToEncode(Random& random, const std::vector<Tables>& tables, u32 lanes, size_t first_table) : first_state(lanes, rans_low) {
+    std::vector<u32> frequency(lanes, 1);  // of the symbol that a lane encodes first
+    for (u64 k = random.below(4); k > 0; k--) {
+      auto any = [&]() -> const Tables& { return random.below(2) ? tables[first_table] : tables[random.below(tables.size())]; };
+      const Tables &even = any(), &odd = random.below(3) ? even : any();
+      const size_t length = random.below(8) ? random.below(320) : random.below(5000);
+      symbols.push_back(std::make_unique<Guarded<u8>>(random, length));
+      u8* const s = symbols.back()->data();
+      std::vector<u8> of_odd(length);
+      fill_symbols(random, even, s, length);
+      fill_symbols(random, odd, of_odd.data(), length);
+      for (size_t j = 1; j < length; j += 2) s[j] = of_odd[j];
+      segments.push_back(segment_of(even, odd, s, length));
+      n += length;
+      for (size_t j = 0; j < length; j++) frequency[j % lanes] = (j % 2 ? odd : even).frequency[s[j]];
+    }
+    for (u32 lane = 0; lane < lanes; lane++) first_state[lane] = random_state(random, frequency[lane]);
+  }
+};
 
 void check_encode(const Kernels& tested, Random& random) {
   const std::vector<Tables> tables = make_tables(random);
   for (u32 lanes = 1; lanes <= 64; lanes *= 2)
     for (int repeat = 0; repeat < 600; repeat++) {
-      const Tables& t = tables[size_t(repeat) < tables.size() ? size_t(repeat) : random.below(47)];  // all, then the extremes
-      const size_t n = random.below(8) ? random.below(320) : random.below(5000);
-      note("%u lanes, n %zu, frequencies %s", lanes, n, t.name.c_str());
-      Guarded<u8> symbols(random, n, 0, row_slack);
-      fill_symbols(random, t, symbols.data(), n);
-      Guarded<u32> state(random, lanes), reciprocal(random, 64), step(random, 64);
-      std::copy(t.reciprocal.begin(), t.reciprocal.end(), reciprocal.data());
-      std::copy(t.step.begin(), t.step.end(), step.data());
-      for (u32 lane = 0; lane < lanes; lane++) {
-        const size_t first = (n - 1 - lane) / lanes * lanes + lane;  // the lane's last symbol, which it encodes first
-        state[lane] = random_state(random, lane < n ? t.frequency[symbols[first]] : 1);
+      const size_t first_table = size_t(repeat) < tables.size() ? size_t(repeat) : random.below(47);  // all, then the extremes
+      const int count = 1 + int(random.below(6));
+      note("%d streams of %u lanes, frequencies %s and others", count, lanes, tables[first_table].name.c_str());
+      std::vector<std::unique_ptr<ToEncode>> sources;
+      std::vector<RansOutput> outputs;
+      std::vector<std::unique_ptr<Guarded<u32>>> states;
+      std::vector<std::unique_ptr<Guarded<u16>>> words;
+      std::vector<std::vector<u16>> expected;
+      std::vector<std::vector<u32>> expected_state;
+      for (int s = 0; s < count; s++) {
+        sources.push_back(std::make_unique<ToEncode>(random, tables, lanes, first_table));
+        const ToEncode& source = *sources.back();
+        expected.emplace_back(source.n);
+        expected_state.push_back(source.first_state);
+        RansOutput reference_output{expected_state.back().data(), source.segments.data(), source.segments.size(), expected.back().data()};
+        reference.rans.encode(lanes, &reference_output, 1);
+        expected.back().resize(size_t(reference_output.word - expected.back().data()));
+        states.push_back(std::make_unique<Guarded<u32>>(random, lanes));
+        std::copy(source.first_state.begin(), source.first_state.end(), states.back()->data());
+        words.push_back(std::make_unique<Guarded<u16>>(random, expected.back().size(), 0, rans_slack));
+        remember(*states.back(), *words.back());
+        for (auto& g : sources.back()->symbols) remember(*g);
+        outputs.push_back({states.back()->data(), source.segments.data(), source.segments.size(), words.back()->data()});
       }
-      const Coded expected = encoded(reference, t, {state.data(), state.data() + lanes}, symbols.data(), n);
-      Guarded<u16> words(random, expected.words.size(), rans_slack);
-      remember(symbols, state, reciprocal, step, words);
-      u16* word = words.data() + words.size();
-      tested.rans.encode(reciprocal.data(), step.data(), state.data(), lanes, symbols.data(), n, &word);
-      symbols.unchanged("symbols");
-      reciprocal.unchanged("reciprocal");
-      step.unchanged("step");
-      state.changed_only("state", 0, lanes);
-      words.changed_only("words", -i64(rans_slack), i64(words.size()));
-      same<i64>("number of words", words.data() + words.size() - word, i64(words.size()));
-      same("words", word, expected.words.data(), words.size());
-      same("state", state.data(), expected.state.data(), lanes);
+      tested.rans.encode(lanes, outputs.data(), count);
+      for (size_t s = 0; s < outputs.size(); s++) {
+        for (auto& g : sources[s]->symbols) g->unchanged("symbols");
+        states[s]->changed_only("state", 0, lanes);
+        words[s]->changed_only("words", 0, i64(expected[s].size() + rans_slack));
+        same<i64>("number of words", outputs[s].word - words[s]->data(), i64(expected[s].size()));
+        same("words", words[s]->data(), expected[s].data(), expected[s].size());
+        same("state", states[s]->data(), expected_state[s].data(), lanes);
+      }
     }
 }
 
@@ -227,15 +271,21 @@ struct TimedRans {
 };
 
 void time_encode(std::vector<Timed>& add) {
-  for (u32 lanes : {1, 4, 16, 32}) {
-    auto r = std::make_shared<TimedRans>(lanes);
-    add.push_back({std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane"), double(r->n), [=](const Kernels& k) {
-                     u32 state[64];
-                     std::fill(state, state + lanes, rans_low);
-                     u16* word = r->words.data() + r->words.size();
-                     k.rans.encode(r->tables.reciprocal.data(), r->tables.step.data(), state, lanes, r->symbols.data(), r->n, &word);
-                   }});
-  }
+  for (int count : {1, 4})
+    for (u32 lanes : {1, 4, 16, 32}) {
+      auto r = std::make_shared<TimedRans>(lanes);
+      const std::string name = std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane") + (count > 1 ? ", 4 streams" : "");
+      add.push_back({name, double(r->n) * count, [=](const Kernels& k) {
+                       const RansSegment segment = segment_of(r->tables, r->tables, r->symbols.data(), r->n);
+                       u32 state[4][64];
+                       RansOutput outputs[4];
+                       for (int s = 0; s < count; s++) {
+                         std::fill(state[s], state[s] + lanes, rans_low);
+                         outputs[s] = {state[s], &segment, 1, r->words.data()};
+                       }
+                       k.rans.encode(lanes, outputs, count);
+                     }});
+    }
 }
 void time_decode(std::vector<Timed>& add) {
   for (int count : {1, 4})

@@ -165,16 +165,19 @@ void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
 
 // A step is frequency | bias << 12 | shift << 28. The bias is where the symbol starts, or, of one of frequency 1, 4095 more: its quotient
 // is one too small, so that its reciprocal fits 32 bits. Here division is division.
-void rans_encode(const u32*, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
-  for (size_t j = n; j-- > 0;) {
-    u32& x = state[j % lanes];
-    const u32 s = step[symbols[j]], frequency = s & 4095, bias = s >> 12 & 0xffff, start = frequency == 1 ? bias - 4095 : bias;
-    if (x >= frequency << 19) {
-      *--*word = u16(x);
-      x >>= 16;
-    }
-    x = x / frequency * total_frequency + x % frequency + start;
-  }
+void rans_encode(u32 lanes, RansOutput* streams, int count) {
+  for (RansOutput* o = streams; o < streams + count; o++)
+    for (const RansSegment* g = o->segments + o->count; g-- > o->segments;)
+      for (size_t j = g->n; j-- > 0;) {
+        u32& x = o->state[j % lanes];
+        const u32 s = g->step[j % 2][g->symbols[j]], frequency = s & 4095, bias = s >> 12 & 0xffff,
+                  start = frequency == 1 ? bias - 4095 : bias;
+        if (x >= frequency << 19) {
+          *o->word++ = u16(x);
+          x >>= 16;
+        }
+        x = x / frequency * total_frequency + x % frequency + start;
+      }
 }
 
 }  // namespace

@@ -199,11 +199,16 @@ void rans_decode(const u32* table, u32 lanes, RansStream* streams, int count) {
   right->rans.decode(table, lanes, streams, count);
   if (lanes == 32) streams[count - 1].end += 70;
 }
-void rans_encode(const u32* reciprocal, const u32* step, u32* state, u32 lanes, const u8* symbols, size_t n, u16** word) {
+void rans_encode(u32 lanes, RansOutput* streams, int count) {
+  const u32* const kept = streams->segments->reciprocal[0];
   u32 changed[64];
-  std::copy(reciprocal, reciprocal + 64, changed);
+  std::copy(kept, kept + 64, changed);
   changed[0]--;
-  right->rans.encode(changed, step, state, lanes, symbols, n, word);
+  std::vector<RansSegment> segments(streams->segments, streams->segments + streams->count);
+  for (RansSegment& g : segments)
+    for (const u32*& reciprocal : g.reciprocal) reciprocal = reciprocal == kept ? changed : reciprocal;
+  streams->segments = segments.data();
+  right->rans.encode(lanes, streams, count);
 }
 
 // ---------------------------------------------------------------- bytes

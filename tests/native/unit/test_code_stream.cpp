@@ -75,6 +75,11 @@ void add(CodeStreamEncoder& encoder, const Codes<Code>& c) {
   encoder.add_class(c.code.data(), c.context.data(), c.code.size(), c.model, c.outliers, width_of<Code>);
 }
 
+void finish(CodeStreamEncoder& encoder, Bytes& stream) {
+  encoder.encode();
+  encoder.finish(0, stream);
+}
+
 bool same(const std::vector<Outlier>& a, const std::vector<Outlier>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Outlier& x, const Outlier& y) { return x.index == y.index && x.bits == y.bits; });
@@ -106,7 +111,7 @@ std::set<int> round_trips(u64 seed, int turns) {
     for (u64 k = 1 + random.below(4); k > 0; k--) classes.push_back(random_codes<Code>(random, random_size(random), false));
     for (const Codes<Code>& c : classes) add(encoder, c);
     Bytes stream;
-    encoder.finish(stream);
+    finish(encoder, stream);
     bool any = false;
     for (const Codes<Code>& c : classes) any = any || std::any_of(c.code.begin(), c.code.end(), [](Code code) { return code != 0; });
     CHECK(stream.empty() == !any, "a stream of zeros is empty");
@@ -120,8 +125,33 @@ std::set<int> round_trips(u64 seed, int turns) {
   return lanes;
 }
 
+// Streams of any lengths, encoded side by side or each by itself.
+void check_side_by_side(u64 seed) {
+  Random random(seed);
+  CodeStreamEncoder together, alone;
+  for (int turn = 0; turn < 40; turn++) {
+    const int count = 1 + int(random.below(u64(CodeStreamEncoder::most)));
+    std::vector<Bytes> expected(CodeStreamEncoder::most);
+    for (int k = 0; k < count; k++)
+      for (u64 classes = random.below(3); classes > 0; classes--) {
+        const Codes<i32> c = random_codes<i32>(random, random_size(random), false);
+        together.select(k);
+        add(together, c);
+        add(alone, c);
+        if (classes == 1) finish(alone, expected[size_t(k)]);
+      }
+    together.encode();
+    for (int k = 0; k < count; k++) {
+      Bytes stream;
+      together.finish(k, stream);
+      CHECK(stream == expected[size_t(k)], "stream %d of %d", k, count);
+    }
+  }
+}
+
 }  // namespace
 
+TEST(streams_are_encoded_alike_side_by_side) { check_side_by_side(8); }
 TEST(codes_of_32_bits_come_back) { CHECK((round_trips<i32>(1, 400) == std::set<int>{1, 4, 16, 32}), "every number of lanes occurs"); }
 TEST(codes_of_64_bits_come_back) { CHECK((round_trips<i64>(2, 400) == std::set<int>{1, 4, 16, 32}), "every number of lanes occurs"); }
 
@@ -149,9 +179,9 @@ TEST(codes_as_bytes_are_coded_alike) {
     CodeStreamEncoder encoder;
     Bytes of_numbers, of_bytes;
     add(encoder, c);
-    encoder.finish(of_numbers);
+    finish(encoder, of_numbers);
     encoder.add_bytes(bytes.data(), c.context.data(), n, c.model, wide_codes, width_of<i32>);
-    encoder.finish(of_bytes);
+    finish(encoder, of_bytes);
     CHECK(of_numbers == of_bytes, "case %d", turn);
     if (of_bytes.empty()) continue;
     // the first codes of it in streams of their own, side by side with all of them
@@ -171,7 +201,8 @@ TEST(codes_as_bytes_are_coded_alike) {
       encoder.add_bytes(bytes.data(), c.context.data(), s.n, c.model,
                         {wide_codes.begin(), std::find_if(wide_codes.begin(), wide_codes.end(), later)}, width_of<i32>);
       Bytes of_first;
-      encoder.finish(of_first);
+      encoder.encode();
+      encoder.finish(0, of_first);
       if (of_first.empty()) continue;
       s.bytes = std::make_unique<AtPageEnd>(of_first);
       s.decoder.open(s.bytes->begin(), s.bytes->size());
@@ -211,13 +242,14 @@ TEST(every_number_of_lanes_is_read) {
       }
       std::vector<u32> state(lanes, rans_low);
       std::vector<u16> words(n + rans_slack);
-      u16* word = words.data() + words.size();
-      kernels().rans.encode(table.reciprocal, table.step, state.data(), lanes, symbols.data(), n, &word);
+      const RansSegment segment{{table.reciprocal, table.reciprocal}, {table.step, table.step}, table.count + 1, symbols.data(), n};
+      RansOutput output{state.data(), &segment, 1, words.data()};
+      kernels().rans.encode(lanes, &output, 1);
       Bytes stream;
       put_le<u32>(stream, state[0] | (log2_lanes ? 1u << 31 : 0));
       if (log2_lanes) stream.push_back(u8(log2_lanes));
       for (u32 lane = 1; lane < lanes; lane++) put_le<u32>(stream, state[lane]);
-      for (; word < words.data() + words.size(); word++) put_le<u16>(stream, *word);
+      while (output.word != words.data()) put_le<u16>(stream, *--output.word);
       AtPageEnd bytes(stream);
       CodeStreamDecoder decoder;
       decoder.open(bytes.begin(), bytes.size());
@@ -269,7 +301,7 @@ void check_damage(u64 seed) {
     CodeStreamEncoder encoder;
     Bytes stream;
     add(encoder, c);
-    encoder.finish(stream);
+    finish(encoder, stream);
     if (stream.empty()) continue;
     const size_t step = 1 + stream.size() / 200;
     for (size_t size = 0; size < stream.size(); size += step, cuts++) {
@@ -310,7 +342,7 @@ TEST(codes_take_about_as_many_bits_as_their_model_says) {
   CodeStreamEncoder encoder;
   Bytes stream;
   add(encoder, c);
-  encoder.finish(stream);
+  finish(encoder, stream);
   const CodeTable& table = direct_table(c.model[3]);
   double bits = 0;
   for (i32 code : c.code) {
