@@ -125,7 +125,8 @@ def combinations(component):
     palette = (F32, INTEGER, PALETTE)
     if component.kind != "f":
         samples = F32 if component.itemsize <= 2 else F64 if component.itemsize == 4 else I64
-        return {(samples, INTEGER, NONE), palette}
+        rounded = set() if samples == I64 else {(samples, UNIFORM, NONE)}
+        return {(samples, INTEGER, NONE), palette} | rounded
     samples = F64 if component.itemsize == 8 else F32
     both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC), palette}
     if component.itemsize == 2:
