@@ -14,14 +14,15 @@ FormText form_text(const Header& h) {
   if (h.form == Form::constant) return {"constant", "patched: constant"};
   switch (h.quantizer) {
     case QuantizerKind::uniform:
+      if (is_integer(h.layout.dtype)) break;
       return {"blocks of numbers", "patched: blocks of numbers"};
     case QuantizerKind::ulp:
       return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};
     default:
       if (h.transform == Transform::fixed_point) return {"blocks of fixed-point numbers", "patched: blocks of fixed-point numbers"};
       if (h.transform == Transform::palette) return {"blocks of ranks in a palette", "patched: blocks of ranks in a palette"};
-      return {"blocks of integers", "patched: blocks of integers"};
   }
+  return {"blocks of integers", "patched: blocks of integers"};
 }
 
 // Of a raw or constant stream: all of it must be there.

@@ -172,8 +172,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
   const int axis = sweep_axis(g);
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) {
-    const int cls = g.classes.mask[c];
-    all_bytes &= uses_byte_indices(q, p[cls]) && !work.mask_or_null(cls);
+    all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
   }
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)
@@ -188,7 +187,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       work.failed.resize(largest);
       PlaneReader<S> reader(work, samples, axis, l == 0);
       sweep(
-          work, p, axis, all_classes,
+          work, p, axis, all_classes, l > 0 ? -1 : g.classes.mask[g.classes.count - 1],
           [&](int cls, i64 j) {
             PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
             reader.prepare(cls, j, plane.task);

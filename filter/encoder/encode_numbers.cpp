@@ -12,7 +12,8 @@
 namespace stz {
 namespace {
 
-constexpr size_t unasked_share = 300;  // of a stream is what a content check takes at most that nobody has asked for
+constexpr size_t unasked_share = 300;   // of a stream is what a content check takes at most that nobody has asked for
+constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are coded as numbers between them, which is faster
 
 // Empty if the format cannot hold it. `palette`: its section.
 template <class S>
@@ -105,9 +106,8 @@ struct Floating {
   void load(Header& header) {
     if (!samples) {
       m = find_masks(a, header);
-      loaded = load_samples<S>(a, header, m);
+      loaded = load_samples<S>(a, header, m, &largest);
       samples = loaded.data();
-      largest = largest_magnitude(samples, n);
     }
     ulp = unit_in_last_place(largest, a.layout.dtype);
   }
@@ -235,9 +235,16 @@ Bytes encode_integers(const Array& a, Header h, int threads) {
   Masks m = find_masks(a, h);
   Buffer<S> samples = load_samples<S>(a, h, m);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
+  const u64 units = h.mode == STZ_ABSOLUTE ? u64(std::min(h.bound, 1e18)) : 0;
   h.quantizer = QuantizerKind::integer;
-  h.step = h.mode == STZ_ABSOLUTE ? 2 * u64(std::min(h.bound, 1e18)) + 1 : 1;
-  Bytes best = encode_blocks(h, samples.data(), m, 0.5 * double(h.step), threads);
+  h.step = 2 * units + 1;
+  Header numbers = h;
+  if (std::is_floating_point_v<S> && units >= least_rounded_bound) {
+    numbers.quantizer = QuantizerKind::uniform;
+    numbers.step = 1;
+    numbers.half_step = sample_bound(h) - 1.0 / 128;  // room for the rounding of samples
+  }
+  Bytes best = encode_blocks(numbers, samples.data(), m, 0.5 * double(h.step), threads);
   keep_smaller(best, encode_palette(h, samples.data(), samples.size(), m, {double(h.step), 0}, best, threads));
   return best;
 }

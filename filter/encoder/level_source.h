@@ -128,8 +128,9 @@ class LevelSource {
       from = to = sample_of<S>(header_, header_.fill);
       if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped to its ends
         using Limits = std::numeric_limits<S>;
-        if (from == Limits::max() || bits_of<S>(header_, from + S(1)) == header_.fill) to = Limits::max();
-        if (from == Limits::lowest() || bits_of<S>(header_, from - S(1)) == header_.fill) from = Limits::lowest();
+        const S fill = from, around = header_.quantizer == QuantizerKind::uniform ? S(0.5) : S(0);  // what rounds to it
+        from = fill == Limits::lowest() || bits_of<S>(header_, fill - S(1)) == header_.fill ? Limits::lowest() : fill - around;
+        to = fill == Limits::max() || bits_of<S>(header_, fill + S(1)) == header_.fill ? Limits::max() : fill + around;
       }
     }
     for (Quantizer<S>& q : quantizer_) {

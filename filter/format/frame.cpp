@@ -46,7 +46,9 @@ constexpr Combination combinations[] = {
     {wide, SampleType::f32, QuantizerKind::integer, Transform::fixed_point},
     {wide, SampleType::f64, QuantizerKind::integer, Transform::fixed_point},
     {wide, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
+    {small_integer, SampleType::f32, QuantizerKind::uniform, Transform::none},
     {small_integer, SampleType::f32, QuantizerKind::integer, Transform::none},
+    {integer_32, SampleType::f64, QuantizerKind::uniform, Transform::none},
     {integer_32, SampleType::f64, QuantizerKind::integer, Transform::none},
     {integer_64, SampleType::i64, QuantizerKind::integer, Transform::none},
     {half, SampleType::f32, QuantizerKind::integer, Transform::palette},
@@ -339,11 +341,8 @@ Hierarchy hierarchy_of(const Header& h) {
 std::vector<double> level_bounds(const Header& h, size_t levels) {
   if (!h.level_bound.empty()) return h.level_bound;
   std::vector<double> bounds;
-  double factor = 1;
-  for (size_t l = 0; l < levels; l++) {
-    bounds.push_back(h.half_step * factor);
-    factor = std::max(0.5, factor * 0.8);
-  }
+  constexpr double factors[] = {1, 0.95, 0.85, 0.7, 0.6, 0.5};
+  for (size_t l = 0; l < levels; l++) bounds.push_back(h.half_step * factors[std::min(l, std::size(factors) - 1)]);
   return bounds;
 }
 

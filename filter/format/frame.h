@@ -88,8 +88,12 @@ Hierarchy hierarchy_of(const Header& h);
 inline bool bound_is_used(const Header& h) {
   return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS && h.transform != Transform::palette);
 }
-// The bound in units of the samples: octaves if the transform is logarithmic.
-inline double sample_bound(const Header& h) { return h.transform == Transform::logarithmic ? h.half_step : h.bound; }
+// The bound in units of the samples: octaves if the transform is logarithmic. Samples that become integers by rounding may miss the bound
+// by less than a half.
+inline double sample_bound(const Header& h) {
+  if (h.transform == Transform::logarithmic) return h.half_step;
+  return is_integer(h.layout.dtype) ? double(u64(std::min(h.bound, 1e18))) + (0.5 - 1.0 / 128) : h.bound;
+}
 // Bound of each level (half the step), level 0 first.
 std::vector<double> level_bounds(const Header& h, size_t levels);
 

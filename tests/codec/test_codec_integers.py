@@ -46,3 +46,18 @@ def test_the_options_say_it():
     assert h5stz.STZ(absolute=2, dtype="i4") == h5stz.STZ(lossless=True)
     assert h5stz.STZ(absolute=2, dtype="i4", integers="lossy").bound == 2
     assert h5stz.STZ(absolute=2, integers="lossy") != h5stz.STZ(absolute=2), "the filter looks at the type of a dataset"
+
+
+@pytest.mark.parametrize("bound", [1, 2, 2.9, 7, 100.5])
+@pytest.mark.parametrize("dtype", cases.INTEGERS, ids=str)
+def test_bounds_hold_over_the_whole_range_of_a_type(dtype, bound):
+    """Those that are coded as numbers between the integers are rounded at the end."""
+    limits, random = np.iinfo(dtype), np.random.default_rng(5)
+    waves = np.sin(np.arange(40.0) / 6)[:, None] * np.cos(np.arange(50.0) / 9)
+    rough = waves + 0.1 * random.standard_normal(waves.shape)
+    for sheet in (waves, rough):
+        numbers = (sheet + 1) / 2 * (float(limits.max) - float(limits.min)) + float(limits.min)
+        array = np.array([[min(max(int(v), limits.min), limits.max) for v in row] for row in numbers], dtype)
+        decoded = h5stz.decompress(h5stz.compress(array, absolute=bound, integers="lossy"))
+        errors = abs(array.astype(object) - decoded.astype(object))
+        assert errors.max() <= int(bound)

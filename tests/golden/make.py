@@ -152,7 +152,8 @@ def feedback_cases():
         ("3d", (22, 23, 24), "f4", 100.0),
         ("4d", (9, 8, 10, 11), "f4", 100.0),
         ("wide", (18, 19, 20), "f4", 1.5),
-        ("integers", (50, 51), "i4", 40.0),
+        ("integers", (50, 51), "i4", 1.0),
+        ("rounded", (50, 51), "i4", 40.0),
     ]:
         found[f"feedback_{name}"] = walks(shape, len(shape)).astype(kind), {"absolute": bound}
     masked = with_bits(walks((40, 43), 7).astype("f4"), np.s_[5:16, 9:20], 0x7FC00000)
