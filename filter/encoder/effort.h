@@ -30,9 +30,9 @@ inline const Effort& effort_of(int effort) {
   static constexpr Effort efforts[] = {
       {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false, none, none},
       {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true, promising, promising},
-      {128 * k, 2048, 4000, 3, true, 0.02, false, 1, 0, 0, true, promising, promising},
-      {256 * k, 2048, 6000, 3, true, 0.02, true, 3, 8 * k, 0.02, true, promising, promising},
-      {256 * k, 2048, 6000, 3, true, 0.01, true, 4, 20 * k, 0.003, true, promising, promising},
+      {128 * k, 2048, 4000, 3, true, 0.05, false, 1, 0, 0, true, promising, promising},
+      {256 * k, 2048, 6000, 3, true, 0.05, true, 3, 8 * k, 0.02, true, promising, promising},
+      {256 * k, 2048, 6000, 3, true, 0.05, true, 4, 20 * k, 0.003, true, promising, promising},
       {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true, promising, promising},
       {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true, promising, promising},
       {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true, promising, promising},
