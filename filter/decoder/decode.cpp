@@ -13,23 +13,11 @@
 namespace stz {
 namespace {
 
-// The bits of masked elements in place of those that are there; of literals zero.
-template <class Bits>
-void put_special_bits(const u8* kinds, u64 n, const u64* of_kind, u8* out) {
-  Bits bits[special_values];
-  for (size_t kind = 0; kind < special_values; kind++) bits[kind] = Bits(of_kind[kind]);
-  for (u64 k = 0; k < n; k++) {
-    Bits element;
-    memcpy(&element, out + k * sizeof(Bits), sizeof element);
-    element = Bits((element & Bits(Bits(kinds[k] != special_none) - 1)) | bits[kinds[k]]);  // without a branch
-    memcpy(out + k * sizeof(Bits), &element, sizeof element);
-  }
-}
-void put_special_bits(const u8* kinds, u64 n, const u64* of_kind, size_t width, u8* out) {
-  width == 1   ? put_special_bits<u8>(kinds, n, of_kind, out)
-  : width == 2 ? put_special_bits<u16>(kinds, n, of_kind, out)
-  : width == 4 ? put_special_bits<u32>(kinds, n, of_kind, out)
-               : put_special_bits<u64>(kinds, n, of_kind, out);
+void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, size_t width, u8* out) {
+  width == 1   ? put_special_bits<u8>(kinds, n, special, out)
+  : width == 2 ? put_special_bits<u16>(kinds, n, special, out)
+  : width == 4 ? put_special_bits<u32>(kinds, n, special, out)
+               : put_special_bits<u64>(kinds, n, special, out);
 }
 
 template <class S>
@@ -44,8 +32,9 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   const u64 sections = sections_offset(h);
   require(sections <= size, STZ_ERROR_TRUNCATED);
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
-  auto decode_to = [&](S* samples) {
-    decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads);
+  const bool verified = verification && h.trailer_size != 0;  // which needs the special values
+  auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
+    decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, verified ? nullptr : of_masked);
     if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
   };
   const SampleOrder order(h);
@@ -53,13 +42,12 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   const bool direct = !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
                       is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
   const ElementBits<S> bits(h);
-  u64 of_kind[special_values] = {};
-  for (u8 kind = 1; kind < special_values; kind++) of_kind[kind] = bits(S(0), kind);
+  const SpecialBits of_masked = special_bits(bits);
   if (direct) {
-    decode_to(reinterpret_cast<S*>(out));
+    decode_to(reinterpret_cast<S*>(out), &of_masked);
     for (u64 from = 0; from < specials.size(); from += special_run) {
       const u64 count = std::min(special_run, u64(specials.size()) - from);
-      if (any_special(&specials[from], count)) put_special_bits(&specials[from], count, of_kind, width, out + from * width);
+      if (any_special(&specials[from], count)) put_special_bits(&specials[from], count, of_masked, width, out + from * width);
     }
     for (const LiteralElement& o : literals) {
       require(o.index < valid, STZ_ERROR_CORRUPT);
@@ -68,7 +56,7 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
     return;
   }
   Buffer<S> samples(valid * u64(parts));
-  decode_to(samples.data());
+  decode_to(samples.data(), nullptr);
   if (h.partial)
     for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
   for (int part = 0; part < parts; part++) {
@@ -82,7 +70,7 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
         auto place_of = [&](u64 k) { return out + ((element + (x + k) * stride) * u64(parts) + u64(part)) * width; };
         if (host_is_little && !swap && stride == 1 && parts == 1) {
           components_of<S>(h, from, i64(count), place_of(0));
-          if (special) put_special_bits(special, count, of_kind, width, place_of(0));
+          if (special) put_special_bits(special, count, of_masked, width, place_of(0));
         } else
           for (u64 k = 0; k < count; k++) store_bits(place_of(k), bits(from[k], special ? special[k] : u8(special_none)), width, swap);
       }

@@ -46,7 +46,30 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
     code_block_mask(reader, work_.geometry, level_map(level.hierarchy, level.l, item), work_.specials.data(), MaskForm{});
     work_.set_masks();
   }
-  store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
+  if (!level.of_masked) return store_block_bytes(work_.geometry, work_.specials.data(), block.specials);
+  const Box& box = work_.geometry.box;
+  block_specials_.resize(size_t(box.size[0] * box.size[1] * box.size[2] * box.size[3]));
+  store_block_bytes(work_.geometry, work_.specials.data(), GridPart<u8>{block_specials_.data(), box});
+}
+
+// Samples of planes that are in the grid get their bits where they are masked.
+template <class S>
+void BlockDecoder<S>::put_masked(const LevelToDecode<S>& level, const BlockToDecode<S>& block, const Planes& planes) {
+  if (!level.of_masked || work_.specials.empty()) return;
+  STZ_STAGE(mask);
+  const Box& box = work_.geometry.box;
+  const GridPart<u8> specials{block_specials_.data(), box};
+  Index from{}, to = box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    to[size_t(planes.axis)] = planes.to;
+  }
+  for_rows(from, to, [&](i64 i, i64 j, i64 k) {
+    const u8* kinds = specials.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+    S* row = block.grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
+    if (any_special(kinds, u64(to[3])))
+      put_special_bits<std::make_unsigned_t<CodeOf<S>>>(kinds, u64(to[3]), *level.of_masked, reinterpret_cast<u8*>(row));
+  });
 }
 
 // Samples of a task whose first one has the raster index `first`; wide codes from number `next` on are to come.
@@ -83,7 +106,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
     for (int c = 0; c < g.classes.count; c++)
       if (level.directory.p[g.classes.mask[c]].feedback.any) start_feedback(work_, g.classes.mask[c]);
     sweep(
-        work_, level.directory.p, axis, wanted,
+        work_, level.directory.p, axis, wanted, level.l > 0 ? -1 : g.classes.mask[g.classes.count - 1],
         [&](int cls, i64 j) {
           const PlaneTask<S> plane = plane_task(work_, cls, level.directory.p[cls], level.quantizer, axis, j);
           place_bytes(level, cls, plane.task, plane.first, next[cls]);
@@ -91,6 +114,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
         [&](i64 j) {
           const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
           store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end}, ends_);
+          put_masked(level, block, Planes{axis, 2 * j, end});
         });
   }
 }
@@ -158,14 +182,12 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
   if (level.l > 0 || cls != classes.mask[classes.count - 1]) complete_class(work_, cls, p);
 }
 
-// The axis along which the block is placed plane by plane, which takes byte indices and no masks; -1: class by class.
+// The axis along which the block is placed plane by plane, which takes byte indices; -1: class by class.
 template <class S>
 int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
   const ParityClasses& classes = work_.geometry.classes;
-  for (int c = 0; c < classes.count; c++) {
-    const int cls = classes.mask[c];
-    if (!uses_byte_indices(level.quantizer, level.directory.p[cls]) || work_.mask_or_null(cls)) return -1;
-  }
+  for (int c = 0; c < classes.count; c++)
+    if (!uses_byte_indices(level.quantizer, level.directory.p[classes.mask[c]])) return -1;
   return sweep_axis(work_.geometry);
 }
 
@@ -216,6 +238,7 @@ void BlockDecoder<S>::decode_edges(const LevelToDecode<S>& level, const BlockToD
   const size_t k = size_t(level.header.masked);
   read_edge_block(level.quantizer, stream(level, block, k), size_t(size(level, block, k)), work_, edge_);
   store_block(work_.geometry, work_.values.data(), block.grid, level.streaming);
+  put_masked(level, block, Planes{});
   if (block.activities.data) store_for_finer_level(block);
 }
 
@@ -238,6 +261,7 @@ void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S
     place_block(level, block, wanted, axis_);
   } else if (block.grid.data) {
     store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, ends_);
+    put_masked(level, block, Planes{});
   }
   if (block.activities.data) store_for_finer_level(block);
 }

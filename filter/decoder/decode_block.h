@@ -3,6 +3,7 @@
 #include "decoder/code_stream_decoder.h"
 #include "decoder/level_directory.h"
 #include "format/edge_coder.h"
+#include "format/elements.h"
 #include "format/level_quantizers.h"
 #include "format/mask_coder.h"
 
@@ -16,7 +17,8 @@ struct LevelToDecode {
   size_t l;
   const Quantizer<S>& quantizer;
   const LevelDirectory& directory;
-  bool streaming = false;  // past the caches
+  bool streaming = false;                  // past the caches
+  const SpecialBits* of_masked = nullptr;  // of level 0: what samples become where they are masked; special values are not stored then
 };
 
 constexpr int most_streams = 1 + 15;  // of a block: its mask, its parity classes
@@ -62,6 +64,7 @@ class BlockDecoder {
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
   void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
   void place_numbers(const LevelToDecode<S>& level, int cls);
+  void put_masked(const LevelToDecode<S>& level, const BlockToDecode<S>& block, const Planes& planes);
   void decode_edges(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
 
   BlockWork<S> work_;
@@ -69,7 +72,7 @@ class BlockDecoder {
   LineEnds<S> ends_;
   Buffer<S> lines_;
   CodeStreamDecoder coder_;
-  Buffer<u8> context_;
+  Buffer<u8> context_, block_specials_;
   EdgeWork<S> edge_;
 };
 

@@ -14,8 +14,14 @@ constexpr u64 streamed_bytes = 4 << 20;  // arrays from here on are written past
 template <class S>
 class Decoder {
  public:
-  Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads)
-      : header_(header), h_(hierarchy_of(header)), specials_(specials), literals_(literals), masked_(header.masked), threads_(threads) {
+  Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads, const SpecialBits* of_masked)
+      : header_(header),
+        h_(hierarchy_of(header)),
+        specials_(specials),
+        literals_(literals),
+        masked_(header.masked),
+        threads_(threads),
+        of_masked_(of_masked) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
   }
 
@@ -44,9 +50,10 @@ class Decoder {
     const u8* section = in.take(size);
     LevelDirectory directory;
     read_directory(header_, h_, l, LevelSection{section, size, size, size}, state_, directory);
-    const LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes};
+    const LevelToDecode<S> level{
+        header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes, out ? of_masked_ : nullptr};
     DecodedLevel<S> finer;
-    if (masked_) finer.specials.resize(samples);
+    if (masked_ && !level.of_masked) finer.specials.resize(samples);
     if (!out) {
       finer.samples.resize(samples);
       finer.activities.resize(samples);
@@ -68,7 +75,7 @@ class Decoder {
       if (!out) block.activities = whole_grid(finer.activities.data() + item * level_grid.samples(), level_grid);
       if (masked_) {
         block.coarse_specials = whole_grid<const u8>(coarser_.specials.data() + item * coarser.samples(), coarser);
-        block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
+        if (!level.of_masked) block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
       }
       return block;
     };
@@ -111,6 +118,7 @@ class Decoder {
   std::vector<LiteralElement>& literals_;
   bool masked_;
   const int threads_;
+  const SpecialBits* const of_masked_;
   std::vector<Quantizer<S>> quantizer_;
   DecodedLevel<S> coarser_;  // the level decoded last
   ParameterState state_;
@@ -120,11 +128,14 @@ class Decoder {
 
 template <class S>
 void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
-                     std::vector<LiteralElement>& literals, int threads) {
-  Decoder<S>(h, specials, literals, threads).run(sections, size, samples);
+                     std::vector<LiteralElement>& literals, int threads, const SpecialBits* of_masked) {
+  Decoder<S>(h, specials, literals, threads, of_masked).run(sections, size, samples);
 }
-template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int);
-template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int);
-template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int);
+template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+                              const SpecialBits*);
+template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+                              const SpecialBits*);
+template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+                              const SpecialBits*);
 
 }  // namespace stz

@@ -1,6 +1,7 @@
 // An array in memory as the encoder sees it: components, masks, samples.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "base/parallel.h"
@@ -36,53 +37,67 @@ struct Masks {
 // Fill values and, in floating-point types, what is not finite. Sets h.masked and h.nan_bits.
 Masks find_masks(const Array& a, Header& h);
 
-// The samples of all valid elements, transformed as the header says.
+// The samples of all valid elements, transformed as the header says. What stands for masked ones is no larger than the others; `largest`:
+// the largest magnitude, or null.
 template <class S>
-Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m) {
+Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m, double* largest = nullptr) {
   const u64 valid = valid_elements(h);
   Buffer<S> samples(valid * u64(a.parts));
   S last = 0;
   const SampleOrder order(h);
+  const auto load = [&](u64 at, u64 element, u64 count, u64 stride, int part) {
+    const u8* specials = m.specials.empty() || !any_special(&m.specials[at], count) ? nullptr : &m.specials[at];
+    if (!specials && a.side_by_side(stride)) {
+      samples_of<S>(h, a.data + element * a.width, i64(count), samples.data() + at);
+      last = samples[at + count - 1];
+      return;
+    }
+    if (a.side_by_side(stride) && samples_are_elements<S>(h)) {
+      memcpy(samples.data() + at, a.data + element * a.width, count * sizeof(S));
+      using Bits = std::make_unsigned_t<CodeOf<S>>;
+      Bits kept = bit_cast_to<Bits>(last);
+      for (u64 k = 0; k < count; k++) {
+        const Bits valid = Bits(specials[k] != special_none) - 1;  // all ones or none: without a branch
+        kept = (bit_cast_to<Bits>(samples[at + k]) & valid) | (kept & ~valid);
+        samples[at + k] = bit_cast_to<S>(kept);
+      }
+      last = bit_cast_to<S>(kept);
+      return;
+    }
+    for (u64 k = 0; k < count; k++) {
+      if (!specials || !specials[k]) last = sample_of<S>(h, a.bits(element + k * stride, part));
+      samples[at + k] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+    }
+  };
+  std::make_unsigned_t<CodeOf<S>> most = 0;
   for (int part = 0; part < a.parts; part++)
     order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
       for (u64 x = 0; x < n; x += special_run) {
         const u64 count = std::min(special_run, n - x), at = u64(part) * valid + number + x;
-        const u8* specials = m.specials.empty() || !any_special(&m.specials[at], count) ? nullptr : &m.specials[at];
-        if (!specials && a.side_by_side(stride)) {
-          samples_of<S>(h, a.data + (element + x) * a.width, i64(count), samples.data() + at);
-          last = samples[at + count - 1];
-          continue;
-        }
-        if (a.side_by_side(stride) && samples_are_elements<S>(h)) {
-          memcpy(samples.data() + at, a.data + (element + x) * a.width, count * sizeof(S));
-          using Bits = std::make_unsigned_t<CodeOf<S>>;
-          Bits kept = bit_cast_to<Bits>(last);
-          for (u64 k = 0; k < count; k++) {
-            const Bits valid = Bits(specials[k] != special_none) - 1;  // all ones or none: without a branch
-            kept = (bit_cast_to<Bits>(samples[at + k]) & valid) | (kept & ~valid);
-            samples[at + k] = bit_cast_to<S>(kept);
-          }
-          last = bit_cast_to<S>(kept);
-          continue;
-        }
-        for (u64 k = 0; k < count; k++) {
-          if (!specials || !specials[k]) last = sample_of<S>(h, a.bits(element + (x + k) * stride, part));
-          samples[at + k] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
-        }
+        load(at, element + x * stride, count, stride, part);
+        bool unused;
+        if constexpr (std::is_floating_point_v<S>)
+          if (largest) most = std::max(most, scan_kernels<S>().scan(samples.data() + at, count, 0, &unused));
       }
     });
+  if constexpr (std::is_floating_point_v<S>)
+    if (largest) *largest = double(bit_cast_to<S>(most));
   return samples;
 }
 
-// scan_kernels over parts of an array.
+// scan_kernels over parts of an array, until one has magnitudes of `most` or more, or a number that is `wanted`.
 template <class S>
-std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, int threads, bool* equal) {
+std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, std::make_unsigned_t<CodeOf<S>> most,
+                                     int threads, bool* equal) {
   STZ_STAGE(scan);
   constexpr u64 part = u64(1) << 20;
   struct Nothing {};
   std::vector<std::pair<std::make_unsigned_t<CodeOf<S>>, bool>> scans((n + part - 1) / part);
+  std::atomic<bool> ends = false;
   parallel_for<Nothing>(scans.size(), threads, [&](Nothing&, u64 i) {
+    if (ends.load(std::memory_order_relaxed)) return;
     scans[i].first = scan_kernels<S>().scan(samples + i * part, std::min(part, n - i * part), wanted, &scans[i].second);
+    if (scans[i].first >= most || scans[i].second) ends.store(true, std::memory_order_relaxed);
   });
   std::make_unsigned_t<CodeOf<S>> largest = 0;
   *equal = false;
@@ -112,16 +127,9 @@ const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& 
   }
   const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
   bool filled;
-  const Bits largest = scan(samples, n, h.has_fill ? Bits(h.fill) : infinity, threads, &filled);
+  const Bits largest = scan(samples, n, h.has_fill ? Bits(h.fill) : infinity, infinity, threads, &filled);
   largest_magnitude = double(bit_cast_to<S>(largest));
   return largest >= infinity || filled ? nullptr : samples;
-}
-
-// Of samples from load_samples(): what stands for masked ones is no larger than the others.
-template <class S>
-double largest_magnitude(const S* samples, u64 n) {
-  bool unused;
-  return double(bit_cast_to<S>(scan_kernels<S>().scan(samples, n, 0, &unused)));
 }
 
 }  // namespace stz

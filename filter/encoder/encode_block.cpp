@@ -172,8 +172,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
   const int axis = sweep_axis(g);
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) {
-    const int cls = g.classes.mask[c];
-    all_bytes &= uses_byte_indices(q, p[cls]) && !work.mask_or_null(cls);
+    all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
   }
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)
@@ -189,7 +188,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       int first[2] = {-1, -1};  // the first class of either parity loads the plane
       for (int c = g.classes.count; c-- > 0;) first[g.classes.mask[c] >> axis & 1] = g.classes.mask[c];
       sweep(
-          work, p, axis, all_classes,
+          work, p, axis, all_classes, l > 0 ? -1 : g.classes.mask[g.classes.count - 1],
           [&](int cls, i64 j) {
             const int parity = cls >> axis & 1;
             if (cls == first[parity]) load_block(g, samples, work.values.data(), Planes{axis, 2 * j + parity, 2 * j + parity + 1});

@@ -106,9 +106,8 @@ struct Floating {
   void load(Header& header) {
     if (!samples) {
       m = find_masks(a, header);
-      loaded = load_samples<S>(a, header, m);
+      loaded = load_samples<S>(a, header, m, &largest);
       samples = loaded.data();
-      largest = largest_magnitude(samples, n);
     }
     ulp = unit_in_last_place(largest, a.layout.dtype);
   }

@@ -53,13 +53,9 @@ class BinaryEncoder {
  public:
   template <class Model>  // BitModel, or one like it
   void bit(Model& m, int b) {
-    u32 bound = (range_ >> 16) * m.one();
-    if (b)
-      range_ = bound;
-    else {
-      low_ += bound;
-      range_ -= bound;
-    }
+    const u32 bound = (range_ >> 16) * m.one(), other = u32(b) - 1;  // without a branch: all ones for 0
+    low_ += bound & other;
+    range_ = bound + ((range_ - 2 * bound) & other);
     m.learn(b);
     normalise();
   }
@@ -160,6 +156,15 @@ class BinaryDecoder {
     normalise();
     return b;
   }
+  // The same for bits that nothing foretells: without branches.
+  int uncertain_bit(BitModel& m) {
+    const u32 bound = (range_ >> 16) * m.one(), b = code_ < bound, other = b - 1;
+    code_ -= bound & other;
+    range_ = bound + ((range_ - 2 * bound) & other);
+    m.learn(int(b));
+    normalise_at_once();
+    return int(b);
+  }
   u64 raw(int count) {
     u64 v = 0;
     for (; count > 0; count--) {
@@ -188,7 +193,7 @@ class BinaryDecoder {
     range_ /= count;
     const u32 q = code_ / range_, v = q < count ? q : count - 1;
     code_ -= v * range_;
-    normalise();
+    normalise_at_once();
     return v;
   }
   u64 number(NumberModel& m) {
@@ -217,6 +222,14 @@ class BinaryDecoder {
       range_ <<= 8;
       code_ = code_ << 8 | next();
     }
+  }
+  void normalise_at_once() {
+    if (end_ - at_ < 4) return normalise();
+    const int bits = __builtin_clz(range_ | 1) & ~7;
+    const u64 ahead = u64(code_) << 32 | u32(at_[0]) << 24 | u32(at_[1]) << 16 | u32(at_[2]) << 8 | at_[3];
+    code_ = u32(ahead << bits >> 32);
+    range_ <<= bits;
+    at_ += bits / 8;
   }
   u32 next() {
     if (at_ < end_) return *at_++;

@@ -161,14 +161,13 @@ void put_means(const u8* kinds, int n, const RealOf<S>* mean, S* row) {
 }  // namespace
 
 template <class S>
-void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* values) {
+void fill_masked_rows(const BlockGeometry& g, int cls, const u8* specials, const Index& from, const Index& to, S* values) {
   STZ_STAGE(mask);
   using R = RealOf<S>;
   const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_specials = lay_out_nearest(g, g.bytes, cls, false);
-  const Index to = g.counts(cls);
   const int n = int(to[3]);
   Buffer<R> mean(size_t(n) + row_slack);
-  for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
+  for_rows(from, {to[0], to[1], to[2], from[3] + 1}, [&](i64 i, i64 j, i64 k) {
     const u8* kinds = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
     if (!any_special(kinds, u64(n))) return;
     S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
@@ -177,67 +176,101 @@ void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* v
   });
 }
 
+namespace {
+
+// A box of samples with what is known of them, and around it, along axes of more than one sample, samples that are not known.
+template <class S>
+class FilledBox {
+ public:
+  FilledBox(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid) : box_(box), size_(box.size) {
+    i64 total = 1;
+    for (size_t a = axes; a-- > 0;) {
+      around_[a] = size_[a] > 1;
+      stride_[a] = total;
+      total *= size_[a] + 2 * around_[a];
+    }
+    for (size_t a = 0; a < axes; a++)
+      if (around_[a])
+        for (i64 d : {-stride_[a], stride_[a]}) neighbours_[ways_++] = d;
+    samples_.resize(size_t(total) + row_slack);
+    unknown_.resize(size_t(total) + row_slack);
+    std::fill(samples_.begin(), samples_.end(), S(0));
+    std::fill(unknown_.begin(), unknown_.end(), u8(0xff));
+    found_.resize(size_t(total) + row_slack);
+    mean_.resize(size_t(size_[3]) + row_slack);
+    rows([&](i64 at, const Index& i) {
+      const u8* kinds = specials.at(i[0], i[1], i[2], box_.low[3]);
+      for (i64 x = 0; x < size_[3]; x++) unknown_[size_t(at + x)] = kinds[x] ? 0xff : 0;
+      memcpy(samples_.data() + at, grid.at(i[0], i[1], i[2], box_.low[3]), size_t(size_[3]) * sizeof(S));
+    });
+  }
+  // Means of known neighbours in place of what is not known; what is found is known from then on.
+  void sweep() {
+    const size_t n = size_t(size_[3]);
+    rows([&](i64 at, const Index&) {
+      u8 *const unknown = unknown_.data() + at, *const found = found_.data() + at;
+      if (!any_special(unknown, n)) {
+        std::fill_n(found, n, u8(0));
+        return;
+      }
+      std::copy_n(unknown + neighbours_[0], n, found);
+      for (int w = 1; w < ways_; w++)
+        for (size_t x = 0; x < n; x++) found[x] &= unknown[i64(x) + neighbours_[w]];
+      for (size_t x = 0; x < n; x++) found[x] = u8(unknown[x] & ~found[x]);
+      S* const row = samples_.data() + at;
+      row_kernels<S>().mean_of_valid(row, unknown, neighbours_, neighbours_, ways_, int(n), mean_.data());
+      put_means(found, int(n), mean_.data(), row);
+    });
+    rows([&](i64 at, const Index&) {
+      for (size_t x = 0; x < n; x++) unknown_[size_t(at) + x] &= u8(~found_[size_t(at) + x]);
+    });
+  }
+  void store(const GridPart<S>& grid) const {
+    rows([&](i64 at, const Index& i) {
+      memcpy(grid.at(i[0], i[1], i[2], box_.low[3]), samples_.data() + at, size_t(size_[3]) * sizeof(S));
+    });
+  }
+
+ private:
+  template <class F>
+  void rows(F row) const {
+    for_rows(Index{}, {size_[0], size_[1], size_[2], 1}, [&](i64 i, i64 j, i64 k) {
+      const i64 at = (i + around_[0]) * stride_[0] + (j + around_[1]) * stride_[1] + (k + around_[2]) * stride_[2] + around_[3];
+      row(at, Index{box_.low[0] + i, box_.low[1] + j, box_.low[2] + k, 0});
+    });
+  }
+
+  const Box& box_;
+  const Index size_;
+  Index around_, stride_;
+  std::ptrdiff_t neighbours_[2 * axes];
+  int ways_ = 0;
+  Buffer<S> samples_;
+  Buffer<u8> unknown_, found_;  // bytes of zeros or ones
+  Buffer<RealOf<S>> mean_;
+};
+
+}  // namespace
+
 template <class S>
 void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid) {
   STZ_STAGE(mask);
-  using R = RealOf<S>;
-  const Index& n = grid.box.size;
-  const Index stride = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
-  const Index to = {box.size[0], box.size[1], box.size[2], box.size[3]};
-  std::vector<u8> state(size_t(to[0] * to[1] * to[2] * to[3]));  // 0 known, 1 unknown, 2 found in this sweep
-  const Index step = {to[1] * to[2] * to[3], to[2] * to[3], to[3], 1};
   bool any = false;
-  i64 s = 0;
-  for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-    const u8* row = specials.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
-    for (i64 x = 0; x < to[3]; x++) {
-      state[size_t(s++)] = row[x] != 0;
-      any |= row[x] != 0;
-    }
+  for_rows(Index{}, {box.size[0], box.size[1], box.size[2], 1}, [&](i64 i, i64 j, i64 k) {
+    any |= any_special(specials.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]), u64(box.size[3]));
   });
-  if (!any) return;
-  for (int sweep = 0; sweep < 2; sweep++) {
-    s = 0;
-    for_rows(Index{}, {to[0], to[1], to[2], 1}, [&](i64 i, i64 j, i64 k) {
-      S* row = grid.at(box.low[0] + i, box.low[1] + j, box.low[2] + k, box.low[3]);
-      const i64 at[3] = {i, j, k};
-      i64 of_state[2 * axes], of_sample[2 * axes];  // from a sample to its neighbours
-      int across = 0;                               // of them in other rows
-      for (size_t a = 0; a < 3; a++)
-        for (int d : {-1, 1}) {
-          if (at[a] + d < 0 || at[a] + d >= to[a]) continue;
-          of_state[across] = d * step[a];
-          of_sample[across++] = d * stride[a];
-        }
-      for (i64 x = 0; x < to[3]; x++, s++) {
-        if (state[size_t(s)] != 1) continue;
-        int ways = across;
-        if (x > 0) of_state[ways] = of_sample[ways] = -1, ways++;
-        if (x + 1 < to[3]) of_state[ways] = of_sample[ways] = 1, ways++;
-        R sum = 0;
-        int count = 0;
-        for (int w = 0; w < ways; w++) {
-          const bool known = state[size_t(s + of_state[w])] == 0;
-          const R v = R(row[x + of_sample[w]]);
-          sum += known ? v : R(0);
-          count += known;
-        }
-        if (!count) continue;
-        row[x] = sample_from_real<S>(sum / R(count));
-        state[size_t(s)] = 2;
-      }
-    });
-    for (u8& v : state)
-      if (v == 2) v = 0;
-  }
+  if (!any || box.size == Index{1, 1, 1, 1}) return;
+  FilledBox<S> filled(box, specials, grid);
+  for (int sweeps = 0; sweeps < 2; sweeps++) filled.sweep();
+  filled.store(grid);
 }
 
-#define STZ_INSTANTIATE(S)                                                               \
-  template struct ClassPlan<S>;                                                          \
-  template void BlockWork<S>::set_masks();                                               \
-  template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&); \
-  template void class_activities(BlockWork<S>&, int, int);                               \
-  template void fill_masked_class(const BlockGeometry&, int, const u8*, S*);             \
+#define STZ_INSTANTIATE(S)                                                                              \
+  template struct ClassPlan<S>;                                                                         \
+  template void BlockWork<S>::set_masks();                                                              \
+  template void class_contexts(BlockWork<S>&, int, const ClassParameters&, Buffer<u8>&);                \
+  template void class_activities(BlockWork<S>&, int, int);                                              \
+  template void fill_masked_rows(const BlockGeometry&, int, const u8*, const Index&, const Index&, S*); \
   template void fill_masked_box(const Box&, const GridPart<const u8>&, const GridPart<S>&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)

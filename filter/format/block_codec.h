@@ -179,9 +179,9 @@ void add_code_sizes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& coun
 }
 
 // Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser
-// samples and earlier classes (of all nearest ones if none is valid).
+// samples and earlier classes (of all nearest ones if none is valid). Rows from `from` up to `to` of a class, whole along axis 3.
 template <class S>
-void fill_masked_class(const BlockGeometry& g, int cls, const u8* specials, S* values);
+void fill_masked_rows(const BlockGeometry& g, int cls, const u8* specials, const Index& from, const Index& to, S* values);
 // The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `specials`:
 // parts of the level's samples and special values that have the block.
 template <class S>
@@ -191,7 +191,7 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const G
 template <class S>
 void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
   const BlockGeometry& g = work.geometry;
-  if (work.mask_or_null(cls)) fill_masked_class(g, cls, work.specials.data(), work.values.data());
+  if (work.mask_or_null(cls)) fill_masked_rows(g, cls, work.specials.data(), Index{}, g.counts(cls), work.values.data());
   fill_halo_of_class(g, cls, work.plan(cls, p).cubic, work.values.data());
 }
 

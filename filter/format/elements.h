@@ -38,4 +38,39 @@ class ElementBits {
   const bool same_;
 };
 
+// Bits by special value.
+struct SpecialBits {
+  u64 of[special_values];
+};
+template <class S>
+SpecialBits special_bits(const ElementBits<S>& bits) {
+  SpecialBits all{};
+  for (u8 kind = 1; kind < special_values; kind++) all.of[kind] = bits(S(0), kind);
+  return all;
+}
+
+// The bits of masked elements in place of those that are there; of literals zero.
+template <class Bits>
+void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, u8* out) {
+  u8 kind = special_none, others = 0;
+  for (u64 k = 0; k < n; k++) kind |= kinds[k];
+  for (u64 k = 0; k < n; k++) others |= u8(kinds[k] != special_none && kinds[k] != kind);
+  if (others) {
+    for (u64 k = 0; k < n; k++)
+      if (kinds[k] != special_none) {
+        const Bits element = Bits(special.of[kinds[k]]);
+        memcpy(out + k * sizeof(Bits), &element, sizeof element);
+      }
+    return;
+  }
+  const Bits same = kind < special_values ? Bits(special.of[kind]) : Bits(0);
+  for (u64 k = 0; k < n; k++) {
+    Bits element;
+    memcpy(&element, out + k * sizeof(Bits), sizeof element);
+    const Bits valid = Bits(Bits(kinds[k] != special_none) - 1);  // all ones or none: without a branch
+    element = Bits((element & valid) | (same & Bits(~valid)));
+    memcpy(out + k * sizeof(Bits), &element, sizeof element);
+  }
+}
+
 }  // namespace stz

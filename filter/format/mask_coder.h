@@ -43,6 +43,7 @@ struct MaskWriter {
     out.bit(m, b);
     return b;
   }
+  int uncertain_bit(BitModel& m, int b) { return bit(m, b); }
   u32 below(u32 v, u32 count) {
     out.below(v, count);
     return v;
@@ -58,6 +59,7 @@ struct MaskReader {
   int width;
   u32 possible;  // bit k: kind k may appear
   int bit(BitModel& m, int) { return in.bit(m); }
+  int uncertain_bit(BitModel& m, int) { return in.uncertain_bit(m); }
   u32 below(u32, u32 count) { return in.below(count); }
   void literal(u64 index) { literals.push_back({index, in.raw(width)}); }
   u8 checked(u8 kind) const {

@@ -89,7 +89,7 @@ class ScatteredMaskWalk {
     }
     BitModel* const ones_model = ones_[n == group];
     int node = 1;
-    for (int b = 4, ones = __builtin_popcount(bits); b >= 0; b--) node = node * 2 + coder.bit(ones_model[node], ones >> b & 1);
+    for (int b = 4, ones = __builtin_popcount(bits); b >= 0; b--) node = node * 2 + coder.uncertain_bit(ones_model[node], ones >> b & 1);
     const int ones = node - 32;
     require(ones <= n, STZ_ERROR_CORRUPT);
     if (ones == 0) return 0;

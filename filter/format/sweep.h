@@ -19,9 +19,10 @@ inline int sweep_axis(const BlockGeometry& g) {
 }
 
 // Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
-// the samples 2 j and 2 j + 1 along the axis are complete. The halo along all axes of the block but that of the walk is filled here.
+// the samples 2 j and 2 j + 1 along the axis are complete. `unused`: the class on which nothing depends, or -1. The halo along all axes of
+// the block but that of the walk is filled here.
 template <class S, class Code, class Done>
-void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, Code code, Done done) {
+void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, int unused, Code code, Done done) {
   const BlockGeometry& g = work.geometry;
   const size_t a = size_t(axis);
   const i64 even = g.even[a], odd = g.odd[a];
@@ -31,6 +32,12 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, C
   S* values = work.values.data();
   auto plane = [&](int cls, i64 j) {
     code(cls, j);
+    if (work.mask_or_null(cls) && cls != unused) {
+      Index from{}, to = g.counts(cls);
+      from[a] = j;
+      to[a] = j + 1;
+      fill_masked_rows(g, cls, work.specials.data(), from, to, values);
+    }
     fill_halo_of_plane(g, cls, work.plan(cls, p[cls]).cubic, values, axis, j);
   };
   i64 finished[16] = {};
