@@ -67,7 +67,7 @@ Bytes encoded(const std::vector<Call>& calls) {
 }
 
 u64 decoded(BinaryDecoder& in, Models& m, const Call& c) {
-  if (c.kind == Call::bit) return u64(in.bit(m.bit[c.model]));
+  if (c.kind == Call::bit) return u64(c.model % 2 ? in.uncertain_bit(m.bit[c.model]) : in.bit(m.bit[c.model]));
   if (c.kind == Call::raw) return in.raw(c.width);
   if (c.kind == Call::number) return in.number(m.number[c.model]);
   return u64(in.signed_number(m.signed_number[c.model]));
