@@ -341,8 +341,11 @@ Hierarchy hierarchy_of(const Header& h) {
 std::vector<double> level_bounds(const Header& h, size_t levels) {
   if (!h.level_bound.empty()) return h.level_bound;
   std::vector<double> bounds;
-  constexpr double factors[] = {1, 0.95, 0.85, 0.7, 0.6, 0.5};
-  for (size_t l = 0; l < levels; l++) bounds.push_back(h.half_step * factors[std::min(l, std::size(factors) - 1)]);
+  double factor = 1;
+  for (size_t l = 0; l < levels; l++) {
+    bounds.push_back(h.half_step * factor);
+    factor = std::max(0.5, factor * 0.8);
+  }
   return bounds;
 }
 

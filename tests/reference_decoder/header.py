@@ -32,7 +32,6 @@ TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
-LEVEL_FACTORS = 1, 0.95, 0.85, 0.7, 0.6, 0.5  # half a step over that of level 0; the last one is that of all further levels
 NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16, PALETTE = range(5)
 HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LONG_ROWS = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
@@ -312,8 +311,8 @@ def read_levels(reader, header, flags):
         header.level_bounds = [reader.double() for _ in header.levels]
         require(all(0 < bound < math.inf for bound in header.level_bounds), "level bounds")
     else:
-        factors = [*LEVEL_FACTORS, *itertools.repeat(LEVEL_FACTORS[-1], len(header.levels))]
-        header.level_bounds = [header.half_step * factor for factor, _ in zip(factors, header.levels, strict=False)]
+        factors = itertools.accumulate(header.levels[1:], lambda factor, _: max(0.5, factor * 0.8), initial=1.0)
+        header.level_bounds = [header.half_step * factor for factor in factors]
     for number, level in enumerate(header.levels[: header.base_level]):
         logs = [reader.integer(1) for _ in AXES] if flags & LEVEL_BLOCKS else default_block(level, number, header.block_kind)
         require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
