@@ -13,7 +13,8 @@ struct Effort {
   u64 most_fitted;
   int iterations;
   bool wide_stencils;
-  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save, for the time that they take
+  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save, for the time that they take; a fifth of
+                      // that where a level is learned whole, as fits take the time there
   bool medians;
   // residual feedback
   int feedback_trials;    // 1: none

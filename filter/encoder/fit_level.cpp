@@ -52,11 +52,12 @@ inline size_t number_in_class(const BlockGeometry& g, int cls, const Index& at) 
 template <class S>
 class PredictionFits {
  public:
-  PredictionFits(const LevelSource<S>& source, std::vector<SampledBox<S>>& boxes, size_t l, StencilId widest)
+  PredictionFits(const LevelSource<S>& source, std::vector<SampledBox<S>>& boxes, size_t l, bool exact, StencilId widest)
       : source_(source),
         boxes_(boxes),
         l_(l),
         effort_(source.effort()),
+        wide_saves_(l > 0 ? 0 : exact ? effort_.wide_saves / 5 : effort_.wide_saves),  // level 0 is where the time goes
         widest_(widest),
         active_(boxes[0].work.geometry.active_mask),
         samples_(most_groups(), most_samples()) {}
@@ -69,7 +70,7 @@ class PredictionFits {
     if (effort_.wide_stencils && widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
     options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
     options.class_samples = source_.class_samples(l_, cls);
-    options.wide_saves = l_ == 0 ? effort_.wide_saves : 0;  // that is where the time goes
+    options.wide_saves = wide_saves_;
     options.iterations = effort_.iterations;
     ClassParameters p;
     p.groups = u8(options.standard_groups);
@@ -185,6 +186,7 @@ class PredictionFits {
   std::vector<SampledBox<S>>& boxes_;
   const size_t l_;
   const Effort& effort_;
+  const double wide_saves_;
   const StencilId widest_;
   const int active_;
   FitSamples samples_;
@@ -267,7 +269,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   fitted.boxes = sample_boxes(source, l, fitted.exact);
   Team team(threads);
   for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
-  PredictionFits<S> fits(source, fitted.boxes, l, widest);
+  PredictionFits<S> fits(source, fitted.boxes, l, fitted.exact, widest);
   ParameterState so_far = state.parameters;
   ParameterModels models = fresh<ParameterModels>;
   BinaryEncoder unused;
