@@ -57,7 +57,9 @@ class PredictionFits {
         boxes_(boxes),
         l_(l),
         effort_(source.effort()),
-        wide_saves_(l > 0 ? 0 : exact ? effort_.wide_saves / 5 : effort_.wide_saves),  // level 0 is where the time goes
+        wide_saves_(l > 0   ? 0
+                    : exact ? effort_.wide_saves / 5
+                            : effort_.wide_saves),  // level 0 is where the time goes
         widest_(widest),
         active_(boxes[0].work.geometry.active_mask),
         samples_(most_groups(), most_samples()) {}
