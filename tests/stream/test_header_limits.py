@@ -178,6 +178,8 @@ def test_every_combination_of_samples_quantiser_and_transform(dtype):
     samples = F32 if width < 4 or (kind in "fc" and width == 4) else F64 if kind in "fc" or width == 4 else I64
     expected = {(samples, INTEGER, NONE)} if kind in "iu" else {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
     expected |= {(F32, INTEGER, PALETTE)}
+    if kind in "iu" and width <= 4:
+        expected |= {(samples, UNIFORM, NONE)}
     if dtype == "f2":
         expected |= {(F32, INTEGER, ULP_FLOAT16)}
     elif kind in "fc":
