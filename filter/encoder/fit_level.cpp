@@ -11,7 +11,12 @@
 namespace stz {
 namespace {
 
-constexpr u64 exact_samples = 1u << 20;    // levels of at most that many are learned whole
+// Levels of at most that many are learned whole; fuzzers have small arrays, and reach the path of large ones as well.
+#ifdef STZ_FUZZING
+constexpr u64 exact_samples = 1u << 11;
+#else
+constexpr u64 exact_samples = 1u << 20;
+#endif
 constexpr u64 fewest_samples = 48;         // smaller classes take the mean of the cubics
 constexpr double enough_bits = 4000;       // that the samples of a fit should cost
 constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models

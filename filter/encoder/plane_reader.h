@@ -51,12 +51,12 @@ class PlaneReader {
     for (size_t a = 0; a < axes; a++) last[a] = g_.box.size[a] - 1;
     last[size_t(axis_)] = plane;
     const Index& n = grid_.box.size;
-    return row(last) + 1 + row_slack <= grid_.data + n[0] * n[1] * n[2] * n[3];
+    return row(last) - grid_.data + 1 + row_slack <= n[0] * n[1] * n[2] * n[3];
   }
   void read_directly(int cls, i64 plane, ClassTask<S>& task) const {
     Index at = first_of(plane);
     std::ptrdiff_t stride = grid_.box.size[3];
-    for (size_t a = 3; a-- > 0; stride *= grid_.box.size[a + 1]) {
+    for (size_t a = 3; a-- > 0; stride *= grid_.box.size[a]) {
       const bool split = g_.split_mask >> a & 1;
       task.original_stride[a] = split ? 2 * stride : stride;
       if (int(a) != axis_) at[a] = cls >> a & 1;
@@ -67,9 +67,12 @@ class PlaneReader {
   // What to ask for now, or null.
   RowsAhead* rows_ahead() {
     if (ahead_.rows > 0) return &ahead_;
-    asked_ = std::max(asked_, begun_);
-    if (asked_ >= std::min(order_.size(), begun_ + planes_ahead)) return nullptr;
-    ahead_ = {reinterpret_cast<const char*>(row(first_of(order_[asked_]))), grid_.box.size[3] * i64(sizeof(S)), g_.box.size[2],
+    const size_t parts = axis_ == 0 ? size_t(g_.box.size[1]) : 1;  // of a plane, whose rows are equally far apart
+    asked_ = std::max(asked_, begun_ * parts);
+    if (asked_ >= std::min(order_.size(), begun_ + planes_ahead) * parts) return nullptr;
+    Index first = first_of(order_[asked_ / parts]);
+    if (axis_ == 0) first[1] = i64(asked_ % parts);
+    ahead_ = {reinterpret_cast<const char*>(row(first)), grid_.box.size[3] * i64(sizeof(S)), g_.box.size[2],
               int(g_.box.size[3] * i64(sizeof(S)))};
     asked_++;
     return &ahead_;
@@ -82,7 +85,8 @@ class PlaneReader {
   const bool direct_;
   int first_[2] = {-1, -1};  // class of either parity that comes first
   std::vector<i64> order_;   // of planes, in which they are begun
-  size_t begun_ = 0, asked_ = 0;
+  size_t begun_ = 0;         // planes
+  size_t asked_ = 0;         // parts of planes
   RowsAhead ahead_;
 };
 

@@ -33,11 +33,13 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   }
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  // rows are long enough for vectors
-  const Index most = rank == 1   ? Index{1, 1, 1, 8192}
-                     : rank == 2 ? Index{1, 1, 128, 128}
-                     : rank == 3 ? Index{1, 24, 24, 48}
-                                 : Index{8, 8, 8, 32};
+  // of the active axes, the last one first; rows are long enough for vectors
+  const Index sides = rank == 1   ? Index{8192, 1, 1, 1}
+                      : rank == 2 ? Index{128, 128, 1, 1}
+                      : rank == 3 ? Index{48, 24, 24, 1}
+                                  : Index{32, 8, 8, 8};
+  Index most;
+  for (size_t a = axes, active = 0; a-- > 0;) most[a] = level.n[a] > 1 ? sides[active++] : 1;
   // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
   // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
   u64 volume = 0;

@@ -168,7 +168,7 @@ void fill_masked_rows(const BlockGeometry& g, int cls, const u8* specials, const
   const LaidOut near = lay_out_nearest(g, g.values, cls, false), near_specials = lay_out_nearest(g, g.bytes, cls, false);
   const int n = int(to[3]);
   Buffer<R> mean(size_t(n) + row_slack);
-  for_rows(from, {to[0], to[1], to[2], from[3] + 1}, [&](i64 i, i64 j, i64 k) {
+  for_rows(from, to, [&](i64 i, i64 j, i64 k) {
     const u8* kinds = specials + g.start(g.bytes, cls) + g.bytes.at(i, j, k);
     if (!any_special(kinds, u64(n))) return;
     S* row = values + g.start(g.values, cls) + g.values.at(i, j, k);
