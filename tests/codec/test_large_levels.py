@@ -1,4 +1,4 @@
-"""Arrays with a level of more than 2^20 samples: the encoder learns from a part of it, and reads its blocks from the array itself.
+"""Arrays with a level of more than 2^20 samples: the encoder learns from a part of it, and reads its blocks from the array.
 
 Each array ends where its memory ends, and what follows must not be touched.
 """
