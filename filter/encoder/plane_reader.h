@@ -72,8 +72,9 @@ class PlaneReader {
     if (asked_ >= std::min(order_.size(), begun_ + planes_ahead) * parts) return nullptr;
     Index first = first_of(order_[asked_ / parts]);
     if (axis_ == 0) first[1] = i64(asked_ % parts);
-    ahead_ = {reinterpret_cast<const char*>(row(first)), grid_.box.size[3] * i64(sizeof(S)), g_.box.size[2],
-              int(g_.box.size[3] * i64(sizeof(S)))};
+    // there are 7/4 as many rows of classes as of the block, or more; a little more than that many lines is soon enough
+    const int size = int(g_.box.size[3] * i64(sizeof(S)));
+    ahead_ = {reinterpret_cast<const char*>(row(first)), grid_.box.size[3] * i64(sizeof(S)), g_.box.size[2], size, size / 64 * 3 / 4 + 1};
     asked_++;
     return &ahead_;
   }

@@ -45,11 +45,12 @@ constexpr u8 byte_escape = 255;
 // Rows of memory that will be read soon. Kernels that encode ask for some of their lines before each of their own rows, so that they
 // arrive meanwhile.
 struct RowsAhead {
-  static constexpr int lines = 6;  // at a time
-  const char* row = nullptr;       // what is next; moves on
-  std::ptrdiff_t stride = 0;       // bytes
+  const char* row = nullptr;  // what is next; moves on
+  std::ptrdiff_t stride = 0;  // bytes
   i64 rows = 0;
-  int size = 0, asked = 0;  // bytes of a row, and how many of them have been asked for
+  int size = 0;   // bytes of a row
+  int lines = 0;  // at a time
+  int asked = 0;  // bytes of the row
 };
 
 // A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart; nothing else around them

@@ -108,7 +108,7 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
 
 STZ_INLINE void ask_for(RowsAhead* ahead) {
   if (!ahead) return;
-  for (int k = 0; k < RowsAhead::lines && ahead->rows > 0; k++) {
+  for (int k = 0; k < ahead->lines && ahead->rows > 0; k++) {
     __builtin_prefetch(ahead->row + ahead->asked, 0, 2);
     ahead->asked += 64;
     if (ahead->asked < ahead->size) continue;

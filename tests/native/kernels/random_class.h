@@ -125,7 +125,8 @@ void forget_samples(Random& random, const RandomClass<T>& c, T* start) {
 struct SomeRowsAhead {
   explicit SomeRowsAhead(Random& random)
       : memory(4096),
-        rows{memory.data() + random.below(64), random.between(64, 900), random.between(0, 4), int(random.between(1, 300)), 0} {}
+        rows{memory.data() + random.below(64), random.between(64, 900), random.between(0, 4), int(random.between(1, 300)),
+             int(random.between(1, 20))} {}
   std::vector<char> memory;
   RowsAhead rows;
 };
