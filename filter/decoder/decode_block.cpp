@@ -106,7 +106,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
     for (int c = 0; c < g.classes.count; c++)
       if (level.directory.p[g.classes.mask[c]].feedback.any) start_feedback(work_, g.classes.mask[c]);
     sweep(
-        work_, level.directory.p, axis, wanted, level.l > 0 ? -1 : g.classes.mask[g.classes.count - 1],
+        work_, level.directory.p, axis, wanted, unused_class(g.classes, level.l),
         [&](int cls, i64 j) {
           const PlaneTask<S> plane = plane_task(work_, cls, level.directory.p[cls], level.quantizer, axis, j);
           place_bytes(level, cls, plane.task, plane.first, next[cls]);
@@ -178,8 +178,7 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
     if (p.feedback.any) start_feedback(work_, cls);
     place_bytes(level, cls, class_task(work_, cls, p, level.quantizer), 0, next);
   }
-  const ParityClasses& classes = work_.geometry.classes;
-  if (level.l > 0 || cls != classes.mask[classes.count - 1]) complete_class(work_, cls, p);
+  if (cls != unused_class(work_.geometry.classes, level.l)) complete_class(work_, cls, p);
 }
 
 // The axis along which the block is placed plane by plane, which takes byte indices; -1: class by class.

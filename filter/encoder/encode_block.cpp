@@ -129,8 +129,7 @@ template <class S>
 void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassParameters& p, bool as_bytes, BlockWork<S>& work) {
   const Quantizer<S>& q = source.quantizer(l);
   const u8* mask = work.mask_or_null(cls);
-  const ParityClasses& classes = work.geometry.classes;
-  const bool needed = l > 0 || cls != classes.mask[classes.count - 1];
+  const bool needed = cls != unused_class(work.geometry.classes, l);
   if constexpr (std::is_floating_point_v<S>) {
     if (as_bytes) {
       work.bytes(cls);
@@ -171,9 +170,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
   const GridPart<const S> samples = source.samples(l, item);
   const int axis = sweep_axis(g);
   bool all_bytes = true;
-  for (int c = 0; c < g.classes.count; c++) {
-    all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
-  }
+  for (int c = 0; c < g.classes.count; c++) all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)
     if (axis >= 0 && all_bytes) {
@@ -187,7 +184,7 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
       work.failed.resize(largest);
       PlaneReader<S> reader(work, samples, axis, l == 0);
       sweep(
-          work, p, axis, all_classes, l > 0 ? -1 : g.classes.mask[g.classes.count - 1],
+          work, p, axis, all_classes, unused_class(g.classes, l),
           [&](int cls, i64 j) {
             PlaneTask<S> plane = plane_task(work, cls, p[cls], q, axis, j);
             reader.prepare(cls, j, plane.task);

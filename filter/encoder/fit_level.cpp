@@ -274,7 +274,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
   fitted.boxes = sample_boxes(source, l, fitted.exact);
-  Team team(threads);
+  Team team(std::min(threads, most_box_tasks));
   for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
   PredictionFits<S> fits(source, fitted.boxes, l, fitted.exact, widest);
   ParameterState so_far = state.parameters;

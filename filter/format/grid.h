@@ -62,6 +62,8 @@ struct ParityClasses {
   int mask[15];
 };
 ParityClasses parity_classes_of(int split_mask);
+// The class of level l on which nothing depends, or -1: the last one of level 0.
+inline int unused_class(const ParityClasses& classes, size_t l) { return l == 0 && classes.count ? classes.mask[classes.count - 1] : -1; }
 constexpr u32 all_classes = 0xffff;  // as a set: bit c for the c-th of the list
 
 // A box of one level, in samples of the level: [low, low + size).

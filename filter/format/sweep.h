@@ -45,13 +45,13 @@ void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, i
     }
     fill_halo_of_plane(g, cls, work.plan(cls, p[cls]).cubic, values, axis, j);
   };
-  i64 finished[16] = {};
+  i64 finished[16] = {}, leads[16];
+  for (int c = 0; c < g.classes.count; c++) leads[c] = sweep_lead(g, axis, __builtin_popcount(unsigned(g.classes.mask[c])));
   for (i64 j = 0; j < even; j++) {
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       if (cls >> axis & 1 || !(wanted >> c & 1)) continue;
-      const i64 lead = sweep_lead(g, axis, __builtin_popcount(unsigned(cls)));
-      for (i64& k = finished[cls]; k < std::min(even, j + lead); k++) {
+      for (i64& k = finished[cls]; k < std::min(even, j + leads[c]); k++) {
         plane(cls, k);
         if (k == 1) fill_lower_halo(g, cls, values, axis);
         if (k == even - 1) fill_upper_halo(g, cls, work.plan(cls, p[cls]).cubic, values, axis);

@@ -106,6 +106,7 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
   }
 }
 
+// Asks for the next lines of rows ahead, for the second cache: the first one would not hold them until they are read.
 STZ_INLINE void ask_for(RowsAhead* ahead) {
   if (!ahead) return;
   for (int k = 0; k < ahead->lines && ahead->rows > 0; k++) {

@@ -5,7 +5,9 @@ A Settings is what options.py makes of a user's arguments; it turns into a strea
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from operator import attrgetter
 
 from h5stz import _core, elements
 
@@ -41,15 +43,8 @@ class Settings:
 
     def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int]:
         """Everything in the order in which the binding takes it."""
-        return (
-            self.mode,
-            self.bound,
-            self.fill,
-            self.block,
-            self.threads,
-            self.effort,
-            self.layers,
-            self.append_axis,
-            self.integers,
-            self.content_check,
-        )
+        return _fields(self)
+
+
+# Once: looking the names up takes longer than compressing a small chunk.
+_fields = attrgetter(*(field.name for field in dataclasses.fields(Settings)))

@@ -38,6 +38,11 @@ def arrays():
                 yield f"{dtype} {pattern} masked", masked, {"absolute": cases.width(array) * 1e-3}
     for block in ("default", "region"):
         yield f"several blocks, {block}", cases.make("rough", (37, 41, 66), "f4"), {"absolute": 1.0, "block": block}
+        # rows of whole vectors, streams of many lanes, levels that are learned in part
+        large = cases.make("rough", (33, 130, 256) if block == "default" else (32, 24, 30, 60), "f4")
+        yield f"large, {block}", large, {"absolute": cases.width(large) * 1e-3, "block": block}
+        large = np.where(cases.make("walk", large.shape, "f4") < 0, np.float32("nan"), large)
+        yield f"large and masked, {block}", large, {"absolute": cases.width(large) * 1e-2}
         yield f"several wide blocks, {block}", cases.make("walk", (38, 35, 34), "f8"), {"absolute": 0.3, "block": block}
 
 
