@@ -19,7 +19,7 @@ constexpr int fine_levels = 3;  // a candidate axis stays whole at that many lev
 constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
 constexpr int probes = 192, probe_run = 16;
 constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a candidate
-constexpr double worthwhile = 0.97;     // of the bytes, for a trial of a part to win
+constexpr double worthwhile = 0.98;     // of the bytes, for a trial of a part to win
 constexpr double still_better = 0.995;  // for a trial of the whole, or for all candidates together to win over some
 
 // Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: too few samples to judge.
@@ -170,6 +170,18 @@ class ScheduleTrials {
     return least;
   }
 
+  // That result, or a smaller one in which the worst of the axes that are halved late is never halved, as if it was a batch.
+  Result with_batch(const RankedAxes& ranked, Result least) const {
+    for (size_t rank = 0; rank < ranked.candidates; rank++) {
+      AxisOffsets offset = least.offset;
+      if (offset[ranked.axis[rank]] == 0) continue;
+      offset[ranked.axis[rank]] = never_split;
+      replace_if_smaller(least, encode(offset), still_better);
+      break;
+    }
+    return least;
+  }
+
  private:
   Result encode(const AxisOffsets& offset) const {
     STZ_STAGE(fit);
@@ -209,7 +221,9 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
   const bool small_item = volume(n) <= 2 * tried;
   if (small_item && hierarchy.batch == 1) {
-    auto least = ScheduleTrials<S>(h, n, samples, specials, literals, threads).smallest(ranked, still_better);
+    const ScheduleTrials<S> trials(h, n, samples, specials, literals, threads);
+    // Coarse levels are worth trying where they hold a part of the bytes that counts: in small arrays.
+    auto least = trials.with_batch(ranked, trials.smallest(ranked, still_better));
     h.offset = without_unsplit_levels(n, least.offset);
     h.section = std::move(least.section_sizes);
     h.content_checks = std::move(least.content_checks);

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "hdf5/peek.h"
+
 namespace stz::hdf5 {
 namespace {
 
@@ -15,6 +17,23 @@ using UsableSize = size_t (*)(void*);
 bool from_one_object(const void* first, const void* second) noexcept {
   Dl_info of_first, of_second;
   return first && second && dladdr(first, &of_first) && dladdr(second, &of_second) && of_first.dli_fbase == of_second.dli_fbase;
+}
+
+// Does malloc leave the sizes of its blocks where glibc does? Its address does not always tell: an executable that is not
+// position-independent has a stub of its own under this name.
+bool leaves_glibc_headers() noexcept {
+  for (const size_t size : {size_t(40), size_t(1000), size_t(9000)}) {
+    void* const block = std::malloc(size);
+    if (!block) return false;
+    const uintptr_t place = reinterpret_cast<uintptr_t>(block) - block_header_bytes;
+    u64 word = 0;
+    bool readable = false;
+    peek(&place, 1, &word, &readable);  // of another allocator there may be no memory
+    std::free(block);
+    const u64 needed = (size + block_header_bytes + 15) / 16 * 16, there = block_header_size(word);
+    if (!readable || there < needed || there > needed + 16) return false;  // 16 more where they were left over
+  }
+  return true;
 }
 
 // What can be asked of the malloc of the process. A program may bring an allocator without malloc_usable_size, and the C library's would
@@ -27,8 +46,9 @@ struct Allocator {
 Allocator find_allocator() noexcept {
   void* const allocate = dlsym(RTLD_DEFAULT, "malloc");
   void* const usable = dlsym(RTLD_DEFAULT, "malloc_usable_size");
-  return {from_one_object(allocate, usable) ? reinterpret_cast<UsableSize>(usable) : nullptr,
-          from_one_object(allocate, dlsym(RTLD_DEFAULT, "gnu_get_libc_version"))};
+  void* const of_glibc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+  const bool is_glibc = from_one_object(usable, of_glibc) && (from_one_object(allocate, of_glibc) || leaves_glibc_headers());
+  return {is_glibc || from_one_object(allocate, usable) ? reinterpret_cast<UsableSize>(usable) : nullptr, is_glibc};
 }
 
 // Looked up once, without a lock that a fork could leave held: threads that meet here find the same.

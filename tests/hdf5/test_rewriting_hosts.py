@@ -104,3 +104,20 @@ def test_appends_beside_a_reader(tmp_path, option):
         assert exact.error_over_bound(VALUES[:frames], found, bound, "pointwise_relative" in option) <= 1
 
     keeps(piecewise_hosts.beside_a_reader(look), tmp_path, option)
+
+
+@pytest.mark.parametrize("executable", ["-pie", "-no-pie"])
+@pytest.mark.parametrize("shape", [(24, 30), (160, 200), (1600, 400)], ids=str)
+def test_other_values_pay_nothing(shape, executable, tmp_path):
+    """A program that reads a field and writes another, with many values in common: the bytes of one that has read nothing."""
+    require(needs_programs("h5cc"))
+    program = piecewise_hosts.build("other_values.c", tmp_path, "-fno-pie" if executable == "-no-pie" else "-fPIE", executable)
+    field = np.maximum(random_field(shape, 6, 1) - 1, 0).astype("f4")
+    task = Task(tmp_path / "f.h5", field, shape, h5stz.STZ(absolute=BOUND))
+    piecewise.at_once(task)
+    new = Task(tmp_path / "new.h5", 2 * piecewise.read(task.path), shape, h5stz.STZ(absolute=BOUND / 4))
+    piecewise_hosts.call(program, task.path, new.path, *piecewise_hosts.filter_words(new))
+    alone = h5stz.compress(new.values, absolute=BOUND / 4)
+    with h5py.File(new.path) as file:
+        stored = [dataset.id.get_chunk_info(0).size for dataset in file.values()]
+    assert stored == [len(alone)] * 8

@@ -28,7 +28,7 @@ MPI = {
     "OMPI_MCA_btl": "self,vader",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
-COMPILERS = {"piecewise.c": "h5cc", "piecewise.f90": "h5fc", "piecewise_mpi.c": "h5pcc"}
+COMPILERS = {"piecewise.c": "h5cc", "piecewise.f90": "h5fc", "piecewise_mpi.c": "h5pcc", "other_values.c": "h5cc"}
 
 
 def environment():
@@ -46,10 +46,10 @@ def call(*words, seconds=600):
     return done.stdout
 
 
-def build(source, directory):
-    """The executable of a program of tests/programs."""
+def build(source, directory, *options):
+    """The executable of a program of tests/programs, compiled with these options besides."""
     executable = directory / source.replace(".", "_")
-    call(COMPILERS[source], "-shlib", "-o", executable, PROGRAMS / source)
+    call(COMPILERS[source], "-shlib", *options, "-o", executable, PROGRAMS / source)
     return executable
 
 
