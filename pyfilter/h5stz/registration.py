@@ -1,18 +1,20 @@
-"""The plug-in file and its registration with h5py's copy of HDF5.
+"""The plug-in file and its registration with the copies of HDF5 in this process and in its children.
 
-HDF5 reads HDF5_PLUGIN_PATH only when it initialises, so in Python the filter is handed over by address. The plug-in
-finds the functions of whichever HDF5 calls it: one file serves h5py, netCDF4, PyTables and the command-line tools.
+h5py gets the filter by address, the others get the directory of the file (hdf5_libraries.py). The plug-in finds the functions
+of whichever HDF5 calls it: one file serves h5py, netCDF4, PyTables and the command-line tools.
 """
 
 import ctypes
+import importlib.util
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import h5py
 
-from h5stz import _core
+from h5stz import _core, hdf5_libraries
 
 _FILE = Path(__file__).parent / "plugins" / "libh5stz.so"
 
@@ -84,11 +86,17 @@ def last_error() -> str | None:
     return text.value.decode(errors="replace") if ask(text, len(text)) else None
 
 
-def register() -> None:
-    """Registers the filter with h5py's HDF5. Harmless to repeat, and where HDF5_PLUGIN_PATH provides the filter too.
+def register(everywhere: bool = True) -> None:
+    """Registers the filter with the copies of HDF5 in this process; `import h5stz` does so. Harmless to repeat.
+
+    Args:
+        everywhere: True: with h5py's copy of HDF5; with all others that are loaded, such as those of netCDF4 and PyTables; and
+            with those that will be loaded, in this process and in child processes: HDF5_PLUGIN_PATH gets plugin_path() and, if
+            it was not set, the places in which HDF5 looks by default. False: with h5py's alone; the others forget it again, and
+            the variable gets back what it held. The environment variable H5STZ_EVERYWHERE=0 has the same effect.
 
     Raises:
-        ImportError: that HDF5 did not accept the filter, such as one built without plug-ins.
+        ImportError: h5py's HDF5 did not accept the filter, such as one built without plug-ins.
     """
     h5py.h5z.register_filter(_load().H5PLget_plugin_info())
     if not h5py.h5z.filter_avail(_core.FILTER_ID):
@@ -96,3 +104,50 @@ def register() -> None:
             f"h5py's HDF5 {h5py.version.hdf5_version} did not accept the filter {_core.FILTER_ID} of {_FILE}: "
             "install the h5py of PyPI or conda-forge"
         )
+    if everywhere and os.environ.get("H5STZ_EVERYWHERE") != "0":
+        _export()
+    else:
+        _unexport()
+
+
+_VARIABLE = "HDF5_PLUGIN_PATH"
+_exported: dict[str, str | None] = {}  # what the variable was set to: what it held before
+_told: list[hdf5_libraries.Library] = []
+
+
+def _export() -> None:
+    """Tells all copies of HDF5 but h5py's where the filter is."""
+    directory = plugin_path()
+    path = os.environ.get(_VARIABLE)
+    directories = _default_directories() if path is None else path.split(os.pathsep)
+    if directory not in directories and os.pathsep not in directory:
+        # Who has set the variable may have another version of the filter in mind: it goes first.
+        directories = [*directories, directory] if path else [directory, *directories]
+        os.environ[_VARIABLE] = os.pathsep.join(directories)
+        _exported[os.environ[_VARIABLE]] = path
+    of_h5py = hdf5_libraries.of_h5py()
+    _told.extend(each for each in hdf5_libraries.loaded() if each.address != of_h5py and each.add(directory))
+
+
+def _unexport() -> None:
+    for library in _told:
+        library.remove(plugin_path())
+    _told.clear()
+    path = os.environ.get(_VARIABLE)
+    if path in _exported:  # else somebody has changed it since
+        before = _exported[path]
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before
+    _exported.clear()
+
+
+def _default_directories() -> list[str]:
+    """Where copies of HDF5 look if the variable is not set, as far as there are such directories: once set it replaces them."""
+    places = [Path(os.fsdecode(h5py.h5pl.get(index))) for index in range(h5py.h5pl.size())]
+    netcdf4 = importlib.util.find_spec("netCDF4")  # its wheel sets the variable to a directory of its own, unless it is set
+    places += [Path(place) / "plugins" for place in (netcdf4 and netcdf4.submodule_search_locations) or ()]
+    places += [Path(sys.prefix) / "lib/hdf5/plugin", Path("/usr/local/hdf5/lib/plugin")]  # conda; HDF5's own
+    places += sorted(Path("/usr/lib").glob("*/hdf5/*/plugins"))  # Debian
+    return list(dict.fromkeys(str(place) for place in places if place.is_dir()))
