@@ -16,6 +16,8 @@ from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
+from h5stz.repack_plan import Rule
+from h5stz.repacking import Outcome, Report, repack
 from h5stz.signatures import with_options_of
 from h5stz.view import View, view
 
@@ -30,6 +32,9 @@ __all__ = [
     "STZ",
     "Config",
     "Options",
+    "Outcome",
+    "Report",
+    "Rule",
     "StreamInfo",
     "StzError",
     "StzMemoryError",
@@ -46,6 +51,7 @@ __all__ = [
     "partial_reads",
     "plugin_path",
     "register",
+    "repack",
     "rewrite",
     "suggest_chunks",
     "verify",

@@ -2,7 +2,7 @@
 
 Kept are groups, datasets with their properties and raw chunks, attributes, named types, comments, links of all kinds with their
 order and encoding, and references, which are made anew because objects lie elsewhere in the new file. HDF5 copies what is not
-chosen as it is stored (H5Ocopy), apart from datasets that hold references or have a named type.
+chosen as it is stored (H5Ocopy), apart from datasets of a named type and those with references or values of variable length.
 """
 
 from __future__ import annotations
@@ -11,25 +11,29 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import h5py
+import h5py.h5l
+import h5py.h5o
 import numpy as np
-from h5py import h5a, h5d, h5g, h5l, h5o, h5p, h5r, h5s, h5t
 
 from h5stz import slabs
 from h5stz.elements import Array, DType
 
-Place: TypeAlias = tuple[h5g.GroupID, bytes, h5p.PropLCID]  # a group, a name in it, and the properties of the link
-#: Called with a dataset of the source and its place in the target. Creates the dataset there and writes it, without attributes, and
-#: returns True; or returns False, and the dataset is copied as it is.
+Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
+#: Called with a dataset of the source and its place in the target. Creates the dataset there and writes it, without attributes,
+#: and returns True; or returns False, and the dataset is copied as it is.
 Store: TypeAlias = Callable[[h5py.Dataset, Place], bool]
 
-_PLAIN = (h5t.INTEGER, h5t.FLOAT, h5t.BITFIELD, h5t.OPAQUE, h5t.ENUM, h5t.TIME)  # classes without pointers and references
+_PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, h5py.h5t.ENUM, h5py.h5t.TIME)
 
 
 def new_file(source: h5py.File, path: str) -> h5py.File:
     """A new, empty file with the creation properties of `source`: its user block, order of links, sizes of addresses."""
-    access = h5p.create(h5p.FILE_ACCESS)
+    creation, access = source.id.get_create_plist(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    root = source["/"].id.get_create_plist()  # of which the properties of the file do not know
+    creation.set_link_creation_order(root.get_link_creation_order())
+    creation.set_attr_creation_order(root.get_attr_creation_order())
     access.set_libver_bounds(*source.id.get_access_plist().get_libver_bounds())
-    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_EXCL, fcpl=source.id.get_create_plist(), fapl=access))
+    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_EXCL, fcpl=creation, fapl=access))
 
 
 def copy_tree(source: h5py.File, target: h5py.File, store: Store) -> list[str]:
@@ -46,7 +50,7 @@ class _Copy:
         self.source, self.target, self.store = source, target, store
         self.paths: dict[tuple[int, int], bytes] = {}  # of objects in the target, by their address in the source
         self.pairs: list[tuple[Any, bytes]] = []  # objects of the source with their paths, in the order of their creation
-        self.with_references: list[tuple[h5d.DatasetID, bytes]] = []
+        self.with_references: list[tuple[h5py.h5d.DatasetID, bytes]] = []
         self.notes: list[str] = []
 
     def run(self) -> list[str]:
@@ -58,87 +62,88 @@ class _Copy:
         for dataset, path in self.with_references:  # now everything has its place
             self._write_references(dataset, path)
         for item, path in self.pairs:
-            made = h5o.open(self.target.id, path)
-            for index in range(h5a.get_num_attrs(item)):
-                self._attribute(h5a.open(item, index=index, index_type=_order(item)), made, path)
+            made = h5py.h5o.open(self.target.id, path)
+            for index in range(h5py.h5a.get_num_attrs(item)):
+                self._attribute(h5py.h5a.open(item, index=index, index_type=_order(item)), made, path)
         return self.notes
 
     def _remember(self, item: Any, path: bytes) -> None:
-        info = h5o.get_info(item)
+        info = h5py.h5o.get_info(item)
         self.paths[info.fileno, info.addr] = path
         self.pairs.append((item, path))
 
     def _path_of(self, item: Any) -> bytes | None:
-        info = h5o.get_info(item)
+        info = h5py.h5o.get_info(item)
         return self.paths.get((info.fileno, info.addr))
 
-    def _links(self, group: h5g.GroupID, path: bytes) -> Iterator[tuple[h5g.GroupID, bytes]]:
+    def _links(self, group: h5py.h5g.GroupID, path: bytes) -> Iterator[tuple[h5py.h5g.GroupID, bytes]]:
         """Makes all links of a group, and what they lead to; yields the groups that are new."""
-        made = h5g.open(self.target.id, path)
+        made = h5py.h5g.open(self.target.id, path)
         for name in _names(group):
             link = group.links.get_info(name)
-            properties = h5p.create(h5p.LINK_CREATE)
+            properties = h5py.h5p.create(h5py.h5p.LINK_CREATE)
             properties.set_char_encoding(link.cset)
-            if link.type == h5l.TYPE_SOFT:
+            if link.type == h5py.h5l.TYPE_SOFT:
                 made.links.create_soft(name, group.links.get_val(name), properties)
-            elif link.type == h5l.TYPE_EXTERNAL:
+            elif link.type == h5py.h5l.TYPE_EXTERNAL:
                 made.links.create_external(name, *group.links.get_val(name), properties)
-            elif link.type != h5l.TYPE_HARD:
+            elif link.type != h5py.h5l.TYPE_HARD:
                 self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
             elif new := self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties)):
                 yield new
 
-    def _object(self, group: h5g.GroupID, path: bytes, place: Place) -> tuple[h5g.GroupID, bytes] | None:
+    def _object(self, group: h5py.h5g.GroupID, path: bytes, place: Place) -> tuple[h5py.h5g.GroupID, bytes] | None:
         """Makes the object of a hard link, or a link to it where it exists; returns it if it is a new group."""
         made, name, properties = place
-        item = h5o.open(group, name)
+        item = h5py.h5o.open(group, name)
         if known := self._path_of(item):
             made.links.create_hard(name, self.target.id, known, properties)
             return None
-        if isinstance(item, h5g.GroupID):
-            h5g.create(made, name, properties, item.get_create_plist())
-        elif isinstance(item, h5t.TypeID):
+        if isinstance(item, h5py.h5g.GroupID):
+            h5py.h5g.create(made, name, properties, item.get_create_plist())
+        elif isinstance(item, h5py.h5t.TypeID):
             item.copy().commit(made, name, properties)
         elif not self.store(h5py.Dataset(item), place):
             self._dataset(item, group, path, place)
         self._remember(item, path)
         if comment := group.get_comment(name):
             made.set_comment(name, comment)
-        return (item, path) if isinstance(item, h5g.GroupID) else None
+        return (item, path) if isinstance(item, h5py.h5g.GroupID) else None
 
-    def _dataset(self, item: h5d.DatasetID, group: h5g.GroupID, path: bytes, place: Place) -> None:
+    def _dataset(self, item: h5py.h5d.DatasetID, group: h5py.h5g.GroupID, path: bytes, place: Place) -> None:
         """Copies a dataset as it is stored, without attributes."""
         made, name, properties = place
-        if item.get_type().committed() or _has_references(item.dtype):
-            h5d.create(made, name, self.type_of(item), item.get_space(), item.get_create_plist(), properties)
+        # H5Ocopy leaves fill values of variable length behind (HDF5 2.0).
+        if item.get_type().committed() or not _is_plain(item.get_type()):
+            h5py.h5d.create(made, name, self.type_of(item), item.get_space(), item.get_create_plist(), properties)
             self.with_references.append((item, path))
             return
-        copying = h5p.create(h5p.OBJECT_COPY)
-        copying.set_copy_object(h5o.COPY_WITHOUT_ATTR_FLAG)
-        h5o.copy(group, name, made, name, copying, properties)
+        copying = h5py.h5p.create(h5py.h5p.OBJECT_COPY)
+        copying.set_copy_object(h5py.h5o.COPY_WITHOUT_ATTR_FLAG)
+        h5py.h5o.copy(group, name, made, name, copying, properties)
 
-    def type_of(self, item: h5d.DatasetID | h5a.AttrID) -> h5t.TypeID:
+    def type_of(self, item: h5py.h5d.DatasetID | h5py.h5a.AttrID) -> h5py.h5t.TypeID:
         """The type of a dataset or an attribute of the source, for the target: the named one there, if it is a named one."""
         its_type = item.get_type()
         if not its_type.committed():
             return its_type
         path = self._path_of(its_type)
-        return its_type.copy() if path is None else h5t.open(self.target.id, path)  # None: its links are gone
+        return its_type.copy() if path is None else h5py.h5t.open(self.target.id, path)  # None: its links are gone
 
-    def _write_references(self, item: h5d.DatasetID, path: bytes) -> None:
-        source, target = h5py.Dataset(item), h5py.Dataset(h5o.open(self.target.id, path))
+    def _write_references(self, item: h5py.h5d.DatasetID, path: bytes) -> None:
+        source, target = h5py.Dataset(item), h5py.Dataset(h5py.h5o.open(self.target.id, path))
         if source.shape is None:
             return
         for index in slabs.boxes(source.shape, slabs.slab_extents(source, slabs.STORED_BYTES)):
             target[index] = self._with_new_references(np.asarray(source[index], source.dtype), source.dtype, path)
 
-    def _attribute(self, attribute: h5a.AttrID, made: Any, path: bytes) -> None:
+    def _attribute(self, attribute: h5py.h5a.AttrID, made: Any, path: bytes) -> None:
         space = attribute.get_space()
-        new = h5a.create(made, attribute.name, self.type_of(attribute), space)
-        if space.get_simple_extent_type() == h5s.NULL or not space.get_simple_extent_npoints():
+        new = h5py.h5a.create(made, attribute.name, self.type_of(attribute), space)
+        if space.get_simple_extent_type() == h5py.h5s.NULL or not space.get_simple_extent_npoints():
             return
         stored = attribute.get_type()
-        if stored.get_class() in _PLAIN:  # bit for bit, whatever NumPy knows of the type
+        if _is_plain(stored):  # bit for bit, whatever NumPy knows of the type
             raw = np.empty(attribute.shape, np.dtype((np.void, stored.get_size())))
             attribute.read(raw, mtype=stored)
             new.write(raw, mtype=stored)
@@ -168,37 +173,49 @@ class _Copy:
         if not reference:
             return reference
         try:
-            item = h5r.dereference(reference, self.source.id)
+            item = h5py.h5r.dereference(reference, self.source.id)
             known = None if item is None else self._path_of(item)
         except (ValueError, RuntimeError, KeyError, OSError):
             known = None
         if known is None:
             self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
             return type(reference)()
-        if isinstance(reference, h5r.RegionReference):
-            return h5r.create(self.target.id, known, h5r.DATASET_REGION, h5r.get_region(reference, self.source.id))
-        return h5r.create(self.target.id, known, h5r.OBJECT)
+        if isinstance(reference, h5py.h5r.RegionReference):
+            return h5py.h5r.create(
+                self.target.id, known, h5py.h5r.DATASET_REGION, h5py.h5r.get_region(reference, self.source.id)
+            )
+        return h5py.h5r.create(self.target.id, known, h5py.h5r.OBJECT)
 
 
-def _names(group: h5g.GroupID) -> list[bytes]:
+def _names(group: h5py.h5g.GroupID) -> list[bytes]:
     """Of all links, in the order of their creation where the group keeps it."""
     names: list[bytes] = []
-    tracked = group.get_create_plist().get_link_creation_order() & h5p.CRT_ORDER_TRACKED
+    tracked = group.get_create_plist().get_link_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     group.links.iterate(names.append, idx_type=h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
     return names
 
 
 def _order(item: Any) -> int:
     """How the attributes of an object are counted: by creation where it keeps that order."""
-    if isinstance(item, h5t.TypeID):
+    if isinstance(item, h5py.h5t.TypeID):
         return int(h5py.h5.INDEX_NAME)
-    tracked = item.get_create_plist().get_attr_creation_order() & h5p.CRT_ORDER_TRACKED
+    tracked = item.get_create_plist().get_attr_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     return int(h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
 
 
 def _element(dtype: DType) -> DType:
     """The type of the elements of a field that is an array."""
     return dtype.base if dtype.subdtype else dtype
+
+
+def _is_plain(stored: h5py.h5t.TypeID) -> bool:
+    """Whether the bytes of a value are all that it is: it has no pointers and no references."""
+    kind = stored.get_class()
+    if kind == h5py.h5t.COMPOUND:
+        return all(_is_plain(stored.get_member_type(index)) for index in range(stored.get_nmembers()))
+    if kind == h5py.h5t.ARRAY:
+        return _is_plain(stored.get_super())
+    return kind in _PLAIN or (kind == h5py.h5t.STRING and not stored.is_variable_str())
 
 
 def _has_references(dtype: DType) -> bool:

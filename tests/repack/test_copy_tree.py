@@ -8,7 +8,7 @@ from h5py import h5a, h5g, h5o, h5p, h5t
 from h5stz import copy_tree
 from support import host_tools
 from support.fields import random_field
-from support.requirements import needs_packages, needs_programs, require
+from support.requirements import needs_packages, needs_programs
 
 RNG = np.random.default_rng(1)
 
@@ -152,8 +152,45 @@ def described(file):
 def test_everything_is_kept(content, libver, tmp_path):
     with h5py.File(tmp_path / "a.h5", "w", libver=libver) as file:
         content(file)
-    assert copy(tmp_path / "a.h5", tmp_path / "b.h5") == []
-    with h5py.File(tmp_path / "a.h5") as a, h5py.File(tmp_path / "b.h5") as b:
+    keeps(tmp_path)
+
+
+@pytest.mark.parametrize("userblock", [0, 512])
+def test_properties_of_the_file_are_kept(userblock, tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w", track_order=True, userblock_size=userblock) as file:
+        for name in "zyx":
+            file[name], file.attrs[name] = 1, name
+    keeps(tmp_path)
+    with h5py.File(tmp_path / "b.h5") as file:
+        assert list(file) == list(file.attrs) == ["z", "y", "x"] and file.userblock_size == userblock
+
+
+@needs_packages("netCDF4")
+@needs_programs("ncdump")
+def test_netcdf(tmp_path):
+    """Order of dimensions and variables, dimensions without variables, groups, unlimited ones, text, enumerations."""
+    import netCDF4
+
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        for name, size in (("t", None), ("z", 3), ("bare", 7), ("a", 4)):
+            file.createDimension(name, size)
+        group = file.createGroup("deep").createGroup("deeper")
+        group.createDimension("own", 2)
+        for where, name, dimensions in ((file, "z", ("z",)), (file, "b", ("t", "z", "a")), (group, "c", ("own", "z"))):
+            where.createVariable(name, "f4", dimensions, zlib=True)[...] = 3
+        file.createVariable("text", str, ("bare",))[...] = np.array(list("abcdefg"), object)
+        weather = file.createEnumType(np.uint8, "weather", {"dry": 0, "wet": 1})
+        file.createVariable("flag", weather, ("a",))[...] = [0, 1, 1, 0]
+        file.title = "grün"
+    keeps(tmp_path, ".nc")
+    before, after = (host_tools.run("ncdump", tmp_path / f"{name}.nc").partition("\n")[2] for name in "ab")
+    assert before == after
+
+
+def keeps(directory, suffix=".h5"):
+    """Asserts that a copy of the file a is equal to it."""
+    assert copy(directory / f"a{suffix}", directory / f"b{suffix}") == []
+    with h5py.File(directory / f"a{suffix}") as a, h5py.File(directory / f"b{suffix}") as b:
         before, after = described(a), described(b)
         assert list(before) == list(after)
         for name in before:
