@@ -16,6 +16,9 @@ with h5py.File("plain.h5", "w", track_order=True) as file:
     file.create_dataset("constants", data=np.arange(4))
 EOF
 
+# A whole file in one go: what is printed tells what became of each dataset.
+"$python" -m h5stz compress plain.h5 whole.h5 --absolute 0.001
+
 # The arguments for a bound. The client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.
 "$python" -m h5stz args --absolute 0.001 --variable rho
 
@@ -34,7 +37,7 @@ h5dump -d rho -s 0,0,0 -c 1,1,4 compressed.nc
 "$python" - <<'EOF'
 import h5py, numpy as np
 with h5py.File("plain.h5") as plain:
-    for name in ("compressed.h5", "restored.h5", "compressed.nc"):
+    for name in ("whole.h5", "compressed.h5", "restored.h5", "compressed.nc"):
         with h5py.File(name) as file:
             error = np.abs(file["rho"][...].astype("f8") - plain["rho"][...]).max()
             ratio = plain["rho"].nbytes / file["rho"].id.get_storage_size()

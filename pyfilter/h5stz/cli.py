@@ -1,6 +1,7 @@
-"""The command line: `h5stz plugin-path | pkg-config-path | args | info | verify | run | doctor`, also `python -m h5stz`.
+"""The command line: `h5stz compress | info | verify | args | run | doctor | plugin-path | pkg-config-path`.
 
-Results go to standard output, one fact per line; errors are one line on standard error and exit status 1.
+Also `python -m h5stz`. Results go to standard output, one fact per line; errors are one line on standard error and exit
+status 1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal, cast
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, compress_rules, elements, registration, run, run_report, verify_files
+from h5stz import _core, arguments, cli_repack, compress_rules, elements, registration, run, run_report, verify_files
 from h5stz.chunks import SMALL
 from h5stz.dataset_reader import DatasetReader
 from h5stz.errors import StzError
@@ -91,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N,N",
         help="print the full form, for hosts whose HDF5 the filter cannot reach; needs --dtype or --data",
     )
+
+    cli_repack.add_parser(commands)
 
     command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")
     command.set_defaults(command=_info)

@@ -1,5 +1,8 @@
 """`repack` through its users: xarray, netCDF4, ncdump, anndata, h5py. It keeps every bound, and leaves alone what it must."""
 
+import json
+import sys
+
 import h5py
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from support import exact, host_tools
 from support.fields import load, names, random_field
 from support.requirements import needs_packages, needs_programs
 
+H5STZ = (sys.executable, "-m", "h5stz")
 SMOOTH = random_field((40, 50, 60), 4, 1).astype("f4")
 
 
@@ -210,3 +214,34 @@ def test_sparse_matrices_of_anndata(tmp_path):
     h5stz.repack(tmp_path / "a.h5ad", tmp_path / "b.h5ad", absolute=2)
     made = anndata.read_h5ad(tmp_path / "b.h5ad")
     assert (made.X != matrix).nnz == 0 and np.abs(made.layers["dense"] - SMOOTH.reshape(400, 300)).max() <= 2
+
+
+def test_the_command(tmp_path):
+    path = make(tmp_path / "a.h5", t=SMOOTH, u=SMOOTH, keep=SMOOTH)
+    rules = ["--dataset", "keep=none", "--dataset", "/u*=absolute:0.5"]
+    printed = host_tools.run(*H5STZ, "compress", path, tmp_path / "b.h5", *rules, "--relative", "1e-3", "--jobs", "2")
+    lines = dict(line.split(": ", 1) for line in printed.splitlines())
+    assert "absolute=0.5" in lines["/u"] and lines["/keep"] == "as it was (no rule names it)" and "ratio" in lines["file"]
+    with h5py.File(tmp_path / "b.h5") as made:
+        assert exact.largest_error(SMOOTH, made["u"][...], 0.5) <= 1
+        assert exact.same_bits(SMOOTH, made["keep"][...])
+    shown = json.loads(host_tools.run(*H5STZ, "repack", path, tmp_path / "c.h5", "--lossless", "--json"))
+    assert [each["reason"] for each in shown["outcomes"]] == [None] * 3 and shown["before"] == path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([], "give a bound"),
+        (["--relative", "1e-3", "--absolute", "1"], "one"),
+        (["--dataset", "t"], "GLOB=absolute"),
+        (["--dataset", "t=absolute:x"], "no number"),
+        (["--relative", "1e-3", "--chunks", "x"], "8,256,256"),
+        (["--absolute", "1", "--effort", "10"], "effort"),
+    ],
+    ids=str,
+)
+def test_wrong_commands(words, message, tmp_path):
+    path = make(tmp_path / "a.h5", t=SMOOTH)
+    assert message in host_tools.run(*H5STZ, "compress", path, tmp_path / "b.h5", *words, succeed=False)
+    assert not (tmp_path / "b.h5").exists()

@@ -54,6 +54,13 @@ with h5py.File("out.h5", "w") as file:
         file.create_dataset(name, data=np.sin(np.arange(32**3) / 99).reshape(32, 32, 32))
 """
 
+WHOLE_FILES = """
+import h5py, numpy as np
+for name in ("plain.nc", "plain.h5", "run.h5"):
+    with h5py.File(name, "w") as file:
+        file["flow/u"], file["T"] = np.sin(np.arange(60000.0).reshape(20, 50, 60) / 999), np.zeros((5, 6))
+"""
+
 CASES = [
     Case("README.md", "./run test", skipped="sets up its own environment; continuous integration begins with it (.ci/run)"),
     Case("README.md", "import numpy as np", prints="largest error: "),
@@ -74,6 +81,13 @@ CASES = [
     Case("README.md", "h5repack -f NONE", files=QUICKSTART, host=("h5repack",), makes=("plain.h5",)),
     Case("README.md", "np.gradient(error", before=QUICKSTART, prints="largest error of the derivative: "),
     Case("README.md", "view.level(2)", before=QUICKSTART),
+    Case(
+        "README.md",
+        "h5stz compress plain.nc",
+        files=WHOLE_FILES,
+        makes=("compressed.nc", "compressed.h5"),
+        prints="/T: as it was (less than 4096 bytes)",
+    ),
     Case(
         "README.md",
         "h5stz args",

@@ -127,7 +127,7 @@ def test_remote_regions(tmp_path):
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
     output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
-    check_bound(output, count=3)
+    check_bound(output, count=4)
     assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
     assert output.count("(0,0,0):") == 2
     for name in ("compressed.h5", "compressed.nc"):
