@@ -19,6 +19,7 @@ from h5stz.registration import Config, get_config, last_error, plugin_path, regi
 from h5stz.repack_plan import Rule
 from h5stz.repacking import Outcome, Report, repack
 from h5stz.signatures import with_options_of
+from h5stz.unpacking import unpack
 from h5stz.view import View, view
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "repack",
     "rewrite",
     "suggest_chunks",
+    "unpack",
     "verify",
     "view",
 ]

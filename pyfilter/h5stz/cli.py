@@ -1,4 +1,4 @@
-"""The command line: `h5stz compress | info | verify | args | run | doctor | plugin-path | pkg-config-path`.
+"""The command line: `h5stz compress | decompress | info | verify | args | run | doctor | plugin-path | pkg-config-path`.
 
 Also `python -m h5stz`. Results go to standard output, one fact per line; errors are one line on standard error and exit
 status 1.
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         help="print the full form, for hosts whose HDF5 the filter cannot reach; needs --dtype or --data",
     )
 
-    cli_repack.add_parser(commands)
+    cli_repack.add_parsers(commands)
 
     command = commands.add_parser("info", help="print bound, ratio and chunks of the datasets in a file")
     command.set_defaults(command=_info)

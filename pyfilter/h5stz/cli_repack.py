@@ -1,4 +1,4 @@
-"""`h5stz compress IN OUT`, also called `repack`: arguments, and what is printed."""
+"""`h5stz compress IN OUT`, also called `repack`, and `h5stz decompress IN OUT`: arguments, and what is printed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import Any, cast
 
-from h5stz import _core, repack_plan, repacking
+from h5stz import _core, repack_plan, repacking, unpacking
 from h5stz.errors import StzError
 from h5stz.options import Options
 
@@ -16,8 +16,9 @@ _BOUNDS = ("absolute", "relative", "psnr", "pointwise_relative", "lossless")
 _SHARED = ("block", "effort")
 
 
-def add_parser(commands: Any) -> None:
-    """Adds the command to the parser's."""
+def add_parsers(commands: Any) -> None:
+    """Adds the commands to the parser's."""
+    _add_decompress(commands)
     parser = commands.add_parser(
         "compress",
         aliases=["repack"],
@@ -49,6 +50,30 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--again", action="store_true", help="also what was compressed with loss before: errors add up")
     parser.add_argument("--overwrite", action="store_true", help="OUT may exist, and may be IN")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_decompress(commands: Any) -> None:
+    parser = commands.add_parser(
+        "decompress",
+        help="write the datasets of a file without the filter, for readers that do not have it",
+        description="Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.",
+    )
+    parser.set_defaults(command=_decompress)
+    parser.add_argument("source", metavar="IN")
+    parser.add_argument("target", metavar="OUT")
+    parser.add_argument("--dataset", default="*", metavar="GLOB", help="of these datasets only, by their paths")
+    parser.add_argument("--deflate", type=int, metavar="N", help="compress them with shuffle and deflate (gzip), level 0 to 9")
+    parser.add_argument("--overwrite", action="store_true", help="OUT may exist, and may be IN")
+
+
+def _decompress(options: argparse.Namespace) -> None:
+    unpacked = unpacking.unpack(
+        options.source, options.target, dataset=options.dataset, deflate=options.deflate, overwrite=options.overwrite
+    )
+    for path in unpacked:
+        print(f"{path}: stored without h5stz")
+    if not unpacked:
+        print("nothing was compressed with h5stz, or nothing that --dataset names")
 
 
 def _compress(options: argparse.Namespace) -> None:

@@ -26,6 +26,7 @@ from h5stz.errors import StzError
 from h5stz.option_checks import checked_count
 from h5stz.options import STZ, Options
 from h5stz.repack_plan import Decision, Plan, Rechunk, Rule
+from h5stz.replacing import replaced
 from h5stz.signatures import with_options_of
 from h5stz.slabs import Box, boxes
 
@@ -125,18 +126,9 @@ def repack(
     if not rules:
         raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
     checked_count("jobs", jobs, 4096)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
-    part = target.with_name(f"{target.name}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with h5py.File(source) as old:
-            report = _Repack(old, Plan(old, rules, rechunk, again), jobs, progress).write(part)
-        _copy_user_block(source, part)
+    with replaced(source, target, overwrite) as part, h5py.File(source) as old:
+        report = _Repack(old, Plan(old, rules, rechunk, again), jobs, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
     return report
 
 
@@ -237,12 +229,3 @@ def _chunk(dataset: h5py.Dataset, box: Box, extents: Sequence[int]) -> Array:
     whole = np.full(extents, dataset.fillvalue, inside.dtype)
     whole[tuple(slice(0, extent) for extent in inside.shape)] = inside
     return whole
-
-
-def _copy_user_block(source: Path, target: Path) -> None:
-    """What lies before the HDF5 file proper, such as the header of a MATLAB file."""
-    with h5py.File(source) as file:
-        size = file.userblock_size
-    if size:
-        with source.open("rb") as old, target.open("r+b") as new:
-            new.write(old.read(size))

@@ -1,6 +1,8 @@
 """`repack` through its users: xarray, netCDF4, ncdump, anndata, h5py. It keeps every bound, and leaves alone what it must."""
 
 import json
+import os
+import subprocess
 import sys
 
 import h5py
@@ -11,7 +13,7 @@ import h5stz
 from h5stz import Rule, repack_plan
 from support import exact, host_tools
 from support.fields import load, names, random_field
-from support.requirements import needs_packages, needs_programs
+from support.requirements import needs_packages, needs_programs, require
 
 H5STZ = (sys.executable, "-m", "h5stz")
 SMOOTH = random_field((40, 50, 60), 4, 1).astype("f4")
@@ -245,3 +247,26 @@ def test_wrong_commands(words, message, tmp_path):
     path = make(tmp_path / "a.h5", t=SMOOTH)
     assert message in host_tools.run(*H5STZ, "compress", path, tmp_path / "b.h5", *words, succeed=False)
     assert not (tmp_path / "b.h5").exists()
+
+
+@pytest.mark.parametrize("deflate", [[], ["--deflate", "4"]], ids=str)
+def test_without_the_filter(deflate, tmp_path):
+    """What `decompress` writes is read by an h5dump that has no plug-in, and has the bits of the compressed file."""
+    require(needs_programs("h5dump"))
+    path = make(tmp_path / "a.h5", t=SMOOTH, n=np.arange(5), other={"data": SMOOTH, "compression": "gzip"})
+    h5stz.repack(path, tmp_path / "b.h5", absolute=0.01)
+    printed = host_tools.run(*H5STZ, "decompress", tmp_path / "b.h5", tmp_path / "c.h5", *deflate)
+    assert printed.splitlines() == ["/other: stored without h5stz", "/t: stored without h5stz"]
+    with h5py.File(tmp_path / "b.h5") as before, h5py.File(tmp_path / "c.h5") as after:
+        for name in before:
+            assert exact.same_bits(before[name][...], after[name][...])
+        assert after["t"].compression == ("gzip" if deflate else None) and after["t"].chunks == before["t"].chunks
+    dumped = subprocess.run(
+        ["h5dump", "-d", "t", tmp_path / "c.h5"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True
+    )
+    assert "(39,49,59)" in dumped.stdout or "(39,49,5" in dumped.stdout
+    with pytest.raises(FileExistsError):
+        h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5")
+    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/x*", overwrite=True) == []
+    with pytest.raises(h5stz.StzError, match="deflate"):
+        h5stz.unpack(tmp_path / "b.h5", tmp_path / "d.h5", deflate=10)
