@@ -15,7 +15,8 @@ from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.settings import Settings
-from h5stz.slabs import STORED_BYTES, Box, boxes, slab_extents
+from h5stz.slabs import STORED_BYTES, Box, slab_extents
+from h5stz.written_parts import written_boxes
 
 _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
@@ -64,7 +65,7 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings) -> flo
 def _pieces(before: h5py.Dataset, after: h5py.Dataset) -> Iterator[tuple[Box, Array, Array]]:
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
-    for box in boxes(before.shape, slab_extents(before, STORED_BYTES)):
+    for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
         yield box, np.asarray(before[box]), np.asarray(after[box])
 
 

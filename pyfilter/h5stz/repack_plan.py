@@ -104,7 +104,8 @@ class Plan:
             options["fill_value"] = missing[0]
         chunks = self._chunks_of(dataset)
         try:
-            made = STZ(**cast(Options, options | {"data": dataset, "chunks": chunks}))
+            of_data = {"data": dataset, "chunks": chunks} if {"relative", "psnr"} & options.keys() else {"dtype": dataset.dtype}
+            made = STZ(**cast(Options, options | of_data))
         except StzError as error:
             if error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] and "relative" in options:
                 return Decision("nothing valid")

@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,8 +27,11 @@ from h5stz.option_checks import checked_count
 from h5stz.options import STZ, Options
 from h5stz.repack_plan import Decision, Plan, Rechunk, Rule
 from h5stz.replacing import replaced
+from h5stz.settings import Settings
 from h5stz.signatures import with_options_of
-from h5stz.slabs import Box, boxes
+from h5stz.slabs import Box
+from h5stz.validity import probable_fill
+from h5stz.written_parts import written_boxes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -189,9 +192,9 @@ class _Repack:
         settings = decision.options.resolved.settings
         waiting: deque[tuple[tuple[int, ...], Future[bytes]]] = deque()
         with ThreadPoolExecutor(self.jobs) as pool:
-            for box in boxes(dataset.shape, decision.chunks):
+            for box in written_boxes(decision.chunks, dataset):
                 chunk = elements.stored(_chunk(dataset, box, decision.chunks), settings.fill)
-                waiting.append((tuple(cut.start for cut in box), pool.submit(settings.encode, chunk, None)))
+                waiting.append((tuple(cut.start for cut in box), pool.submit(_encoded, settings, chunk)))
                 if len(waiting) > _AHEAD * self.jobs:
                     offset, future = waiting.popleft()
                     yield offset, future.result()
@@ -202,6 +205,13 @@ class _Repack:
         self.done = min(self.done + size, self.all)
         if self.progress is not None:
             self.progress(path, self.done, self.all)
+
+
+def _encoded(settings: Settings, chunk: Array) -> bytes:
+    """The stream that the filter makes of a chunk, which looks for a missing value that nobody has named."""
+    if settings.fill is None and (found := probable_fill(chunk, settings.mode, settings.bound)) is not None:
+        settings = replace(settings, fill=found)
+    return settings.encode(chunk)
 
 
 def _create(dataset: h5py.Dataset, place: Place, decision: Decision) -> h5py.h5d.DatasetID:

@@ -16,7 +16,8 @@ from h5stz.errors import StzError
 from h5stz.options import client_data
 from h5stz.replacing import replaced
 from h5stz.signatures import checked
-from h5stz.slabs import STORED_BYTES, boxes, slab_extents
+from h5stz.slabs import STORED_BYTES, slab_extents
+from h5stz.written_parts import written_boxes
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -81,5 +82,5 @@ def _write(stored: h5py.Dataset, place: Place, deflate: int | None) -> None:
         properties.set_shuffle()
         properties.set_deflate(deflate)
     made = h5py.Dataset(h5py.h5d.create(group, name, stored.id.get_type().copy(), stored.id.get_space(), properties, link))
-    for box in boxes(stored.shape, slab_extents(stored, STORED_BYTES)):
+    for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
         made[box] = np.asarray(stored[box])

@@ -1,0 +1,44 @@
+"""Which parts of a dataset were ever written: of one that is sparse, reading all would take for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import h5py
+
+from h5stz.slabs import Box, boxes
+
+
+def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[Box]:
+    """Boxes of at most `extents`, of a grid that covers the first dataset, with all that was written to any of them.
+
+    The datasets have one shape. What lies in no box has the fill value. A dataset without chunks counts as written.
+    """
+    shape = datasets[0].shape
+    if not all(dataset.chunks and dataset.shape for dataset in datasets):
+        yield from boxes(shape, extents)
+        return
+    cells: set[tuple[int, ...]] = set()
+    for dataset in datasets:
+        for offset in _offsets(dataset):
+            touched = (
+                range(first // extent, (min(first + chunk, size) - 1) // extent + 1)
+                for first, chunk, size, extent in zip(offset, dataset.chunks or (), shape, extents, strict=True)
+            )
+            cells.update(product(*touched))
+    for cell in sorted(cells):
+        lows = [index * extent for index, extent in zip(cell, extents, strict=True)]
+        yield tuple(slice(low, min(low + extent, size)) for low, extent, size in zip(lows, extents, shape, strict=True))
+
+
+def _offsets(dataset: h5py.Dataset) -> list[tuple[int, ...]]:
+    """The first elements of all chunks that are stored and lie in the dataset at least in part."""
+    found: list[Any] = []
+    if hasattr(dataset.id, "chunk_iter"):
+        dataset.id.chunk_iter(found.append)
+    else:
+        found = [dataset.id.get_chunk_info(index) for index in range(dataset.id.get_num_chunks())]
+    offsets = [tuple(each.chunk_offset) for each in found]
+    return [offset for offset in offsets if all(first < size for first, size in zip(offset, dataset.shape, strict=True))]
