@@ -18,7 +18,18 @@ from typing import Any, Literal, cast
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, cli_repack, compress_rules, elements, registration, run, run_report, verify_files
+from h5stz import (
+    _core,
+    arguments,
+    cli_doctor,
+    cli_repack,
+    compress_rules,
+    elements,
+    registration,
+    run,
+    run_report,
+    verify_files,
+)
 from h5stz.chunks import SMALL
 from h5stz.dataset_reader import DatasetReader
 from h5stz.errors import StzError
@@ -138,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
 
     command = commands.add_parser("doctor", help="check that the filter works here and print versions")
-    command.set_defaults(command=_doctor)
+    command.set_defaults(command=cli_doctor.run)
     return parser
 
 
@@ -351,25 +362,3 @@ def _run(options: argparse.Namespace) -> int:
     for line in run_report.lines(sums or {}, options.stats, rules):
         print(f"h5stz: {line}", file=sys.stderr)
     return status
-
-
-def _doctor(_: argparse.Namespace) -> None:
-    print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
-    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
-    print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")
-    print(f"plug-in: {registration.plugin_path()}")
-    paths = os.environ.get("HDF5_PLUGIN_PATH", "").split(os.pathsep)
-    if registration.plugin_path() in map(os.path.abspath, filter(None, paths)):
-        print("HDF5_PLUGIN_PATH: names it: HDF5 programs started from here find the filter")
-    else:
-        print("HDF5_PLUGIN_PATH: does not name it: for programs outside Python type")
-        print(f"  export HDF5_PLUGIN_PATH={registration.plugin_path()}")
-    data = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
-    with h5py.File("doctor.h5", "w", driver="core", backing_store=False) as file:
-        dataset = file.create_dataset("x", data=data, chunks=data.shape, **STZ(absolute=1e-3))
-        file.flush()
-        dataset.refresh()
-        worst = float(np.abs(dataset[...].astype("f8") - data).max())
-    if worst > 1e-3:
-        raise StzError(f"round trip through HDF5: error {worst} with the bound 0.001", _core.ERROR_CODES["STZ_ERROR_INTERNAL"])
-    print("round trip through HDF5: within the bound")

@@ -111,6 +111,7 @@ def register(everywhere: bool = True) -> None:
 
 
 _VARIABLE = "HDF5_PLUGIN_PATH"
+_AT_IMPORT = os.environ.get(_VARIABLE)
 _exported: dict[str, str | None] = {}  # what the variable was set to: what it held before
 _told: list[hdf5_libraries.Library] = []
 
@@ -119,7 +120,7 @@ def _export() -> None:
     """Tells all copies of HDF5 but h5py's where the filter is."""
     directory = plugin_path()
     path = os.environ.get(_VARIABLE)
-    directories = _default_directories() if path is None else path.split(os.pathsep)
+    directories = default_directories() if path is None else path.split(os.pathsep)
     if directory not in directories and os.pathsep not in directory:
         # Who has set the variable may have another version of the filter in mind: it goes first.
         directories = [*directories, directory] if path else [directory, *directories]
@@ -143,10 +144,20 @@ def _unexport() -> None:
     _exported.clear()
 
 
-def _default_directories() -> list[str]:
-    """Where copies of HDF5 look if the variable is not set, as far as there are such directories: once set it replaces them."""
+def variable_at_import() -> str | None:
+    """What HDF5_PLUGIN_PATH held when this package was imported: what the shell has told its programs."""
+    return _AT_IMPORT
+
+
+def default_directories(of_packages: bool = True) -> list[str]:
+    """Where copies of HDF5 look if the variable is not set, as far as there are such directories: once set it replaces them.
+
+    of_packages: also where Python packages have plug-ins of their own.
+    """
     places = [Path(os.fsdecode(h5py.h5pl.get(index))) for index in range(h5py.h5pl.size())]
-    netcdf4 = importlib.util.find_spec("netCDF4")  # its wheel sets the variable to a directory of its own, unless it is set
+    netcdf4 = of_packages and importlib.util.find_spec(
+        "netCDF4"
+    )  # its wheel sets the variable to a directory of its own, unless it is set
     places += [Path(place) / "plugins" for place in (netcdf4 and netcdf4.submodule_search_locations) or ()]
     places += [Path(sys.prefix) / "lib/hdf5/plugin", Path("/usr/local/hdf5/lib/plugin")]  # conda; HDF5's own
     places += sorted(Path("/usr/lib").glob("*/hdf5/*/plugins"))  # Debian

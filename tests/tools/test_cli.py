@@ -14,7 +14,7 @@ import h5stz
 from h5stz import arguments, cli
 from support import exact, fields, host_tools
 from support.patched_streams import Patch, compose, record
-from support.requirements import needs_programs
+from support.requirements import needs_packages, needs_programs
 
 
 def run(capsys, *words):
@@ -262,6 +262,18 @@ def test_doctor(capsys):
     assert status == 0
     for fact in (h5stz.__version__, h5py.version.hdf5_version, h5stz.plugin_path(), "within the bound"):
         assert fact in out
+
+
+@needs_packages("netCDF4", "tables")
+@pytest.mark.parametrize("told", [True, False])
+def test_doctor_on_what_the_shell_and_other_packages_find(told):
+    """What `import h5stz` exports is no merit of the shell's."""
+    environment = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    environment |= {"HDF5_PLUGIN_PATH": h5stz.plugin_path()} if told else {}
+    words = [sys.executable, "-m", "h5stz", "doctor"]
+    out = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+    assert ("HDF5_PLUGIN_PATH: names it" in out) == told
+    assert out.count(": has the filter") >= 3 and "does not find the filter" not in out
 
 
 def pasted(line, replacements):
