@@ -18,6 +18,7 @@ from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.signatures import with_options_of
 from h5stz.view import View, view
+from h5stz.view_sources import close_files
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,6 +39,7 @@ __all__ = [
     "View",
     "__version__",
     "cd_values",
+    "close_files",
     "compress",
     "decompress",
     "get_config",
