@@ -121,6 +121,12 @@ class DatasetReader:
                     self._readers.keep(chunk, reader)
         return max((reader.levels for reader in readers if isinstance(reader, ChunkReader)), default=1)
 
+    @property
+    def unit(self) -> tuple[int, ...] | None:
+        """Shape of what is stored together, None if there is no such thing."""
+        chunks: tuple[int, ...] | None = self.dataset.chunks
+        return chunks
+
     def sources_version(self) -> Any:
         """What tells apart versions of other files from which samples come, of builtin types."""
         return None

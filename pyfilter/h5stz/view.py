@@ -129,7 +129,7 @@ class View:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the array; those of a growing dataset grow."""
-        return self._thinned(self.dataset.shape)
+        return self.thinned(self.dataset.shape)
 
     @property
     def dtype(self) -> DType:
@@ -156,7 +156,12 @@ class View:
     def chunks(self) -> tuple[int, ...] | None:
         """Shape of the chunks in samples of this array, rounded up; None if the dataset has none."""
         chunks = self.dataset.chunks
-        return None if chunks is None else self._thinned(chunks)
+        return None if chunks is None else self.thinned(chunks)
+
+    @property
+    def storage_unit(self) -> tuple[int, ...] | None:
+        """What is stored together, in samples of the dataset: a chunk, or what a source of a virtual dataset has; or None."""
+        return self._reader.unit
 
     @property
     def fallback_reason(self) -> str | None:
@@ -271,7 +276,7 @@ class View:
             raise StzError(f"level={number}: levels are 0 (all samples) to {most}", _ARGUMENT)
         return tuple(old + number * (axis in axes) for axis, old in enumerate(self._levels))
 
-    def _thinned(self, extents: Sequence[int]) -> tuple[int, ...]:
+    def thinned(self, extents: Sequence[int]) -> tuple[int, ...]:
         """How many samples of this array so many of the dataset from its beginning have, for every axis."""
         return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
 
@@ -292,6 +297,10 @@ class View:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._source.place(), self._levels, self.axes, self._threads)
+
+    def detached(self) -> View:
+        """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
+        return View(self._source.detached(), self._levels, self.axes, self._threads)
 
     def __copy__(self) -> View:
         return View(self._source, self._levels, self.axes, self._threads)

@@ -94,6 +94,10 @@ class Source(Protocol):
         """Where another process finds it; StzError if it cannot."""
         ...
 
+    def detached(self) -> Source:
+        """The same, for use also after the file that was given is closed, if that is possible."""
+        ...
+
     def version(self) -> Any:
         """What tells its contents from those of others and from what they were before, of builtin types."""
         ...
@@ -119,6 +123,13 @@ class GivenSource:
         """See Source."""
         return Place.of(self.reader.dataset, self._cache_bytes, self._verify)
 
+    def detached(self) -> Source:
+        """See Source."""
+        try:
+            return ReopenedSource(self.place(), _Given(self.reader))
+        except StzError:
+            return self
+
     def version(self) -> Any:
         """See Source; of what another process cannot open, or of a file that is being written, a random one."""
         try:
@@ -134,9 +145,9 @@ class GivenSource:
 class ReopenedSource:
     """A dataset that is opened by name when it is first used."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, given: _Given | None = None) -> None:
         self._place = place
-        self._opened: _Opened | None = None
+        self._opened: _Opened | _Given | None = given
 
     @property
     def reader(self) -> DatasetReader:
@@ -148,6 +159,10 @@ class ReopenedSource:
     def place(self) -> Place:
         """See Source."""
         return self._place
+
+    def detached(self) -> Source:
+        """See Source."""
+        return self
 
     def version(self) -> Any:
         """See Source."""
@@ -179,6 +194,17 @@ def _description(reader: DatasetReader) -> str:
     except ValueError:  # of another filter or none, or with client data that cannot be read
         text += ", virtual" if dataset.is_virtual else ", not compressed with h5stz"
     return text + (f", through h5py as {reader.fallback_reason}" if reader.fallback_reason else "")
+
+
+class _Given:
+    """A dataset that the caller has open; what _Opened has, as far as it is known."""
+
+    def __init__(self, reader: DatasetReader) -> None:
+        self.reader = reader
+
+    def current(self) -> bool:
+        """Whether its file is still open."""
+        return bool(self.reader.dataset.id.valid)
 
 
 class _Opened:

@@ -161,6 +161,17 @@ class VirtualReader(DatasetReader):
         """See DatasetReader: a virtual dataset has no streams of its own."""
         return []
 
+    @property
+    def unit(self) -> tuple[int, ...] | None:
+        """See DatasetReader: the box of a mapping, if all lie on a grid of such boxes."""
+        if self.fallback_reason or not self._mappings:
+            return None
+        unit = tuple(count for _, count in self._mappings[0].box)
+        fits = bool(np.all(self._bounds[:, :, 0] % unit == 0)) and all(
+            count <= most for mapping in self._mappings for (_, count), most in zip(mapping.box, unit, strict=True)
+        )
+        return unit if fits else None
+
     def sources_version(self) -> Any:
         """See DatasetReader."""
         names = sorted({mapping.file_name for mapping in self.dataset.virtual_sources()})
