@@ -174,7 +174,7 @@ class VirtualReader(DatasetReader):
 
     def sources_version(self) -> Any:
         """See DatasetReader."""
-        names = sorted({mapping.file_name for mapping in self.dataset.virtual_sources()})
+        names = sorted({mapping.file_name for mapping in self.dataset.virtual_sources()} - {"."})
         return tuple((name, file_stamp(os.path.join(self._directory, name))) for name in names)
 
     def _find_mappings(self) -> str | None:
@@ -275,8 +275,8 @@ def _not_followed(dataset: h5py.Dataset) -> str | None:
         return "the file of the virtual dataset may change while it is open"
     if file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
         return "HDF5 opens the sources of the virtual dataset through another driver than that for files on disk"
-    prefix = dataset.id.get_access_plist().get_virtual_prefix()
-    if prefix.strip(b"\0" if isinstance(prefix, bytes) else "\0") or os.environ.get("HDF5_VDS_PREFIX"):
+    prefix_of = getattr(dataset.id.get_access_plist(), "get_virtual_prefix", None)  # older h5py cannot set one either
+    if (prefix_of and prefix_of()) or os.environ.get("HDF5_VDS_PREFIX"):
         return "HDF5 looks for the sources of the virtual dataset under a prefix"
     try:
         same = os.path.samestat(os.stat(dataset.file.filename), os.fstat(file.get_vfd_handle()))

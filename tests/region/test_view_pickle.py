@@ -183,6 +183,16 @@ def test_after_a_fork(path):
     assert same(full, view[...])
 
 
+def test_beside_a_writer(tmp_path):
+    """A file opened with swmr=True is opened so again."""
+    with h5py.File(tmp_path / "x.h5", "w", libver="latest") as writer:
+        writer.create_dataset("x", (8, 9), "f4", maxshape=(None, 9), chunks=(8, 9), **h5stz.STZ(absolute=1e-3))
+        writer.swmr_mode = True
+    with opened(tmp_path / "x.h5", swmr=True) as dataset:
+        view = revived(h5stz.view(dataset))
+    assert view[...].shape == (8, 9) and view.file.swmr_mode
+
+
 def test_virtual_datasets(path, tmp_path):
     with opened(path) as dataset, h5py.File(tmp_path / "virtual.h5", "w") as file:
         full, layout = dataset[...], h5py.VirtualLayout((2, *dataset.shape), "f4")
