@@ -281,11 +281,11 @@ def close_files() -> None:
 
 
 def _begin_anew() -> None:
-    """In a child process: its parent's files are not closed here, which would end the parent's locks on them."""
+    """In a child process: its parent's readers may be in use by threads that the child does not have, and locked for ever."""
     global _lock, _recent, _all
     _inherited.extend(_all.values())
     _lock, _recent, _all = threading.Lock(), OrderedDict(), weakref.WeakValueDictionary()
 
 
-_inherited: list[_Opened] = []
+_inherited: list[_Opened] = []  # left open: HDF5 may be locked too
 os.register_at_fork(after_in_child=_begin_anew)

@@ -261,7 +261,7 @@ class VirtualReader(DatasetReader):
                 path = os.path.join(self._directory, filename)
                 file = h5py.File(h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, access))
             dataset = file.get(name)
-            if not isinstance(dataset, h5py.Dataset) or dataset.shape is None or dataset.is_virtual:
+            if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
                 return None
             return dataset if dataset.id.get_type().equal(self.dataset.id.get_type()) else None
         except (OSError, KeyError, ValueError, RuntimeError):
