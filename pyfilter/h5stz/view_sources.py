@@ -117,7 +117,6 @@ class GivenSource:
     def __init__(self, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None) -> None:
         self.reader = reader_of(dataset, cache_bytes, Stats(), verify)
         self._cache_bytes, self._verify = cache_bytes, verify
-        self._random = uuid.uuid4().hex
 
     def place(self) -> Place:
         """See Source."""
@@ -131,11 +130,11 @@ class GivenSource:
             return self
 
     def version(self) -> Any:
-        """See Source; of what another process cannot open, or of a file that is being written, a random one."""
+        """See Source; of what another process cannot open, or of a file that is being written, a new one each time."""
         try:
             return _version(self.place(), self.reader)
         except StzError:
-            return self._random
+            return uuid.uuid4().hex
 
     def description(self) -> str:
         """See Source."""

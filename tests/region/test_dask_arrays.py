@@ -106,7 +106,8 @@ def test_what_other_processes_cannot_open_is_read_by_threads(path):
         assert same(file["x"][...], lazy.compute(scheduler="threads"))
         with pytest.raises(h5stz.StzError, match="open the file by its name"):
             pickle.dumps(lazy.dask)
-        assert lazy.name != h5stz.dask_array(file["x"]).name, "nothing tells what is in it"
+        view = h5stz.view(file["x"])
+        assert h5stz.dask_array(view).name != h5stz.dask_array(view).name, "nothing tells what is in it"
 
 
 NAME = """

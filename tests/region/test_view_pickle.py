@@ -191,9 +191,10 @@ def test_after_a_fork(path):
     if child == 0:
         signal.alarm(20)
         os._exit(0 if same(full, revived(view)[...]) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    status = os.waitpid(child, 0)[1]
     done.set()
     other.join()
+    assert os.waitstatus_to_exitcode(status) == 0
     assert same(full, view[...])
 
 
