@@ -12,6 +12,7 @@ from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
+from h5stz.dask_arrays import dask_array
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
@@ -21,6 +22,7 @@ from h5stz.repacking import Outcome, Report, repack
 from h5stz.signatures import with_options_of
 from h5stz.unpacking import unpack
 from h5stz.view import View, view
+from h5stz.view_sources import close_files
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +46,9 @@ __all__ = [
     "View",
     "__version__",
     "cd_values",
+    "close_files",
     "compress",
+    "dask_array",
     "decompress",
     "get_config",
     "info",

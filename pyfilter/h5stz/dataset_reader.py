@@ -29,7 +29,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.file_objects import ObjectBytes
 from h5stz.option_checks import verifies
-from h5stz.readers import ChunkReader, ReaderCache, Stats
+from h5stz.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.selection import BoxAxes, Piece, Selection, parse, pieces
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -38,7 +38,7 @@ _HEAD = 8192  # bytes of a chunk in a remote file that are fetched first: what a
 _TOGETHER = 64  # chunks of a remote file that are fetched together, of at most so many bytes unless it is one
 _TOGETHER_BYTES = 64 << 20
 _BATCH = 1 << 14  # chunks that are looked up at a time
-_LEVELS_OF = 16  # chunks that are asked how many levels they have
+LEVELS_OF = 16  # chunks, or parts of a virtual dataset, that are asked how many levels they have
 
 
 class _Instead(Enum):
@@ -64,7 +64,14 @@ class DatasetReader:
         fallback_reason: why everything is read through h5py (text), or None.
     """
 
-    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None = None) -> None:
+    def __init__(
+        self,
+        dataset: h5py.Dataset,
+        cache_bytes: int,
+        stats: Stats,
+        verify: bool | None = None,
+        cache: PartOfCache | None = None,  # in place of one of its own
+    ) -> None:
         self.dataset, self.stats = dataset, stats
         self._verify = verify  # as of view()
         self.index = ChunkIndex(dataset)
@@ -72,7 +79,7 @@ class DatasetReader:
         self._file: FileBytes | ObjectBytes | None = None
         if not self.fallback_reason:
             self._file = FileBytes.of(dataset) or ObjectBytes.of(dataset)
-        self._readers = ReaderCache(cache_bytes)
+        self._readers: ReaderCache | PartOfCache = cache or ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
@@ -107,12 +114,22 @@ class DatasetReader:
         if self.fallback_reason or not selection.size:
             return 1
         with self._unchanged_file():
-            chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), _LEVELS_OF)]
+            chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), LEVELS_OF)]
             readers = self._opened(chunks, self.index.find(chunks))
             for chunk, reader in zip(chunks, readers, strict=True):
                 if isinstance(reader, ChunkReader):
                     self._readers.keep(chunk, reader)
         return max((reader.levels for reader in readers if isinstance(reader, ChunkReader)), default=1)
+
+    @property
+    def unit(self) -> tuple[int, ...] | None:
+        """Shape of what is stored together, None if there is no such thing."""
+        chunks: tuple[int, ...] | None = self.dataset.chunks
+        return chunks
+
+    def sources_version(self) -> Any:
+        """What tells apart versions of other files from which samples come, of builtin types."""
+        return None
 
     def headers(self) -> list[dict[str, Any]]:
         """What the streams of the first chunks say of themselves, as _core.info(); of few chunks if they are read whole."""
@@ -120,7 +137,7 @@ class DatasetReader:
             return []
         with self._unchanged_file():
             everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
-            chunks = [piece.chunk for piece in islice(everything, _BATCH if self._file else _LEVELS_OF)]
+            chunks = [piece.chunk for piece in islice(everything, _BATCH if self._file else LEVELS_OF)]
             readers = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
         return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
 

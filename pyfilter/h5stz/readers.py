@@ -16,7 +16,7 @@ from h5stz.errors import StzError
 from h5stz.file_objects import ChunkBytes, ObjectBytes
 
 if TYPE_CHECKING:
-    from h5stz.chunk_index import Chunk, FileBytes
+    from h5stz.chunk_index import FileBytes
     from h5stz.selection import Piece
 
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
@@ -313,14 +313,16 @@ class ReaderCache:
         self.cache_bytes = min(cache_bytes, _MOST)
         self.kept_bytes = 0
         self._lock = threading.Lock()
-        self._held: OrderedDict[Chunk, tuple[ChunkReader, int]] = OrderedDict()  # with its bytes; the one used last at the end
+        self._held: OrderedDict[Hashable, tuple[ChunkReader, int]] = (
+            OrderedDict()
+        )  # with its bytes; the one used last at the end
 
-    def get(self, chunk: Chunk) -> ChunkReader | None:
+    def get(self, chunk: Hashable) -> ChunkReader | None:
         """The ChunkReader of a chunk, or None."""
         with self._lock:
             return self._held[chunk][0] if chunk in self._held else None
 
-    def keep(self, chunk: Chunk, reader: ChunkReader) -> None:
+    def keep(self, chunk: Hashable, reader: ChunkReader) -> None:
         """Keeps a ChunkReader that was just used; if there is no room, those used longest ago keep less, or are let go."""
         with self._lock:
             self._drop(chunk)
@@ -334,10 +336,31 @@ class ReaderCache:
                     self._add(oldest, reader)
                     self._held.move_to_end(oldest, last=False)
 
-    def _add(self, chunk: Chunk, reader: ChunkReader) -> None:
+    def _add(self, chunk: Hashable, reader: ChunkReader) -> None:
         self._held[chunk] = reader, reader.kept_bytes
         self.kept_bytes += reader.kept_bytes
 
-    def _drop(self, chunk: Chunk) -> None:
+    def _drop(self, chunk: Hashable) -> None:
         if chunk in self._held:
             self.kept_bytes -= self._held.pop(chunk)[1]
+
+
+class PartOfCache:
+    """One dataset's chunks in a ReaderCache that several datasets share.
+
+    Attributes:
+        cache_bytes: that all of them have together.
+    """
+
+    def __init__(self, cache: ReaderCache | PartOfCache) -> None:
+        self._cache = cache
+        self.cache_bytes: int = cache.cache_bytes
+        self._owner = object()
+
+    def get(self, chunk: Hashable) -> ChunkReader | None:
+        """See ReaderCache."""
+        return self._cache.get((self._owner, chunk))
+
+    def keep(self, chunk: Hashable, reader: ChunkReader) -> None:
+        """See ReaderCache."""
+        self._cache.keep((self._owner, chunk), reader)

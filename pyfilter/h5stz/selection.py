@@ -111,35 +111,38 @@ def parse(index: Any, shape: Sequence[int]) -> Selection:
     return Selection(tuple(_axis(item, extent, axis) for axis, (item, extent) in enumerate(zip(items, shape, strict=True))))
 
 
-def parse_region(region: Any, shape: Sequence[int], level: int) -> Selection:
-    """The Selection, in the index space of resolution level `level`, of its samples that lie in a region of the array.
+def parse_region(region: Any, shape: Sequence[int], levels: Sequence[int]) -> Selection:
+    """The Selection, in the index space of a resolution level, of its samples that lie in a region of the array.
 
-    Level l holds every 2**l-th sample of each axis. A slice means its samples that the level has; an integer means the last
+    Level l of an axis holds every 2**l-th sample of it. A slice means its samples that the level has; an integer means the last
     sample of the level that is not behind it, so that a plane has a counterpart on every level.
 
     Args:
-        region: as of parse(), in the index space of the array itself (level 0); on levels above 0 without steps.
+        region: as of parse(), in the index space of the array itself (level 0); without steps along axes above level 0.
         shape: of the array itself.
-        level: 0 or more.
+        levels: 0 or more, for every axis.
 
     Raises:
-        As parse(), and StzError for a step on a level above 0.
+        As parse(), and StzError for a step along an axis above level 0.
     """
     selected = parse(region, shape)
+    return Selection(tuple(_on_level(axis, level) for axis, level in zip(selected.axes, levels, strict=True)))
+
+
+def _on_level(axis: Axis, level: int) -> Axis:
+    """The samples of an axis that its level has, in samples of the level."""
     if level == 0:
-        return selected
-    spacing, axes = 1 << level, []
-    for axis in selected.axes:
-        if axis.keep and axis.step != 1:
-            raise StzError(
-                f"a region on level {level} cannot have steps: give slices without a step, or index the level itself, "
-                f"view.level({level})[...], where a step of 1 is {spacing} samples",
-                _ARGUMENT,
-            )
-        first = -(-axis.start // spacing) if axis.keep else axis.start // spacing
-        end = -(-(axis.start + axis.count) // spacing) if axis.keep else first + 1
-        axes.append(Axis(first, max(end - first, 0), 1, axis.keep))
-    return Selection(tuple(axes))
+        return axis
+    spacing = 1 << level
+    if axis.keep and axis.step != 1:
+        raise StzError(
+            f"a region on level {level} cannot have steps along an axis that the level thins: give slices without a step, or "
+            f"index the level itself, view.level({level})[...], where a step of 1 is {spacing} samples",
+            _ARGUMENT,
+        )
+    first = -(-axis.start // spacing) if axis.keep else axis.start // spacing
+    end = -(-(axis.start + axis.count) // spacing) if axis.keep else first + 1
+    return Axis(first, max(end - first, 0), 1, axis.keep)
 
 
 def _item(item: Any) -> _Item:

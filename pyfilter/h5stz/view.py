@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import Any, SupportsIndex
 
 import h5py
@@ -18,6 +19,7 @@ from h5stz.option_checks import thread_count, verifies
 from h5stz.readers import Stats
 from h5stz.selection import Selection, parse, parse_region
 from h5stz.signatures import checked
+from h5stz.view_sources import GivenSource, Place, ReopenedSource, Source
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
@@ -35,10 +37,11 @@ def view(
 ) -> View:
     """An array-like over a dataset that reads and decodes only the blocks that an index needs.
 
-    Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py (docs/region_reads.md).
+    Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py, and a virtual dataset from its
+    sources (docs/region_reads.md).
 
     Args:
-        dataset: h5py.Dataset; its file must stay open.
+        dataset: h5py.Dataset; its file must stay open. A view that was pickled opens the file by itself.
         cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
         threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
         verify: True: blocks of the finest level that a read decodes as a whole are compared with the content checks of their
@@ -59,7 +62,9 @@ def view(
         raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
     if dataset.shape is None:
         raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
-    return View(DatasetReader(dataset, checked_cache_bytes(cache_bytes, threads, verify), Stats(), verify), 0, threads)
+    source = GivenSource(dataset, checked_cache_bytes(cache_bytes, threads, verify), verify)
+    rank = len(dataset.shape)
+    return View(source, (0,) * rank, tuple(range(rank)), threads)
 
 
 class View:
@@ -68,14 +73,26 @@ class View:
     Indexing is NumPy's basic indexing: integers, slices with any step, `...`; results are what the same index gives of the
     whole array, bit for bit. Any number of threads may use a view. numpy.asarray() reads all of it.
 
+    A view can be pickled if its file has a name on disk and is open for reading: in the other process it opens the file by
+    that name when it is first used. Copies (the module copy) use the same dataset as their original.
+
     Attributes:
+        axes: the axes that level(), read() and refine() thin, by rising number; all of them unless level() was told otherwise.
         spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
         stats: what was read (readers.Stats), shared with all levels of the same view.
     """
 
-    def __init__(self, reader: DatasetReader, level: int, threads: int | None) -> None:
-        self._reader, self._level, self._threads = reader, level, threads
-        self.stats = reader.stats
+    def __init__(self, source: Source, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> None:
+        self._source, self._levels, self.axes, self._threads = source, levels, axes, threads
+
+    @property
+    def _reader(self) -> DatasetReader:
+        return self._source.reader
+
+    @property
+    def stats(self) -> Stats:
+        """What was read, a readers.Stats."""
+        return self._reader.stats
 
     @property
     def dataset(self) -> h5py.Dataset:
@@ -83,14 +100,36 @@ class View:
         return self._reader.dataset
 
     @property
+    def name(self) -> str | None:
+        """Path of the dataset in its file, as of h5py; None if it has none."""
+        name: str | None = self.dataset.name
+        return name
+
+    @property
+    def file(self) -> h5py.File:
+        """The h5py.File, as of h5py."""
+        return self.dataset.file
+
+    @property
+    def filename(self) -> str:
+        """Name of the file, as h5py gives it: `view.file.filename`."""
+        name: str = self.file.filename
+        return name
+
+    @property
+    def attrs(self) -> h5py.AttributeManager:
+        """The attributes of the dataset, as of h5py."""
+        return self.dataset.attrs
+
+    @property
     def spacing(self) -> tuple[int, ...]:
         """Samples of the dataset from one sample of this array to the next, for every axis."""
-        return (1 << self._level,) * len(self.dataset.shape)
+        return tuple(1 << level for level in self._levels)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the array; those of a growing dataset grow."""
-        return tuple(-(-extent >> self._level) if extent else 0 for extent in self.dataset.shape)
+        return self.thinned(self.dataset.shape)
 
     @property
     def dtype(self) -> DType:
@@ -101,12 +140,12 @@ class View:
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.dataset.shape)
+        return len(self._levels)
 
     @property
     def size(self) -> int:
         """Number of samples."""
-        return parse(..., self.shape).size
+        return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -117,7 +156,12 @@ class View:
     def chunks(self) -> tuple[int, ...] | None:
         """Shape of the chunks in samples of this array, rounded up; None if the dataset has none."""
         chunks = self.dataset.chunks
-        return None if chunks is None else tuple(-(-extent >> self._level) for extent in chunks)
+        return None if chunks is None else self.thinned(chunks)
+
+    @property
+    def storage_unit(self) -> tuple[int, ...] | None:
+        """What is stored together, in samples of the dataset: a chunk, or what a source of a virtual dataset has; or None."""
+        return self._reader.unit
 
     @property
     def fallback_reason(self) -> str | None:
@@ -131,7 +175,7 @@ class View:
 
     def __getitem__(self, index: Any) -> Any:
         """The samples of a NumPy basic index: an ndarray, or a NumPy scalar if every axis is indexed by an integer."""
-        return self._read(parse(index, self.shape), self._level, None)
+        return self._read(parse(index, self.shape), self._levels, None)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -139,9 +183,21 @@ class View:
         array = np.asarray(self[...])
         return array if dtype is None else array.astype(dtype, copy=False)
 
-    def level(self, level: SupportsIndex) -> View:
-        """Resolution level `level` (0 or more): the View of every 2**level-th sample of each axis of this array."""
-        return View(self._reader, self._level + self._deeper(level), self._threads)
+    @checked
+    def level(self, level: SupportsIndex, axes: SupportsIndex | Iterable[SupportsIndex] | None = None) -> View:
+        """A resolution level of this array, as a View: every 2**level-th sample of some axes, every sample of the others.
+
+        Args:
+            level: 0 or more.
+            axes: number of an axis, or several, that are thinned; negative ones count from the last. They are also those
+                that read(), refine() and level() of the result thin. None: those of this view, all axes to begin with.
+
+        Raises:
+            StzError: (a ValueError) there is no such level or axis, or an axis is given twice.
+            StzTypeError: (a TypeError too) a number is no integer.
+        """
+        thinned = self.axes if axes is None else checked_axes(axes, self.ndim)
+        return View(self._source, self._deeper(level, thinned), thinned, self._threads)
 
     @checked
     def read(
@@ -151,9 +207,9 @@ class View:
 
         Args:
             region: integer, slice, ... or a tuple of them, in the index space of this array. On level 0 it means the same as
-                an index. On others a slice means those of its samples that the level has, possibly none (and cannot have a
-                step), and an integer the last sample of the level that is not behind it.
-            level: 0 for all samples, l for every 2**l-th of each axis of this array.
+                an index. On others, along the axes that a level thins, a slice means those of its samples that the level
+                has, possibly none (and cannot have a step), and an integer the last sample of the level that is not behind it.
+            level: 0 for all samples, l for every 2**l-th along the `axes` of this view.
             out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
                 error its contents are unspecified.
             max_bytes: refuses to read more than so many bytes; None: no limit.
@@ -168,8 +224,8 @@ class View:
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.
         """
-        deeper = self._deeper(level)
-        selection = parse_region(region, self.shape, deeper)
+        deeper = self._deeper(level, self.axes)
+        selection = parse_region(region, self.shape, [new - old for new, old in zip(deeper, self._levels, strict=True)])
         if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > _whole_number("max_bytes", max_bytes):
             raise StzError(
                 f"the result takes {size} bytes, more than max_bytes={max_bytes}: read a smaller region or a coarser level, "
@@ -178,7 +234,7 @@ class View:
             )
         if out is not None:
             _check_out(out, selection.shape, self.dtype)
-        return self._read(selection, self._level + deeper, out)
+        return self._read(selection, deeper, out)
 
     def refine(self, region: Any = ...) -> Iterator[tuple[int, Any]]:
         """A region from coarse to fine: yields (level, array), from the coarsest level that the streams have to level 0.
@@ -187,40 +243,94 @@ class View:
         and decodes what is new only, as far as `cache_bytes` allows.
 
         Args:
-            region: integers and slices without steps, as of read().
+            region: integers and slices, as of read(), without steps along the `axes` of this view.
 
         Raises:
             As read(), for an impossible region at once.
         """
         finest = parse(region, self.shape)
-        parse_region(region, self.shape, 1)  # refuses steps
-        levels = max(1, self._reader.levels(finest.scaled(self.spacing)) - self._level)
+        parse_region(region, self.shape, self._along_axes(1))  # refuses steps
+        present = max((self._levels[axis] for axis in self.axes), default=_MOST_LEVELS)
+        levels = max(1, self._reader.levels(finest.scaled(self.spacing)) - present)
         return self._refined(region, levels)
 
     def _refined(self, region: Any, levels: int) -> Iterator[tuple[int, Any]]:
         for level in range(levels - 1, -1, -1):
-            if level == 0 or parse_region(region, self.shape, level).size:
+            if level == 0 or parse_region(region, self.shape, self._along_axes(level)).size:
                 yield level, self.read(region, level)
 
-    def _deeper(self, level: SupportsIndex) -> int:
-        """A resolution level of this array as an int."""
+    def _along_axes(self, level: int) -> tuple[int, ...]:
+        """The level for the axes that are thinned, 0 for the others."""
+        return tuple(level if axis in self.axes else 0 for axis in range(self.ndim))
+
+    def _deeper(self, level: SupportsIndex, axes: Sequence[int]) -> tuple[int, ...]:
+        """The level of every axis of the dataset that a level of this array along `axes` is."""
         try:
             number = operator.index(level)
         except TypeError:
             raise StzTypeError(
                 f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT
             ) from None
-        if not 0 <= number <= _MOST_LEVELS - self._level:
-            raise StzError(f"level={number}: levels are 0 (all samples) to {_MOST_LEVELS - self._level}", _ARGUMENT)
-        return number
+        most = _MOST_LEVELS - max((self._levels[axis] for axis in axes), default=0)
+        if not 0 <= number <= most:
+            raise StzError(f"level={number}: levels are 0 (all samples) to {most}", _ARGUMENT)
+        return tuple(old + number * (axis in axes) for axis, old in enumerate(self._levels))
 
-    def _read(self, selection: Selection, level: int, out: Array | None) -> Any:
-        spacing = (1 << level,) * len(selection.axes)
-        return self._reader.read(selection.scaled(spacing), out, thread_count(self._threads))
+    def thinned(self, extents: Sequence[int]) -> tuple[int, ...]:
+        """How many samples of this array so many of the dataset from its beginning have, for every axis."""
+        return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
+
+    def _read(self, selection: Selection, levels: Sequence[int], out: Array | None) -> Any:
+        return self._reader.read(selection.scaled([1 << level for level in levels]), out, thread_count(self._threads))
 
     def __repr__(self) -> str:
-        level = f", spacing {self.spacing}" if self._level else ""
-        return f"<h5stz view of {self.dataset!r}{level}>" if self.dataset.id.valid else "<h5stz view of a closed dataset>"
+        return f"<h5stz view of {self._source.description()}{self._level_text()}>"
+
+    def _level_text(self) -> str:
+        if not any(self._levels):
+            return ""
+        levels = {self._levels[axis] for axis in self.axes}
+        others = any(level for axis, level in enumerate(self._levels) if axis not in self.axes)
+        along = "" if len(self.axes) == self.ndim else f" along axes {', '.join(map(str, self.axes))}"
+        level = f", level {levels.pop()}{along}" if len(levels) == 1 and not others else ""
+        return f"{level}, spacing {self.spacing}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._source.place(), self._levels, self.axes, self._threads)
+
+    def detached(self) -> View:
+        """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
+        return View(self._source.detached(), self._levels, self.axes, self._threads)
+
+    def __copy__(self) -> View:
+        return View(self._source, self._levels, self.axes, self._threads)
+
+    def __deepcopy__(self, memo: Any) -> View:
+        return self.__copy__()
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """What tells the contents of this array from those of others, in any process: for names in dask."""
+        return "h5stz.View", self._source.version(), self._levels
+
+
+def _restored(place: Place, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> View:
+    """A View from its pickle."""
+    return View(ReopenedSource(place), levels, axes, threads)
+
+
+def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:
+    """Axes that are given by number, negative ones from the last, as rising numbers from 0."""
+    try:
+        given = [operator.index(axis) for axis in (axes if isinstance(axes, Iterable) else (axes,))]
+    except TypeError:
+        raise StzTypeError(f"axes={axes!r} must be an integer, the number of an axis, or several of them", _ARGUMENT) from None
+    for axis in given:
+        if not -rank <= axis < rank:
+            raise StzError(f"axes={axes!r}: the array has {rank} axes, counted from 0, or from -1 backwards", _ARGUMENT)
+    numbers = {axis % rank for axis in given}
+    if len(numbers) < len(given):
+        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
+    return tuple(sorted(numbers))
 
 
 def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:

@@ -41,14 +41,11 @@ def test_h5py_where_a_checksum_is_behind_the_filter(tmp_path, original):
         assert route(dataset) == "h5py"
 
 
-def test_h5py_for_virtual_and_external_storage(path, tmp_path, original):
+def test_h5py_for_external_storage(tmp_path, original):
     with h5py.File(tmp_path / "others.h5", "w") as file:
-        layout = h5py.VirtualLayout(SHAPE, "f4")
-        layout[...] = h5py.VirtualSource(path, "x", SHAPE)
-        file.create_virtual_dataset("x", layout)
         file.create_dataset("outside", SHAPE, "f4", external=[(tmp_path / "raw", 0, original.nbytes)])[...] = original
     with h5py.File(tmp_path / "others.h5") as file:
-        assert route(file["x"]) == route(file["outside"], original) == "h5py"
+        assert route(file["outside"], original) == "h5py"
 
 
 def test_h5py_for_types_that_cannot_be_compressed(tmp_path):

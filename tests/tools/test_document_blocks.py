@@ -121,6 +121,7 @@ CASES = [
     Case("connector.md", "HDF5_VOL_CONNECTOR=", files=REGIONS, programs={"analysis.py": ANALYSIS}, prints="read ["),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
+    Case("region_reads.md", "h5stz.dask_array", before=f"{REGIONS}\n", packages=("dask", "xarray")),
     Case("region_reads.md", "partial_reads() as stats", before=f"{REGIONS}\nfile = h5py.File('regions.h5')\n"),
     Case(
         "region_reads.md",

@@ -115,6 +115,14 @@ def test_region_reads(tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
+@needs_packages("xarray", "dask")
+def test_lazy_arrays(tmp_path):
+    output = run_python(tmp_path, "lazy_arrays.py")
+    assert output.count("as h5py reads it: True") == 2
+    assert max(numbers(output, "percent read")) < 20
+    assert "as another process reads it: True" in output and "computed after the file was closed: True" in output
+
+
 @needs_packages("fsspec", "aiohttp")
 def test_remote_regions(tmp_path):
     output = run_python(tmp_path, "remote_regions.py")
