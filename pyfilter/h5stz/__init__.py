@@ -18,6 +18,7 @@ from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.signatures import with_options_of
 from h5stz.view import View, view
+from h5stz.xarray_writing import to_netcdf, xarray_attributes, xarray_encoding
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,8 +49,11 @@ __all__ = [
     "register",
     "rewrite",
     "suggest_chunks",
+    "to_netcdf",
     "verify",
     "view",
+    "xarray_attributes",
+    "xarray_encoding",
 ]
 
 
