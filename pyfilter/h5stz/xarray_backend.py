@@ -116,7 +116,8 @@ class StzStore(H5NetCDFStore):
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
         """The dataset that holds a variable."""
-        return self._acquire().variables[name]._h5ds
+        acquire: Any = self._acquire
+        return acquire().variables[name]._h5ds
 
     def configure(self, level: int, axes: Iterable[str] | None, cache_bytes: int, threads: int | None) -> None:
         """Sets the attributes; `axes` None: all along which a compressed variable has more than one sample."""
@@ -133,7 +134,8 @@ class StzStore(H5NetCDFStore):
 
     def open_store_variable(self, name: str, var: Any) -> Any:
         """xarray's Variable of h5netcdf's."""
-        variable = super().open_store_variable(name, var)
+        of_h5netcdf: Any = super().open_store_variable
+        variable = of_h5netcdf(name, var)
         dataset = var._h5ds
         axes = tuple(axis for axis, dim in enumerate(variable.dims) if dim in self.thinned)
         chunks = variable.encoding.get("chunksizes")

@@ -6,11 +6,12 @@ Nothing here writes; a file that cannot be looked at any more says nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h5py
+import numpy as np
 
 from h5stz import _core, elements
 from h5stz.dataset_reader import DatasetReader
@@ -52,7 +53,7 @@ def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> O
     through_view = encoding.get("compression") == _core.FILTER_ID
     if isinstance(source, str) and os.path.isfile(source) and h5py.is_hdf5(source):
         with h5py.File(source) as file:
-            dataset = _dataset(file, group, str(name), encoding.get("original_shape"))
+            dataset = _dataset(file, group, str(name), encoding)
             if dataset is not None:
                 mode, bound = _loss(dataset)
                 complete = tuple(variable.shape) == tuple(dataset.shape)
@@ -66,17 +67,25 @@ def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> O
     return None
 
 
-def _dataset(file: h5py.File, group: str | None, name: str, shape: tuple[int, ...] | None) -> h5py.Dataset | None:
-    """The compressed dataset by this name, or else the only one of this shape: a variable may have been renamed."""
+def _dataset(file: h5py.File, group: str | None, name: str, encoding: Mapping[str, Any]) -> h5py.Dataset | None:
+    """The compressed dataset by this name, or else the only one that fits the encoding: a variable may have been renamed."""
     parent = file.get(group or "/")
     if not isinstance(parent, h5py.Group):
         return None
-    known = {key: parent.get(key) for key in parent}
-    ours = {key: item for key, item in known.items() if isinstance(item, h5py.Dataset) and client_data(item) is not None}
-    if name in known:
+    ours = {key: item for key, item in parent.items() if isinstance(item, h5py.Dataset) and client_data(item) is not None}
+    if name in parent:
         return ours.get(name)
-    alike = [item for item in ours.values() if shape is not None and tuple(item.shape) == tuple(shape)]
-    return alike[0] if len(alike) == 1 else None
+    fitting = [item for item in ours.values() if _fits(item, encoding)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fits(dataset: h5py.Dataset, encoding: Mapping[str, Any]) -> bool:
+    """Whether xarray may have made this encoding of the dataset."""
+    given = [tuple(encoding.get(key) or ()) for key in ("original_shape", "chunksizes")]
+    if given != [tuple(dataset.shape), tuple(dataset.chunks)] or encoding.get("dtype") != dataset.dtype:
+        return False
+    fill, other = (np.asarray(value, dataset.dtype).tobytes() for value in (encoding.get("_FillValue", 0), dataset.fillvalue))
+    return fill == other
 
 
 def _loss(dataset: h5py.Dataset) -> tuple[str | None, float]:

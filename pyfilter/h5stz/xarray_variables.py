@@ -115,8 +115,8 @@ class StoredArray:
         return np.asarray(self._encoded(box).values)
 
     def blocks(self) -> Iterable[Any] | None:
-        """The blocks of dask as delayed arrays, None if the variable has none."""
+        """The blocks of dask as delayed arrays, None if the variable has none; unfused, so that variables share blocks."""
         if self._variable.chunks is None:
             return None
-        delayed: Array = self._encoded(...).data.to_delayed()
+        delayed: Array = self._encoded(...).data.to_delayed(optimize_graph=False)
         return list(delayed.ravel())

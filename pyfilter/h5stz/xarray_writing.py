@@ -161,16 +161,15 @@ def _plans(
         if name in rules and rules[name] is None:
             continue
         of_rule = dict(rules.get(name) or {})
-        if not variable.ndim or variable.dtype.kind not in "biuf":
-            if of_rule:
-                raise StzError(f"variable {name!r} ({variable.dtype}, {variable.ndim}-D) cannot be compressed", _ARGUMENT)
-            continue
+        is_number = bool(variable.ndim) and variable.dtype.kind in "biuf"
+        if of_rule and not is_number:
+            raise StzError(f"variable {name!r} ({variable.dtype}, {variable.ndim}-D) cannot be compressed", _ARGUMENT)
         lengths = of_rule.pop("chunks", chunking.chunks)
         has_bound = any(of_rule.get(key) not in (None, False) for key in _BOUNDS)
         options = {**others, **of_rule} if has_bound else {**others, **bound, **of_rule}
         explicit = name in rules and any(options.get(key) not in (None, False) for key in _BOUNDS)
         origin = origin_of(name, variable, group)
-        bounded = bound and is_bounded(dataset, name, named) and _bytes(variable) >= SMALL
+        bounded = bound and is_number and is_bounded(dataset, name, named) and _bytes(variable) >= SMALL
         if explicit or bounded:
             plans[name] = _asked(name, variable, options, lengths, chunking.unlimited, origin)
         elif origin is not None:
@@ -181,7 +180,7 @@ def _plans(
                 "h5stz by this name (group=): drop its encoding, dataset[name].encoding.clear()",
                 _ARGUMENT,
             )
-        elif bound and _worth_lossless(variable):
+        elif bound and is_number and _worth_lossless(variable):
             lossless = {**others, "lossless": True}
             plans[name] = _asked(name, variable, lossless, lengths, chunking.unlimited, None)
     if not plans and not bound and not rules:
