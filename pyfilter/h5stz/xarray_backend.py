@@ -60,13 +60,13 @@ class StzArray(BackendArray):
 
     def _read(self, key: tuple[Any, ...]) -> Array:
         for attempt in range(_ATTEMPTS):
-            opened = self._opened()
             try:
-                return np.asarray(self._part(opened, key))
-            except (StzError, OSError):
-                if opened.dataset.id.valid or attempt == _ATTEMPTS - 1:
+                return np.asarray(self._part(self._opened(), key))
+            except (ValueError, OSError, KeyError):  # StzError is a ValueError, as are those of h5py of closed files
+                opened = self._view
+                if attempt == _ATTEMPTS - 1 or (opened is not None and opened.dataset.id.valid):
                     raise
-        raise AssertionError
+        raise AssertionError("the last attempt returns or raises")
 
     def _part(self, whole: View, key: tuple[Any, ...]) -> Any:
         level = self._store.level

@@ -1,4 +1,4 @@
-"""Where a variable of xarray comes from: the options of the compressed dataset that it was read from, and what was lost there.
+"""Where a variable of xarray comes from: the options of the compressed dataset that it was read from, and what was lost.
 
 Nothing here writes; a file that cannot be looked at any more says nothing.
 """
@@ -6,6 +6,7 @@ Nothing here writes; a file that cannot be looked at any more says nothing.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -100,3 +101,47 @@ def _loss(dataset: h5py.Dataset) -> tuple[str | None, float]:
     if mode != "lossless":
         return mode, max(settings.bound, accumulated)
     return ("absolute", accumulated) if accumulated else (None, 0.0)
+
+
+def losses(origin: Origin | None, stz: STZ, chunks: tuple[int, ...]) -> dict[str, float]:
+    """{mode: bound} between the samples that will be read and those that were compressed first; two modes add up."""
+    settings = stz.resolved.settings
+    mode = elements.name_of(_core.MODES, settings.mode)
+    lost = {} if origin is None or origin.mode is None else {origin.mode: origin.bound}
+    if mode == "lossless" or (origin is not None and lost and _is_kept(origin, stz, chunks)):
+        return lost
+    before = lost.get(mode, 0.0)
+    both = before + settings.bound
+    return lost | {mode: both + before * settings.bound if mode == "pointwise_relative" else both}
+
+
+def _is_kept(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
+    """Whether the filter recognises what it compresses, so that nothing is lost again."""
+    return origin.remembered and _is_alike(origin, stz, chunks)
+
+
+def _is_alike(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
+    settings, before = stz.resolved.settings, origin.options.resolved.settings
+    return (settings.mode, settings.bound) == (before.mode, before.bound) and chunks == origin.chunks and origin.complete
+
+
+def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[int, ...], stacklevel: int) -> None:
+    """Warns if samples that lost something would lose more; `stacklevel` as of warnings.warn, from the caller on."""
+    if origin.mode is None or not stz.bound or _is_kept(origin, stz, chunks):
+        return
+    lost = losses(origin, stz, chunks)
+    if len(lost) == 1:
+        ((mode, bound),) = lost.items()
+        total = f"the accumulated bound is {mode}={bound!r}"
+    else:
+        total = f"the bounds {' and '.join(f'{mode}={bound!r}' for mode, bound in lost.items())} add up"
+    why = "under another bound, in other chunks or in part"
+    if _is_alike(origin, stz, chunks):
+        why = 'although nothing else changes: the filter does not recognise what engine="h5stz" read, open it with "h5netcdf"'
+    warnings.warn(
+        f"variable {name!r} was read from {origin.source}, where it has lost up to {origin.mode}={origin.bound!r}, and is "
+        f"compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
+        "bound and no chunks), or give lossless=True. Of values that were changed since, drop_encoding() says so",
+        UserWarning,
+        stacklevel + 1,
+    )

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from h5stz import _core, elements
+from h5stz import _core
 from h5stz.chunks import SMALL
 from h5stz.elements import Real
 from h5stz.errors import StzError, StzTypeError
@@ -20,7 +19,7 @@ from h5stz.options import STZ, Block
 from h5stz.signatures import checked
 from h5stz.xarray_bounds import Request, resolve
 from h5stz.xarray_chunks import Chunks, chunks_of
-from h5stz.xarray_origins import Origin, origin_of
+from h5stz.xarray_origins import Origin, losses, origin_of, warn_of_second_loss
 from h5stz.xarray_variables import StoredArray, carried, fill_number, is_bounded, is_packed, referenced, stored_dtype
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def xarray_encoding(
     for name, plan in plans.items():
         stz = resolved[name] if plan.request is not None else plan.kept
         if plan.origin is not None:
-            _warn_of_second_loss(name, plan.origin, stz, plan.chunks)
+            warn_of_second_loss(name, plan.origin, stz, plan.chunks, stacklevel=3)
         encoding[name] = {**carried(dataset.variables[name]), **dict(stz), "chunksizes": plan.chunks}
     return encoding
 
@@ -251,51 +250,38 @@ def _bytes(variable: xarray.Variable) -> int:
     return math.prod(variable.shape) * stored_dtype(variable).itemsize
 
 
-def _warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> None:
-    """Warns if samples that lost something would lose more."""
-    settings, before = stz.resolved.settings, origin.options.resolved.settings
-    mode = elements.name_of(_core.MODES, settings.mode)
-    if origin.mode is None or mode == "lossless":
-        return
-    same = (settings.mode, settings.bound) == (before.mode, before.bound) and chunks == origin.chunks and origin.complete
-    if same and origin.remembered:
-        return
-    if mode != origin.mode:
-        total = f"the bounds {origin.mode}={origin.bound!r} and {mode}={settings.bound!r} add up"
-    elif mode == "absolute":
-        total = f"the accumulated bound is {origin.bound + settings.bound!r}"
-    else:
-        total = f"the accumulated bound is {(1 + origin.bound) * (1 + settings.bound) - 1!r}, relative to each sample"
-    why = "under another bound, in other chunks or in part"
-    if same:
-        why = 'although it was read through engine="h5stz", which the filter does not recognise (open it with "h5netcdf")'
-    warnings.warn(
-        f"variable {name!r} was read from {origin.source}, where it has lost up to {origin.mode}={origin.bound!r}, and is "
-        f"compressed with loss again {why}: {total}. Start from the original if there is one, keep its options (give no bound "
-        "and no chunks), or give lossless=True",
-        UserWarning,
-        stacklevel=4,
-    )
-
-
-def xarray_attributes(encoding: Mapping[Hashable, Mapping[str, Any]]) -> dict[Hashable, dict[str, Any]]:
+@checked
+def xarray_attributes(
+    encoding: Mapping[Hashable, Mapping[str, Any]],
+    dataset: xarray.Dataset | None = None,
+    *,
+    group: str | None = None,
+) -> dict[Hashable, dict[str, Any]]:
     """Attributes that tell readers of a file what its variables have lost, for the encoding of xarray_encoding().
 
-    CF 1.12 (section 8.4) has metadata for quantisation by four named algorithms only, none of which is that of h5stz: its
-    attribute `quantization` must not be used here. These attributes are therefore outside of CF, under names of our own.
+    CF 1.12 (section 8.4) has metadata for quantisation by four named algorithms only, none of which is that of h5stz, so its
+    attribute `quantization` would be wrong here. These attributes are outside of CF, under names of our own.
+
+    Args:
+        encoding: of the variables.
+        dataset: that will be written. With it earlier losses count too: those of the compressed file that it was read from.
+        group: as of xarray_encoding().
 
     Returns:
-        dict: for each variable that is compressed with loss ``h5stz_absolute_error_bound`` (in its units) or
-        ``h5stz_pointwise_relative_error_bound``, and ``h5stz_version``.
+        dict: for each variable that loses something, or has lost, ``h5stz_absolute_error_bound`` (in its units),
+        ``h5stz_pointwise_relative_error_bound`` (of each value) or both, which then add up; and ``h5stz_version``.
     """
     attributes: dict[Hashable, dict[str, Any]] = {}
     for name, options in encoding.items():
         if options.get("compression") != _core.FILTER_ID:
             continue
-        meaning = _core.parse(options["compression_opts"])
-        mode = elements.name_of(_core.MODES, meaning["mode"])
-        if mode != "lossless":
-            attributes[name] = {f"h5stz_{mode}_error_bound": meaning["bound"], "h5stz_version": _core.VERSION}
+        stz = STZ.from_filter_options(options["compression_opts"], dtype=options.get("dtype", "f8"))
+        variable = None if dataset is None else dataset.variables[name]
+        origin = None if variable is None else origin_of(name, variable, group)
+        lost = losses(origin, stz, tuple(options.get("chunksizes") or ()))
+        if lost:
+            attributes[name] = {f"h5stz_{mode}_error_bound": bound for mode, bound in lost.items()}
+            attributes[name]["h5stz_version"] = _core.VERSION
     return attributes
 
 
@@ -330,7 +316,7 @@ def to_netcdf(
         options["unlimited_dims"] = arguments["unlimited_dims"]
     encoding = xarray_encoding(dataset, **options)
     marked = dataset.copy(deep=False)
-    for name, values in (xarray_attributes(encoding) if attributes else {}).items():
+    for name, values in (xarray_attributes(encoding, dataset, group=options.get("group")) if attributes else {}).items():
         kept = {key: value for key, value in marked[name].attrs.items() if not str(key).startswith("h5stz_")}
         marked[name].attrs = {**kept, **values}
     both = {**(arguments.pop("encoding", None) or {}), **encoding}

@@ -211,11 +211,13 @@ def test_a_second_loss_is_told(tmp_path):
 
     write(climate()[["tas"]], tmp_path / "a.nc", absolute=0.5)
     with xarray.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
-        with pytest.warns(UserWarning, match=r"'tas' was read from .*a\.nc.* accumulated bound is 0\.75"):
-            write(read, tmp_path / "b.nc", absolute=0.25)
-        with pytest.warns(UserWarning, match=r"accumulated bound is 1\.0"):
+        with pytest.warns(UserWarning, match=r"'tas' was read from .*a\.nc.* accumulated bound is absolute=0\.75") as told:
+            encoding = h5stz.xarray_encoding(read, absolute=0.25)
+        assert told[0].filename == __file__
+        read.to_netcdf(tmp_path / "b.nc", engine="h5netcdf", encoding=encoding)
+        with pytest.warns(UserWarning, match=r"accumulated bound is absolute=1\.0"):
             h5stz.xarray_encoding(read, chunks={"time": 3})
-        with pytest.warns(UserWarning, match=r"accumulated bound is 1\.0"):
+        with pytest.warns(UserWarning, match=r"accumulated bound is absolute=1\.0"):
             h5stz.xarray_encoding(read.isel(lat=slice(3, None)))
         with pytest.warns(UserWarning, match="absolute=0.5 and pointwise_relative=0.001 add up"):
             h5stz.xarray_encoding(read, pointwise_relative=1e-3)
@@ -224,7 +226,7 @@ def test_a_second_loss_is_told(tmp_path):
             h5stz.xarray_encoding(read, lossless=True)
             h5stz.xarray_encoding(read * 2, absolute=0.25)
     with xarray.open_dataset(tmp_path / "b.nc", engine="h5netcdf") as read:
-        with pytest.warns(UserWarning, match=r"accumulated bound is 1\.0"):
+        with pytest.warns(UserWarning, match=r"accumulated bound is absolute=1\.0"):
             h5stz.xarray_encoding(read, absolute=0.25, chunks={"time": 4})
         exact.largest_error(series(), read["tas"].values, 0.75)
 
@@ -250,6 +252,26 @@ def test_attributes_tell_of_the_loss(tmp_path, bound, attribute):
         assert marked == {"tas", "sic"}
         assert read["tas"].attrs[f"h5stz_{bound}_error_bound"] == attribute and "quantization" not in read["tas"].attrs
     assert dataset["tas"].attrs == climate()["tas"].attrs
+
+
+def test_attributes_count_earlier_losses(tmp_path):
+    import xarray
+
+    h5stz.to_netcdf(climate()[["tas"]], tmp_path / "a.nc", absolute=0.5)
+    with xarray.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number, (options, lost) in enumerate(
+            [
+                ({}, {"absolute": 0.5}),
+                ({"lossless": True}, {"absolute": 0.5}),
+                ({"absolute": 0.25}, {"absolute": 0.75}),
+                ({"pointwise_relative": 0.01}, {"absolute": 0.5, "pointwise_relative": 0.01}),
+            ]
+        ):
+            h5stz.to_netcdf(read, tmp_path / f"{number}.nc", **options)
+            with xarray.open_dataset(tmp_path / f"{number}.nc") as again:
+                found = {key: value for key, value in again["tas"].attrs.items() if key.endswith("_error_bound")}
+                assert found == {f"h5stz_{mode}_error_bound": bound for mode, bound in lost.items()}
 
 
 def test_writing_later(tmp_path):
