@@ -15,6 +15,7 @@ from typing import Any
 from h5stz import bounds, elements, slabs, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.option_checks import checked_bound
 from h5stz.options import STZ
 from h5stz.validity import Extremes
 from h5stz.xarray_variables import StoredArray
@@ -63,7 +64,7 @@ def _relative(request: Request, everything: Extremes | None) -> STZ:
     """Of a relative bound; without loss where there is no valid number, or one only."""
     options, excluded = dict(request.options), _excluded(request)
     relative, dtype = options.pop("relative"), request.array.dtype
-    STZ(**options, relative=relative, data=[0.0, 1.0])  # says what is wrong with the options
+    _, share = checked_bound(None, relative, None, None, False)
     extremes, fill = everything, request.fill
     if fill is None:
 
@@ -75,7 +76,7 @@ def _relative(request: Request, everything: Extremes | None) -> STZ:
             fill, extremes = elements.fill_number(bits, dtype), find((*excluded, bits))
     if fill is not None and fill is not False:
         options["fill_value"] = fill
-    bound = 0.0 if extremes is None else bounds.relative_bound(float(relative), extremes)
+    bound = 0.0 if extremes is None else bounds.relative_bound(share, extremes)
     return STZ(**options, absolute=bound, dtype=dtype) if bound else STZ(**options, lossless=True, dtype=dtype)
 
 

@@ -67,7 +67,7 @@ def xarray_encoding(
         engine: that of to_netcdf. netCDF4-python cannot be told of filters of others: "netcdf4" is an error that says what
             to do instead.
         variables: {pattern of names: options of STZ and ``chunks``}, the first that matches counts; options take the place
-            of a bound above and of all rules; None leaves the variables as they are.
+            of a bound above; a name without wildcards reaches any variable; None leaves the variables as they are.
         chunks: lengths of chunks by dimension, -1 for all of it. The others, or all: as in the file that a variable was read
             from; else the blocks of dask; else of suggest_chunks().
         effort, block: as of STZ.
@@ -153,8 +153,8 @@ def _plans(
     chunking: _Chunking,
     group: str | None,
 ) -> dict[Hashable, _Plan]:
-    rules = _rules(dataset, variables)
     named = referenced(dataset)
+    rules = _rules(dataset, variables, named)
     plans = {}
     for name, variable in dataset.variables.items():
         if name in rules and rules[name] is None:
@@ -164,9 +164,10 @@ def _plans(
         if of_rule and not is_number:
             raise StzError(f"variable {name!r} ({variable.dtype}, {variable.ndim}-D) cannot be compressed", _ARGUMENT)
         lengths = of_rule.pop("chunks", chunking.chunks)
-        has_bound = any(of_rule.get(key) not in (None, False) for key in _BOUNDS)
-        options = {**others, **of_rule} if has_bound else {**others, **bound, **of_rule}
-        explicit = name in rules and any(options.get(key) not in (None, False) for key in _BOUNDS)
+        explicit = [key for key in _BOUNDS if of_rule.get(key) not in (None, False)]
+        if len(explicit) > 1:
+            raise StzError(f"variables={{...}}: {name!r} has the bounds {' and '.join(explicit)}: give one", _ARGUMENT)
+        options = {**others, **of_rule} if explicit else {**others, **bound, **of_rule}
         origin = origin_of(name, variable, group)
         bounded = bound and is_number and is_bounded(dataset, name, named) and _bytes(variable) >= SMALL
         if explicit or bounded:
@@ -220,8 +221,8 @@ def _asked(
     return _Plan(chunks, origin, Request(StoredArray(variable), options, chunks, fill))
 
 
-def _rules(dataset: xarray.Dataset, variables: Variables) -> dict[Hashable, Mapping[str, Any] | None]:
-    """The options of each variable that a pattern names."""
+def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) -> dict[Hashable, Mapping[str, Any] | None]:
+    """The options of each variable that a pattern names; wildcards give options only to those that a bound is for."""
     rules: dict[Hashable, Mapping[str, Any] | None] = {}
     for pattern, options in variables.items():
         unknown = sorted(set(options or ()) - {*_BOUNDS, *_OTHERS})
@@ -233,8 +234,7 @@ def _rules(dataset: xarray.Dataset, variables: Variables) -> dict[Hashable, Mapp
             names = ", ".join(map(str, dataset.variables))
             raise StzError(f"variables={{{pattern!r}: ...}}: no variable has such a name; there are {names}", _ARGUMENT)
         for name in matching:
-            plain = str(name) == pattern
-            if plain or (name in dataset.data_vars and dataset.variables[name].dtype.kind in "biuf"):
+            if str(name) == pattern or options is None or is_bounded(dataset, name, named):
                 rules.setdefault(name, options)
     return rules
 

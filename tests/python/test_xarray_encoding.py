@@ -162,6 +162,15 @@ def test_variables_by_name(tmp_path):
     assert list(encoding) == ["tas"] and encoding["tas"]["chunksizes"] == (8, *SHAPE[1:])
 
 
+def test_wildcards_and_other_options_reach_data_only():
+    rules = {"t*": {"effort": 9}, "*": {"relative": 1e-2, "effort": 2}}
+    for options in ({"variables": rules, "absolute": 0.5}, {"variables": {"*": {"relative": 1e-2}}}):
+        encoding = h5stz.xarray_encoding(climate(), **options)
+        lossy = h5stz.xarray_attributes(encoding)
+        assert set(lossy) == {"tas", "sic"} and (len(encoding) > 2) == ("absolute" in options)
+    assert h5stz.xarray_encoding(climate(), absolute=1, variables={"*": None}) == {}
+
+
 def test_packed_integers_stay_exact_and_packed_floats_are_refused(tmp_path):
     import xarray
 
@@ -181,8 +190,13 @@ def test_series_that_grow(tmp_path):
     """append_axis is the unlimited dimension, and no chunk of the finished series is partly filled."""
     write(climate(), tmp_path / "a.nc", absolute=0.5, unlimited_dims=["time"])
     assert stz(tmp_path / "a.nc", "tas").get_config()["append_axis"] == 0
-    with h5py.File(tmp_path / "a.nc") as file:
-        assert SHAPE[0] % file["tas"].chunks[0] == 0
+    for length in (20, 21, 24):
+        encoding = h5stz.xarray_encoding(climate().isel(time=slice(length)), absolute=0.5, unlimited_dims="time")
+        assert length % encoding["tas"]["chunksizes"][0] == 0 and encoding["tas"]["chunksizes"][0] > 1
+    turned = climate()[["tas"]].transpose("lat", "time", "lon")
+    encoding = h5stz.xarray_encoding(turned, relative=1e-3, unlimited_dims="time")
+    turned.to_netcdf(tmp_path / "b.nc", engine="h5netcdf", encoding=encoding, unlimited_dims=["time"])
+    assert stz(tmp_path / "b.nc", "tas").get_config()["append_axis"] == 1
     encoding = h5stz.xarray_encoding(climate(), absolute=0.5, unlimited_dims=["time"], chunks={"time": 1, "lat": -1})
     assert encoding["tas"]["chunksizes"] == (1, *SHAPE[1:])
 
@@ -209,7 +223,7 @@ def test_a_file_is_saved_again_as_it_was(tmp_path, engine):
 def test_a_second_loss_is_told(tmp_path):
     import xarray
 
-    write(climate()[["tas"]], tmp_path / "a.nc", absolute=0.5)
+    write(climate()[["tas"]], tmp_path / "a.nc", absolute=0.5, chunks={"time": 6})
     with xarray.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
         with pytest.warns(UserWarning, match=r"'tas' was read from .*a\.nc.* accumulated bound is absolute=0\.75") as told:
             encoding = h5stz.xarray_encoding(read, absolute=0.25)
@@ -218,7 +232,7 @@ def test_a_second_loss_is_told(tmp_path):
         with pytest.warns(UserWarning, match=r"accumulated bound is absolute=1\.0"):
             h5stz.xarray_encoding(read, chunks={"time": 3})
         with pytest.warns(UserWarning, match=r"accumulated bound is absolute=1\.0"):
-            h5stz.xarray_encoding(read.isel(lat=slice(3, None)))
+            h5stz.xarray_encoding(read.isel(time=slice(3, None)))
         with pytest.warns(UserWarning, match="absolute=0.5 and pointwise_relative=0.001 add up"):
             h5stz.xarray_encoding(read, pointwise_relative=1e-3)
         with warnings.catch_warnings():
@@ -303,6 +317,7 @@ def test_nothing_valid_and_constants_are_exact(tmp_path):
         ({"relative": -1}, "variable 'tas'"),
         ({"variables": {"tos": {"absolute": 1}}}, "no variable has such a name; there are tas"),
         ({"variables": {"tas": {"absolut": 1}}}, "'absolut' is no option"),
+        ({"variables": {"tas": {"absolute": 1, "relative": 1}}}, "'tas' has the bounds absolute and relative"),
         ({"variables": {"station": {"absolute": 1}}}, "'station' .*cannot be compressed"),
         ({"absolute": 1, "chunks": (1, 2, 3)}, "lengths by dimension"),
         ({"absolute": 1, "chunks": {"time": 0}}, "-1 for all"),

@@ -28,6 +28,27 @@ dataset.to_netcdf("again.nc", engine="h5netcdf")
 with h5py.File("sst.nc") as first, h5py.File("again.nc") as second:
     assert repr(h5stz.STZ.from_dataset(first["sst"])) == repr(h5stz.STZ.from_dataset(second["sst"]))
 """
+CLIMATE = """
+import numpy as np, xarray
+values = np.random.default_rng(1).normal(280, 3, (4, 90, 180)).astype("f4")
+dims = ("time", "lat", "lon")
+dataset = xarray.Dataset(
+    {"tas": (dims, values), "pr": (dims, values / 280), "orog": (dims[1:], values[0])},
+    {"lat": np.linspace(-89, 89, 90), "lon": np.arange(180.0)},
+)
+"""
+WRITTEN_CLIMATE = f"""{CLIMATE}
+import h5stz
+h5stz.to_netcdf(dataset, "climate.nc", relative=1e-4)
+"""
+SAME_CLIMATE = """
+with xarray.open_dataset("copy.nc") as copy:
+    assert copy.drop_attrs(deep=False).identical(xarray.load_dataset("climate.nc"))
+"""
+PARTS_OF_CLIMATE = """
+assert dict(coarse.sizes) == {"time": 4, "lat": 23, "lon": 45}
+assert part.compute().equals(xarray.load_dataset("climate.nc")["tas"].sel(lat=slice(30, 60)))
+"""
 SERVER = f"""
 import sys
 sys.path.insert(0, {str(EXAMPLES)!r})
@@ -53,6 +74,8 @@ with h5py.File("out.h5", "w") as file:
     for name in ("rho", "grid/z"):
         file.create_dataset(name, data=np.sin(np.arange(32**3) / 99).reshape(32, 32, 32))
 """
+
+XARRAY = ("xarray", "h5netcdf", "dask")
 
 CASES = [
     Case("README.md", "./run test", skipped="sets up its own environment; continuous integration begins with it (.ci/run)"),
@@ -137,6 +160,10 @@ CASES = [
         programs={"sim": SIMULATION, "simulation.py": SIMULATION},
         makes=("out.h5",),
     ),
+    Case("xarray.md", "dataset.to_netcdf(", before=CLIMATE, packages=XARRAY, makes=("climate.nc",)),
+    Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),
+    Case("xarray.md", "copy.nc", before=WRITTEN_CLIMATE, after=SAME_CLIMATE, packages=XARRAY, makes=("copy.nc",)),
+    Case("xarray.md", "coarse =", before=WRITTEN_CLIMATE, after=PARTS_OF_CLIMATE, packages=XARRAY),
 ]
 
 
