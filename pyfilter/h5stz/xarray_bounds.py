@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from h5stz import bounds, elements, slabs, validity
+from h5stz import _core, bounds, elements, slabs, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.option_checks import checked_bound
 from h5stz.options import STZ
 from h5stz.validity import Extremes
 from h5stz.xarray_variables import StoredArray
+
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ def _relative(request: Request, everything: Extremes | None) -> STZ:
     options, excluded = dict(request.options), _excluded(request)
     relative, dtype = options.pop("relative"), request.array.dtype
     _, share = checked_bound(None, relative, None, None, False)
+    if 0 in request.array.shape:
+        raise StzError(f"relative={relative!r} of a variable that has no samples yet: give absolute=", _BOUND)
     extremes, fill = everything, request.fill
     if fill is None:
 
@@ -103,11 +107,15 @@ def _extremes(arrays: Mapping[Hashable, tuple[StoredArray, tuple[int, ...]]]) ->
         blocks = array.blocks()
         if blocks is None:
             found[name] = validity.extremes(slabs.slabs(array), excluded)
-            continue
-        dask: Any = importlib.import_module("dask")
-        task = dask.delayed(_of_block)
-        tasks[name] = [task(block, excluded) for block in blocks]
+        else:
+            task = _dask().delayed(_of_block)
+            tasks[name] = [task(block, excluded) for block in blocks]
     if tasks:
-        (results,) = dask.compute(tasks)
+        (results,) = _dask().compute(tasks)
         found |= {name: reduce(_merged, parts, None) for name, parts in results.items()}
     return found
+
+
+def _dask() -> Any:
+    """The module, which is there if there are arrays of dask."""
+    return importlib.import_module("dask")

@@ -58,7 +58,7 @@ def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> O
             if dataset is not None:
                 mode, bound = _loss(dataset)
                 complete = tuple(variable.shape) == tuple(dataset.shape)
-                options, chunks = STZ.from_dataset(dataset), tuple(dataset.chunks)
+                options, chunks = STZ.from_dataset(dataset), tuple(dataset.chunks or ())
                 return Origin(source, options, chunks, mode, bound, complete, not through_view)
     if through_view and words is not None:
         options = STZ.from_filter_options(words, dtype=encoding.get("dtype"))
@@ -83,7 +83,7 @@ def _dataset(file: h5py.File, group: str | None, name: str, encoding: Mapping[st
 def _fits(dataset: h5py.Dataset, encoding: Mapping[str, Any]) -> bool:
     """Whether xarray may have made this encoding of the dataset."""
     given = [tuple(encoding.get(key) or ()) for key in ("original_shape", "chunksizes")]
-    if given != [tuple(dataset.shape), tuple(dataset.chunks)] or encoding.get("dtype") != dataset.dtype:
+    if given != [tuple(dataset.shape), tuple(dataset.chunks or ())] or encoding.get("dtype") != dataset.dtype:
         return False
     fill, other = (np.asarray(value, dataset.dtype).tobytes() for value in (encoding.get("_FillValue", 0), dataset.fillvalue))
     return fill == other

@@ -118,5 +118,5 @@ class StoredArray:
         """The blocks of dask as delayed arrays, None if the variable has none; unfused, so that variables share blocks."""
         if self._variable.chunks is None:
             return None
-        delayed: Array = self._encoded(...).data.to_delayed(optimize_graph=False)
-        return list(delayed.ravel())
+        array: Any = self._encoded(...).data
+        return list(array.to_delayed(optimize_graph=False).ravel())

@@ -169,7 +169,7 @@ def _plans(
             raise StzError(f"variables={{...}}: {name!r} has the bounds {' and '.join(explicit)}: give one", _ARGUMENT)
         options = {**others, **of_rule} if explicit else {**others, **bound, **of_rule}
         origin = origin_of(name, variable, group)
-        bounded = bound and is_number and is_bounded(dataset, name, named) and _bytes(variable) >= SMALL
+        bounded = bound and is_number and is_bounded(dataset, name, named) and not 0 < _bytes(variable) < SMALL
         if explicit or bounded:
             plans[name] = _asked(name, variable, options, lengths, chunking.unlimited, origin)
         elif origin is not None:

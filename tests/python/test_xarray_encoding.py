@@ -201,6 +201,21 @@ def test_series_that_grow(tmp_path):
     assert encoding["tas"]["chunksizes"] == (1, *SHAPE[1:])
 
 
+def test_series_that_have_not_begun(tmp_path):
+    """An empty variable is compressed as it will grow."""
+    empty = climate()[["tas"]].isel(time=slice(0))
+    encoding = h5stz.xarray_encoding(empty, absolute=0.5, unlimited_dims="time")
+    empty.to_netcdf(tmp_path / "a.nc", engine="h5netcdf", encoding=encoding, unlimited_dims=["time"])
+    with h5py.File(tmp_path / "a.nc", "a") as file:
+        file["tas"].resize(24, axis=0)
+        file["tas"][...] = series()
+    with h5py.File(tmp_path / "a.nc") as file:
+        exact.largest_error(series(), file["tas"][...], 0.5)
+        assert file["tas"].id.get_storage_size() < series().nbytes / 3
+    with pytest.raises(h5stz.StzError, match=r"'tas': relative=.* no samples yet"):
+        h5stz.xarray_encoding(empty, relative=1e-3)
+
+
 @pytest.mark.parametrize("engine", READERS)
 def test_a_file_is_saved_again_as_it_was(tmp_path, engine):
     """Options, chunks and every bit, of variables with and without loss; modified attributes go with it."""
