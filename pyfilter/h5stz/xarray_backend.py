@@ -8,14 +8,16 @@ name of the engine.
 from __future__ import annotations
 
 import inspect
+import io
 import operator
+import os
 from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 import h5py
 import numpy as np
 from xarray.backends import BackendArray, BackendEntrypoint
-from xarray.backends.h5netcdf_ import H5NetCDFStore, _normalize_filename_or_obj
+from xarray.backends.h5netcdf_ import H5NetCDFStore
 from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 
@@ -205,15 +207,18 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             StzError: (a ValueError) a negative level, or a dimension that there is not.
         """
         thinning = _checked_level(level)
+        given: dict[str, Any] = {
+            "phony_dims": phony_dims,
+            "invalid_netcdf": invalid_netcdf,
+            "driver": driver,
+            "driver_kwds": driver_kwds,
+            "storage_options": storage_options,  # not of every xarray
+        }
         store = StzStore.open(
-            _normalize_filename_or_obj(filename_or_obj),
+            _openable(filename_or_obj),
             group=group,
-            invalid_netcdf=invalid_netcdf,
-            phony_dims=phony_dims,
             decode_vlen_strings=decode_vlen_strings,
-            driver=driver,
-            driver_kwds=driver_kwds,
-            storage_options=storage_options,
+            **{name: value for name, value in given.items() if value is not None},
         )
         try:
             store.configure(thinning, [axes] if isinstance(axes, str) else axes, cache_bytes, threads)
@@ -230,6 +235,15 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         except BaseException:
             store.close()
             raise
+
+
+def _openable(given: Any) -> Any:
+    """A path in full, as a dataset may outlive the working directory; bytes as a file; what is neither as it is."""
+    if isinstance(given, bytes | memoryview):
+        return io.BytesIO(given)
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and "://" not in given):
+        return os.path.abspath(os.path.expanduser(os.fspath(given)))
+    return given
 
 
 def _checked_level(level: SupportsIndex) -> int:
