@@ -80,15 +80,32 @@ class StzArray(BackendArray):
             of_some: Any = whole.level
             return of_some(level, axes=self._axes)[key]
         return whole[
-            tuple(
-                _scaled(one, 1 << level if axis in self._axes else 1, whole.shape[axis], self.shape[axis])
-                for axis, one in enumerate(key)
-            )
+            tuple(_scaled(one, 1 << level if axis in self._axes else 1, self.shape[axis]) for axis, one in enumerate(key))
         ]
 
 
-def _scaled(index: Any, step: int, length: int, thinned: int) -> Any:
-    """An index of every `step`-th sample of an axis as one of the axis; `length` and `thinned`: of both."""
+class ThinnedArray(BackendArray):
+    """A variable without h5stz, thinned along some axes, read lazily as its own store does.
+
+    Attributes:
+        shape, dtype: of the thinned array.
+    """
+
+    def __init__(self, variable: Any, level: int, axes: tuple[int, ...]) -> None:
+        self._variable, self._steps = variable, tuple(1 << level if n in axes else 1 for n in range(variable.ndim))
+        self.dtype = variable.dtype
+        self.shape = tuple(-(-extent // step) for extent, step in zip(variable.shape, self._steps, strict=True))
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> Array:
+        parts = zip(key, self._steps, self.shape, strict=True)
+        return np.asarray(self._variable[tuple(_scaled(*part) for part in parts)].values)
+
+
+def _scaled(index: Any, step: int, thinned: int) -> Any:
+    """An index of every `step`-th sample of an axis as one of the axis; `thinned`: how many there are."""
     if step == 1:
         return index
     if not isinstance(index, slice):
@@ -149,9 +166,9 @@ class StzStore(H5NetCDFStore):
         if words is not None and dataset.dtype.kind in "iuf" and variable.dtype == dataset.dtype:
             data = indexing.LazilyIndexedArray(StzArray(name, self, dataset, axes))
             variable = type(variable)(variable.dims, data, variable.attrs, encoding)
-        else:
-            thin = slice(None, None, 1 << self.level)
-            variable = variable[tuple(thin if axis in axes else slice(None) for axis in range(variable.ndim))]
+        elif axes:
+            data = indexing.LazilyIndexedArray(ThinnedArray(variable, self.level, axes))
+            variable = type(variable)(variable.dims, data, variable.attrs, encoding)
         if axes and chunks:
             shape = tuple(max(1, -(-n >> self.level)) if axis in axes else n for axis, n in enumerate(chunks))
             encoding["chunksizes"] = shape
