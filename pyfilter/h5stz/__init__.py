@@ -23,6 +23,7 @@ from h5stz.signatures import with_options_of
 from h5stz.unpacking import unpack
 from h5stz.view import View, view
 from h5stz.view_sources import close_files
+from h5stz.xarray_writing import to_netcdf, xarray_attributes, xarray_encoding
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -59,9 +60,12 @@ __all__ = [
     "repack",
     "rewrite",
     "suggest_chunks",
+    "to_netcdf",
     "unpack",
     "verify",
     "view",
+    "xarray_attributes",
+    "xarray_encoding",
 ]
 
 

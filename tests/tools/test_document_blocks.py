@@ -18,15 +18,26 @@ import numpy as np, xarray
 values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
 dataset = xarray.Dataset({"sst": (("time", "lat", "lon"), values)})
 """
-SAVED_SST = f"""{SST}
-import h5py, h5stz
-dataset.to_netcdf("sst.nc", engine="h5netcdf", encoding={{"sst": {{**h5stz.STZ(absolute=1e-3), "chunksizes": (1, 180, 360)}}}})
-dataset = xarray.load_dataset("sst.nc", engine="h5netcdf")
+CLIMATE = """
+import numpy as np, xarray
+values = np.random.default_rng(1).normal(280, 3, (4, 90, 180)).astype("f4")
+dims = ("time", "lat", "lon")
+dataset = xarray.Dataset(
+    {"tas": (dims, values), "pr": (dims, values / 280), "orog": (dims[1:], values[0])},
+    {"lat": np.linspace(-89, 89, 90), "lon": np.arange(180.0)},
+)
 """
-SAVED_AGAIN = """
-dataset.to_netcdf("again.nc", engine="h5netcdf")
-with h5py.File("sst.nc") as first, h5py.File("again.nc") as second:
-    assert repr(h5stz.STZ.from_dataset(first["sst"])) == repr(h5stz.STZ.from_dataset(second["sst"]))
+WRITTEN_CLIMATE = f"""{CLIMATE}
+import h5stz
+h5stz.to_netcdf(dataset, "climate.nc", relative=1e-4)
+"""
+SAME_CLIMATE = """
+with xarray.open_dataset("copy.nc") as copy:
+    assert copy.drop_attrs(deep=False).identical(xarray.load_dataset("climate.nc"))
+"""
+PARTS_OF_CLIMATE = """
+assert dict(coarse.sizes) == {"time": 4, "lat": 23, "lon": 45}
+assert part.compute().equals(xarray.load_dataset("climate.nc")["tas"].sel(lat=slice(30, 60)))
 """
 SERVER = f"""
 import sys
@@ -60,6 +71,7 @@ for name in ("plain.nc", "plain.h5", "run.h5"):
     with h5py.File(name, "w") as file:
         file["flow/u"], file["T"] = np.sin(np.arange(60000.0).reshape(20, 50, 60) / 999), np.zeros((5, 6))
 """
+XARRAY = ("xarray", "h5netcdf", "dask")
 
 CASES = [
     Case("README.md", "./run test", skipped="sets up its own environment; continuous integration begins with it (.ci/run)"),
@@ -73,8 +85,14 @@ CASES = [
         makes=("out.h5",),
         prints="(0,0,0):",
     ),
-    Case("README.md", 'encoding = {"sst"', before=f"import h5stz\n{SST}", packages=("xarray", "h5netcdf"), makes=("sst.nc",)),
-    Case("README.md", '["sst"].encoding', before=SAVED_SST, after=SAVED_AGAIN, packages=("xarray", "h5netcdf")),
+    Case(
+        "README.md",
+        'engine="h5stz", level=2',
+        before=f"import h5stz\n{SST}",
+        after="assert coarse.sst.shape == (2, 45, 90)\n",
+        packages=XARRAY,
+        makes=("sst.nc",),
+    ),
     Case("README.md", "append_axis=0", before=QUICKSTART, makes=("series.h5",)),
     Case("README.md", "h5stz doctor", files=QUICKSTART, host=("h5dump",), prints="(0,0,0):"),
     Case("README.md", "libh5stz.so", makes=("libh5stz.so",)),
@@ -152,6 +170,10 @@ CASES = [
         programs={"sim": SIMULATION, "simulation.py": SIMULATION},
         makes=("out.h5",),
     ),
+    Case("xarray.md", "dataset.to_netcdf(", before=CLIMATE, packages=XARRAY, makes=("climate.nc",)),
+    Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),
+    Case("xarray.md", "copy.nc", before=WRITTEN_CLIMATE, after=SAME_CLIMATE, packages=XARRAY, makes=("copy.nc",)),
+    Case("xarray.md", "coarse =", before=WRITTEN_CLIMATE, after=PARTS_OF_CLIMATE, packages=XARRAY),
 ]
 
 

@@ -93,6 +93,15 @@ def test_masked_climate(tmp_path):
     assert output.count("missing samples unchanged: True") == 4
 
 
+@needs_packages("xarray", "h5netcdf", "dask")
+def test_xarray_climate(tmp_path):
+    output = run_python(tmp_path, "xarray_climate.py")
+    check_bound(output, count=2)
+    assert numbers(output, "ratio")[0] > 4
+    assert len(re.findall(r": True$", output, re.MULTILINE)) == 4
+    assert "'lat': 24, 'lon': 36" in output
+
+
 def test_growing_dataset(tmp_path):
     output = run_python(tmp_path, "growing_dataset.py")
     check_bound(output, count=3)
