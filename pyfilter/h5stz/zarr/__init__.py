@@ -25,9 +25,10 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "h5stz":
+        package = (error.name or "h5stz").partition(".")[0]
+        if package == "h5stz":
             raise
-        text = f"h5stz.zarr.{name} needs the package {error.name}: pip install 'h5stz[zarr]'"
+        text = f"h5stz.zarr.{name} needs the package {package}: pip install 'h5stz[zarr]'"
         raise ModuleNotFoundError(text, name=error.name) from error
 
 

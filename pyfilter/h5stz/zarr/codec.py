@@ -156,4 +156,6 @@ def _fill(chunk_spec: ArraySpec) -> Any:
 def _number(fill_value: Any) -> Real | None:
     """The fill value of an array as one that STZ takes; None for what needs none."""
     number = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
+    if isinstance(number, complex):  # which has no missing samples but NaN
+        return number.real if np.isfinite(number) else None
     return int(number) if isinstance(number, bool) else number
