@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from h5stz.zarr.codec import StzCodec
     from h5stz.zarr.levels import level
     from h5stz.zarr.numcodecs_codec import Stz
+    from h5stz.zarr.references import reference
 
-__all__ = ["Stz", "StzCodec", "level"]
+__all__ = ["Stz", "StzCodec", "level", "reference"]
 
-_HOMES = {"Stz": "numcodecs_codec", "StzCodec": "codec", "level": "levels"}
+_HOMES = {"Stz": "numcodecs_codec", "StzCodec": "codec", "level": "levels", "reference": "references"}
 
 
 def __getattr__(name: str) -> Any:

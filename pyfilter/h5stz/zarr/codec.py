@@ -19,7 +19,7 @@ from zarr.abc.store import RangeByteRequest
 from h5stz import _core, codec
 from h5stz.elements import Array, DType, Real
 from h5stz.errors import StzError
-from h5stz.zarr.codec_options import CodecOptions, decoded_array, of_dtype
+from h5stz.zarr.codec_options import CodecOptions, check_shape, decoded_array, of_dtype
 from h5stz.zarr.partial import Part, read_part
 
 if TYPE_CHECKING:
@@ -134,10 +134,10 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
     def _chunk(self, stream: bytes, chunk_spec: ArraySpec) -> Array:
         """The array of a stored chunk."""
-        dtype = chunk_spec.dtype.to_native_dtype()
-        size = int(np.prod(chunk_spec.shape, dtype=int)) * dtype.itemsize
-        array = of_dtype(decoded_array(stream, self.threads, size), dtype)
-        return array.reshape(chunk_spec.shape)
+        header = codec.info(stream)
+        check_shape(header.shape, chunk_spec.shape)
+        array = decoded_array(stream, self.threads, header.array_bytes)
+        return of_dtype(array, chunk_spec.dtype.to_native_dtype()).reshape(chunk_spec.shape)
 
     def _stream(self, array: Array, chunk_spec: ArraySpec, previous: bytes | None) -> bytes:
         """The stream of a chunk; `previous`: that which it was decoded from before it was changed."""

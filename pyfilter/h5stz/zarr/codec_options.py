@@ -108,6 +108,15 @@ def decoded_array(stream: BytesLike, threads: int | None, max_bytes: int = 2**32
     return codec.decompress(stream, threads=threads, verify=_core.verify_of_environment(), max_bytes=max_bytes)
 
 
+def check_shape(held: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raises a StzError unless the shape of a stream is that of the chunk, but for axes of length 1, as HDF5 takes it too."""
+    long = [[extent for extent in extents if extent != 1] for extents in (held, shape)]
+    if long[0] != long[1]:
+        raise StzError(
+            f"the chunk holds an array of shape {held}, chunks are said to be {shape}: it belongs elsewhere", _CORRUPT
+        )
+
+
 def of_dtype(array: Array, dtype: DType) -> Array:
     """A decoded array as an array of `dtype`: bool for its uint8, another byte order. StzError if it holds something else."""
     stored = elements.storage_dtype(dtype).newbyteorder(array.dtype.byteorder)

@@ -21,10 +21,9 @@ from h5stz.file_objects import ChunkBytes
 from h5stz.option_checks import thread_count
 from h5stz.readers import ChunkReader
 from h5stz.selection import Piece
-from h5stz.zarr.codec_options import of_dtype
+from h5stz.zarr.codec_options import check_shape, of_dtype
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
-_CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _TRUNCATED = _core.ERROR_CODES["STZ_ERROR_TRUNCATED"]
 _HEAD = 8192  # bytes that are fetched first: the header, and what most reads need besides
 _CACHE_BYTES = 64 << 20  # what a reader may keep from the plan to the end of its one read
@@ -56,6 +55,11 @@ class Part:
         axes = [_axis(item, extent) for item, extent in zip(items, shape, strict=True)]
         start, count, step, index = zip(*axes, strict=True) if axes else ((), (), (), ())
         return cls(start, count, step, index)
+
+    def window(self) -> tuple[slice, ...]:
+        """The index of the box in the chunk."""
+        axes = zip(self.start, self.count, self.step, strict=True)
+        return tuple(slice(start, start + count * step, step) for start, count, step in axes)
 
     def box_is_all(self, shape: Sequence[int]) -> bool:
         """Whether the box is the whole chunk."""
@@ -104,16 +108,23 @@ async def read_part(fetch: Fetch, part: Part, shape: tuple[int, ...], dtype: DTy
             return None
         reader = ChunkReader(_core.Reader.of_bytes(whole, _CACHE_BYTES), len(whole), _CACHE_BYTES, stored=whole)
         reader.verify(_core.verify_of_environment())
-    held = elements.dtype_of(reader.info["dtype"], reader.info["byte_order"])
-    if reader.info["shape"] != shape:
-        raise StzError(f"the chunk holds an array of shape {reader.info['shape']}, chunks are said to be {shape}", _CORRUPT)
-    box = np.empty(part.count, held)
+    held = reader.info["shape"]
+    check_shape(held, shape)
+    if held == shape:
+        return np.asarray(of_dtype(await _box(fetch, reader, part, threads), dtype)[part.index])
+    everything = await _box(fetch, reader, Part.of((), held), threads)  # axes of length 1 differ: the samples lie in this order
+    return np.asarray(of_dtype(everything, dtype).reshape(shape)[part.window()][part.index])
+
+
+async def _box(fetch: Fetch, reader: ChunkReader, part: Part, threads: int | None) -> Array:
+    """The samples of the box of a Part, in the dtype of the stream."""
+    box = np.empty(part.count, elements.dtype_of(reader.info["dtype"], reader.info["byte_order"]))
     if box.size:
         piece = Piece((), part.start, part.count, part.step, ())
         if reader.fetches:
             await _fetch_ahead(fetch, reader, piece)
         await asyncio.to_thread(reader.read, piece, box, thread_count(threads))
-    return np.asarray(of_dtype(box, dtype)[part.index])
+    return box
 
 
 async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
