@@ -47,6 +47,11 @@ with netCDF4.Dataset("plain.nc", "w") as file:
     file.createVariable("rho", "f4", tuple("zyx"), chunksizes=(32, 64, 64))[:] = values
 """
 ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80, 3])\n"
+ZARR = """
+import h5stz.zarr, numpy as np, zarr
+options = {"chunks": (32, 64, 64), "serializer": h5stz.zarr.StzCodec(absolute=1e-3), "compressors": None}
+zarr.create_array("field.zarr", shape=(64, 64, 64), dtype="f4", **options)[...] = np.sin(np.arange(64**3) / 999).reshape(64, 64, 64)
+"""
 SIMULATION = """
 import h5py, numpy as np
 with h5py.File("out.h5", "w") as file:
@@ -136,6 +141,19 @@ CASES = [
         "./sim input.txt",
         programs={"sim": SIMULATION, "simulation.py": SIMULATION},
         makes=("out.h5",),
+    ),
+    Case("zarr.md", 'encoding = {"rho"', packages=("zarr", "numcodecs", "xarray"), prints="largest error: 0.000"),
+    Case("zarr.md", "h5stz.zarr.level(array, 1", files=ZARR, packages=("zarr", "numcodecs"), after="assert region.size\n"),
+    Case("zarr.md", '"zarr_format": 2', packages=("zarr", "numcodecs")),
+    Case(
+        "zarr.md",
+        "json.dump(references",
+        files=SAVED_SST,
+        packages=("zarr", "numcodecs", "fsspec", "xarray", "h5netcdf"),
+        makes=("sst.json",),
+    ),
+    Case(
+        "zarr.md", "from kerchunk.hdf", skipped="overrides a method of kerchunk that is not public, so kerchunk may change it"
     ),
 ]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _NAME = "h5stz"
+_NAMES = (_NAME, f"numcodecs.{_NAME}")  # the second is how VirtualiZarr names codecs of format 2 in metadata of format 3
 _OF_ARRAY = "array"
 
 
@@ -51,7 +52,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             StzError: (a ValueError) another name, or options that are wrong.
             TypeError: an option that does not exist.
         """
-        if data.get("name") != _NAME:
+        if data.get("name") not in _NAMES:
             raise StzError(f"the codec of the metadata is {data.get('name')!r}, this one is {_NAME!r}", _ARGUMENT)
         return cls(**data.get("configuration") or {})
 
