@@ -50,7 +50,8 @@ ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80,
 ZARR = """
 import h5stz.zarr, numpy as np, zarr
 options = {"chunks": (32, 64, 64), "serializer": h5stz.zarr.StzCodec(absolute=1e-3), "compressors": None}
-zarr.create_array("field.zarr", shape=(64, 64, 64), dtype="f4", **options)[...] = np.sin(np.arange(64**3) / 999).reshape(64, 64, 64)
+array = zarr.create_array("field.zarr", shape=(64, 64, 64), dtype="f4", **options)
+array[...] = np.sin(np.arange(64**3) / 999).reshape(64, 64, 64)
 """
 SIMULATION = """
 import h5py, numpy as np

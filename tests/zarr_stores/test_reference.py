@@ -8,6 +8,7 @@ import pytest
 
 import h5stz
 from support import cases
+from support.paths import EXAMPLES
 from support.requirements import needs_packages
 
 pytestmark = needs_packages("zarr", "numcodecs", "fsspec")
@@ -102,6 +103,25 @@ def test_groups_attributes_and_links(tmp_path):
     assert np.array_equal(opened(references(h5py.File(path)["a/b"]))["x"][...], np.arange(12.0))
     elsewhere = references(path, url="s3://bucket/f.h5")["refs"]
     assert {value[0] for value in elsewhere.values() if isinstance(value, list)} == {"s3://bucket/f.h5"}
+
+
+@needs_packages("aiohttp")
+def test_parts_of_a_remote_file(tmp_path, monkeypatch):
+    """Of a file on a web server, only the bytes that a part needs are sent."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from range_server import RangeServer
+
+    field = cases.make("rough", (80, 80, 80), "f4")
+    options = h5stz.STZ(absolute=1e-3, block="region")
+    path = write(tmp_path / "f.h5", x={"data": field, "chunks": (80, 80, 80), **options})
+    with h5py.File(path) as file:
+        whole = file["x"][...]
+    with RangeServer({"f.h5": path.read_bytes()}) as server:
+        array = opened(references(path, url=f"{server.url}/f.h5"))["x"]
+        server.reset()
+        assert np.array_equal(array[40:48, 9:17, 20], whole[40:48, 9:17, 20])
+        assert server.bytes_sent < path.stat().st_size / 5
+        assert len(server.requests) < 30
 
 
 @needs_packages("xarray", "netCDF4", "h5netcdf")
