@@ -1,5 +1,6 @@
 """HDF5 files as zarr stores: the same bits as h5py gives, whole and in part, what xarray sees of netCDF files, and refusals."""
 
+import io
 import json
 
 import h5py
@@ -21,11 +22,11 @@ def references(file, **options):
     return json.loads(json.dumps(reference(file, **options)))
 
 
-def opened(refs):
-    """The zarr group of references."""
+def opened(refs, **options):
+    """The zarr group of references; `options` of the reference file system."""
     import zarr
 
-    storage = zarr.storage.FsspecStore.from_url("reference://", storage_options={"fo": refs}, read_only=True)
+    storage = zarr.storage.FsspecStore.from_url("reference://", storage_options={"fo": refs, **options}, read_only=True)
     return zarr.open_group(storage, mode="r")
 
 
@@ -117,7 +118,8 @@ def test_parts_of_a_remote_file(tmp_path, monkeypatch):
     with h5py.File(path) as file:
         whole = file["x"][...]
     with RangeServer({"f.h5": path.read_bytes()}) as server:
-        array = opened(references(path, url=f"{server.url}/f.h5"))["x"]
+        refs = references(path, url=f"{server.url}/f.h5")
+        array = opened(refs, remote_options={"asynchronous": True})["x"]
         server.reset()
         assert np.array_equal(array[40:48, 9:17, 20], whole[40:48, 9:17, 20])
         assert server.bytes_sent < path.stat().st_size / 5
@@ -204,5 +206,7 @@ def test_what_zarr_could_not_read_as_hdf5_does_is_refused(tmp_path):
 def test_wrong_arguments():
     with pytest.raises(h5stz.StzTypeError, match="give a path"):
         references(5)
+    with h5py.File(io.BytesIO(), "w") as file, pytest.raises(h5stz.StzError, match="url="):
+        references(file)
     with pytest.raises(TypeError, match="unsupported"):
         references("f.h5", unsuported="skip")

@@ -47,7 +47,8 @@ def reference(
 
     Args:
         file: path, or h5py.File or Group that is open for reading; a group becomes the root of the store.
-        url: what names the file in the references, such as "s3://bucket/data.h5"; None: the file itself, on this machine.
+        url: what names the file in the references, such as "s3://bucket/data.h5"; None: the file itself, on this machine. Of
+            remote files zarr needs storage_options={"fo": refs, "remote_options": {"asynchronous": True}}.
         unsupported: what is done with datasets that zarr could not read as HDF5 does: "raise" an error, or "skip" them.
 
     Returns:
@@ -68,7 +69,10 @@ def reference(
         raise StzTypeError(f"file is {file!r}: give a path, or an h5py.File that is open", _ARGUMENT)
     if file.file.id.get_create_plist().get_userblock():
         raise StzError("the file has a userblock, before which HDF5 counts no bytes: remove it with h5unjam", _ARGUMENT)
-    where = url or Path(file.file.filename).resolve().as_uri()
+    path = Path(file.file.filename)
+    if url is None and not path.is_file():
+        raise StzError(f"{file.file.filename} is not a file of this machine: say what the references name with url=", _ARGUMENT)
+    where = url or path.resolve().as_uri()
     refs: dict[str, Any] = {}
     for group, path in _groups(file):
         refs |= _metadata(path, lambda store, path=path, group=group: _add_group(store, path, group))
