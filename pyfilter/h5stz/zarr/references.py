@@ -69,10 +69,7 @@ def reference(
         raise StzTypeError(f"file is {file!r}: give a path, or an h5py.File that is open", _ARGUMENT)
     if file.file.id.get_create_plist().get_userblock():
         raise StzError("the file has a userblock, before which HDF5 counts no bytes: remove it with h5unjam", _ARGUMENT)
-    path = Path(file.file.filename)
-    if url is None and not path.is_file():
-        raise StzError(f"{file.file.filename} is not a file of this machine: say what the references name with url=", _ARGUMENT)
-    where = url or path.resolve().as_uri()
+    where = url or _url_of(file.file)
     refs: dict[str, Any] = {}
     for group, path in _groups(file):
         refs |= _metadata(path, lambda store, path=path, group=group: _add_group(store, path, group))
@@ -86,6 +83,14 @@ def reference(
                 if unsupported == "raise":
                     raise error.within(f"{dataset.name} (unsupported='skip' leaves it out)") from error
     return {"version": 1, "refs": refs}
+
+
+def _url_of(file: h5py.File) -> str:
+    """The URL of a file of this machine."""
+    path = Path(file.filename)
+    if not path.is_file():
+        raise StzError(f"{file.filename} is not a file of this machine: say what the references name with url=", _ARGUMENT)
+    return path.resolve().as_uri()
 
 
 def _groups(root: h5py.Group) -> Iterator[tuple[h5py.Group, str]]:
