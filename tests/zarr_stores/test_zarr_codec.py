@@ -86,6 +86,8 @@ def test_metadata_keep_their_meaning():
         "name": "h5stz",
         "configuration": {"lossless": True},
     }
+    other = {"name": "numcodecs.h5stz", "configuration": {"lossless": True}}  # of VirtualiZarr, from format 2
+    assert zarr.registry.get_codec_class(other["name"]).from_dict(other) == StzCodec(lossless=True)
     for wrong in ({"absolute": -1}, {"absolute": 1, "lossless": True}, {}):
         with pytest.raises(h5stz.StzError):
             StzCodec.from_dict({"name": "h5stz", "configuration": wrong})

@@ -121,13 +121,17 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
     def _changed(self, values: Array, selection: Any, chunk_spec: ArraySpec, previous: bytes | None) -> bytes | None:
         """The stream of a chunk in which a selection has these values, None if it is empty and such chunks are not stored."""
-        if previous is None:
-            array = np.full(chunk_spec.shape, _fill(chunk_spec), chunk_spec.dtype.to_native_dtype())
+        dtype = chunk_spec.dtype.to_native_dtype()
+        if previous is None and Part.of(selection, chunk_spec.shape).is_all(chunk_spec.shape):
+            filled = values.reshape(chunk_spec.shape) if values.ndim else np.full(chunk_spec.shape, values)
+            array: Array = filled.astype(dtype, copy=False)
         else:
-            array = self._chunk(previous, chunk_spec)
-        place = array[selection].shape
-        # Of a selection by arrays zarr has dropped the axes that an integer indexes; the order of the values is the same.
-        array[selection] = values.reshape(place) if values.ndim and values.size == np.prod(place, dtype=int) else values
+            array = (
+                np.full(chunk_spec.shape, _fill(chunk_spec), dtype) if previous is None else self._chunk(previous, chunk_spec)
+            )
+            place = array[selection].shape
+            # Of a selection by arrays zarr has dropped the axes that an integer indexes; the order of the values is the same.
+            array[selection] = values.reshape(place) if values.ndim and values.size == np.prod(place, dtype=int) else values
         if not chunk_spec.config.write_empty_chunks:
             if chunk_spec.prototype.nd_buffer.from_numpy_array(array).all_equal(_fill(chunk_spec)):
                 return None
