@@ -169,12 +169,12 @@ def _reason(dataset: h5py.Dataset, writable: bool) -> str | None:
     if writable and slots and prod(dataset.chunks or ()) * dataset.dtype.itemsize <= cache_bytes:
         # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.
         return "the file is writable and HDF5 may hold chunks that are not stored yet"
-    if _confuses_chunks(dataset):
+    if confuses_chunks(dataset):
         return "HDF5 cannot tell where the chunks of a dataset are that grows along another axis than the first"
     return None
 
 
-def _confuses_chunks(dataset: h5py.Dataset) -> bool:
+def confuses_chunks(dataset: h5py.Dataset) -> bool:
     """Whether HDF5 (all versions to 2.2) may tell of a chunk what is true of another one.
 
     It does where an extensible array is the index, and an axis grows that is not the first. The rule is that of

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, Protocol
 
 import h5py
 from h5py._objects import phil
@@ -194,8 +194,16 @@ def _object_of(file: h5py.h5f.FileID) -> Any:
     return ctypes.cast(address, ctypes.py_object).value if address else None
 
 
+class RangeSource(Protocol):
+    """What gives ranges of bytes."""
+
+    def read(self, address: int, size: int) -> memoryview:
+        """The bytes from `address` on, `size` of them."""
+        ...
+
+
 class ChunkBytes:
-    """The bytes of one chunk in an ObjectBytes, for a reader: what was fetched ahead of it, and what has to be fetched now.
+    """The bytes of one chunk in a RangeSource, for a reader: what was fetched ahead of it, and what has to be fetched now.
 
     Attributes:
         address: where the chunk begins in the file.
@@ -203,7 +211,7 @@ class ChunkBytes:
         held: bytes that were fetched ahead and are still here.
     """
 
-    def __init__(self, source: ObjectBytes, address: int, size: int) -> None:
+    def __init__(self, source: RangeSource, address: int, size: int) -> None:
         self._source, self.address, self.size = source, address, size
         self._begins: list[int] = []  # of pieces that do not overlap, by rising offset
         self._contents: list[memoryview] = []

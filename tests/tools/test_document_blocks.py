@@ -18,6 +18,10 @@ import numpy as np, xarray
 values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
 dataset = xarray.Dataset({"sst": (("time", "lat", "lon"), values)})
 """
+SAVED_SST = f"""{SST}
+import h5stz
+dataset.to_netcdf("sst.nc", engine="h5netcdf", encoding={{"sst": {{**h5stz.STZ(absolute=1e-3), "chunksizes": (1, 180, 360)}}}})
+"""
 CLIMATE = """
 import numpy as np, xarray
 values = np.random.default_rng(1).normal(280, 3, (4, 90, 180)).astype("f4")
@@ -58,6 +62,12 @@ with netCDF4.Dataset("plain.nc", "w") as file:
     file.createVariable("rho", "f4", tuple("zyx"), chunksizes=(32, 64, 64))[:] = values
 """
 ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80, 3])\n"
+ZARR = """
+import h5stz.zarr, numpy as np, zarr
+options = {"chunks": (32, 64, 64), "serializer": h5stz.zarr.StzCodec(absolute=1e-3), "compressors": None}
+array = zarr.create_array("field.zarr", shape=(64, 64, 64), dtype="f4", **options)
+array[...] = np.sin(np.arange(64**3) / 999).reshape(64, 64, 64)
+"""
 SIMULATION = """
 import h5py, numpy as np
 with h5py.File("out.h5", "w") as file:
@@ -174,6 +184,19 @@ CASES = [
     Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),
     Case("xarray.md", "copy.nc", before=WRITTEN_CLIMATE, after=SAME_CLIMATE, packages=XARRAY, makes=("copy.nc",)),
     Case("xarray.md", "coarse =", before=WRITTEN_CLIMATE, after=PARTS_OF_CLIMATE, packages=XARRAY),
+    Case("zarr.md", 'encoding = {"rho"', packages=("zarr", "numcodecs", "xarray"), prints="largest error: 0.000"),
+    Case("zarr.md", "h5stz.zarr.level(array, 1", files=ZARR, packages=("zarr", "numcodecs"), after="assert region.size\n"),
+    Case("zarr.md", '"zarr_format": 2', packages=("zarr", "numcodecs")),
+    Case(
+        "zarr.md",
+        "json.dump(references",
+        files=SAVED_SST,
+        packages=("zarr", "numcodecs", "fsspec", "xarray", "h5netcdf"),
+        makes=("sst.json",),
+    ),
+    Case(
+        "zarr.md", "from kerchunk.hdf", skipped="overrides a method of kerchunk that is not public, so kerchunk may change it"
+    ),
 ]
 
 

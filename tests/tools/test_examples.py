@@ -141,6 +141,16 @@ def test_remote_regions(tmp_path):
     assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
 
 
+@needs_packages("zarr", "numcodecs", "fsspec")
+def test_zarr_store(tmp_path):
+    output = run_python(tmp_path, "zarr_store.py")
+    check_bound(output, count=2)
+    assert output.count("as the whole array has it: True") == 3
+    box, plane, level = numbers(output, "percent read")
+    assert box < 10 and plane < 30 and level < 5
+    assert "through zarr as h5py reads it: True" in output
+
+
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
     output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")

@@ -1,0 +1,107 @@
+"""The codec of numcodecs, for zarr format 2 and everything else that takes one: codec_id "h5stz".
+
+numcodecs hands over and gets back memory, not axes: what is decoded lies in memory as what was encoded did. So an array in
+Fortran order is stored as its transpose, and zarr, which knows the order, gives it its axes again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numcodecs.abc import Codec
+
+from h5stz import _core, codec, elements
+from h5stz.elements import Array, BytesLike
+from h5stz.errors import StzError, StzTypeError
+from h5stz.zarr.codec_options import CodecOptions, decoded_array
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
+_DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Stz(CodecOptions, Codec):  # type: ignore[misc]
+    """Codec of numcodecs: compressor of zarr format 2, `Stz(absolute=1e-3)`. Options: see CodecOptions.
+
+    dtype and shape come from the buffer that is encoded and are kept in its bytes; decoding needs no options.
+    """
+
+    codec_id = "h5stz"
+
+    def encode(self, buf: Any) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The stream of an array.
+
+        Args:
+            buf: ndarray, or another buffer that knows its type, of any strides, memory order and byte order.
+
+        Raises:
+            StzTypeError: (a TypeError too) bytes without a type, or an array of a type that cannot be compressed.
+            StzError: (a ValueError) the options do not fit the array.
+        """
+        array = _typed(buf)
+        if array.flags.f_contiguous and not array.flags.c_contiguous:
+            array = array.T
+        return self.encoded(array, self.fill_value)
+
+    def decode(self, buf: BytesLike, out: Any = None) -> Any:
+        """The array of a stream.
+
+        Args:
+            buf: contiguous bytes-like.
+            out: writable buffer of exactly the array's bytes to decode into: contiguous bytes, or an ndarray of its dtype.
+
+        Returns:
+            `out`, or an ndarray of the shape that was encoded (reversed for an array that was in Fortran order).
+
+        Raises:
+            StzError: (a ValueError) not a stream, damaged, or `out` does not fit.
+        """
+        if out is None:
+            return decoded_array(buf, self.threads)
+        header = codec.info(buf)
+        array = _target(out, header)
+        if array.shape == header.shape and not (array.flags.c_contiguous or array.flags.f_contiguous):
+            array[...] = decoded_array(buf, self.threads, header.array_bytes)
+        else:
+            memory = elements.as_bytes(array.reshape(-1, order="A")).view(header.dtype).reshape(header.shape)
+            codec.decompress(buf, out=memory, threads=self.threads, verify=_core.verify_of_environment())
+        return out
+
+    def get_config(self) -> dict[str, Any]:
+        """The options that are not the default, with the id, for JSON."""
+        return {"id": self.codec_id, **self.configuration()}
+
+
+def _typed(buf: Any) -> Array:
+    """What is to be encoded as an ndarray."""
+    if not hasattr(buf, "dtype"):
+        try:
+            untyped = memoryview(buf).format in ("B", "b", "c")
+        except TypeError:
+            untyped = False
+        if untyped:
+            raise StzTypeError(
+                f"given is a {type(buf).__name__}, bytes of which nobody knows what numbers they are: give an array, "
+                "numpy.frombuffer(data, dtype).reshape(shape), and put the codec first, before others that make bytes",
+                _DTYPE,
+            )
+    return np.asanyarray(buf)
+
+
+def _target(out: Any, header: codec.StreamInfo) -> Array:
+    """`out` as an ndarray, if the array of a stream fits into it."""
+    array = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
+    is_bytes, is_time = array.dtype.kind in "biu" and array.dtype.itemsize == 1, array.dtype.kind in "mM"
+    if array.dtype != header.dtype and not is_bytes and not is_time:
+        raise StzTypeError(
+            f"out is of dtype {array.dtype.str}, the stream holds {header.dtype.str}: give such an array", _DTYPE
+        )
+    if array.nbytes != header.array_bytes:
+        raise StzError(f"out has {array.nbytes} bytes, the array of the stream {header.array_bytes}: give as many", _CAPACITY)
+    contiguous = array.flags.c_contiguous or array.flags.f_contiguous
+    if not array.flags.writeable or not (contiguous or (array.shape, array.dtype) == (header.shape, header.dtype)):
+        raise StzError("out is not contiguous, or cannot be written to: decode without out= and assign the result", _ARGUMENT)
+    return array
