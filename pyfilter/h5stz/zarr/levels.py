@@ -46,7 +46,7 @@ def level(array: zarr.Array[Any], level: SupportsIndex, region: Any = ...) -> An
         raise StzTypeError(f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
     if not 0 <= number <= _MOST_LEVELS:
         raise StzError(f"level={number}: levels are 0 (all samples) to {_MOST_LEVELS}", _ARGUMENT)
-    wanted = parse_region(region, array.shape, number).scaled((1 << number,) * len(array.shape))
+    wanted = parse_region(region, array.shape, (number,) * len(array.shape)).scaled((1 << number,) * len(array.shape))
     if not wanted.size:
         return np.empty(wanted.shape, array.dtype)
     return wanted.ascending(np.asarray(array[wanted.key()]))[()]
