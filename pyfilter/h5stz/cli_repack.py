@@ -67,11 +67,13 @@ def _add_decompress(commands: Any) -> None:
 
 
 def _decompress(options: argparse.Namespace) -> None:
-    unpacked = unpacking.unpack(
+    unpacked, notes = unpacking.unpack(
         options.source, options.target, dataset=options.dataset, deflate=options.deflate, overwrite=options.overwrite
     )
     for path in unpacked:
         print(f"{path}: stored without h5stz")
+    for note in notes:
+        print(f"note: {note}")
     if not unpacked:
         print("nothing was compressed with h5stz, or nothing that --dataset names")
 

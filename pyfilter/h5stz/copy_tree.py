@@ -7,6 +7,7 @@ chosen as it is stored (H5Ocopy), apart from datasets of a named type and those 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -19,9 +20,9 @@ from h5stz import slabs
 from h5stz.elements import Array, DType
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
-#: Called with a dataset of the source and its place in the target. Creates the dataset there and writes it, without attributes,
-#: and returns True; or returns False, and the dataset is copied as it is.
-Store: TypeAlias = Callable[[h5py.Dataset, Place], bool]
+#: Called with a dataset of the source, its place in the target and its type there. Creates the dataset and writes it, without
+#: attributes, and returns True; or returns False, and the dataset is copied as it is.
+Store: TypeAlias = Callable[[h5py.Dataset, Place, h5py.h5t.TypeID], bool]
 
 _PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, h5py.h5t.ENUM, h5py.h5t.TIME)
 
@@ -32,15 +33,17 @@ def new_file(source: h5py.File, path: str) -> h5py.File:
     root = source["/"].id.get_create_plist()  # of which the properties of the file do not know
     creation.set_link_creation_order(root.get_link_creation_order())
     creation.set_attr_creation_order(root.get_attr_creation_order())
-    access.set_libver_bounds(*source.id.get_access_plist().get_libver_bounds())
-    return h5py.File(h5py.h5f.create(path.encode(), h5py.h5f.ACC_EXCL, fcpl=creation, fapl=access))
+    oldest = {2: h5py.h5f.LIBVER_V18, 3: h5py.h5f.LIBVER_V110}  # that write such a superblock
+    access.set_libver_bounds(oldest.get(creation.get_version()[0], h5py.h5f.LIBVER_EARLIEST), h5py.h5f.LIBVER_LATEST)
+    return h5py.File(h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, fcpl=creation, fapl=access))
 
 
 def copy_tree(source: h5py.File, target: h5py.File, store: Store) -> list[str]:
     """Copies all of `source` into `target`, which is of new_file().
 
     Returns:
-        What could not be kept, a line each: links of unknown kinds, references to what no link leads to.
+        What could not be kept, a line each: links of unknown kinds, references to what no link leads to, names of other files
+        that lead elsewhere from the directory of the new one.
     """
     return _Copy(source, target, store).run()
 
@@ -51,7 +54,9 @@ class _Copy:
         self.paths: dict[tuple[int, int], bytes] = {}  # of objects in the target, by their address in the source
         self.pairs: list[tuple[Any, bytes]] = []  # objects of the source with their paths, in the order of their creation
         self.with_references: list[tuple[h5py.h5d.DatasetID, bytes]] = []
+        self.early_types: dict[tuple[int, int], bytes] = {}  # named types that something needed before their link was made
         self.notes: list[str] = []
+        self.is_elsewhere = _directory(source) != _directory(target)
 
     def run(self) -> list[str]:
         root = self.source["/"].id
@@ -65,6 +70,8 @@ class _Copy:
             made = h5py.h5o.open(self.target.id, path)
             for index in range(h5py.h5a.get_num_attrs(item)):
                 self._attribute(h5py.h5a.open(item, index=index, index_type=_order(item)), made, path)
+        for name in self.early_types.values():  # no link of the source leads to them
+            self.target.id.unlink(name)
         return self.notes
 
     def _remember(self, item: Any, path: bytes) -> None:
@@ -87,6 +94,7 @@ class _Copy:
                 made.links.create_soft(name, group.links.get_val(name), properties)
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
                 made.links.create_external(name, *group.links.get_val(name), properties)
+                self._note_name(path.rstrip(b"/") + b"/" + name, group.links.get_val(name)[0])
             elif link.type != h5py.h5l.TYPE_HARD:
                 self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
             elif new := self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties)):
@@ -102,8 +110,8 @@ class _Copy:
         if isinstance(item, h5py.h5g.GroupID):
             h5py.h5g.create(made, name, properties, item.get_create_plist())
         elif isinstance(item, h5py.h5t.TypeID):
-            item.copy().commit(made, name, properties)
-        elif not self.store(h5py.Dataset(item), place):
+            self._named_type(item, place)
+        elif not self.store(h5py.Dataset(item), place, self.type_of(item)):
             self._dataset(item, group, path, place)
         self._remember(item, path)
         if comment := group.get_comment(name):
@@ -113,8 +121,12 @@ class _Copy:
     def _dataset(self, item: h5py.h5d.DatasetID, group: h5py.h5g.GroupID, path: bytes, place: Place) -> None:
         """Copies a dataset as it is stored, without attributes."""
         made, name, properties = place
-        # H5Ocopy leaves fill values of variable length behind (HDF5 2.0).
-        if item.get_type().committed() or not _is_plain(item.get_type()):
+        properties_of_it = item.get_create_plist()
+        elsewhere = properties_of_it.get_layout() == h5py.h5d.VIRTUAL or properties_of_it.get_external_count() > 0
+        if elsewhere:
+            self._note_names_of(path, properties_of_it)
+        # H5Ocopy leaves fill values of variable length behind (HDF5 2.0). What lies in other files is never written.
+        elif item.get_type().committed() or not _is_plain(item.get_type()):
             h5py.h5d.create(made, name, self.type_of(item), item.get_space(), item.get_create_plist(), properties)
             self.with_references.append((item, path))
             return
@@ -127,8 +139,35 @@ class _Copy:
         its_type = item.get_type()
         if not its_type.committed():
             return its_type
-        path = self._path_of(its_type)
-        return its_type.copy() if path is None else h5py.h5t.open(self.target.id, path)  # None: its links are gone
+        info = h5py.h5o.get_info(its_type)
+        key = info.fileno, info.addr
+        if key not in self.paths and key not in self.early_types:
+            self.early_types[key] = b".h5stz type %d" % len(self.early_types)
+            its_type.copy().commit(self.target.id, self.early_types[key])
+        return h5py.h5t.open(self.target.id, self.paths.get(key) or self.early_types[key])
+
+    def _named_type(self, item: h5py.h5t.TypeID, place: Place) -> None:
+        made, name, properties = place
+        info = h5py.h5o.get_info(item)
+        early = self.early_types.pop((info.fileno, info.addr), None)
+        if early is None:
+            item.copy().commit(made, name, properties)
+        else:
+            made.links.create_hard(name, self.target.id, early, properties)
+            self.target.id.unlink(early)
+
+    def _note_names_of(self, path: bytes, properties: h5py.h5p.PropDCID) -> None:
+        """Of a dataset that lies in other files."""
+        if properties.get_layout() == h5py.h5d.VIRTUAL:
+            files = {os.fsencode(properties.get_virtual_filename(index)) for index in range(properties.get_virtual_count())}
+        else:
+            files = {properties.get_external(index)[0] for index in range(properties.get_external_count())}
+        for file in sorted(files - {b"."}):
+            self._note_name(path, file)
+
+    def _note_name(self, path: bytes, file: bytes) -> None:
+        if self.is_elsewhere and not os.path.isabs(file):
+            self.notes.append(f"{_text(path)}: leads to the file {_text(file)}, sought from the directory of the new file now")
 
     def _write_references(self, item: h5py.h5d.DatasetID, path: bytes) -> None:
         source, target = h5py.Dataset(item), h5py.Dataset(h5py.h5o.open(self.target.id, path))
@@ -185,6 +224,10 @@ class _Copy:
                 self.target.id, known, h5py.h5r.DATASET_REGION, h5py.h5r.get_region(reference, self.source.id)
             )
         return h5py.h5r.create(self.target.id, known, h5py.h5r.OBJECT)
+
+
+def _directory(file: h5py.File) -> str:
+    return os.path.dirname(os.path.realpath(str(file.filename)))
 
 
 def _names(group: h5py.h5g.GroupID) -> list[bytes]:

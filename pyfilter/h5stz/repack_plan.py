@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import h5py
-import numpy as np
 
 from h5stz import _core
 from h5stz.chunks import suggest_chunks
 from h5stz.elements import DType
 from h5stz.errors import StzError
+from h5stz.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.options import STZ, Options, client_data
+from h5stz.tree_contents import Contents, identity
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
@@ -74,15 +75,18 @@ class Decision:
 
 
 class Plan:
-    """Decides about the datasets of a file; the first rule that names one counts."""
+    """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts."""
 
     def __init__(self, file: h5py.File, rules: Sequence[Rule], rechunk: Rechunk = "auto", again: bool = False) -> None:
         self._rules, self._rechunk, self._again = rules, rechunk, again
-        self._coordinates = _coordinates(file)
+        self._contents = Contents(file)
+        paths = [path for each in self._contents.paths.values() for path in each]
         for rule in rules:
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+            if rule.pattern != "*" and not any(rule.names(path) for path in paths):
+                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
 
     def decide(self, dataset: h5py.Dataset) -> Decision:
         """The Decision about a dataset.
@@ -90,27 +94,36 @@ class Plan:
         Raises:
             StzError: (a ValueError) the options do not fit it.
         """
-        path = str(dataset.name)
-        rule = next((rule for rule in self._rules if rule.names(path)), None)
+        paths = self._contents.paths[identity(dataset)]
+        rule = next((rule for rule in self._rules if any(map(rule.names, paths))), None)
         if rule is None or rule.options is None:
             return Decision("not chosen")
-        if reason := self._reason(dataset, rule.is_exact(path)):
+        if reason := self._reason(dataset, any(map(rule.is_exact, paths))):
             return Decision(reason)
-        missing = missing_values(dataset)
         options: dict[str, Any] = {**rule.options}
-        if len(missing) > 1 and not options.get("lossless"):
+        if h5py.check_enum_dtype(dataset.dtype) is not None:
+            options.pop("integers", None)  # neighbours of an enumeration's value mean something else
+        missing = missing_values(dataset)
+        exact = options.get("lossless") or (dataset.dtype.kind in "iub" and not options.get("integers"))
+        most = 0 if dataset.dtype.kind == "c" else 1  # that the codec keeps
+        if not exact and len(missing) > most and len(missing := occurring(dataset, missing)) > most:
             return Decision("missing values")
-        if missing or (missing := _own_fill_value(dataset)):
+        if missing and dataset.dtype.kind in "iuf":
             options["fill_value"] = missing[0]
-        chunks = self._chunks_of(dataset)
         try:
-            of_data = {"data": dataset, "chunks": chunks} if {"relative", "psnr"} & options.keys() else {"dtype": dataset.dtype}
-            made = STZ(**cast(Options, options | of_data))
+            return self._with_options(dataset, options)
         except StzError as error:
             if error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] and "relative" in options:
                 return Decision("nothing valid")
-            raise type(error)(f"{path}: {error}", error.code) from None
-        return Decision(None, made, chunks)
+            raise type(error)(f"{paths[0]}: {error}", error.code) from None
+
+    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any]) -> Decision:
+        chunks = self._chunks_of(dataset)
+        if not {"relative", "psnr"} & options.keys():
+            return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
+        if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
+            return Decision("missing values")
+        return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)
 
     def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
         """Why the dataset is not to be compressed; None if it is."""
@@ -121,7 +134,7 @@ class Plan:
             return "small"
         if dataset.is_virtual or properties.get_external_count():
             return "layout"
-        if not by_name and dataset.name in self._coordinates:
+        if not by_name and identity(dataset) in self._contents.coordinates:
             return "coordinate"
         if not by_name and sum(extent > 1 for extent in dataset.shape) < 2:
             return "one axis"
@@ -145,27 +158,6 @@ class Plan:
         return suggest_chunks(dataset.shape, dataset.dtype)
 
 
-def missing_values(dataset: h5py.Dataset) -> list[int | float]:
-    """The different numbers that the attributes _FillValue and missing_value name, but NaN, which comes back anyway."""
-    values: list[int | float] = []
-    for name in ("_FillValue", "missing_value"):
-        if name not in dataset.attrs:
-            continue
-        for value in np.ravel(np.asarray(dataset.attrs[name])):
-            if value.dtype.kind not in "iuf" or value != value:
-                continue
-            number = value.astype(dataset.dtype).item() if dataset.dtype.kind in "iuf" else value.item()
-            if number not in values:
-                values.append(number)
-    return values
-
-
-def _own_fill_value(dataset: h5py.Dataset) -> list[int | float]:
-    """The fill value that its maker chose for a dataset, which the filter keeps too where it is not told of another one."""
-    chosen = dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
-    return [dataset.fillvalue.item()] if chosen and dataset.dtype.kind in "iuf" else []
-
-
 def _has_numbers(dtype: DType) -> bool:
     return dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES
 
@@ -180,35 +172,5 @@ def _is_lossy(dataset: h5py.Dataset) -> bool:
     return bool(filters & _LOSSY)
 
 
-def _coordinates(file: h5py.File) -> set[str]:
-    """Paths of what variables name as coordinates, bounds or grid mappings (CF), and of scales of dimensions."""
-    named: set[str] = set()
-
-    def look_at(path: str, item: Any) -> None:
-        if not isinstance(item, h5py.Dataset):
-            return
-        if item.shape is not None and h5py.h5ds.is_scale(item.id):
-            named.add("/" + path)
-        for name in (
-            "coordinates",
-            "bounds",
-            "climatology",
-            "ancillary_variables",
-            "cell_measures",
-            "grid_mapping",
-            "formula_terms",
-        ):
-            for word in _words(item.attrs, name):
-                near: Any = item.parent
-                if word in near and isinstance(near[word], h5py.Dataset):
-                    named.add(str(near[word].name))
-
-    file.visititems(look_at)
-    return named
-
-
-def _words(attributes: Mapping[str, Any], name: str) -> list[str]:
-    """The words of a text that is an attribute; those that end in a colon are keys."""
-    value = attributes.get(name)
-    text = value.decode(errors="replace") if isinstance(value, bytes) else value
-    return [word for word in text.split() if not word.endswith(":")] if isinstance(text, str) else []
+def _some(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"

@@ -40,6 +40,7 @@ elif sys.version_info >= (3, 11):
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
+_ALL_FILTERS = 0  # H5Z_FILTER_ALL
 _AHEAD = 2  # chunks for each worker that are read before they are asked for
 
 #: Called with the path of a dataset, and the bytes done and to be done, of all datasets that are compressed and compared.
@@ -167,7 +168,7 @@ class _Repack:
         error = compare_data.within(before, made, options.resolved.settings)
         return Outcome(path, None, *sizes, str(options), error)
 
-    def _store(self, dataset: h5py.Dataset, place: Place) -> bool:
+    def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
         path = str(dataset.name)
         decision = self.plan.decide(dataset)
@@ -175,7 +176,7 @@ class _Repack:
         if decision.options is None:
             self._tell(path, dataset.nbytes)
             return False
-        made = _create(dataset, place, decision)
+        made = _create(dataset, place, stored_type, decision)
         for offset, stream in self._streams(dataset, decision):
             made.write_direct_chunk(offset, stream)
             self._tell(path, math.prod(decision.chunks) * dataset.dtype.itemsize)
@@ -214,21 +215,18 @@ def _encoded(settings: Settings, chunk: Array) -> bytes:
     return settings.encode(chunk)
 
 
-def _create(dataset: h5py.Dataset, place: Place, decision: Decision) -> h5py.h5d.DatasetID:
+def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:
     """A dataset like another one, without filters but h5stz."""
     group, name, link = place
     properties = dataset.id.get_create_plist()
-    while properties.get_nfilters():
-        properties.remove_filter(properties.get_filter(0)[0])
+    if properties.get_nfilters():
+        properties.remove_filter(_ALL_FILTERS)
     properties.set_layout(h5py.h5d.CHUNKED)
     properties.set_chunk(decision.chunks)
     properties.set_alloc_time(h5py.h5d.ALLOC_TIME_INCR)
     assert decision.options is not None
     properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, decision.options.filter_options)
-    stored_type = dataset.id.get_type()
-    return h5py.h5d.create(
-        group, name, stored_type.copy() if stored_type.committed() else stored_type, dataset.id.get_space(), properties, link
-    )
+    return h5py.h5d.create(group, name, stored_type, dataset.id.get_space(), properties, link)
 
 
 def _chunk(dataset: h5py.Dataset, box: Box, extents: Sequence[int]) -> Array:

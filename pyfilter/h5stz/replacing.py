@@ -2,33 +2,83 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
 
+from h5stz import _core
+from h5stz.errors import StzError
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+
 
 @contextmanager
 def replaced(source: Path, target: Path, overwrite: bool) -> Iterator[Path]:
-    """The path at which to write what becomes `target`, made from the HDF5 file `source`, when the block ends without an error.
+    """The path of an empty file to write, which becomes `target` when the block ends without an error.
 
-    The user block of `source`, what lies before the HDF5 file proper such as the header of a MATLAB file, is copied.
+    It has the permissions of the file that it replaces, else those of `source`, the HDF5 file that it is made of. The user
+    block of `source`, what lies before the HDF5 file proper such as the header of a MATLAB file, is copied. A symbolic link at
+    `target` stays what it is: the file to which it leads is replaced.
 
     Raises:
         FileExistsError: there is a file at `target`, and `overwrite` is not True.
+        StzError: (a ValueError) `target` is no regular file, or has other names; `source` is open for writing in this process,
+            or was changed meanwhile.
     """
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
-    part = target.with_name(f"{target.name}.part")
-    part.unlink(missing_ok=True)
+    _check_not_open_for_writing(source)
+    target = Path(os.path.realpath(target))
+    _check_target(target, overwrite)
+    before = _identity(source)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    os.close(handle)
+    part = Path(name)
     try:
         yield part
         _copy_user_block(source, part)
-        os.replace(part, target)
+        _take_over_permissions(target if target.exists() else source, part)
+        _flush(part)
+        if _identity(source) != before:
+            raise StzError(f"{source} was changed while it was read: nothing was replaced, run it again", _READ)
+        _rename(part, target, overwrite)
+        _flush(target.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _check_not_open_for_writing(source: Path) -> None:
+    for file in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
+        if not file.get_intent() & h5py.h5f.ACC_RDWR:
+            continue
+        with contextlib.suppress(OSError):  # files in memory have names without a file
+            if os.path.samefile(os.fsdecode(file.name), source):
+                raise StzError(f"{source} is open for writing in this process: close it first", _ARGUMENT)
+
+
+def _check_target(target: Path, overwrite: bool) -> None:
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return
+    if not overwrite:
+        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
+    if not stat.S_ISREG(found.st_mode):
+        raise StzError(f"{target} is no regular file: choose another name", _ARGUMENT)
+    if found.st_nlink > 1:
+        raise StzError(f"{target} has {found.st_nlink} names (hard links), and the others would keep the old file", _ARGUMENT)
+
+
+def _identity(path: Path) -> tuple[int, int, int, int]:
+    """What tells whether a file is still the one that it was."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _copy_user_block(source: Path, target: Path) -> None:
@@ -37,3 +87,32 @@ def _copy_user_block(source: Path, target: Path) -> None:
     if size:
         with source.open("rb") as old, target.open("r+b") as new:
             new.write(old.read(size))
+
+
+def _take_over_permissions(of: Path, path: Path) -> None:
+    shutil.copymode(of, path)
+    owner = of.stat()
+    with contextlib.suppress(OSError):  # only an administrator may give files away
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def _flush(path: Path) -> None:
+    """Has the system write a file or a directory to the disk."""
+    with contextlib.suppress(OSError):  # some file systems do not do that for directories
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _rename(part: Path, target: Path, overwrite: bool) -> None:
+    if overwrite:
+        os.replace(part, target)
+        return
+    try:
+        os.link(part, target)  # unlike a renaming, it fails if somebody has made such a file meanwhile
+    except FileExistsError:
+        raise FileExistsError(f"{target} exists by now: choose another name, or allow it to be replaced") from None
+    except OSError:  # a file system without links
+        os.rename(part, target)

@@ -19,6 +19,7 @@ from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
 from h5stz.written_parts import written_boxes
 
+_ALL_FILTERS = 0  # H5Z_FILTER_ALL
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
 
@@ -30,7 +31,7 @@ def unpack(
     dataset: str = "*",
     deflate: int | None = None,
     overwrite: bool = False,
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
     """Writes a file with the contents of another one, in which no dataset needs this filter.
 
     Samples are those that a reader of `source` finds: the bits that decompression gives. Everything else is copied as it is.
@@ -43,7 +44,7 @@ def unpack(
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
 
     Returns:
-        Paths of the datasets that were unpacked.
+        (paths of the datasets that were unpacked, what could not be kept, a line each).
 
     Raises:
         StzError: (a ValueError) `deflate` is no such number, or the new file has other bits: a defect of the machine.
@@ -53,34 +54,39 @@ def unpack(
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
     unpacked: list[str] = []
 
-    def store(stored: h5py.Dataset, place: Place) -> bool:
+    def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         path = str(stored.name)
         if client_data(stored) is None or not fnmatch.fnmatchcase(path, dataset if dataset.startswith("/") else f"*/{dataset}"):
             return False
-        _write(stored, place, deflate)
+        _write(stored, place, stored_type, deflate)
         unpacked.append(path)
         return True
 
     with replaced(Path(source), Path(target), overwrite) as part, h5py.File(source) as old:
         with new_file(old, str(part)) as new:
-            copy_tree(old, new, store)
+            notes = copy_tree(old, new, store)
         with h5py.File(part) as made:
             for path in unpacked:
                 compare_data.same(_dataset(old, path), _dataset(made, path))
-    return unpacked
+    return unpacked, notes
 
 
 def _dataset(file: h5py.File, path: str) -> Any:
     return file[path]
 
 
-def _write(stored: h5py.Dataset, place: Place, deflate: int | None) -> None:
+def _write(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, deflate: int | None) -> None:
     group, name, link = place
     properties = stored.id.get_create_plist()
-    properties.remove_filter(_core.FILTER_ID)
+    # To remove one of several filters ends the program (HDF5 2.0).
+    others = [properties.get_filter(index) for index in range(properties.get_nfilters())]
+    properties.remove_filter(_ALL_FILTERS)
+    for identifier, flags, words, _ in others:
+        if identifier != _core.FILTER_ID:
+            properties.set_filter(identifier, flags, words)
     if deflate is not None:
         properties.set_shuffle()
         properties.set_deflate(deflate)
-    made = h5py.Dataset(h5py.h5d.create(group, name, stored.id.get_type().copy(), stored.id.get_space(), properties, link))
+    made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link))
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
         made[box] = np.asarray(stored[box])

@@ -134,6 +134,7 @@ def test_what_is_left_alone(tmp_path):
     with h5py.File(path, "a") as file:
         file["scale"].make_scale("s")
         file["two"].attrs["_FillValue"], file["two"].attrs["missing_value"] = np.float32(1), np.float32(2)
+        file["two"][0, 0, :4] = 1, 2, 1, 2
         layout = h5py.VirtualLayout(SMOOTH.shape, "f4")
         layout[...] = h5py.VirtualSource(file["field"])
         file.create_virtual_dataset("virtual", layout)
@@ -267,6 +268,6 @@ def test_without_the_filter(deflate, tmp_path):
     assert "(39,49,59)" in dumped.stdout or "(39,49,5" in dumped.stdout
     with pytest.raises(FileExistsError):
         h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5")
-    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/x*", overwrite=True) == []
+    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/x*", overwrite=True) == ([], [])
     with pytest.raises(h5stz.StzError, match="deflate"):
         h5stz.unpack(tmp_path / "b.h5", tmp_path / "d.h5", deflate=10)
