@@ -25,9 +25,12 @@ _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is with
 def same(before: h5py.Dataset, after: h5py.Dataset) -> None:
     """Raises StzError where a number of a dataset has other bits in the other one.
 
-    Not looked at are text and references, and datasets that show what other datasets or files hold.
+    Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
+    to be had: their chunks were copied as they are.
     """
-    elsewhere = before.is_virtual or before.id.get_create_plist().get_external_count()
+    properties = before.id.get_create_plist()
+    filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
+    elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
     if before.shape is None or before.dtype.kind not in "iufcbV" or before.dtype.hasobject or elsewhere:
         return
     for box, one, other in _pieces(before, after):

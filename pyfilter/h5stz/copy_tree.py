@@ -61,6 +61,8 @@ class _Copy:
     def run(self) -> list[str]:
         root = self.source["/"].id
         self._remember(root, b"/")
+        if comment := root.get_comment(b"."):
+            self.target["/"].id.set_comment(b".", comment)
         groups = [(root, b"/")]
         while groups:
             groups.extend(reversed(list(self._links(*groups.pop()))))

@@ -72,7 +72,8 @@ def attributes(file):
     group.attrs["fixed"], group.attrs["null"] = np.bytes_("abc"), h5py.Empty("S4")
     group.attrs["large"] = np.zeros(6000)
     group.attrs["array"] = np.zeros((2, 3), ">i2")
-    h5g.GroupID.set_comment(file.id, b"g", b"a comment")
+    h5g.GroupID.set_comment(file["/"].id, b"g", b"a comment")
+    h5g.GroupID.set_comment(file["/"].id, b".", b"another one")
 
 
 def references(file):
@@ -115,7 +116,7 @@ def described(file):
 
     def visit(name, item):
         attributes = [(key, value_of(value)) for key, value in item.attrs.items() if key != "odd float"]
-        comment = file.id.get_comment(name.encode()) if name else None
+        comment = file["/"].id.get_comment(name.encode() or b".")
         if isinstance(item, h5py.Datatype):
             found[name] = ("type", item.dtype, attributes)
         elif isinstance(item, h5py.Group):
