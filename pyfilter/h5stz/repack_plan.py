@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import h5py
 
-from h5stz import _core
+from h5stz import _core, cf_names
 from h5stz.chunks import suggest_chunks
 from h5stz.elements import DType
 from h5stz.errors import StzError
@@ -35,6 +35,7 @@ REASONS = {
     "small": f"less than {SMALLEST} bytes",
     "layout": "virtual, or stored in other files",
     "coordinate": "a scale, or named as coordinates or bounds by a variable: name it in a rule to compress it",
+    "flags": "its numbers are flags (flag_values, flag_masks): name it in a rule to compress it",
     "one axis": "1-D: name it in a rule without wildcards to compress it",
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
     "missing values": "has several missing values, of which one would change: compress it lossless",
@@ -136,6 +137,8 @@ class Plan:
             return "layout"
         if not by_name and identity(dataset) in self._contents.coordinates:
             return "coordinate"
+        if not by_name and cf_names.FLAGS & dataset.attrs.keys() and dataset.dtype.kind in "fc":
+            return "flags"
         if not by_name and sum(extent > 1 for extent in dataset.shape) < 2:
             return "one axis"
         if not self._again and _is_lossy(dataset):

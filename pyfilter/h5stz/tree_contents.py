@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import h5py
 import h5py.h5o
-import numpy as np
+
+from h5stz import cf_names
 
 Identity: TypeAlias = tuple[int, int]
 
-#: Attributes that name coordinates, or what belongs to them: of CF; of NeXus ("axes"), for groups.
-_NAMING = (
-    "coordinates",
-    "bounds",
-    "climatology",
-    "ancillary_variables",
-    "cell_measures",
-    "grid_mapping",
-    "formula_terms",
-    "axes",
-)
+_NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
 
 
 def identity(item: Any) -> Identity:
@@ -66,8 +56,8 @@ class Contents:
         """Notes the datasets that attributes of an object name, as seen from a group: in it, or in one of those around it."""
         for name in _NAMING:
             if name in item.attrs:
-                for word in _words(item.attrs[name]):
-                    if found := _sought(group, word):
+                for word in cf_names.words(item.attrs[name]):
+                    if word != "." and (found := _sought(group, word)):
                         self.coordinates.add(found)
 
 
@@ -79,11 +69,3 @@ def _sought(group: Any, name: str) -> Identity | None:
         if group.name in (None, "/"):
             return None
         group = group.parent
-
-
-def _words(value: Any) -> Iterator[str]:
-    """The words of an attribute that is text or an array of texts; those that end in a colon are keys."""
-    for each in np.ravel(np.asarray(value, object)):
-        text = each.decode(errors="replace") if isinstance(each, bytes) else each
-        if isinstance(text, str):
-            yield from (word for word in text.replace(",", " ").split() if not word.endswith(":") and word.strip("."))

@@ -12,29 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from h5stz import cf_names
 from h5stz.elements import Array, DType
 
 if TYPE_CHECKING:
     import xarray
 
-#: Attributes in which CF has a variable name others.
-_REFERENCES = (
-    "ancillary_variables",
-    "bounds",
-    "cell_measures",
-    "climatology",
-    "coordinate_interpolation",
-    "coordinates",
-    "formula_terms",
-    "geometry",
-    "grid_mapping",
-    "interior_ring",
-    "mesh",
-    "node_coordinates",
-    "node_count",
-    "part_node_count",
-    "quantization",
-)
 #: Keys of an encoding that to_netcdf uses up; not "coordinates", which it takes from the variable whatever is given.
 _CARRIED = ("_FillValue", "_Unsigned", "add_offset", "calendar", "dtype", "missing_value", "scale_factor", "units")
 _TIMES = re.compile(r"\bsince\b")
@@ -42,11 +25,10 @@ _TIMES = re.compile(r"\bsince\b")
 
 def referenced(dataset: xarray.Dataset) -> set[Hashable]:
     """The names of variables that others, or the dataset, refer to as part of their description."""
-    words: set[str] = set(re.findall(r"[^\s:()]+", str(dataset.attrs.get("coordinates", ""))))
+    words: set[str] = set(cf_names.words(dataset.attrs.get("coordinates", "")))
     for variable in dataset.variables.values():
-        for attribute in _REFERENCES:
-            text = variable.encoding.get(attribute) or variable.attrs.get(attribute)
-            words.update(re.findall(r"[^\s:()]+", text) if isinstance(text, str) else ())
+        for attribute in cf_names.REFERENCES:
+            words.update(cf_names.words(variable.encoding.get(attribute) or variable.attrs.get(attribute)))
         methods = variable.attrs.get("cell_methods", "")
         words.update(re.findall(r"([^\s:()]+):", methods) if isinstance(methods, str) else ())
     return {name for name in dataset.variables if name in words}
@@ -57,7 +39,7 @@ def is_bounded(dataset: xarray.Dataset, name: Hashable, others: set[Hashable]) -
     variable = dataset.variables[name]
     if name in dataset.coords or name in others or not variable.ndim:
         return False
-    if {"flag_values", "flag_masks", "flag_meanings"} & variable.attrs.keys():
+    if cf_names.FLAGS & variable.attrs.keys():
         return False
     units = variable.attrs.get("units")
     return not (isinstance(units, str) and _TIMES.search(units)) and stored_dtype(variable).kind == "f"

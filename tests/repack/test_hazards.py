@@ -69,6 +69,8 @@ def test_coordinates_are_found_by_every_name(tmp_path):
         group = file.create_group("a/b")
         for name in ("first", "second", "third", "fourth", "fifth", "sixth"):
             file[name] = FIELD
+        file["flags"] = np.round(FIELD)
+        file["flags"].attrs["flag_values"] = [279.0, 280.0]
         for name, dataset in (("T", group), ("U", file), ("V", file)):
             dataset[name] = FIELD
         group["lat"], group["lon"] = file["first"], h5py.SoftLink("/second")
