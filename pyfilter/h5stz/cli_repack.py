@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, cast
 
-from h5stz import _core, repack_plan, repacking, unpacking
+from h5stz import _core, repack_plan, repacking, unpacking, verify_files
 from h5stz.errors import StzError
 from h5stz.options import Options
 
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUNDS = ("absolute", "relative", "psnr", "pointwise_relative", "lossless")
 _SHARED = ("block", "effort")
@@ -66,10 +69,23 @@ def _add_decompress(commands: Any) -> None:
     parser.add_argument("--overwrite", action="store_true", help="OUT may exist, and may be IN")
 
 
+@contextlib.contextmanager
+def _explained(source: str) -> Iterator[None]:
+    """What h5py raises for types that it does not know, and for damaged files, as an error of this command."""
+    try:
+        yield
+    except (StzError, OSError):
+        raise
+    except verify_files.HDF5_ERRORS as error:
+        what = verify_files.in_one_line(error)
+        raise StzError(f"{source}: h5py cannot read or write a part of it, and nothing was written: {what}", _READ) from error
+
+
 def _decompress(options: argparse.Namespace) -> None:
-    unpacked, notes = unpacking.unpack(
-        options.source, options.target, dataset=options.dataset, deflate=options.deflate, overwrite=options.overwrite
-    )
+    with _explained(options.source):
+        unpacked, notes = unpacking.unpack(
+            options.source, options.target, dataset=options.dataset, deflate=options.deflate, overwrite=options.overwrite
+        )
     for path in unpacked:
         print(f"{path}: stored without h5stz")
     for note in notes:
@@ -86,15 +102,17 @@ def _compress(options: argparse.Namespace) -> None:
         rules.append(repack_plan.Rule("*", cast(Options, bounds | shared)))
     if not rules:
         raise StzError("give a bound, such as --relative 1e-3, or --dataset GLOB=BOUND", _ARGUMENT)
-    report = repacking.repack(
-        options.source,
-        options.target,
-        rules,
-        rechunk=_rechunk(options.chunks),
-        jobs=options.jobs,
-        again=options.again,
-        overwrite=options.overwrite,
-    )
+    rechunk = _rechunk(options.chunks)
+    with _explained(options.source):
+        report = repacking.repack(
+            options.source,
+            options.target,
+            rules,
+            rechunk=rechunk,
+            jobs=options.jobs,
+            again=options.again,
+            overwrite=options.overwrite,
+        )
     if options.json:
         print(json.dumps(asdict(report)))
     else:

@@ -24,6 +24,7 @@ Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group,
 #: attributes, and returns True; or returns False, and the dataset is copied as it is.
 Store: TypeAlias = Callable[[h5py.Dataset, Place, h5py.h5t.TypeID], bool]
 
+ALL_FILTERS = 0  # H5Z_FILTER_ALL, for remove_filter: to remove one of several ends the program (HDF5 2.0)
 _PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, h5py.h5t.ENUM, h5py.h5t.TIME)
 
 

@@ -155,10 +155,9 @@ def default_directories(of_packages: bool = True) -> list[str]:
     of_packages: also where Python packages have plug-ins of their own.
     """
     places = [Path(os.fsdecode(h5py.h5pl.get(index))) for index in range(h5py.h5pl.size())]
-    netcdf4 = of_packages and importlib.util.find_spec(
-        "netCDF4"
-    )  # its wheel sets the variable to a directory of its own, unless it is set
-    places += [Path(place) / "plugins" for place in (netcdf4 and netcdf4.submodule_search_locations) or ()]
+    if of_packages and (netcdf4 := importlib.util.find_spec("netCDF4")):
+        # Its wheel sets the variable to a directory of its own, unless it is set.
+        places += [Path(place) / "plugins" for place in netcdf4.submodule_search_locations or ()]
     places += [Path(sys.prefix) / "lib/hdf5/plugin", Path("/usr/local/hdf5/lib/plugin")]  # conda; HDF5's own
     places += sorted(Path("/usr/lib").glob("*/hdf5/*/plugins"))  # Debian
     return list(dict.fromkeys(str(place) for place in places if place.is_dir()))

@@ -6,7 +6,9 @@ is left alone is left for a reason, which the report names.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
+import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,11 +36,12 @@ REASONS = {
     "type": "neither numbers nor complex numbers",
     "small": f"less than {SMALLEST} bytes",
     "layout": "virtual, or stored in other files",
+    "filter": "its filter is not to be had here: pip install hdf5plugin has most of them",
     "coordinate": "a scale, or named as coordinates or bounds by a variable: name it in a rule to compress it",
     "flags": "its numbers are flags (flag_values, flag_masks): name it in a rule to compress it",
     "one axis": "1-D: name it in a rule without wildcards to compress it",
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
-    "missing values": "has several missing values, of which one would change: compress it lossless",
+    "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
     "nothing valid": "a relative bound needs a finite number, and there is none",
     "larger": "compressed it would take more bytes than it does now",
 }
@@ -135,6 +138,8 @@ class Plan:
             return "small"
         if dataset.is_virtual or properties.get_external_count():
             return "layout"
+        if not _can_be_read(properties):
+            return "filter"
         if not by_name and identity(dataset) in self._contents.coordinates:
             return "coordinate"
         if not by_name and cf_names.FLAGS & dataset.attrs.keys() and dataset.dtype.kind in "fc":
@@ -163,6 +168,16 @@ class Plan:
 
 def _has_numbers(dtype: DType) -> bool:
     return dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES
+
+
+def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
+    """Whether the filters of a dataset are there, those of hdf5plugin too, which registers them when it is imported."""
+    filters = {properties.get_filter(index)[0] for index in range(properties.get_nfilters())}
+    if all(map(h5py.h5z.filter_avail, filters)):
+        return True
+    with contextlib.suppress(ImportError):
+        importlib.import_module("hdf5plugin")
+    return all(map(h5py.h5z.filter_avail, filters))
 
 
 def _is_lossy(dataset: h5py.Dataset) -> bool:

@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, compare_data, elements
-from h5stz.copy_tree import Place, copy_tree, new_file
+from h5stz.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.option_checks import checked_count
@@ -40,7 +40,6 @@ elif sys.version_info >= (3, 11):
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
-_ALL_FILTERS = 0  # H5Z_FILTER_ALL
 _AHEAD = 2  # chunks for each worker that are read before they are asked for
 
 #: Called with the path of a dataset, and the bytes done and to be done, of all datasets that are compressed and compared.
@@ -220,7 +219,7 @@ def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, d
     group, name, link = place
     properties = dataset.id.get_create_plist()
     if properties.get_nfilters():
-        properties.remove_filter(_ALL_FILTERS)
+        properties.remove_filter(ALL_FILTERS)
     properties.set_layout(h5py.h5d.CHUNKED)
     properties.set_chunk(decision.chunks)
     properties.set_alloc_time(h5py.h5d.ALLOC_TIME_INCR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,15 @@ import h5py
 import numpy as np
 
 from h5stz import _core, compare_data
-from h5stz.copy_tree import Place, copy_tree, new_file
+from h5stz.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.errors import StzError
 from h5stz.options import client_data
+from h5stz.repack_plan import Rule
 from h5stz.replacing import replaced
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
 from h5stz.written_parts import written_boxes
 
-_ALL_FILTERS = 0  # H5Z_FILTER_ALL
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
 
@@ -53,10 +52,11 @@ def unpack(
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
     unpacked: list[str] = []
+    chosen = Rule(dataset, None)
 
     def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         path = str(stored.name)
-        if client_data(stored) is None or not fnmatch.fnmatchcase(path, dataset if dataset.startswith("/") else f"*/{dataset}"):
+        if client_data(stored) is None or not chosen.names(path):
             return False
         _write(stored, place, stored_type, deflate)
         unpacked.append(path)
@@ -78,9 +78,8 @@ def _dataset(file: h5py.File, path: str) -> Any:
 def _write(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, deflate: int | None) -> None:
     group, name, link = place
     properties = stored.id.get_create_plist()
-    # To remove one of several filters ends the program (HDF5 2.0).
     others = [properties.get_filter(index) for index in range(properties.get_nfilters())]
-    properties.remove_filter(_ALL_FILTERS)
+    properties.remove_filter(ALL_FILTERS)
     for identifier, flags, words, _ in others:
         if identifier != _core.FILTER_ID:
             properties.set_filter(identifier, flags, words)

@@ -85,7 +85,8 @@ def open_files(path):
 
 @needs_packages("distributed")
 def test_distributed(path):
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with opened(path) as dataset:
         full = dataset[...]
         lazy, coarse = h5stz.dask_array(dataset, chunks=CHUNKS), h5stz.dask_array(dataset, level=1)
@@ -192,7 +193,8 @@ def test_sources_of_a_virtual_dataset_are_chunks(path, tmp_path):
 
 @needs_packages("xarray")
 def test_xarray_is_lazy(path):
-    xarray = pytest.importorskip("xarray")
+    import xarray
+
     with opened(path, "r+") as dataset:
         dataset.attrs["units"] = "K"
     with opened(path) as dataset:

@@ -184,3 +184,36 @@ def test_a_process_that_is_killed(path, tmp_path):
     script += "h5stz.repack(sys.argv[1], sys.argv[1], absolute=1, overwrite=True, progress=kill)"
     done = subprocess.run([sys.executable, "-c", script, path])
     assert done.returncode < 0 and path.read_bytes() == before
+
+
+@needs_packages("hdf5plugin")
+def test_filters_of_hdf5plugin_are_read(tmp_path):
+    """In a process that has not imported it."""
+    import hdf5plugin
+
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=FIELD, **hdf5plugin.Zstd())
+    command = [sys.executable, "-m", "h5stz", "compress", tmp_path / "a.h5", tmp_path / "b.h5", "--absolute", "0.5"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("/x: 40000 ->")
+    with h5py.File(tmp_path / "b.h5") as file:
+        assert exact.largest_error(FIELD, file["x"][...], 0.5) <= 1
+
+
+def test_what_h5py_cannot_copy_is_an_error_in_one_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        odd = h5py.h5t.IEEE_F32LE.copy()
+        odd.set_fields(30, 22, 8, 0, 22)
+        h5py.h5d.create(file.id, b"odd", odd, h5py.h5s.create_simple((4,)))
+        file.create_dataset("nested", (2,), h5py.vlen_dtype(h5py.vlen_dtype("i4")))
+    command = [sys.executable, "-m", "h5stz", "compress", tmp_path / "a.h5", tmp_path / "b.h5", "--absolute", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:  # h5py may learn to do it
+        assert done.returncode == 1 and done.stderr.startswith("h5stz: ") and done.stderr.count("\n") == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.h5"] + ["b.h5"] * (done.returncode == 0)
+
+
+def test_files_of_the_user_beside_the_new_one_stay(path, tmp_path):
+    (tmp_path / "b.h5.part").write_bytes(b"mine")
+    h5stz.repack(path, tmp_path / "b.h5", absolute=1)
+    assert (tmp_path / "b.h5.part").read_bytes() == b"mine"
