@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "decoder/decode.h"
 #include "encoder/encode.h"
+#include "format/convert.h"
 #include "format/frame.h"
 #include "rewrite/rewrite.h"
 #include "stz.h"
@@ -34,6 +35,32 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
   });
 }
 
+// The mean squared difference between the finite numbers of two arrays, which have the same bits where they are not finite.
+double mean_squared_error(const stz_layout& layout, const u8* array, const u8* other) {
+  const size_t width = component_size(layout.dtype);
+  const bool swap = swapped(layout);
+  const u64 n = element_count(layout) * u64(components(layout.dtype));
+  double sum = 0;
+  u64 count = 0;
+  for (u64 i = 0; i < n; i++) {
+    const double x = number_of(layout.dtype, load_bits(array + i * width, width, swap));
+    const double e = x - number_of(layout.dtype, load_bits(other + i * width, width, swap));
+    if (!(__builtin_fabs(x) < __builtin_inf())) continue;
+    sum += e * e;
+    count++;
+  }
+  return count ? sum / double(count) : 0;
+}
+
+constexpr u64 most_compressed = u64(1) << 21;  // elements: estimating as many takes about as long
+// Of an array that is small enough to be compressed.
+stz_size_estimate exact_size(const stz_layout& layout, const u8* data, const stz_options& options) {
+  const Bytes stream = encode(layout, data, options);
+  Buffer<u8> decoded(array_bytes(layout));
+  decode(stream.data(), stream.size(), decoded.data(), decoded.size(), thread_count(options.threads));
+  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, data, decoded.data()), 1};
+}
+
 }  // namespace
 
 extern "C" {
@@ -55,6 +82,25 @@ size_t stz_max_compressed_size(const stz_layout* layout) {
 
 int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
   return compress_with(layout, data, options, out, capacity, out_size, encode);
+}
+
+int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result) {
+  if (!layout || layout->reserved != 0 || !options || !result || !valid_struct_size(result)) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
+    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    const u8* array = static_cast<const u8*>(data);
+    stz_size_estimate full;
+    if (element_count(*layout) <= most_compressed) {
+      full = exact_size(*layout, array, given);
+    } else {
+      const Encoded expected = estimate(*layout, array, given);
+      full = {sizeof full, expected.size(), expected.variance, expected.squared_error, 0};
+    }
+    give_output(full, result);
+  });
 }
 
 int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,

@@ -20,6 +20,9 @@ inline constexpr size_t first_struct_size<stz_options> = STZ_SIZE_UP_TO(stz_opti
 template <>
 inline constexpr size_t first_struct_size<stz_stream_info> = STZ_SIZE_UP_TO(stz_stream_info, level_bytes);
 
+template <>
+inline constexpr size_t first_struct_size<stz_size_estimate> = STZ_SIZE_UP_TO(stz_size_estimate, exact);
+
 template <class S>
 bool valid_struct_size(const S* given) {
   static_assert(offsetof(S, struct_size) == 0 && first_struct_size<S> >= sizeof(size_t));

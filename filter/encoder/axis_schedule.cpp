@@ -4,7 +4,7 @@
 
 #include "base/stages.h"
 #include "encoder/effort.h"
-#include "encoder/encode_level.h"
+#include "encoder/estimate_sections.h"
 #include "encoder/fit.h"
 #include "encoder/pseudo_random.h"
 #include "format/block.h"
@@ -145,7 +145,7 @@ class ScheduleTrials {
  public:
   struct Result {
     AxisOffsets offset{};  // wanted; written are those without levels that split no axis
-    Bytes sections;
+    Encoded sections;
     std::vector<u64> section_sizes;
     std::vector<u32> content_checks;
   };
@@ -187,14 +187,14 @@ class ScheduleTrials {
     STZ_STAGE(fit);
     Header h = header_;
     h.offset = without_unsplit_levels(n_, offset);
-    Bytes sections = encode_sections<S>(h, samples_, specials_, literals_, threads_);
+    Encoded sections = make_sections<S>(h, samples_, specials_, literals_, threads_);
     return {offset, std::move(sections), std::move(h.section), std::move(h.content_checks)};
   }
 
-  // Empty sections are those that cannot be written (encode_sections).
+  // Empty sections are those that cannot be written (make_sections).
   static bool replace_if_smaller(Result& least, Result candidate, double required) {
     if (candidate.sections.empty()) return false;
-    if (!least.sections.empty() && double(candidate.sections.size()) > required * double(least.sections.size())) return false;
+    if (!least.sections.empty() && candidate.sections.size() > required * least.sections.size()) return false;
     least = std::move(candidate);
     return true;
   }
@@ -210,13 +210,13 @@ class ScheduleTrials {
 }  // namespace
 
 template <class S>
-Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
-                                int threads) {
+Encoded encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
+                                  int threads) {
   h.offset = {};
   const Hierarchy hierarchy = hierarchy_of(h);
   const Index& n = hierarchy.n;
   const RankedAxes ranked = rank_axes(n, samples, specials, unit);
-  if (ranked.candidates == 0 || !effort_of(h.effort).axis_trials) return encode_sections<S>(h, samples, specials, literals, threads);
+  if (ranked.candidates == 0 || !effort_of(h.effort).axis_trials) return make_sections<S>(h, samples, specials, literals, threads);
 
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
   const bool small_item = volume(n) <= 2 * tried;
@@ -234,14 +234,14 @@ Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials,
   const std::vector<LiteralElement> no_literals;
   const ScheduleTrials<S> trials(part.header, size, part.samples.data(), part.specials_or_null(), no_literals, threads);
   h.offset = without_unsplit_levels(n, trials.smallest(ranked, worthwhile).offset);
-  Bytes sections = encode_sections<S>(h, samples, specials, literals, threads);
+  Encoded sections = make_sections<S>(h, samples, specials, literals, threads);
   if (!sections.empty() || h.offset == AxisOffsets{}) return sections;
   h.offset = {};  // sections that cannot be written with these offsets may be without
-  return encode_sections<S>(h, samples, specials, literals, threads);
+  return make_sections<S>(h, samples, specials, literals, threads);
 }
 
-template Bytes encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int);
-template Bytes encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int);
-template Bytes encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int);
+template Encoded encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int);
+template Encoded encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int);
+template Encoded encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int);
 
 }  // namespace stz

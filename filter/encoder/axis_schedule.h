@@ -5,6 +5,7 @@
 // result, of others on a part.
 #pragma once
 #include "base/bytes.h"
+#include "encoder/encoded.h"
 #include "format/frame.h"
 #include "format/mask_coder.h"
 
@@ -12,7 +13,7 @@ namespace stz {
 
 // encode_sections with the best axis offsets, which h.offset gets (see Hierarchy::offset). `unit`: half a quantisation step.
 template <class S>
-Bytes encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
-                                int threads);
+Encoded encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
+                                  int threads);
 
 }  // namespace stz

@@ -70,25 +70,26 @@ void add_prior_bound(Header& h, const stz_options& o) {
   if (o.prior_bound > 0) h.accumulated_bound = std::min(o.prior_bound + h.bound, std::numeric_limits<double>::max());
 }
 
-Bytes encode_raw(Header h, const Array& a) {
-  h.form = Form::raw;
+// A form that holds the first `size` bytes of the array as they are.
+Encoded encode_bytes(Header h, Form form, const Array& a, size_t size) {
+  h.form = form;
   Bytes out = write_header(h);
-  out.insert(out.end(), a.data, a.data + a.elements * a.width * size_t(a.parts));
+  if (h.estimate) {
+    Encoded known;
+    known.expected = double(out.size() + size + sizeof(u32));
+    return known;
+  }
+  out.insert(out.end(), a.data, a.data + size);
   put_le<u32>(out, crc32c(out.data(), out.size()));
-  return out;
+  Encoded written;
+  written.bytes = std::move(out);
+  return written;
 }
 
-Bytes encode_constant(Header h, const Array& a) {
-  h.form = Form::constant;
-  Bytes out = write_header(h);
-  out.insert(out.end(), a.data, a.data + a.width * size_t(a.parts));
-  put_le<u32>(out, crc32c(out.data(), out.size()));
-  return out;
-}
+Encoded encode_raw(const Header& h, const Array& a) { return encode_bytes(h, Form::raw, a, a.elements * a.width * size_t(a.parts)); }
+Encoded encode_constant(const Header& h, const Array& a) { return encode_bytes(h, Form::constant, a, a.width * size_t(a.parts)); }
 
-}  // namespace
-
-Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options) {
+Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_options& options, bool estimate) {
   require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
   array_bytes(layout);  // checks dtype and shape
   check_options(layout, options);
@@ -102,12 +103,13 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   h.block = stz_block(options.block);
   h.effort = options.effort;
   h.content_check = options.content_check;
+  h.estimate = estimate;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;
   h.fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);
   Array a{layout, data};
   if (a.elements == 0) {
-    Bytes out = encode_raw(h, a);
+    Encoded out = encode_raw(h, a);
     if (out.size() <= 64) return out;
     make_lossless(h);  // the longest shapes leave no room for a bound and a fill value
     h.has_fill = false;
@@ -124,12 +126,22 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   find_valid_extent(a, h);
   add_prior_bound(h, options);
   h.axis_map = choose_axis_map(a, h);
-  Bytes out = encode_numbers(a, h, threads);
-  if (!out.empty() && out.size() <= raw_size + 32) return out;
+  Encoded out = encode_numbers(a, h, threads);
+  if (!out.empty() && out.size() <= double(raw_size + 32)) return out;
   out = encode_raw(h, a);
-  if (out.size() <= raw_size + 64) return out;
+  if (out.size() <= double(raw_size + 64)) return out;
   h.accumulated_bound = 0;  // the longest shapes leave no room for it
   return encode_raw(h, a);
+}
+
+}  // namespace
+
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options) {
+  return encode_or_estimate(layout, data, options, false).bytes;
+}
+
+Encoded estimate(const stz_layout& layout, const u8* data, const stz_options& options) {
+  return encode_or_estimate(layout, data, options, true);
 }
 
 }  // namespace stz

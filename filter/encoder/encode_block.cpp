@@ -9,15 +9,14 @@
 namespace stz {
 
 template <class S>
-void prepare_box(const LevelSource<S>& source, const LevelState<S>& state, size_t l, u64 item, const Box& box, StencilId reach,
+void prepare_box(const LevelSource<S>& source, const BoxSource<S>& from, size_t l, u64 item, const Box& box, StencilId reach,
                  BlockWork<S>& work, bool with_samples) {
   STZ_STAGE(load);
   work.prepare(source.level(l), box, reach);
   const BlockGeometry& g = work.geometry;
-  const Level& coarser = source.level(l + 1);
-  load_coarse(g, whole_grid(state.grid.data() + item * coarser.samples(), coarser), work.values.data());
-  if (with_samples) load_block(g, source.samples(l, item), work.values.data());
-  load_coarse_bytes(g, whole_grid(state.activities.data() + item * coarser.samples(), coarser), work.activities.data());
+  load_coarse(g, from.coarse, work.values.data());
+  if (with_samples) load_block(g, from.samples, work.values.data());
+  load_coarse_bytes(g, from.coarse_activities, work.activities.data());
   if (!source.has_specials()) return;
   source.load_specials(work, l, item);
   for (int c = 0; c < g.classes.count; c++) fill_halo_of_bytes(g, g.classes.mask[c], work.specials.data());
@@ -164,10 +163,10 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
 }
 
 template <class S>
-void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassParameters* p, BlockWork<S>& work, const PlanesDone* done) {
+void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, size_t l, const ClassParameters* p, BlockWork<S>& work,
+                const PlanesDone* done) {
   const BlockGeometry& g = work.geometry;
   const Quantizer<S>& q = source.quantizer(l);
-  const GridPart<const S> samples = source.samples(l, item);
   const int axis = sweep_axis(g);
   bool all_bytes = true;
   for (int c = 0; c < g.classes.count; c++) all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
@@ -209,10 +208,11 @@ void code_block(const LevelSource<S>& source, size_t l, u64 item, const ClassPar
     if (l > 0 || c + 1 < g.classes.count) class_activities(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
 }
 
-#define STZ_INSTANTIATE(S)                                                                                                         \
-  template void prepare_box(const LevelSource<S>&, const LevelState<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&, bool); \
-  template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                       \
-  template void code_block(const LevelSource<S>&, size_t, u64, const ClassParameters*, BlockWork<S>&, const PlanesDone*);
+#define STZ_INSTANTIATE(S)                                                                                                        \
+  template void prepare_box(const LevelSource<S>&, const BoxSource<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&, bool); \
+  template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                      \
+  template void code_block(const LevelSource<S>&, const GridPart<const S>&, size_t, const ClassParameters*, BlockWork<S>&,        \
+                           const PlanesDone*);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

@@ -210,10 +210,11 @@ class LevelEncoder {
     BlockWork<S>& work = fitted_.exact ? fitted_.boxes[size_t(number)].work : workspace.work;
     const Buffer<u8>* ready_contexts = fitted_.exact ? fitted_.boxes[size_t(number)].context : nullptr;
     if (!fitted_.exact) {
-      prepare_box(source_, coarser_, l_, item, block_box(level_, number % blocks_), reach_, work, false);
+      const BoxSource<S> from = whole_item(source_, coarser_, l_, item);
+      prepare_box(source_, from, l_, item, block_box(level_, number % blocks_), reach_, work, false);
       const auto check = [&](const Planes& planes) { add_to_check(item, work, planes, workspace); };
       const PlanesDone done(check);
-      code_block(source_, l_, item, p, work, checks_ ? &done : nullptr);
+      code_block(source_, from.samples, l_, p, work, checks_ ? &done : nullptr);
     } else if (checks_) {
       add_to_check(item, work, Planes{}, workspace);
     }
@@ -235,7 +236,7 @@ class LevelEncoder {
   const BlockWork<S>& encode_edge_block(u64 number, Workspace& workspace, LevelStreams& streams) {
     const u64 item = number / blocks_;
     BlockWork<S>& work = workspace.work;
-    prepare_box(source_, coarser_, l_, item, block_box(level_, number % blocks_), reach_, work);
+    prepare_box(source_, whole_item(source_, coarser_, l_, item), l_, item, block_box(level_, number % blocks_), reach_, work);
     const Bytes stream = write_edge_block(source_.quantizer(l_), work, workspace.edge);
     if (checks_) add_to_check(item, work, Planes{}, workspace);
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
@@ -284,22 +285,6 @@ class LevelEncoder {
   u32* const checks_;
 };
 
-// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. False if the index has more sizes
-// than a decoder accepts.
-template <class S>
-bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out) {
-  LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
-  LevelState<S> next;
-  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
-  next.parameters = state.parameters;
-  const Bytes head = encoder.write_head(pieces, next.parameters);
-  state = std::move(next);
-  STZ_STAGE(assemble);
-  const size_t begin = out.size();
-  assemble(head, pieces, out);
-  return encoder.stream_count() <= most_index_sizes(out.size() - begin);
-}
-
 // Room for the CRCs of blocks, or null if none are wanted. Where level 0 is in the base section they are all there.
 template <class S>
 u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>& state) {
@@ -321,6 +306,20 @@ u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>
 }  // namespace
 
 template <class S>
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out) {
+  LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
+  LevelState<S> next;
+  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
+  next.parameters = state.parameters;
+  const Bytes head = encoder.write_head(pieces, next.parameters);
+  state = std::move(next);
+  STZ_STAGE(assemble);
+  const size_t begin = out.size();
+  assemble(head, pieces, out);
+  return encoder.stream_count() <= most_index_sizes(out.size() - begin);
+}
+
+template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
                       bool edge) {
   LevelSource<S> source(h, samples, specials, literals, threads);
@@ -335,6 +334,9 @@ Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std
   }
   return out;
 }
+template bool encode_level(LevelSource<float>&, LevelState<float>&, size_t, bool, u32*, int, Bytes&);
+template bool encode_level(LevelSource<double>&, LevelState<double>&, size_t, bool, u32*, int, Bytes&);
+template bool encode_level(LevelSource<i64>&, LevelState<i64>&, size_t, bool, u32*, int, Bytes&);
 template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int, bool);
 template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int, bool);
 template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int, bool);

@@ -1,6 +1,6 @@
 // Encodes all sections of one array of samples, coarse to fine.
 #pragma once
-#include "format/mask_coder.h"
+#include "encoder/level_source.h"
 
 namespace stz {
 
@@ -11,5 +11,10 @@ namespace stz {
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
                       bool edge = false);
+
+// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. `checks`: takes the CRCs of the
+// blocks of level 0, or null. False if the index has more sizes than a decoder accepts.
+template <class S>
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out);
 
 }  // namespace stz

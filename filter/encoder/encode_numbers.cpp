@@ -12,39 +12,45 @@
 namespace stz {
 namespace {
 
-constexpr size_t unasked_share = 300;   // of a stream is what a content check takes at most that nobody has asked for
+constexpr double unasked_share = 300;   // of a stream is what a content check takes at most that nobody has asked for
 constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are coded as numbers between them, which is faster
 
 // Empty if the format cannot hold it. `palette`: its section.
 template <class S>
-Bytes encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads, const Bytes& palette = {}) {
+Encoded encode_blocks(Header h, const S* samples, const Masks& m, double unit, int threads, const Bytes& palette = {}) {
   h.form = Form::blocks;
   // Where samples have to become elements first, or lie among special values, a content check costs more time than is taken unasked.
   const bool unasked = h.content_check == STZ_CONTENT_CHECK_DEFAULT;
   if (unasked) h.content_check = samples_are_elements<S>(h) && !m.specials_or_null() ? STZ_CONTENT_CHECK_WRITE : STZ_CONTENT_CHECK_NONE;
-  Bytes out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
+  Encoded out = encode_with_axis_schedule<S>(h, samples, m.specials_or_null(), m.literals, unit, threads);
   try_edge_mode<S>(h, samples, m.specials_or_null(), m.literals, unit, threads, out);
   if (out.empty()) return out;
   Bytes trailer;
+  if (h.estimate) h.content_checks.resize(checked_blocks(hierarchy_of(h)));
   if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);
-  if (unasked && trailer.size() > out.size() / unasked_share) trailer.clear();
+  if (unasked && double(trailer.size()) > out.size() / unasked_share) trailer.clear();
   h.trailer_size = trailer.size();
   Bytes front = write_header(h);  // knows the sections
   front.insert(front.end(), palette.begin(), palette.end());
-  out.insert(out.begin(), front.begin(), front.end());
-  out.insert(out.end(), trailer.begin(), trailer.end());
+  if (h.estimate) {
+    out.expected = out.size() + double(front.size() + trailer.size());
+    out.bytes.clear();
+    return out;
+  }
+  out.bytes.insert(out.bytes.begin(), front.begin(), front.end());
+  out.bytes.insert(out.bytes.end(), trailer.begin(), trailer.end());
   return out;
 }
 
-void keep_smaller(Bytes& best, Bytes candidate) {
+void keep_smaller(Encoded& best, Encoded candidate) {
   if (best.empty() || (!candidate.empty() && candidate.size() < best.size())) best = std::move(candidate);
 }
 
 // Ranks among the distinct values, if these are few and `best`, what there is so far, may be longer. They keep every bit.
 template <class S>
-Bytes encode_palette(Header p, const S* samples, u64 n, const Masks& m, const Resolution& others, const Bytes& best, int threads) {
+Encoded encode_palette(Header p, const S* samples, u64 n, const Masks& m, const Resolution& others, const Encoded& best, int threads) {
   if (effort_of(p.effort).palette == Trials::none) return {};
-  const u64 so_far = best.empty() ? array_bytes(p.layout) : best.size();
+  const u64 so_far = best.empty() ? array_bytes(p.layout) : u64(best.size());
   const auto found = find_palette(p.layout.dtype, samples, m.specials_or_null(), n, others, so_far / 64);
   if (!found) return {};
   const Bytes table = write_palette(p.layout.dtype, found->bits);
@@ -112,7 +118,7 @@ struct Floating {
     ulp = unit_in_last_place(largest, a.layout.dtype);
   }
 
-  Bytes uniform(Header u) const {
+  Encoded uniform(Header u) const {
     u.quantizer = QuantizerKind::uniform;
     // the cast eats up to half an ulp of the bound: shrink the step rather than store samples as outliers
     u.half_step = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
@@ -120,7 +126,7 @@ struct Floating {
     return encode_blocks(u, samples, m, u.half_step, threads);
   }
 
-  Bytes lossless(Header o) const {
+  Encoded lossless(Header o) const {
     o.step = 1;
     if (a.layout.dtype == STZ_F16) {
       o.quantizer = QuantizerKind::integer;
@@ -134,7 +140,7 @@ struct Floating {
   }
 
   // Empty if the numbers are on no fixed-point grid or one is of no use. `step`: between what it tells apart.
-  Bytes fixed_point(const Header& header, double& step) const {
+  Encoded fixed_point(const Header& header, double& step) const {
     if (a.layout.dtype == STZ_F16) return {};
     auto grid = find_fixed_point_grid(header, samples, m.specials_or_null(), n);
     if (!grid || grid->largest >= i64(1) << 50) return {};
@@ -154,7 +160,7 @@ struct Floating {
   }
 
   // Point-wise relative bounds of numbers of one sign; empty if there is no room for the bound.
-  Bytes logarithmic(Header l) const {
+  Encoded logarithmic(Header l) const {
     const size_t width = component_size(a.layout.dtype);
     l.half_step = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
     if (l.half_step == 0) return {};
@@ -190,7 +196,7 @@ struct Floating {
   }
 
   // Steps in ULP space: any signs.
-  Bytes ulp_steps(Header o) const {
+  Encoded ulp_steps(Header o) const {
     const double ulps = o.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
     if (a.layout.dtype == STZ_F16 || ulps < 1) return {};
     o.quantizer = QuantizerKind::ulp;
@@ -200,7 +206,7 @@ struct Floating {
 
  private:
   template <class T>
-  Bytes as_fixed_point(Header l, SampleType type) const {
+  Encoded as_fixed_point(Header l, SampleType type) const {
     l.sample = type;
     Buffer<T> integers = load_samples<T>(a, l, m);
     return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
@@ -208,11 +214,11 @@ struct Floating {
 };
 
 template <class S>
-Bytes encode_floating(const Array& a, Header h, int threads) {
+Encoded encode_floating(const Array& a, Header h, int threads) {
   h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
   Floating<S> f(a, h, threads);
   f.load(h);
-  Bytes best;
+  Encoded best;
   Resolution steps;
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     best = f.logarithmic(h);
@@ -231,7 +237,7 @@ Bytes encode_floating(const Array& a, Header h, int threads) {
 }
 
 template <class S>
-Bytes encode_integers(const Array& a, Header h, int threads) {
+Encoded encode_integers(const Array& a, Header h, int threads) {
   Masks m = find_masks(a, h);
   Buffer<S> samples = load_samples<S>(a, h, m);
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
@@ -244,14 +250,14 @@ Bytes encode_integers(const Array& a, Header h, int threads) {
     numbers.step = 1;
     numbers.half_step = sample_bound(h) - 1.0 / 128;  // room for the rounding of samples
   }
-  Bytes best = encode_blocks(numbers, samples.data(), m, 0.5 * double(h.step), threads);
+  Encoded best = encode_blocks(numbers, samples.data(), m, 0.5 * double(h.step), threads);
   keep_smaller(best, encode_palette(h, samples.data(), samples.size(), m, {double(h.step), 0}, best, threads));
   return best;
 }
 
 }  // namespace
 
-Bytes encode_numbers(const Array& a, const Header& h, int threads) {
+Encoded encode_numbers(const Array& a, const Header& h, int threads) {
   switch (a.layout.dtype) {
     case STZ_F16:
     case STZ_F32:

@@ -268,16 +268,22 @@ template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads) {
   STZ_STAGE(fit);
   const Level& level = source.level(l);
-  const ParityClasses classes = parity_classes_of(level.split_mask());
-  const int rank = __builtin_popcount(unsigned(level.active_mask()));
-  const StencilId widest = rank <= 2 ? stencil_long : stencil_wide;
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
-  fitted.boxes = sample_boxes(source, l, fitted.exact);
+  fitted.boxes = fitted.exact ? all_blocks(source, l) : sample_boxes(source, l, source.effort().boxed_samples);
   Team team(std::min(threads, most_box_tasks));
-  for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { prepare_box(source, state, l, box.item, box.place, widest, box.work); });
-  PredictionFits<S> fits(source, fitted.boxes, l, fitted.exact, widest);
-  ParameterState so_far = state.parameters;
+  for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+    prepare_box(source, whole_item(source, state, l, box.item), l, box.item, box.place, widest_stencil(level), box.work);
+  });
+  fit_boxes(source, state.parameters, l, team, fitted);
+  return fitted;
+}
+
+template <class S>
+void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted) {
+  const ParityClasses classes = parity_classes_of(source.level(l).split_mask());
+  PredictionFits<S> fits(source, fitted.boxes, l, fitted.exact, widest_stencil(source.level(l)));
+  ParameterState so_far = coarser;
   ParameterModels models = fresh<ParameterModels>;
   BinaryEncoder unused;
   CodeHistogram histogram;
@@ -306,7 +312,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
       as_bytes = feedback.as_bytes;
     }
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
-    fitted.bits += fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
+    fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
@@ -314,10 +320,11 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
     const int last = classes.mask[classes.count - 1];
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
   }
-  return fitted;
 }
 
-#define STZ_INSTANTIATE(S) template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t, int);
+#define STZ_INSTANTIATE(S)                                                                     \
+  template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t, int); \
+  template void fit_boxes(const LevelSource<S>&, const ParameterState&, size_t, Team&, FittedLevel<S>&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

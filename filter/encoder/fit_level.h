@@ -7,13 +7,21 @@ namespace stz {
 template <class S>
 struct FittedLevel {
   ClassParameters parameters[16];
-  double bits = 0;     // estimated size of all codes
-  bool exact = false;  // the boxes are the blocks, coded with these parameters
+  double class_bits[16] = {};  // estimated size of the codes of each class, as if nothing was masked
+  double bits = 0;             // and of all
+  bool exact = false;          // the boxes are the blocks, coded with these parameters
   std::vector<SampledBox<S>> boxes;
 };
 
 // `state`: the coarser level, and the parameters of all coarser ones.
 template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads);
+// Parameters and bits from fitted.boxes, which are prepared for widest_stencil() and are coded here. `coarser`: the parameters of the
+// coarser levels.
+template <class S>
+void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted);
+inline StencilId widest_stencil(const Level& level) {
+  return __builtin_popcount(unsigned(level.active_mask())) <= 2 ? stencil_long : stencil_wide;
+}
 
 }  // namespace stz

@@ -19,9 +19,14 @@ class LevelSource {
   using Real = RealOf<S>;
 
   // `samples`: all items of the batch, C order; `specials`: their special values, or null; `literals`: bits of special_literal samples by
-  // rising index.
-  LevelSource(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads)
-      : header_(header), h_(hierarchy_of(header)), literals_(literals), has_specials_(specials != nullptr) {
+  // rising index. Levels of more than `most_stored` samples give their samples through gather() alone, but for level 0.
+  LevelSource(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
+              u64 most_stored = std::numeric_limits<u64>::max())
+      : header_(header),
+        h_(hierarchy_of(header)),
+        effort_(effort_of(header.effort)),
+        literals_(literals),
+        has_specials_(specials != nullptr) {
     const size_t levels = h_.level.size();
     original_.resize(levels);
     specials_.resize(levels);
@@ -30,8 +35,10 @@ class LevelSource {
     original_[0] = samples;
     specials_[0] = specials;
     for (size_t l = 1; l < levels; l++) {
-      stored_[l] = coarsen(original_[l - 1], l, threads);
-      original_[l] = stored_[l].data();
+      if (h_.level[l].samples() * h_.batch <= most_stored) {
+        stored_[l] = original_[l - 1] ? coarsen(original_[l - 1], l, threads) : gathered(l);
+        original_[l] = stored_[l].data();
+      }
       if (!specials) continue;
       stored_specials_[l] = coarsen(specials_[l - 1], l, threads);
       specials_[l] = stored_specials_[l].data();
@@ -49,13 +56,33 @@ class LevelSource {
   LevelSource(const LevelSource&) = delete;
 
   const Header& header() const { return header_; }
-  const Effort& effort() const { return effort_of(header_.effort); }
+  const Effort& effort() const { return effort_; }
+  void set_effort(const Effort& effort) { effort_ = effort; }
   const Hierarchy& hierarchy() const { return h_; }
   const Level& level(size_t l) const { return h_.level[l]; }
   u64 batch() const { return h_.batch; }
   bool has_specials() const { return has_specials_; }
   const std::vector<LiteralElement>& literals() const { return literals_; }
   GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
+  // How far the samples of a level are apart in level 0.
+  Index units(size_t l) const {
+    Index units{1, 1, 1, 1};
+    for (size_t finer = 0; finer < l; finer++)
+      for (size_t a = 0; a < axes; a++) units[a] <<= h_.level[finer].split[a];
+    return units;
+  }
+  // The samples of a box of a level that is not stored, in `out`.
+  GridPart<const S> gather(size_t l, u64 item, const Box& box, Buffer<S>& out) const {
+    const Index step = units(l), n = box.size;
+    out.resize(size_t(n[0] * n[1] * n[2] * n[3]));
+    const GridPart<const S> from = samples(0, item);
+    S* o = out.data();
+    for_rows(Index{}, {n[0], n[1], n[2], 1}, [&](i64 i, i64 j, i64 k) {
+      const S* row = from.at((box.low[0] + i) * step[0], (box.low[1] + j) * step[1], (box.low[2] + k) * step[2], box.low[3] * step[3]);
+      for (i64 x = 0; x < n[3]; x++) *o++ = row[x * step[3]];
+    });
+    return {out.data(), box};
+  }
   // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
   GridPart<const u8> specials(size_t l, u64 item) const { return whole_grid(specials_[l] + item * h_.level[l].samples(), h_.level[l]); }
@@ -173,6 +200,15 @@ class LevelSource {
     return out;
   }
 
+  Buffer<S> gathered(size_t l) const {
+    Buffer<S> all(h_.level[l].samples() * h_.batch), one;
+    for (u64 item = 0; item < h_.batch; item++) {
+      gather(l, item, {{}, h_.level[l].n}, one);
+      std::copy(one.begin(), one.end(), all.data() + item * h_.level[l].samples());
+    }
+    return all;
+  }
+
   // The unit of fits when samples are coded in ULP space: a few ulp of their mean magnitude.
   double ulp_unit() const {
     u64 n = h_.level[0].samples() * h_.batch, step = std::max<u64>(1, n / 1000), count = 0;
@@ -187,6 +223,7 @@ class LevelSource {
 
   const Header& header_;
   const Hierarchy h_;
+  Effort effort_;
   const std::vector<LiteralElement>& literals_;
   const bool has_specials_;
   std::vector<const S*> original_;

@@ -1,5 +1,7 @@
 #include "encoder/sampled_boxes.h"
 
+#include <algorithm>
+
 namespace stz {
 namespace {
 
@@ -23,28 +25,33 @@ class EvenPlaces {
 }  // namespace
 
 template <class S>
-std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact) {
+std::vector<SampledBox<S>> all_blocks(const LevelSource<S>& source, size_t l) {
   const Level& level = source.level(l);
   std::vector<SampledBox<S>> boxes;
-  if (exact) {
-    for (u64 item = 0; item < source.batch(); item++)
-      for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
-    return boxes;
-  }
+  for (u64 item = 0; item < source.batch(); item++)
+    for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
+  return boxes;
+}
+
+template <class S>
+std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, u64 samples, int smaller) {
+  const Level& level = source.level(l);
+  std::vector<SampledBox<S>> boxes;
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
   // of the active axes, the last one first; rows are long enough for vectors
-  const Index sides = rank == 1   ? Index{8192, 1, 1, 1}
-                      : rank == 2 ? Index{128, 128, 1, 1}
-                      : rank == 3 ? Index{48, 24, 24, 1}
-                                  : Index{32, 8, 8, 8};
+  Index sides = rank == 1   ? Index{8192, 1, 1, 1}
+                : rank == 2 ? Index{128, 128, 1, 1}
+                : rank == 3 ? Index{48, 24, 24, 1}
+                            : Index{32, 8, 8, 8};
+  for (; smaller > 0; smaller--) *std::max_element(sides.begin(), sides.end()) /= 2;
   Index most;
   for (size_t a = axes, active = 0; a-- > 0;) most[a] = level.n[a] > 1 ? sides[active++] : 1;
   // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
   // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
   u64 volume = 0;
   EvenPlaces places;
-  while (volume < source.effort().boxed_samples) {
+  while (volume < samples) {
     Box box;
     u64 size = 1;
     places.next();
@@ -61,8 +68,11 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   return boxes;
 }
 
-template std::vector<SampledBox<float>> sample_boxes(const LevelSource<float>&, size_t, bool);
-template std::vector<SampledBox<double>> sample_boxes(const LevelSource<double>&, size_t, bool);
-template std::vector<SampledBox<i64>> sample_boxes(const LevelSource<i64>&, size_t, bool);
+template std::vector<SampledBox<float>> all_blocks(const LevelSource<float>&, size_t);
+template std::vector<SampledBox<float>> sample_boxes(const LevelSource<float>&, size_t, u64, int);
+template std::vector<SampledBox<double>> all_blocks(const LevelSource<double>&, size_t);
+template std::vector<SampledBox<double>> sample_boxes(const LevelSource<double>&, size_t, u64, int);
+template std::vector<SampledBox<i64>> all_blocks(const LevelSource<i64>&, size_t);
+template std::vector<SampledBox<i64>> sample_boxes(const LevelSource<i64>&, size_t, u64, int);
 
 }  // namespace stz

@@ -17,9 +17,12 @@ struct SampledBox {
   Buffer<u8> context[16];  // of the classes that have codes
 };
 
-// All blocks of the level if `exact`, otherwise boxes spread evenly over the level, with the samples of the effort.
+// All blocks of a level.
 template <class S>
-std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, bool exact);
+std::vector<SampledBox<S>> all_blocks(const LevelSource<S>& source, size_t l);
+// Boxes spread evenly over a level, with `samples` in all; `smaller`: 0, or how often their longest sides are halved.
+template <class S>
+std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, u64 samples, int smaller = 0);
 
 constexpr int most_box_tasks = 32;  // of for_boxes: more threads have nothing to do
 

@@ -4,7 +4,7 @@
 
 #include "base/stages.h"
 #include "encoder/effort.h"
-#include "encoder/encode_level.h"
+#include "encoder/estimate_sections.h"
 #include "encoder/pseudo_random.h"
 #include "encoder/rough_log2.h"
 #include "format/level_quantizers.h"
@@ -114,7 +114,7 @@ class EdgeProbe {
 
 template <class S>
 void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit, int threads,
-                   Bytes& sections) {
+                   Encoded& sections) {
   STZ_STAGE(fit);
   const Hierarchy hierarchy = hierarchy_of(h);
   const Trials trials = effort_of(h.effort).edge_mode;
@@ -125,7 +125,7 @@ void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::v
   auto try_with = [&](const std::array<int, axes>& tried) {
     Header edge = h;
     edge.offset = tried;
-    Bytes candidate = encode_sections<S>(edge, samples, specials, literals, threads, true);
+    Encoded candidate = make_sections<S>(edge, samples, specials, literals, threads, true);
     if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
     sections = std::move(candidate);
     h = std::move(edge);
@@ -134,8 +134,8 @@ void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::v
   if (offset != std::array<int, axes>{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array) try_with({});
 }
 
-template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
-template void try_edge_mode(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
-template void try_edge_mode(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int, Bytes&);
+template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
+template void try_edge_mode(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
+template void try_edge_mode(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
 
 }  // namespace stz

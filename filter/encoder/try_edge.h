@@ -1,6 +1,7 @@
 // Tries edge mode where a sample of the array promises that it gives a smaller stream (encoder).
 #pragma once
 #include "base/bytes.h"
+#include "encoder/encoded.h"
 #include "format/frame.h"
 #include "format/mask_coder.h"
 
@@ -10,6 +11,6 @@ namespace stz {
 // `unit`: half a quantisation step.
 template <class S>
 void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit, int threads,
-                   Bytes& sections);
+                   Encoded& sections);
 
 }  // namespace stz

@@ -33,6 +33,7 @@ struct Header {
   u64 exact_size = 0;            // patched: bytes of the same array without loss, when last found out or estimated; 0: never
   // form blocks
   i32 effort = 0;                                 // encoder: 0 (default) to 9
+  bool estimate = false;                          // encoder: nothing is written, sizes are estimated
   i32 content_check = STZ_CONTENT_CHECK_DEFAULT;  // encoder: whether CRCs are wanted
   std::vector<u32> content_checks;                // encoder: one for each block of level 0 (content_check.h); they go to the trailer
   SampleType sample = SampleType::f32;

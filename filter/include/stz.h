@@ -199,6 +199,15 @@ typedef struct stz_stream_info {
 /* Returns the bytes of one element of type `dtype`, or 0 if there is no such type. */
 STZ_API size_t stz_element_size(int32_t dtype);
 
+/* What an array will take. */
+typedef struct stz_size_estimate {
+  size_t struct_size;        /* sizeof(stz_size_estimate) */
+  double bytes;              /* expected length of the stream */
+  double variance;           /* of that length, as far as the differences between samples tell it; 0 if exact */
+  double mean_squared_error; /* of |x - x'|^2 over the finite numbers x and what they will decode to, in units of the data squared */
+  int32_t exact;             /* 1: bytes and error are those of stz_compress: the array is small and was compressed */
+} stz_size_estimate;
+
 /* Returns an output capacity that suffices for every array of this layout: its bytes + 64.
  * Returns 0, which is never a capacity, if the layout is NULL or invalid; stz_compress then returns the reason. */
 STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
@@ -208,6 +217,11 @@ STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
  * Trust: any bits are valid samples. `data` may be NULL if the array has no elements. `data` and `out` must not overlap. */
 STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity,
                          size_t* out_size);
+
+/* Estimates what stz_compress would make of the array, from samples of it: the coarse levels are coded, of the finer ones some boxes, as
+ * the encoder does to fit its parameters. Arrays of up to 2^21 elements are compressed instead, which takes no longer. result: gets the
+ * estimate; result->struct_size must be set. Trust and errors: as for stz_compress. */
+STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result);
 
 /* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice: what has the
  * bits that `previous` decodes to decodes to exactly these bits again; every other sample gets its bound, as stz_compress gives it.
