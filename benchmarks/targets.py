@@ -89,3 +89,6 @@ CONTENT_CHECK = 0.03  # time of compression, for it to be written by default
 VERIFY = 0.01  # time of decompression, for it to be compared by default
 # Ratio over SZ3 at the bounds of ratio.py, by effort.
 EFFORT_RATIO = {3: (1.60, 1.44, 1.36), 5: (1.74, 1.54, 1.43), 9: (1.79, 1.57, 1.45)}
+
+ESTIMATE_ERROR = {"median": 0.05, "worst": 0.12}  # of the size, where it is not exact
+ESTIMATE_TIME = 0.10  # over that of compressing, volumes of the speed figure

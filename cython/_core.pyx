@@ -155,6 +155,30 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         free(out)
 
 
+def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
+             int effort, int layers, int append_axis, int integers, int content_check=0):
+    """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
+    cdef stz_layout layout
+    cdef stz_options options
+    cdef stz_size_estimate result
+    cdef Py_buffer view
+    cdef int code
+    fill_layout(&layout, dtype, byte_order, shape)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    memset(&result, 0, sizeof(result))
+    result.struct_size = sizeof(result)
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
+            raise ValueError("the buffer has another size than dtype and shape say")
+        with nogil:
+            code = stz_estimate(&layout, view.buf, &options, &result)
+    finally:
+        PyBuffer_Release(&view)
+    check(code)
+    return result.bytes, result.variance, result.mean_squared_error, result.exact != 0
+
+
 def decompress(stream, out, int threads, bint verify=False):
     """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes; `threads` as of stz.h. `verify`: compares
     with the content check."""

@@ -76,11 +76,19 @@ cdef extern from "stz.h" nogil:
         int32_t bound_used
         double accumulated_bound
 
+    ctypedef struct stz_size_estimate:
+        size_t struct_size
+        double bytes
+        double variance
+        double mean_squared_error
+        int32_t exact
+
     const char* stz_version_string()
     size_t stz_element_size(int32_t dtype)
     size_t stz_max_compressed_size(const stz_layout* layout)
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
                      size_t capacity, size_t* out_size)
+    int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result)
     int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                     void* out, size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)

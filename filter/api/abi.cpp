@@ -58,7 +58,7 @@ stz_size_estimate exact_size(const stz_layout& layout, const u8* data, const stz
   const Bytes stream = encode(layout, data, options);
   Buffer<u8> decoded(array_bytes(layout));
   decode(stream.data(), stream.size(), decoded.data(), decoded.size(), thread_count(options.threads));
-  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, data, decoded.data()), 1};
+  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, data, decoded.data()), 1, 0};
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ int stz_estimate(const stz_layout* layout, const void* data, const stz_options* 
       full = exact_size(*layout, array, given);
     } else {
       const Encoded expected = estimate(*layout, array, given);
-      full = {sizeof full, expected.size(), expected.variance, expected.squared_error, 0};
+      full = {sizeof full, expected.size(), expected.variance, expected.squared_error, 0, 0};
     }
     give_output(full, result);
   });

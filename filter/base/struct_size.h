@@ -21,7 +21,7 @@ template <>
 inline constexpr size_t first_struct_size<stz_stream_info> = STZ_SIZE_UP_TO(stz_stream_info, level_bytes);
 
 template <>
-inline constexpr size_t first_struct_size<stz_size_estimate> = STZ_SIZE_UP_TO(stz_size_estimate, exact);
+inline constexpr size_t first_struct_size<stz_size_estimate> = STZ_SIZE_UP_TO(stz_size_estimate, reserved);
 
 template <class S>
 bool valid_struct_size(const S* given) {

@@ -18,7 +18,7 @@ namespace {
 constexpr u64 most_exact = u64(1) << 17;  // samples of levels that are coded as a whole
 constexpr int coarse_effort = 2;          // for those: they hold few of the bytes
 // Samples of boxes, of level 0 and of coarser ones; more where boxes differ so much that their mean is not known to 5 %.
-constexpr u64 finest_samples = u64(1) << 17, coarser_samples = u64(1) << 16, most_samples = u64(1) << 18;
+constexpr u64 finest_samples = u64(1) << 17, coarser_samples = u64(1) << 16, most_samples = u64(1) << 18, edge_samples = u64(1) << 19;
 constexpr double wanted_variance = 0.05 * 0.05;
 constexpr u64 feedback_samples = 8192;    // of a class
 constexpr u64 probes = 1024;              // of the roughness of a level, and half as many of that of the boxes
@@ -60,6 +60,16 @@ Box codable(const Level& level, const Box& box) {
   return all;
 }
 
+// The lower or the upper half of a box along its longest axis.
+Box half_of(const Level& level, Box box, bool upper) {
+  const size_t axis = size_t(std::max_element(box.size.begin(), box.size.end()) - box.size.begin());
+  const i64 half = box.size[axis] / 4 * 2;
+  if (half == 0) return box;
+  box.low[axis] += upper ? half : 0;
+  box.size[axis] = upper ? box.size[axis] - half : half;
+  return codable(level, box);
+}
+
 // What a stream of codes takes besides them: the states of its lanes, less what they hold, its check and its size in the index.
 double stream_overhead(double bytes, bool own_check) {
   constexpr double state = 3, size_in_index = 1.2;
@@ -94,7 +104,7 @@ class SectionEstimator {
   double place_boxes(size_t l) {
     const Level& level = source_.level(l);
     const Roughness<S> roughness(source_, l);
-    const u64 first = std::min(l ? coarser_samples : finest_samples, source_.effort().boxed_samples);
+    const u64 first = edge_ ? edge_samples : std::min(l ? coarser_samples : finest_samples, source_.effort().boxed_samples);
     for (u64 samples = first, places = probes;; samples *= 2, places *= 2) {
       level_[l].boxes = sample_boxes(source_, l, samples);
       double variance;
@@ -128,17 +138,26 @@ class SectionEstimator {
     return bytes + streams * stream_overhead(bytes / streams, bytes > double(covered_streams)) + parameter_bytes(l);
   }
 
+  // A block starts with models that have learned nothing, and has faces: its bytes are a part for that and one for each sample, which
+  // boxes and halves of them tell apart.
   double edge_bytes(size_t l) {
     const Level& level = source_.level(l);
-    double bytes = 0, samples = 0;
-    for (SampledBox<S>& box : level_[l].boxes) {
-      prepare(l, box, stencil_standard);
-      bytes += double(write_edge_block(source_.quantizer(l), box.work, edge_work_).size());
-      samples += volume(box.place);
+    std::vector<SampledBox<S>>& boxes = level_[l].boxes;
+    double bytes = 0, of_halves = 0, samples = 0;
+    for (size_t b = 0; b < boxes.size(); b++) {
+      SampledBox<S> half{boxes[b].item, half_of(level, boxes[b].place, b % 2), {}, {}};
+      of_halves += edge_bytes_of(l, half);
+      bytes += edge_bytes_of(l, boxes[b]);
+      samples += volume(boxes[b].place);
     }
+    const double count = double(boxes.size()), to_start = std::max(0.0, std::min(2 * of_halves - bytes, bytes)) / count;
     constexpr double overhead = 6;  // of a stream and of the section
     const double streams = double(block_count(level) * source_.batch());
-    return bytes * double(level.samples() * source_.batch()) / samples + overhead * (streams + 1);
+    return (bytes - count * to_start) / samples * double(level.samples() * source_.batch()) + streams * to_start + overhead * (streams + 1);
+  }
+  double edge_bytes_of(size_t l, SampledBox<S>& box) {
+    prepare(l, box, stencil_standard);
+    return double(write_edge_block(source_.quantizer(l), box.work, edge_work_).size());
   }
 
   // A box of level l, with what is needed to code it.

@@ -48,17 +48,6 @@ u16 half_from_double(double v) {
   return u16(sign | ((u64(above_smallest) << half_mantissa) + kept));
 }
 
-double number_of(i32 dtype, u64 bits) {
-  switch (component_size(dtype)) {
-    case 2:
-      return double(half_to_float(u16(bits)));
-    case 4:
-      return double(bit_cast_to<float>(u32(bits)));
-    default:
-      return bit_cast_to<double>(bits);
-  }
-}
-
 namespace {
 
 i64 integer_of(i32 dtype, u64 bits) {
@@ -75,6 +64,22 @@ i64 integer_of(i32 dtype, u64 bits) {
       return i64(bits);
   }
 }
+
+}  // namespace
+
+double number_of(i32 dtype, u64 bits) {
+  if (!is_floating(dtype)) return double(integer_of(dtype, bits));
+  switch (component_size(dtype)) {
+    case 2:
+      return double(half_to_float(u16(bits)));
+    case 4:
+      return double(bit_cast_to<float>(u32(bits)));
+    default:
+      return bit_cast_to<double>(bits);
+  }
+}
+
+namespace {
 
 u64 integer_bits(i32 dtype, i64 v) {
   switch (dtype) {

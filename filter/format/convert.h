@@ -80,7 +80,7 @@ inline bool any_special(const u8* specials, u64 n) {
 }
 constexpr u64 special_run = 256;  // samples that are looked at together
 
-// The value of an element of a floating-point dtype, exact.
+// The value of an element of a real dtype: exact in floating-point types; of 64-bit integers to double precision, unsigned ones less 2^63.
 double number_of(i32 dtype, u64 bits);
 
 // The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of

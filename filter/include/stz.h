@@ -206,7 +206,9 @@ typedef struct stz_size_estimate {
   double variance;           /* of that length, as far as the differences between samples tell it; 0 if exact */
   double mean_squared_error; /* of |x - x'|^2 over the finite numbers x and what they will decode to, in units of the data squared */
   int32_t exact;             /* 1: bytes and error are those of stz_compress: the array is small and was compressed */
+  int32_t reserved;          /* 0 */
 } stz_size_estimate;
+#define STZ_SIZE_ESTIMATE_INIT {sizeof(stz_size_estimate), 0, 0, 0, 0, 0}
 
 /* Returns an output capacity that suffices for every array of this layout: its bytes + 64.
  * Returns 0, which is never a capacity, if the layout is NULL or invalid; stz_compress then returns the reason. */

@@ -14,6 +14,7 @@ from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
 from h5stz.dask_arrays import dask_array
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
+from h5stz.estimating import Estimate, estimate
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
@@ -35,6 +36,7 @@ __all__ = [
     "FORMAT_VERSION",
     "STZ",
     "Config",
+    "Estimate",
     "Options",
     "Outcome",
     "Report",
@@ -51,6 +53,7 @@ __all__ = [
     "compress",
     "dask_array",
     "decompress",
+    "estimate",
     "get_config",
     "info",
     "last_error",

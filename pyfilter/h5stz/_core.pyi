@@ -86,6 +86,22 @@ def compress(
     content_check: int = 0,
     previous: BytesLike | None = None,
 ) -> bytes: ...
+def estimate(
+    data: BytesLike,
+    dtype: int,
+    byte_order: int,
+    shape: tuple[int, ...],
+    mode: int,
+    bound: float,
+    fill: int | None,
+    block: int,
+    threads: int,
+    effort: int,
+    layers: int,
+    append_axis: int,
+    integers: int,
+    content_check: int = 0,
+) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
 def verify(stream: BytesLike, threads: int) -> int: ...
 def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> int: ...

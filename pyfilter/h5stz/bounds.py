@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from h5stz import _core, elements, slabs, validity
+from h5stz.bound_search import BoundSearch, Window
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.settings import Settings
@@ -19,16 +21,8 @@ from h5stz.validity import Extremes
 
 _BOUND_ERROR = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
-# A measured PSNR must lie in target + [0, WINDOW] dB; the search is content _MARGIN inside of that. Where chunk shapes that are
-# not known differ by nearly WINDOW or more, the lowest PSNR of any of them is held within _NARROWEST of the target.
-WINDOW = 0.7
-_MARGIN = 0.1
-_NARROWEST = 0.15
-_ROUNDS = 14
-# PSNR jumps where the encoder decides otherwise. A bracket that closes on a jump leaves other bounds to try: those around it
-# within a factor of _AROUND, the nearest first and closest together, as many on either side as these bytes allow, within
-# limits.
-_AROUND = 1.5
+WINDOW = 0.7  # dB above the wanted PSNR that are allowed
+# Bounds to try around a jump, on either side: as many as these bytes allow, within limits.
 _PROBES = 8, 200
 _PROBED_BYTES = 400 << 20
 _CHUNK_SAMPLES = 1 << 15
@@ -36,7 +30,6 @@ _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
 
 SettingsFor: TypeAlias = Callable[[float], Settings]
-_Tried: TypeAlias = tuple[float, float, float]  # a bound, its PSNR, and how far that is above the aim
 
 
 def range_of(extremes: Extremes | None) -> float:
@@ -109,7 +102,7 @@ def psnr_bound(
 
 
 class _Search:
-    """Brackets the target in log(bound) and narrows the bracket by the secant rule; then tries what is around it."""
+    """Searches with all that is measured of the data, first of a part of them where they are large."""
 
     def __init__(
         self, psnr: float, width: float, data: ArraySource, settings_for: SettingsFor, chunks: tuple[int, ...] | None
@@ -118,8 +111,7 @@ class _Search:
         extents: list[Sequence[int]] = [chunks] if chunks else []
         extents = extents or [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
         self.partitions = [slabs.boxes(data.shape, each) for each in extents]
-        self.better: _Tried | None = None  # the nearest on either side of the aim
-        self.worse: _Tried | None = None
+        self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
 
     def run(self) -> float | None:
         """The bound, or None if none complies."""
@@ -129,77 +121,27 @@ class _Search:
         if size > _SEARCH_BYTES and len(self.partitions[-1]) > 1:
             # First on evenly spread chunks, then on everything, starting from what they gave.
             step = -(-size // (_SEARCH_BYTES // 4))
-            guess = self._narrow(guess, [self.partitions[-1][::step]]) or guess
-            self.better = self.worse = None
-        return self._narrow(guess, self.partitions) or self._probe() or self._exact()
+            few = [self.partitions[-1][::step]]
+            guess = self.search.narrow(guess, lambda bound: self._levels(bound, few)) or guess
+            self.search.restart()
+        probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
+        everywhere = functools.partial(self._levels, partitions=self.partitions)
+        return self.search.narrow(guess, everywhere) or self.search.probe(probes, everywhere) or self._exact()
 
     def _exact(self) -> float | None:
         """The nearest bound of a closed bracket, if data are stored exactly with it."""
-        return self.better[0] if self.better and self.worse and math.isinf(self.better[1]) else None
+        better = self.search.better
+        return better.bound if better and self.search.worse and math.isinf(better.level) else None
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
         levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
 
-    def _complies(self, lowest: float, spread: float) -> bool:
-        return lowest >= self.psnr and lowest + spread <= self.psnr + WINDOW
-
-    def _narrow(self, bound: float, partitions: list[list[Box]]) -> float | None:
-        allowed = None
-        for _ in range(_ROUNDS):
-            lowest, spread = self._levels(bound, partitions)
-            most = max(WINDOW - spread - _MARGIN, _MARGIN + _NARROWEST)
-            if _MARGIN <= lowest - self.psnr <= most:
-                return bound
-            if self._complies(lowest, spread):
-                allowed = bound
-            excess = lowest - self.psnr - (_MARGIN + most) / 2
-            if excess > 0:
-                self.better = bound, lowest, excess
-            else:
-                self.worse = bound, lowest, excess
-            following = self._next(bound)
-            if following is None:
-                break
-            bound = following
-        return allowed
-
-    def _probe(self) -> float | None:
-        """The nearest bound around a closed bracket that complies, or None."""
-        if self.better is None or self.worse is None:
-            return None
-        jump = math.sqrt(self.better[0]) * math.sqrt(self.worse[0])
-        size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
-        probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
-        for number in range(1, probes + 1):
-            for share in ((number / probes) ** 2, -((number / probes) ** 2)):
-                bound = float(jump * _AROUND**share)
-                if self._complies(*self._levels(bound, self.partitions)):
-                    return bound
-        return None
-
-    def _next(self, bound: float) -> float | None:
-        """The bound to try after `bound`, or None when the bracket is closed."""
-        if self.better is None or self.worse is None:
-            tried = self.better or self.worse
-            assert tried is not None
-            _, _, excess = tried
-            # 20 dB per decade; lossless results and plateaus say only in which direction to go.
-            step = 10 ** (max(-40.0, min(40.0, excess)) / 20)
-            following = bound * max(step, 1.05) if self.better else bound * min(step, 1 / 1.05)
-            # No error exceeds the range by much, and the codec takes a bound below the last bit for lossless.
-            return following if self.width * 1e-18 < following < 4 * self.width else None
-        low, high = math.log(self.better[0]), math.log(self.worse[0])
-        if high - low < 1e-6:
-            return None
-        above, below = self.better[2], self.worse[2]
-        share = above / (above - below) if math.isfinite(above) else 0.5
-        return math.exp(low + (high - low) * min(max(share, 0.1), 0.9))
-
     def failure(self) -> str:
         """Why run() found no bound, with the nearest ones."""
-        near = [f"absolute={bound:.6g} gives {level:.2f} dB" for bound, level, _ in filter(None, (self.better, self.worse))]
+        tried = filter(None, (self.search.better, self.search.worse))
+        near = [f"absolute={each.bound:.6g} gives {each.level:.2f} dB" for each in tried]
         return (
             f"psnr={self.psnr:g}: no bound gives {self.psnr:g} to {self.psnr + WINDOW:g} dB on these data; "
             + ", ".join(near)

@@ -23,7 +23,7 @@ _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 _LAST_AXIS = 30  # that client data can name
 
 #: The options of which exactly one is given with a number; lossless is the other one.
-BOUNDS = ("absolute", "relative", "psnr", "pointwise_relative")
+BOUNDS = ("absolute", "relative", "psnr", "ratio", "pointwise_relative")
 
 
 def thread_count(threads: int | None) -> int:
@@ -39,21 +39,18 @@ def verifies(verify: bool | None) -> bool:
     return bool(checked_switch("verify", verify, {True: 1, False: 0, None: from_environment}))
 
 
-def checked_bound(
-    absolute: object, relative: object, psnr: object, pointwise_relative: object, lossless: object
-) -> tuple[str, float]:
-    """(name, number) of the one bound that is given."""
+def checked_bound(numbers_given: Mapping[str, object], lossless: object) -> tuple[str, float]:
+    """(name, number) of the one bound that is given, among those of BOUNDS and lossless."""
     if not isinstance(lossless, (bool, np.bool_)):
         raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
-    candidates = zip(BOUNDS, (absolute, relative, psnr, pointwise_relative), strict=True)
-    given: dict[str, object] = {name: number for name, number in candidates if number is not None}
+    given = {name: number for name, number in numbers_given.items() if number is not None}
     if lossless:
         given["lossless"] = 0.0
     if len(given) != 1:
         wrong = "two bounds are given, " + " and ".join(given) if given else "no bound is given"
         raise StzError(
-            f"{wrong}: give exactly one of absolute=, relative= with data=, psnr= with data=, pointwise_relative= and "
-            "lossless=True",
+            f"{wrong}: give exactly one of absolute=, relative= with data=, psnr= with data=, ratio= with data=, "
+            "pointwise_relative= and lossless=True",
             _MODE,
         )
     name, number = given.popitem()
@@ -67,6 +64,8 @@ def checked_bound(
         raise StzError(f"pointwise_relative={bound!r} must be below 1: it is a share of each sample", _BOUND)
     if name == "psnr" and bound == 0:
         raise StzError("psnr=0 dB would allow errors as large as the range: give a greater one", _BOUND)
+    if name == "ratio" and bound <= 1:
+        raise StzError(f"ratio={bound:g} must be above 1: bytes of the data over compressed ones", _BOUND)
     return name, bound
 
 

@@ -32,12 +32,16 @@ from h5stz.option_checks import (
     checked_dtype,
     checked_switch,
 )
+from h5stz.ratio_bounds import ratio_bound
 from h5stz.settings import Settings
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
+
+#: Bounds that become an absolute one for given data.
+MEASURED = ("relative", "psnr", "ratio")
 
 Block: TypeAlias = Literal["default", "region", "throughput"]
 Integers: TypeAlias = Literal["lossless", "lossy"]
@@ -49,6 +53,7 @@ class Options(TypedDict, total=False):
     absolute: Real | None
     relative: Real | None
     psnr: Real | None
+    ratio: Real | None
     pointwise_relative: Real | None
     lossless: bool | np.bool_
     data: ArraySource | npt.ArrayLike | None
@@ -100,7 +105,7 @@ class Resolved:
         exact_integers = self.asked.partition("=")[0] != "lossless" and self.settings.mode == _core.MODES["lossless"]
         if exact_integers:
             line += f": {self.asked} does not count for {self.dtype} without integers='lossy'"
-        elif self.asked.startswith(("relative=", "psnr=")):
+        elif self.asked.startswith(tuple(f"{kind}=" for kind in MEASURED)):
             line += f" for {self.asked}"
         if self.fill_origin not in (None, "given"):
             line += f", fill value: {self.fill_origin}"
@@ -119,17 +124,21 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         relative: absolute bound = relative * (max - min) of the valid numbers of `data`, the whole dataset.
         psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
             this many dB and at most 0.7 dB more; measured with the codec on all of `data`.
+        ratio: absolute bound with which `data` are compressed at least so many times, and at most 3 % more; found with
+            estimates (docs/estimates.md) and settled by compressing all of `data`. Lossless, where that is as small. Programs
+            that read the file only learn the bound: give it to anybody who has to trust the numbers.
         pointwise_relative: |x - x'| <= pointwise_relative * |x|; zeros and signs are exact. Floating-point data only.
         lossless: True: every bit comes back.
 
     And:
 
     Args:
-        data: the whole dataset, for `relative`, `psnr` and a detected fill value: anything with shape, dtype and slicing
-            (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
-        chunks: shape of the chunks in which `data` will be stored; with it `psnr` is exact, and a UserWarning says if they are
-            too small to be worth compressing. Without it those of `data`, if it
-            has any, or else small and large ones are tried: where they differ by more than 0.7 dB only the lower bound is kept.
+        data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
+            slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
+        chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` are exact, and a UserWarning
+            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else small and
+            large ones are tried for `psnr` (where they differ by more than 0.7 dB only the lower bound is kept), and large
+            ones for `ratio`.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
@@ -177,6 +186,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         absolute: Real | None = None,
         relative: Real | None = None,
         psnr: Real | None = None,
+        ratio: Real | None = None,
         pointwise_relative: Real | None = None,
         lossless: bool | np.bool_ = False,
         data: ArraySource | npt.ArrayLike | None = None,
@@ -196,15 +206,16 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             self._set(_of_text(text, given))
             return
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
-        kind, number = checked_bound(absolute, relative, psnr, pointwise_relative, lossless)
+        values = (absolute, relative, psnr, ratio, pointwise_relative)
+        kind, number = checked_bound(dict(zip(BOUNDS, values, strict=True)), lossless)
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
-        if kind in ("relative", "psnr") and source is None:
+        if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
         bounded_integers = checked_choice("integers", integers, _core.INTEGERS)
         dataset_dtype = checked_dtype(source, dtype)
         if dataset_dtype is not None:
             kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
-        measured = kind in ("relative", "psnr")
+        measured = kind in MEASURED
         rank = None if source is None else len(source.shape)
         settings = Settings(
             _core.MODES["absolute" if measured else kind],
@@ -294,8 +305,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
         ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
         ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
-        each where it is wanted (docs/cd_values.md). The bounds that need data, `relative` and `psnr`, become an
-        absolute one when text is written.
+        each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`, become
+        an absolute one when text is written.
 
         Args:
             text: the options. ``KEY:VALUE`` is the same.
@@ -388,7 +399,7 @@ def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
     beside = [name for name, value in others.items() if name != "dtype" and value is not _DEFAULTS[name]]
     if beside:
         name = beside[0]
-        of_data = name in ("data", "chunks", "relative", "psnr")
+        of_data = name in ("data", "chunks", *MEASURED)
         instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
         raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
     dtype = others["dtype"]
@@ -399,7 +410,7 @@ def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
         dataset_dtype = elements.dtype_of(code, _core.LITTLE)
     mode = elements.name_of(_core.MODES, meaning["mode"])
     if mode != "lossless":
-        checked_bound(**{name: meaning["bound"] if name == mode else None for name in BOUNDS}, lossless=False)
+        checked_bound({mode: meaning["bound"]}, lossless=False)
     asked = _resolved(_settings_of(meaning), dataset_dtype)
     if dataset_dtype is None or mode == "lossless":
         return asked
@@ -411,11 +422,12 @@ _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.
 
 
 def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None) -> float:
-    """The absolute bound for `relative` or `psnr` (the kind) of the data."""
+    """The absolute bound for a kind that is measured."""
     extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
     if kind == "relative":
         if extremes is None and 0 not in scan.source.shape:
             raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
         return bounds.relative_bound(number, extremes)
     shape = checked_chunks(chunks, scan.source)
-    return bounds.psnr_bound(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)
+    find = bounds.psnr_bound if kind == "psnr" else ratio_bound
+    return find(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)

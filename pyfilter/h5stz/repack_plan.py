@@ -21,7 +21,7 @@ from h5stz.chunks import suggest_chunks
 from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.options import STZ, Options, client_data
+from h5stz.options import MEASURED, STZ, Options, client_data
 from h5stz.tree_contents import Contents, identity
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -123,7 +123,7 @@ class Plan:
 
     def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any]) -> Decision:
         chunks = self._chunks_of(dataset)
-        if not {"relative", "psnr"} & options.keys():
+        if options.keys().isdisjoint(MEASURED):
             return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
         if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
             return Decision("missing values")

@@ -32,6 +32,19 @@ class Settings:
         code, byte_order = elements.element_type(array.dtype)
         return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous)
 
+    def estimate(self, array: elements.Array) -> tuple[float, float, float, bool]:
+        """What encode() would make of an array: bytes, their variance, the mean squared error, whether these are exact."""
+        code, byte_order = elements.element_type(array.dtype)
+        return _core.estimate(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
+
+    def stream_bytes(self, array: elements.Array) -> float:
+        """The size of what encode() makes of an array."""
+        return len(self.encode(array))
+
+    def estimated_bytes(self, array: elements.Array) -> float:
+        """About that."""
+        return self.estimate(array)[0]
+
     def cd_values(self) -> tuple[int, ...]:
         """The filter's client data, a tuple of ints (short form of docs/cd_values.md)."""
         return _core.pack(*self.fields())

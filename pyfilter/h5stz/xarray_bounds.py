@@ -66,7 +66,7 @@ def _relative(request: Request, everything: Extremes | None) -> STZ:
     """Of a relative bound; without loss where there is no valid number, or one only."""
     options, excluded = dict(request.options), _excluded(request)
     relative, dtype = options.pop("relative"), request.array.dtype
-    _, share = checked_bound(None, relative, None, None, False)
+    _, share = checked_bound({"relative": relative}, False)
     if 0 in request.array.shape:
         raise StzError(f"relative={relative!r} of a variable that has no samples yet: give absolute=", _BOUND)
     extremes, fill = everything, request.fill

@@ -36,7 +36,7 @@ int main(int count, char** arguments) {
     if (fread(data.data(), 1, data.size(), stdin) != data.size()) return 2;
     const Array array{h.layout, data.data()};
     find_valid_extent(array, h);
-    const Bytes stream = encode_numbers(array, h, 1);
+    const Bytes stream = encode_numbers(array, h, 1).bytes;
     if (stream.empty()) return 3;
     return fwrite(stream.data(), 1, stream.size(), stdout) == stream.size() ? 0 : 2;
   } catch (const Failure& failure) {

@@ -16,6 +16,7 @@
 
 LATER(stz_options);
 LATER(stz_stream_info);
+LATER(stz_size_estimate);
 LATER(stz_reader_stats);
 LATER(stz_source);
 
@@ -118,6 +119,28 @@ static void check_added_options(void) {
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
 }
 
+static void check_estimate(void) {
+  struct later_stz_size_estimate later;
+  stz_layout plane = layout();
+  stz_options options = STZ_OPTIONS_INIT;
+  options.mode = STZ_ABSOLUTE;
+  options.bound = 0.5;
+  memset(&later, GUARD, sizeof later);
+  later.known.struct_size = 0;
+  EXPECT(stz_estimate(&plane, samples, &options, &later.known) == STZ_ERROR_ARGUMENT);
+  later.known.struct_size = SIZE_LATER(stz_size_estimate);
+  EXPECT(stz_estimate(NULL, samples, &options, &later.known) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_estimate(&plane, NULL, &options, &later.known) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_estimate(&plane, samples, NULL, &later.known) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_estimate(&plane, samples, &options, NULL) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_estimate(&plane, samples, &options, &later.known) == STZ_OK);
+  EXPECT(later.known.struct_size == SIZE_LATER(stz_size_estimate) && later.known.exact == 1);
+  EXPECT(compress_with(&options) == STZ_OK && later.known.bytes == (double)stream_size);
+  EXPECT(later.added[0] == 0 && later.added[1] == 0 && guard_is_whole(later.guard));
+  options.bound = -1;
+  EXPECT(stz_estimate(&plane, samples, &options, &later.known) == STZ_ERROR_BOUND);
+}
+
 static void check_info(void) {
   struct later_stz_stream_info later;
   memset(&later, GUARD, sizeof later);
@@ -208,6 +231,7 @@ int main(void) {
   for (i = 0; i < SAMPLES; i++) samples[i] = (float)(i % 64) * (float)(i / 64);
   EXPECT(stz_version_number() == STZ_VERSION_NUMBER && strcmp(stz_version_string(), STZ_VERSION_STRING) == 0);
   check_options();
+  check_estimate();
   check_info();
   check_reader();
   check_failures();

@@ -11,7 +11,19 @@ import h5stz
 ARRAY = np.zeros((4, 4), "f4")
 STREAM = h5stz.compress(ARRAY, lossless=True)
 OPTIONS = {
-    *("absolute", "relative", "psnr", "pointwise_relative", "lossless", "data", "chunks", "dtype", "fill_value", "block"),
+    *(
+        "absolute",
+        "relative",
+        "psnr",
+        "ratio",
+        "pointwise_relative",
+        "lossless",
+        "data",
+        "chunks",
+        "dtype",
+        "fill_value",
+        "block",
+    ),
     *("threads", "effort", "layers", "append_axis", "content_check", "integers"),
 }
 

@@ -180,6 +180,7 @@ CASES = [
         programs={"sim": SIMULATION, "simulation.py": SIMULATION},
         makes=("out.h5",),
     ),
+    Case("estimates.md", "h5stz.estimate(rho", prints="for a tenth of the size: absolute="),
     Case("xarray.md", "dataset.to_netcdf(", before=CLIMATE, packages=XARRAY, makes=("climate.nc",)),
     Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),
     Case("xarray.md", "copy.nc", before=WRITTEN_CLIMATE, after=SAME_CLIMATE, packages=XARRAY, makes=("copy.nc",)),

@@ -160,3 +160,9 @@ def test_command_line(tmp_path):
     for name in ("compressed.h5", "compressed.nc"):
         ratio = float(re.search(re.escape(name) + r": ratio ([0-9.]+)", output).group(1))
         assert ratio > 10, f"{name} is hardly compressed"
+
+
+def test_choosing_a_bound(tmp_path):
+    output = run_python(tmp_path, "choose_bound.py")
+    assert output.index("0.1 ") < output.index("1e-05")
+    assert 10 <= numbers(output, "ratio")[0] <= 10.3

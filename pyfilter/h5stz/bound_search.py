@@ -1,0 +1,118 @@
+"""Finds an absolute bound with which data have a wanted property that falls as the bound grows, such as a PSNR or a size.
+
+The property is measured, so it may jump where the encoder decides otherwise: a bracket is narrowed by the secant rule in
+log(bound), and where it closes on a jump, bounds around it are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+#: From a bound to the lowest level of any way to store the data, and how much higher the highest one is.
+Measure: TypeAlias = Callable[[float], tuple[float, float]]
+
+_ROUNDS = 14
+# A bracket that closes on a jump leaves other bounds to try: those around it within a factor of _AROUND, the nearest first and
+# closest together.
+_AROUND = 1.5
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A bound with its level, and how far that is above the aim."""
+
+    bound: float
+    level: float
+    excess: float
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is wanted: levels in target + [0, width]; the search is content `margin` inside of that.
+
+    Where measurements of one bound differ by nearly `width` or more, the lowest is held within `narrowest` of the target.
+    `per_decade`: by how much the level falls, about, when the bound grows tenfold.
+    """
+
+    target: float
+    width: float
+    margin: float
+    narrowest: float
+    per_decade: float
+
+    def has(self, lowest: float, spread: float) -> bool:
+        """Whether all levels from `lowest` to `lowest` + `spread` are wanted."""
+        return lowest >= self.target and lowest + spread <= self.target + self.width
+
+
+class BoundSearch:
+    """Brackets the window, narrows the bracket, then tries what is around it.
+
+    Attributes:
+        better, worse: the nearest bounds that were tried on either side of the aim.
+    """
+
+    def __init__(self, window: Window, largest: float) -> None:
+        self.window = window
+        self.largest = largest  # the range of the data: hardly any error is larger
+        self.better: Tried | None = None
+        self.worse: Tried | None = None
+
+    def restart(self) -> None:
+        """Forgets what was tried."""
+        self.better = self.worse = None
+
+    def narrow(self, bound: float, measure: Measure) -> float | None:
+        """A bound whose levels are in the window, starting from a guess; None if the bracket closed without one."""
+        allowed = None
+        margin = self.window.margin
+        for _ in range(_ROUNDS):
+            lowest, spread = measure(bound)
+            most = max(self.window.width - spread - margin, margin + self.window.narrowest)
+            above = lowest - self.window.target
+            if margin <= above <= most:
+                return bound
+            if self.window.has(lowest, spread):
+                allowed = bound
+            excess = above - (margin + most) / 2
+            if excess > 0:
+                self.better = Tried(bound, lowest, excess)
+            else:
+                self.worse = Tried(bound, lowest, excess)
+            following = self._next(bound)
+            if following is None:
+                break
+            bound = following
+        return allowed
+
+    def probe(self, count: int, measure: Measure) -> float | None:
+        """The nearest of up to 2 `count` bounds around a closed bracket whose levels are in the window, or None."""
+        if self.better is None or self.worse is None:
+            return None
+        jump = math.sqrt(self.better.bound) * math.sqrt(self.worse.bound)
+        for number in range(1, count + 1):
+            for share in ((number / count) ** 2, -((number / count) ** 2)):
+                bound = float(jump * _AROUND**share)
+                if self.window.has(*measure(bound)):
+                    return bound
+        return None
+
+    def _next(self, bound: float) -> float | None:
+        """The bound to try after `bound`, or None when the bracket is closed."""
+        if self.better is None or self.worse is None:
+            tried = self.better or self.worse
+            assert tried is not None
+            # What is infinite, and plateaus, say only in which direction to go.
+            step = 10 ** max(-2.0, min(2.0, tried.excess / self.window.per_decade))
+            following = bound * max(step, 1.05) if self.better else bound * min(step, 1 / 1.05)
+            # No error exceeds the range by much, and the codec takes a bound below the last bit for lossless.
+            return following if self.largest * 1e-18 < following < 4 * self.largest else None
+        low, high = math.log(self.better.bound), math.log(self.worse.bound)
+        if high - low < 1e-6:
+            return None
+        above, below = self.better.excess, self.worse.excess
+        share = above / (above - below) if math.isfinite(above) else 0.5
+        return math.exp(low + (high - low) * min(max(share, 0.1), 0.9))
