@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import importlib.util
 import os
 import shutil
 import sys
 
+import click
 import h5py
 import numpy as np
 
@@ -21,12 +21,9 @@ _PROGRAMS = ("h5dump", "h5repack", "ncdump", "nccopy", "cdo", "ncks", "octave")
 _FILE = "libh5stz.so"
 
 
-def run(_: argparse.Namespace) -> None:
-    """Prints a line for each fact.
-
-    Raises:
-        StzError: a round trip through HDF5 broke the bound.
-    """
+@click.command()
+def doctor() -> None:
+    """Check that the filter works here and print versions."""
     print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
     print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")

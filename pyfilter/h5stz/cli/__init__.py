@@ -1,0 +1,122 @@
+"""The command line `h5stz`, also `python -m h5stz`: docs/command_line.md.
+
+Each command is a function of click in a module of its own, which is imported when it is needed: to add one, add a line to
+`_COMMANDS`. Results go to standard output; errors are one line on standard error, and the exit status is that of `main`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from h5stz import _core
+from h5stz.errors import StzError
+
+#: Where the commands are: module of this package, and the name of the click command there.
+_COMMANDS = {
+    "args": "args:args",
+    "completion": "completion:completion",
+    "compress": "compress:compress",
+    "decompress": "decompress:decompress",
+    "doctor": "doctor:doctor",
+    "info": "info:info",
+    "pkg-config-path": "paths:pkg_config_path",
+    "plugin-path": "paths:plugin_path",
+    "run": "run:run",
+    "verify": "verify:verify",
+}
+_ALIASES = {"repack": "compress"}
+
+NAME = "h5stz"
+COMPLETION = "_H5STZ_COMPLETE"  # the variable through which a shell asks for completions
+_FAILED = 1
+_INTERRUPTED = 128 + 2  # the status of a program that SIGINT ended
+_PIPE_CLOSED = 128 + 13  # likewise SIGPIPE
+
+
+class _Commands(click.Group):
+    """The commands of the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them, imported; None if there is none of this name."""
+        place = _COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
+        if place is None:
+            return None
+        module, _, attribute = place.partition(":")
+        command = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(NAME, cls=_Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_core.VERSION, message="%(version)s")
+def commands() -> None:
+    """Error-bounded compression of scientific arrays in HDF5."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line.
+
+    Args:
+        argv: its words without the name of the program; default: those of the process.
+
+    Returns:
+        The exit status: 0; 1 if the command could not do its work, or found damage; 2 for words that it does not understand;
+        141 if the reader of the output has ended, 130 after Ctrl-C; of `run` that of the program.
+    """
+    try:
+        status = _status(list(sys.argv[1:] if argv is None else argv))
+        print(end="", flush=True)
+        return status
+    except BrokenPipeError:
+        _discard_output()
+        return _PIPE_CLOSED
+
+
+def _status(words: list[str]) -> int:
+    if os.environ.get(COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(commands, {}, NAME, COMPLETION, os.environ[COMPLETION])
+    try:
+        # Not click's own main(), which has other statuses for errors, and one for closed pipes that looks like a failure.
+        with commands.make_context(NAME, words) as context:
+            status: int | None = commands.invoke(context)
+            return status or 0
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else NAME
+        complain(f"{error.format_message()} See {command} --help")
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except (StzError, OSError, KeyError, ImportError) as error:
+        complain(str(error.args[0] if isinstance(error, KeyError) else error))
+        return _FAILED
+
+
+def complain(message: str) -> None:
+    """Prints an error or a warning: one line on standard error."""
+    print(f"{NAME}: {' '.join(message.splitlines())}", file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Whoever read the output has ended, as head does. What is still buffered must not fail once more at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.flush()
+            continue
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,137 @@
+"""`h5stz args`: lines to paste, with the client data of the filter, for h5repack, nccopy and CDO."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Literal, cast
+
+import click
+import h5py
+import numpy as np
+
+from h5stz import _core, arguments, elements
+from h5stz.cli.parameters import BOUNDS, FILE, Parsed, bound_options, bounds_given, chunk_shape
+from h5stz.errors import StzError
+from h5stz.options import STZ, Options
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_NAMES = (*BOUNDS, "fill_value", "data", "dtype", "block", "threads", "append_axis", "integers")
+
+
+def _fill_value(text: str) -> int | float | Literal[False]:
+    """A number, an int where possible as float64 does not hold every 64-bit integer; False for "none"."""
+    if text == "none":
+        return False
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+@click.command()
+@bound_options("--data")
+@click.option("--data", nargs=2, type=(FILE, str), metavar="FILE DATASET", help="The dataset that will be compressed.")
+@click.option(
+    "--fill-value",
+    type=Parsed("number", _fill_value),
+    metavar="X",
+    help="Marks missing samples, needs --data or --dtype; none: every number of --data is a sample.",
+)
+@click.option("--dtype", help="Of the dataset, e.g. f4 or i2, where --data is not given.")
+@click.option("--block", default="default", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
+@click.option("--threads", type=int, help="For writing each chunk; H5STZ_THREADS overrides it.")
+@click.option("--append-axis", type=int, metavar="N", help="The axis along which the dataset grows; 0 is the first.")
+@click.option(
+    "--integers", default="lossless", type=click.Choice(list(_core.INTEGERS)), help="lossy: the bound is for integers too."
+)
+@click.option("--variable", "variables", multiple=True, metavar="NAME", help="Compress this dataset only; may be repeated.")
+@click.option(
+    "--chunks",
+    type=Parsed("shape", chunk_shape),
+    metavar="N,N",
+    help="Print the full form, for hosts whose HDF5 the filter cannot reach; needs --dtype or --data.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the lines by program.")
+@click.argument("text", metavar="[OPTIONS]", required=False)
+def args(**given: Any) -> None:
+    """Print arguments for h5repack, nccopy and CDO.
+
+    Give exactly one bound; or OPTIONS, all options as text: absolute=1e-3,block=region,...
+    """
+    chunks, variables, as_json = given.pop("chunks"), given.pop("variables"), given.pop("as_json")
+    full: tuple[int, ...] | None = None
+    try:
+        resolved = _resolved(given)
+        if chunks:
+            dtype = resolved.resolved.dtype
+            if dtype is None:
+                raise StzError("--chunks needs the type too: give --dtype or --data", _ARGUMENT)
+            full = resolved.resolved.settings.full_cd_values(elements.storage_dtype(dtype), chunks)
+    except StzError as error:
+        raise type(error)(_as_arguments(str(error)), error.code) from None
+    lines = arguments.lines(full or resolved.filter_options, variables)
+    if not variables:
+        lines["run"] = arguments.run_line(str(resolved))
+    if as_json:
+        shown: dict[str, Any] = {"options": str(resolved), **lines}
+        print(json.dumps(shown | ({"cd_values": list(full)} if full else {})))
+    else:
+        _print(resolved, full, lines)
+
+
+def _print(resolved: STZ, full: tuple[int, ...] | None, lines: dict[str, str]) -> None:
+    print(f"# {resolved.resolved.described()}")
+    if full:
+        print("# the full form, for H5Pset_filter and for hosts whose HDF5 the filter cannot reach:")
+        print(",".join(map(str, full)))
+    for name, line in lines.items():
+        if name not in ("cdo", "run"):
+            print(line)
+    print("# CDO 2.5 and newer; 2.1 to 2.3 write no filters, there use h5stz run --compress:")
+    print(lines["cdo"])
+    if "run" in lines:
+        print(
+            "# The lines above compress every floating-point variable, also coordinates. This one leaves 1-D variables alone:"
+        )
+        print(lines["run"])
+
+
+def _resolved(given: dict[str, Any]) -> STZ:
+    """The STZ of the parameters of `h5stz args`."""
+    text, dtype, data = given.pop("text"), _dtype(given.pop("dtype")), given.pop("data")
+    wanted = bounds_given(given) | given
+    if text is not None:
+        unchanged = {"block": "default", "integers": "lossless"}
+        if data or any(value not in (None, unchanged.get(name)) for name, value in wanted.items()):
+            raise StzError("give the options either as text or as arguments", _ARGUMENT)
+        return STZ.from_string(text, dtype=dtype)
+    if not data:
+        return STZ(**cast(Options, wanted | {"dtype": dtype}))
+    with h5py.File(data[0]) as file:
+        found = file[data[1]]
+        if not isinstance(found, h5py.Dataset):
+            raise KeyError(f"{data[1]} is no dataset")
+        return STZ(**cast(Options, wanted | {"data": found}))
+
+
+def _dtype(text: str | None) -> np.dtype[Any] | None:
+    try:
+        return None if text is None else np.dtype(text)
+    except TypeError as error:
+        raise StzError(f"--dtype {text}: {error}", _core.ERROR_CODES["STZ_ERROR_DTYPE"]) from None
+
+
+def _as_arguments(message: str) -> str:
+    """A message about options of STZ, with those of this command in their place."""
+    for python, here in (
+        ("lossless=True", "--lossless"),
+        ("fill_value=False", "--fill-value none"),
+        ("data=array", "--data FILE DATASET"),
+    ):
+        message = message.replace(python, here)
+    return re.sub(
+        rf"\b({'|'.join(_NAMES)})=(?=(\S)?)",
+        lambda match: "--" + match[1].replace("_", "-") + (" " if match[2] and match[2] not in ",:;)" else ""),
+        message,
+    )

@@ -1,0 +1,106 @@
+"""`h5stz compress IN OUT`, also called `repack`: a whole file, compressed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+import click
+
+from h5stz import _core, repack_plan, repacking
+from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given
+from h5stz.errors import StzError
+from h5stz.options import Options
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_SHARED = ("block", "effort")
+_RULE_FORM = "absolute:B, relative:R, psnr:DB, pointwise_relative:R, lossless or none"
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=FILE)
+@click.argument("target", metavar="OUT", type=FILE)
+@bound_options("each dataset")
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="GLOB=BOUND",
+    help=f"For datasets whose path matches: {_RULE_FORM}; the first that matches counts.",
+)
+@click.option("--block", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
+@click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@click.option("--chunks", default="auto", metavar="auto|keep|N,N", help="auto changes small and huge ones. [default: auto]")
+@click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
+@click.option("--again", is_flag=True, help="Also what was compressed with loss before: errors add up.")
+@click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compress(source: str, target: str, datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
+    """Compress the datasets of an HDF5 or netCDF file into a new file.
+
+    Writes OUT with everything that IN holds. Datasets of numbers with two axes and more are compressed, coordinates and others
+    are not. What was written is compared with IN before OUT gets its name.
+
+    At most one bound is for all datasets that no --dataset names.
+    """
+    rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED})
+    rechunk = _rechunk(given.pop("chunks"))
+    with explained(source, NOTHING_WRITTEN):
+        report = repacking.repack(source, target, rules, rechunk=rechunk, **given)
+    if as_json:
+        print(json.dumps(asdict(report)))
+    else:
+        _print(report)
+
+
+def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any]) -> list[repack_plan.Rule]:
+    """What --dataset says, then the bound for all others; `shared` are options of both, None where they were not given."""
+    shared = {name: value for name, value in shared.items() if value is not None}
+    rules = [_rule(text, shared) for text in datasets]
+    if bounds:
+        rules.append(repack_plan.Rule("*", cast(Options, bounds | shared)))
+    if not rules:
+        raise StzError("give a bound, such as --relative 1e-3, or --dataset GLOB=BOUND", _ARGUMENT)
+    return rules
+
+
+def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
+    """A rule from GLOB=KIND:NUMBER."""
+    pattern, found, bound = text.rpartition("=")
+    kind, _, number = bound.partition(":")
+    if not found or not pattern or kind not in (*BOUNDS, "none"):
+        raise StzError(f"--dataset {text!r}: give GLOB={_RULE_FORM}", _ARGUMENT)
+    if kind in ("lossless", "none"):
+        if number:
+            raise StzError(f"--dataset {text!r}: {kind} has no number", _ARGUMENT)
+        return repack_plan.Rule(pattern, None if kind == "none" else cast(Options, {"lossless": True, **shared}))
+    try:
+        made = {kind: float(number), **shared}
+    except ValueError:
+        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number", _ARGUMENT) from None
+    return repack_plan.Rule(pattern, cast(Options, made))
+
+
+def _rechunk(text: str) -> repack_plan.Rechunk:
+    if text in ("auto", "keep"):
+        return "auto" if text == "auto" else "never"
+    try:
+        return tuple(int(extent) for extent in text.split(","))
+    except ValueError:
+        raise StzError(f"--chunks {text}: give auto, keep or a shape such as 8,256,256", _ARGUMENT) from None
+
+
+def _print(report: repacking.Report) -> None:
+    for each in report.outcomes:
+        if each.reason is None:
+            ratio = each.array_bytes / max(each.after, 1)
+            sizes = f"{each.array_bytes} -> {each.after} bytes, ratio {ratio:.2f}"
+            print(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
+        else:
+            print(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
+    for note in report.notes:
+        print(f"note: {note}")
+    print(f"file: {report.before} -> {report.after} bytes, ratio {report.ratio:.2f}, compared with the source")

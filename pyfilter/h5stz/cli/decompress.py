@@ -1,0 +1,41 @@
+"""`h5stz decompress IN OUT`: a file that no reader needs the filter for."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from h5stz import unpacking
+from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.parameters import FILE
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=FILE)
+@click.argument("target", metavar="OUT", type=FILE)
+@click.option("--dataset", default="*", metavar="GLOB", help="Of these datasets only, by their paths.")
+@click.option(
+    "--deflate",
+    type=int,
+    metavar="N",
+    help="Compress them with shuffle and deflate (gzip), level 0 to 9. [default: not at all]",
+)
+@click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def decompress(source: str, target: str, dataset: str, deflate: int | None, overwrite: bool, as_json: bool) -> None:
+    """Write the datasets of a file without the filter, for readers that do not have it.
+
+    Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.
+    """
+    with explained(source, NOTHING_WRITTEN):
+        unpacked, notes = unpacking.unpack(source, target, dataset=dataset, deflate=deflate, overwrite=overwrite)
+    if as_json:
+        print(json.dumps({"datasets": unpacked, "notes": notes}))
+        return
+    for path in unpacked:
+        print(f"{path}: stored without h5stz")
+    for note in notes:
+        print(f"note: {note}")
+    if not unpacked:
+        print("nothing was compressed with h5stz, or nothing that --dataset names")

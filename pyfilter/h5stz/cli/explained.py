@@ -1,0 +1,26 @@
+"""Errors of h5py about files that it does not understand, as errors of the command line."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from h5stz import _core, verify_files
+from h5stz.errors import StzError
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+
+
+@contextlib.contextmanager
+def explained(source: str, text: str) -> Iterator[None]:
+    """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause."""
+    try:
+        yield
+    except (StzError, OSError):
+        raise
+    except verify_files.HDF5_ERRORS as error:
+        raise StzError(f"{source}: {text}: {verify_files.in_one_line(error)}", _READ) from error
+
+
+#: What a command says that writes a new file.
+NOTHING_WRITTEN = "h5py cannot read or write a part of it, and nothing was written"

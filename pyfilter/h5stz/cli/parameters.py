@@ -1,0 +1,71 @@
+"""What commands have in common: options for bounds, and types of arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:  # click before 8.4 does not say of which type
+    _ParamType = click.ParamType
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: Bounds with a number: the name of the option of STZ, its placeholder, and what it means. {of} is what a command is about.
+_NUMBERS = {
+    "absolute": ("B", "|x - x'| <= B"),
+    "relative": ("R", "R times the range of {of}"),
+    "psnr": ("DB", "this PSNR over {of}"),
+    "pointwise_relative": ("R", "|x - x'| <= R |x|"),
+}
+BOUNDS = (*_NUMBERS, "lossless")
+
+#: As an argument or an option that names a file, which shells complete.
+FILE = click.Path()
+
+
+def bound_options(of: str) -> Callable[[_Function], _Function]:
+    """A decorator for commands: an option for each bound, each None without it. `of`: what ranges and PSNR are of."""
+
+    def decorate(function: _Function) -> _Function:
+        function = click.option("--lossless", is_flag=True, help="Every bit comes back.")(function)
+        for name, (metavar, text) in reversed(_NUMBERS.items()):
+            flag = f"--{name.replace('_', '-')}"
+            function = click.option(flag, name, type=float, metavar=metavar, help=f"{text.format(of=of)}.")(function)
+        return function
+
+    return decorate
+
+
+def bounds_given(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of STZ that were given with bound_options(), taken out of the parameters of a command."""
+    values = {name: given.pop(name) for name in BOUNDS}
+    return {name: value for name, value in values.items() if value is not None and value is not False}
+
+
+class Parsed(_ParamType):
+    """Text that a function understands; its ValueError says what is wrong."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the text means."""
+        if not isinstance(value, str):  # a default
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def chunk_shape(text: str) -> tuple[int, ...]:
+    """Extents as 8,256,256 or 8x256x256; ValueError if they are not."""
+    extents = re.split("[,x]", text)
+    if not all(extent.isdecimal() and int(extent) for extent in extents):
+        raise ValueError(f"{text!r} is no chunk shape such as 8,256,256")
+    return tuple(map(int, extents))

@@ -1,0 +1,140 @@
+"""What holds for all commands: words that are not understood, completion in shells, output that nobody reads, quick starts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import cli
+from support.fields import random_field
+from support.requirements import needs_programs, require
+
+H5STZ = (sys.executable, "-m", "h5stz")
+FIELD = random_field((40, 50), 4, 1).astype("f4")
+
+
+def run(capsys, *words):
+    """(exit status, output, errors) of the command line in this process."""
+    status = cli.main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file with a compressed dataset and a plain one."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as made:
+        made.create_dataset("a/rho", data=FIELD, chunks=(20, 25), **h5stz.STZ(absolute=1e-3, content_check=True))
+        made["plain"] = FIELD
+    return path
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ([], "Missing command. See h5stz --help"),
+        (["comprss"], "No such command 'comprss'"),
+        (["compress"], "Missing argument 'IN'. See h5stz compress --help"),
+        (["compress", "a.h5", "b.h5", "--absolut", "1"], "No such option"),
+        (["compress", "a.h5", "b.h5", "--absolute", "x"], "'x' is not a valid float"),
+        (["args", "--block", "x"], "'--block'"),
+        (["args", "--chunks", "4,x"], "'4,x' is no chunk shape such as 8,256,256"),
+        (["run", "--cache", "0", "--", "true"], "'0' is no number of MiB"),
+        (["completion", "csh"], "csh"),
+    ],
+    ids=str,
+)
+def test_words_that_are_not_understood(capsys, words, text):
+    status, out, errors = run(capsys, *words)
+    assert (status, out) == (2, "") and text in errors and errors.startswith("h5stz: ") and errors.count("\n") == 1
+
+
+def test_help(capsys):
+    """Every command is imported for it, has a line, and has help of its own under both names."""
+    status, out, _ = run(capsys, "--help")
+    assert status == 0
+    for name in [*cli._COMMANDS, *cli._ALIASES]:
+        assert name in cli._ALIASES or f"\n  {name} " in out
+        status, text, _ = run(capsys, name, "-h")
+        assert status == 0 and text.startswith("Usage: ") and text == run(capsys, name, "--help")[1]
+    assert run(capsys, "--version") == (0, f"{h5stz.__version__}\n", "")
+
+
+def completions(words, last):
+    """What bash is told to propose for the last word of a line."""
+    line = [*words, last]
+    variables = {cli.COMPLETION: "bash_complete", "COMP_WORDS": " ".join(line), "COMP_CWORD": str(len(line) - 1)}
+    return subprocess.run(H5STZ, env=os.environ | variables, text=True, capture_output=True, check=True).stdout.split()
+
+
+def test_completions():
+    assert set(completions(["h5stz"], "de")) == {"plain,decompress"}
+    assert {"plain,--relative", "plain,--overwrite"} <= set(completions(["h5stz", "compress"], "--"))
+    assert completions(["h5stz", "args", "--block"], "r") == ["plain,region"]
+    assert completions(["h5stz", "compress"], "x") == ["file,x"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_for_completion(capsys, shell):
+    status, script, errors = run(capsys, "completion", shell)
+    assert (status, errors) == (0, "") and f"{cli.COMPLETION}={shell}_complete" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_the_script_for_bash_in_bash(tmp_path):
+    """As a user has it: the TAB key asks the function that the script defines."""
+    require(needs_programs("bash"))
+    (tmp_path / "h5stz").write_text(f'#!/bin/sh\nexec {sys.executable} -m h5stz "$@"\n')
+    (tmp_path / "h5stz").chmod(0o755)
+    asked = """
+eval "$(h5stz completion bash)"
+COMP_WORDS=(h5stz ver) COMP_CWORD=1
+_h5stz_completion h5stz ver h5stz
+echo "${COMPREPLY[@]}"
+"""
+    variables = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", asked], env=variables, text=True, capture_output=True)
+    assert (done.stdout, done.stderr) == ("verify\n", "")
+
+
+def test_a_reader_that_takes_one_line():
+    require(needs_programs("bash"))
+    line = f"set -o pipefail; {sys.executable} -u -m h5stz doctor | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], text=True, capture_output=True)
+    first, status = done.stdout.splitlines()
+    assert first.startswith("h5stz ") and status in ("0", "141") and done.stderr == ""
+
+
+def test_modules_that_a_command_does_not_need_are_not_loaded():
+    """Starting must be quick: a shell asks at every press of the TAB key."""
+    code = "import sys; from h5stz import cli; cli.main(['plugin-path']); print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True).stdout.split())
+    assert "h5stz.cli.paths" in loaded
+    assert not loaded & {"rich", "asyncio", "xarray", "dask", "h5stz.cli.compress", "h5stz.cli.info", "netCDF4"}
+
+
+def test_json(capsys, file, tmp_path):
+    """Of all commands that have it: one object, and nothing else."""
+    shown = {}
+    for words in (
+        ["args", "--absolute", "1e-3", "--chunks", "4,5", "--dtype", "f4"],
+        ["compress", file, tmp_path / "b.h5", "--absolute", "1e-3"],
+        ["decompress", file, tmp_path / "c.h5"],
+    ):
+        status, out, errors = run(capsys, *words, "--json")
+        assert (status, errors) == (0, "")
+        shown[words[0]] = json.loads(out)
+    assert shown["args"]["h5repack"].startswith("h5repack -f 'UD=34765,0,11,103")
+    assert shown["args"]["cd_values"][0] == 103 and shown["args"]["options"] == "absolute=0.001"
+    assert {each["path"]: each["reason"] for each in shown["compress"]["outcomes"]}["/plain"] is None
+    assert shown["decompress"] == {"datasets": ["/a/rho"], "notes": []}
+    with h5py.File(tmp_path / "b.h5") as made:
+        assert np.abs(made["plain"][...].astype("f8") - FIELD).max() <= 1e-3
