@@ -5,7 +5,7 @@ What lies within a rounding of the bound is judged in exact arithmetic, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import h5py
@@ -22,30 +22,30 @@ _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
 
 
-def same(before: h5py.Dataset, after: h5py.Dataset) -> None:
+def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> None:
     """Raises StzError where a number of a dataset has other bits in the other one.
 
     Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
-    to be had: their chunks were copied as they are.
+    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
     elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
     if before.shape is None or before.dtype.kind not in "iufcbV" or before.dtype.hasobject or elsewhere:
         return
-    for box, one, other in _pieces(before, after):
+    for box, one, other in _pieces(before, after, add):
         if one.tobytes() != other.tobytes():
             raise _broken(before, box, "its elements have other bits")
 
 
-def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings) -> float:
-    """The largest |x - x'| over the finite elements of two datasets of numbers.
+def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:
+    """The largest |x - x'| over the finite elements of two datasets of numbers; `add` is called with the bytes of each piece.
 
     Raises:
         StzError: one exceeds the bound of the settings, or other elements have other bits.
     """
     largest = 0.0
-    for box, one, other in _pieces(before, after):
+    for box, one, other in _pieces(before, after, add):
         x, y = _components(one), _components(other)
         exact = ~np.isfinite(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
         if settings.fill is not None:
@@ -68,11 +68,13 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings) -> flo
     return largest
 
 
-def _pieces(before: h5py.Dataset, after: h5py.Dataset) -> Iterator[tuple[Box, Array, Array]]:
+def _pieces(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
     for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
-        yield box, np.asarray(before[box]), np.asarray(after[box])
+        one, other = np.asarray(before[box]), np.asarray(after[box])
+        yield box, one, other
+        add(one.nbytes)
 
 
 def _components(array: Array) -> Array:

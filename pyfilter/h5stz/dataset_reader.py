@@ -131,13 +131,13 @@ class DatasetReader:
         """What tells apart versions of other files from which samples come, of builtin types."""
         return None
 
-    def headers(self) -> list[dict[str, Any]]:
-        """What the streams of the first chunks say of themselves, as _core.info(); of few chunks if they are read whole."""
+    def headers(self, most: int = _BATCH) -> list[dict[str, Any]]:
+        """What the streams of the first chunks, at most `most`, say of themselves, as _core.info(); of few if read whole."""
         if self.fallback_reason or not self.dataset.size:
             return []
         with self._unchanged_file():
             everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
-            chunks = [piece.chunk for piece in islice(everything, _BATCH if self._file else LEVELS_OF)]
+            chunks = [piece.chunk for piece in islice(everything, min(most, _BATCH if self._file else LEVELS_OF))]
             readers = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
         return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
 

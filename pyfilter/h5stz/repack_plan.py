@@ -192,3 +192,11 @@ def _is_lossy(dataset: h5py.Dataset) -> bool:
 
 def _some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"
+
+
+def all_rules(rules: Sequence[Rule], options: Options) -> list[Rule]:
+    """`rules`, then one with `options`, if there are any, for all other datasets. StzError if there is nothing at all."""
+    rules = [*rules, *([Rule("*", options)] if options else [])]
+    if not rules:
+        raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
+    return rules

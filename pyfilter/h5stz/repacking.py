@@ -9,41 +9,31 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import h5py
-import numpy as np
 
-from h5stz import _core, compare_data, elements
+from h5stz import _core, compare_data
+from h5stz.chunk_compression import ChunkWork, Compressor, Offset, in_threads
 from h5stz.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
-from h5stz.elements import Array
-from h5stz.errors import StzError
 from h5stz.option_checks import checked_count
 from h5stz.options import STZ, Options
-from h5stz.repack_plan import Decision, Plan, Rechunk, Rule
+from h5stz.progress import Meter, Progress
+from h5stz.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.replacing import replaced
-from h5stz.settings import Settings
 from h5stz.signatures import with_options_of
-from h5stz.slabs import Box
-from h5stz.validity import probable_fill
+from h5stz.spool import Spool, spool_beside
 from h5stz.written_parts import written_boxes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 elif sys.version_info >= (3, 11):
     from typing import Unpack
-
-_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-
-_AHEAD = 2  # chunks for each worker that are read before they are asked for
-
-#: Called with the path of a dataset, and the bytes done and to be done, of all datasets that are compressed and compared.
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -75,12 +65,14 @@ class Report:
         outcomes: of all datasets, in their order in the file.
         notes: what could not be kept, a line each (copy_tree).
         before, after: sizes of the files in bytes.
+        resumed: chunks that an unfinished run had compressed already.
     """
 
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     before: int = 0
     after: int = 0
+    resumed: int = 0
 
     @property
     def ratio(self) -> float:
@@ -98,6 +90,7 @@ def repack(
     jobs: int = 1,
     again: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     progress: Progress | None = None,
     **options: Unpack[Options],
 ) -> Report:
@@ -115,7 +108,10 @@ def repack(
         jobs: threads that compress chunks.
         again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
-        progress: is told how far it is.
+        resume: keep what is compressed in a file beside `target`, its name with a dot before and ".unfinished" behind it, until
+            the new file is complete, and take over what an earlier run left there that was killed, or failed. The result is
+            that of a run at one go. What belongs to another source, or to other options, is not taken.
+        progress: called with the path of a dataset, and the bytes done and to be done, of all that are written and compared.
 
     Returns:
         Report.
@@ -125,28 +121,44 @@ def repack(
         OSError: `source` cannot be read, or there is a file at `target`.
     """
     source, target = Path(source), Path(target)
-    rules = [*rules, *([Rule("*", options)] if options else [])]
-    if not rules:
-        raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
+    rules = all_rules(rules, options)
     checked_count("jobs", jobs, 4096)
-    with replaced(source, target, overwrite) as part, h5py.File(source) as old:
-        report = _Repack(old, Plan(old, rules, rechunk, again), jobs, progress).write(part)
+    unfinished: AbstractContextManager[Spool | None] = nullcontext()
+    if resume:
+        unfinished = spool_beside(target, _key(source, rules, rechunk, again))
+    with unfinished as spool, replaced(source, target, overwrite) as part, h5py.File(source) as old:
+        if spool is not None:
+            spool.note_part(part)
+        report = _Repack(old, Plan(old, rules, rechunk, again), in_threads(jobs), spool, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
+        if spool is not None:
+            report.resumed = spool.taken
+            if spool.other:
+                report.notes.append("the unfinished run had another source or other options: all was compressed anew")
     return report
 
 
+def _key(source: Path, rules: Sequence[Rule], rechunk: Rechunk, again: bool) -> str:
+    """What streams depend on: the source as it is, and how it is compressed."""
+    found = source.stat()
+    options = [(rule.pattern, sorted((rule.options or {"none": True}).items())) for rule in rules]
+    version = _core.VERSION, _core.FORMAT_VERSION
+    return repr((os.path.realpath(source), found.st_size, found.st_mtime_ns, options, rechunk, again, version))
+
+
 class _Repack:
-    def __init__(self, old: h5py.File, plan: Plan, jobs: int, progress: Progress | None) -> None:
-        self.old, self.plan, self.jobs, self.progress = old, plan, jobs, progress
+    def __init__(
+        self, old: h5py.File, plan: Plan, compressor: Compressor, spool: Spool | None, progress: Progress | None
+    ) -> None:
+        self.old, self.plan, self.compressor, self.spool = old, plan, compressor, spool
         self.compressed: dict[str, Decision] = {}
         self.reasons: dict[str, str | None] = {}
-        self.done = self.all = 0
+        sizes: list[int] = []
+        old.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
+        self.meter = Meter(progress, 2 * sum(sizes))
 
     def write(self, part: Path) -> Report:
         """Writes the new file, and compares it."""
-        sizes: list[int] = []
-        self.old.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
-        self.all = 2 * sum(sizes)
         with new_file(self.old, str(part)) as new:
             notes = copy_tree(self.old, new, self._store)
         report = Report(notes=notes)
@@ -158,14 +170,14 @@ class _Repack:
     def _outcome(self, path: str, reason: str | None, made: Any) -> Outcome:
         before: Any = self.old[path]
         sizes = before.nbytes, before.id.get_storage_size(), made.id.get_storage_size()
-        self._tell(path, before.nbytes)
-        if reason is not None:
-            compare_data.same(before, made)
-            return Outcome(path, reason, *sizes)
-        options = self.compressed[path].options
-        assert options is not None
-        error = compare_data.within(before, made, options.resolved.settings)
-        return Outcome(path, None, *sizes, str(options), error)
+        with self.meter.share(path, before.nbytes) as add:
+            if reason is not None:
+                compare_data.same(before, made, add)
+                return Outcome(path, reason, *sizes)
+            options = self.compressed[path].options
+            assert options is not None
+            error = compare_data.within(before, made, options.resolved.settings, add)
+            return Outcome(path, None, *sizes, str(options), error)
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
@@ -173,12 +185,13 @@ class _Repack:
         decision = self.plan.decide(dataset)
         self.reasons[path] = decision.reason
         if decision.options is None:
-            self._tell(path, dataset.nbytes)
-            return False
+            with self.meter.share(path, dataset.nbytes):
+                return False
         made = _create(dataset, place, stored_type, decision)
-        for offset, stream in self._streams(dataset, decision):
-            made.write_direct_chunk(offset, stream)
-            self._tell(path, math.prod(decision.chunks) * dataset.dtype.itemsize)
+        with self.meter.share(path, dataset.nbytes) as add:
+            for offset, stream in self._streams(dataset, decision):
+                made.write_direct_chunk(offset, stream)
+                add(math.prod(decision.chunks) * dataset.dtype.itemsize)
         if made.get_storage_size() >= dataset.id.get_storage_size() > 0:
             place[0].unlink(place[1])
             self.reasons[path] = "larger"
@@ -186,32 +199,14 @@ class _Repack:
         self.compressed[path] = decision
         return True
 
-    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[tuple[Offset, bytes]]:
         """The chunks of a dataset, compressed, with the places of their first elements."""
         assert decision.options is not None
-        settings = decision.options.resolved.settings
-        waiting: deque[tuple[tuple[int, ...], Future[bytes]]] = deque()
-        with ThreadPoolExecutor(self.jobs) as pool:
-            for box in written_boxes(decision.chunks, dataset):
-                chunk = elements.stored(_chunk(dataset, box, decision.chunks), settings.fill)
-                waiting.append((tuple(cut.start for cut in box), pool.submit(_encoded, settings, chunk)))
-                if len(waiting) > _AHEAD * self.jobs:
-                    offset, future = waiting.popleft()
-                    yield offset, future.result()
-            for offset, future in waiting:
-                yield offset, future.result()
-
-    def _tell(self, path: str, size: int) -> None:
-        self.done = min(self.done + size, self.all)
-        if self.progress is not None:
-            self.progress(path, self.done, self.all)
-
-
-def _encoded(settings: Settings, chunk: Array) -> bytes:
-    """The stream that the filter makes of a chunk, which looks for a missing value that nobody has named."""
-    if settings.fill is None and (found := probable_fill(chunk, settings.mode, settings.bound)) is not None:
-        settings = replace(settings, fill=found)
-    return settings.encode(chunk)
+        work = ChunkWork(dataset, decision.options.resolved.settings, decision.chunks)
+        places = ((tuple(cut.start for cut in box), box) for box in written_boxes(decision.chunks, dataset))
+        if self.spool is None:
+            return self.compressor(work, places)
+        return self.spool.completed(str(dataset.name), places, partial(self.compressor, work))
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:
@@ -226,13 +221,3 @@ def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, d
     assert decision.options is not None
     properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, decision.options.filter_options)
     return h5py.h5d.create(group, name, stored_type, dataset.id.get_space(), properties, link)
-
-
-def _chunk(dataset: h5py.Dataset, box: Box, extents: Sequence[int]) -> Array:
-    """The elements of a chunk as HDF5 holds them: beyond the end of the dataset lies its fill value."""
-    inside = np.asarray(dataset[box])
-    if inside.shape == tuple(extents):
-        return inside
-    whole = np.full(extents, dataset.fillvalue, inside.dtype)
-    whole[tuple(slice(0, extent) for extent in inside.shape)] = inside
-    return whole

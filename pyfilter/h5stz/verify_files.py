@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ from h5stz import _core
 from h5stz.chunk_index import ChunkIndex, Stored
 from h5stz.errors import StzError
 from h5stz.options import client_data
+from h5stz.progress import Meter, Progress
 from h5stz.readers import ChunkReader
 
 #: What h5py raises where the structures of a file are damaged.
@@ -44,11 +46,32 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text about a file: whether what it tells of is sound, and whether it says why something cannot be read."""
+    """A line of text about a file.
+
+    Attributes:
+        text: the line.
+        sound: whether what it tells of is.
+        unreadable: whether it says why something cannot be read.
+        facts: of a dataset, what the line says, for a program; {} for a line that the facts of another line hold; or None.
+    """
 
     text: str
     sound: bool = True
     unreadable: bool = False
+    facts: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Damage:
+    """A chunk that is damaged: its first element, where it is stored (bytes), and why."""
+
+    chunk: tuple[int, ...]
+    size: int
+    address: int
+    error: str
+
+    def described(self) -> str:
+        return f"  damaged: the chunk at {self.chunk}, {self.size} bytes from byte {self.address} on: {self.error}"
 
 
 @dataclass
@@ -76,7 +99,7 @@ class _Counts:
     decoded: int = 0
     compared: int = 0
     without: int = 0  # not stored by h5stz
-    damaged: list[str] = field(default_factory=list)  # a line for each
+    damaged: list[_Damage] = field(default_factory=list)
 
     def described(self, by_hdf5: bool) -> str:
         if by_hdf5:
@@ -87,7 +110,7 @@ class _Counts:
         return text + (f", {len(self.damaged)} damaged" if self.damaged else "")
 
 
-def lines(name: str, threads: int) -> Iterator[Line]:
+def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator[Line]:
     """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
     try:
         kind = stat.S_IFMT(os.stat(name).st_mode)
@@ -95,14 +118,14 @@ def lines(name: str, threads: int) -> Iterator[Line]:
             yield Line(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", False, True)
             return
         with h5py.File(name) as file:
-            yield from _lines_of_file(file, name, threads)
+            yield from _lines_of_file(file, name, threads, progress)
     except FileNotFoundError:
         yield Line(f"{name}: no such file", False, True)
     except HDF5_ERRORS as error:
         yield Line(f"{name}: {in_one_line(error)}", False, True)
 
 
-def _lines_of_file(file: h5py.File, name: str, threads: int) -> Iterator[Line]:
+def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
     found, complete = _Contents(), True
     try:
         found.note("", file)
@@ -111,12 +134,14 @@ def _lines_of_file(file: h5py.File, name: str, threads: int) -> Iterator[Line]:
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
         complete = False
     others = 0
+    meter = Meter(progress, sum(map(_decoded_bytes, found.datasets)))
     for number, dataset in enumerate(found.datasets):
         called = f"{name}: dataset {number}"
         try:
             called = f"{name}: {dataset.name}"
             if client_data(dataset) is not None:
-                yield from _lines_of(dataset, called, threads)
+                with meter.share(called, _decoded_bytes(dataset)) as add:
+                    yield from _lines_of(dataset, called, threads, add)
             elif dataset.is_virtual:
                 sources = sorted({source.file_name for source in dataset.virtual_sources()})
                 where = ", ".join("this file" if source == "." else source for source in sources)
@@ -153,7 +178,7 @@ def described(dataset: h5py.Dataset) -> str:
     return f"in {found} of {looked} {of}"
 
 
-def _lines_of(dataset: h5py.Dataset, name: str, threads: int) -> Iterator[Line]:
+def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int], None]) -> Iterator[Line]:
     counts, index, by_hdf5 = _Counts(), ChunkIndex(dataset), not _is_last_filter(dataset)
     for offset, stored in _stored_chunks(dataset):
         try:
@@ -167,11 +192,25 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int) -> Iterator[Line]:
             counts.without += not decoded
             counts.compared += compared
         except HDF5_ERRORS as error:
-            place = f"{stored.size} bytes from byte {stored.address} on"
-            counts.damaged.append(f"  damaged: the chunk at {offset}, {place}: {in_one_line(error)}")
-    yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged)
-    for line in counts.damaged:
-        yield Line(line, False)
+            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error)))
+        add(_chunk_bytes(dataset))
+    facts = {"path": str(dataset.name), **asdict(counts)}
+    yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged, facts=facts)
+    for damage in counts.damaged:
+        yield Line(damage.described(), False, facts={})
+
+
+def _chunk_bytes(dataset: h5py.Dataset) -> int:
+    """What a chunk takes in memory."""
+    return math.prod(dataset.chunks or ()) * int(dataset.dtype.itemsize)
+
+
+def _decoded_bytes(dataset: h5py.Dataset) -> int:
+    """What there is to decode; 0 if that is not known, as the file is damaged."""
+    try:
+        return 0 if client_data(dataset) is None else dataset.id.get_num_chunks() * _chunk_bytes(dataset)
+    except HDF5_ERRORS:
+        return 0
 
 
 def _check(dataset: h5py.Dataset, content: bytes, threads: int) -> bool:

@@ -157,7 +157,7 @@ class VirtualReader(DatasetReader):
                 levels.append(source.levels(part.in_source(box)))
         return max(levels)
 
-    def headers(self) -> list[dict[str, Any]]:
+    def headers(self, most: int = 0) -> list[dict[str, Any]]:
         """See DatasetReader: a virtual dataset has no streams of its own."""
         return []
 

@@ -12,6 +12,7 @@ import click
 from h5stz import _core, repack_plan, repacking
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given
+from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.options import Options
 
@@ -48,8 +49,8 @@ def compress(source: str, target: str, datasets: tuple[str, ...], as_json: bool,
     """
     rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED})
     rechunk = _rechunk(given.pop("chunks"))
-    with explained(source, NOTHING_WRITTEN):
-        report = repacking.repack(source, target, rules, rechunk=rechunk, **given)
+    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+        report = repacking.repack(source, target, rules, rechunk=rechunk, progress=bar.tell, **given)
     if as_json:
         print(json.dumps(asdict(report)))
     else:

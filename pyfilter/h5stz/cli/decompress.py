@@ -9,6 +9,7 @@ import click
 from h5stz import unpacking
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.parameters import FILE
+from h5stz.cli.progress import progress_bar
 
 
 @click.command()
@@ -28,8 +29,10 @@ def decompress(source: str, target: str, dataset: str, deflate: int | None, over
 
     Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.
     """
-    with explained(source, NOTHING_WRITTEN):
-        unpacked, notes = unpacking.unpack(source, target, dataset=dataset, deflate=deflate, overwrite=overwrite)
+    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+        unpacked, notes = unpacking.unpack(
+            source, target, dataset=dataset, deflate=deflate, overwrite=overwrite, progress=bar.tell
+        )
     if as_json:
         print(json.dumps({"datasets": unpacked, "notes": notes}))
         return

@@ -1,107 +1,218 @@
-"""`h5stz info`."""
+"""`h5stz info FILE ...`: bound, ratio and chunks of datasets, as a tree of groups."""
 
 from __future__ import annotations
 
+import fnmatch
+import json
 import math
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import click
 import h5py
-import numpy as np
 
-from h5stz import _core, elements, verify_files
-from h5stz.chunks import SMALL
+from h5stz import _core, cli, verify_files
 from h5stz.cli.explained import explained
 from h5stz.cli.parameters import FILE
-from h5stz.dataset_reader import DatasetReader
-from h5stz.errors import StzError
+from h5stz.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
+from h5stz.errors import StzError, StzReadError
 from h5stz.options import client_data
-from h5stz.readers import Stats
 
-_PALETTE = "blocks of ranks in a palette"  # as streams say of their form
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
+_FEWEST = 16  # of each dataset, however many there are
+_WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
+
+
+@dataclass
+class _File:
+    """What is found in a file: its size in bytes, how many datasets, and those that are shown."""
+
+    name: str
+    size: int = 0
+    count: int = 0
+    shown: list[DatasetFacts] = field(default_factory=list)
 
 
 @click.command()
-@click.argument("file", type=FILE)
-@click.argument("dataset", required=False)
-def info(file: str, dataset: str | None) -> None:
-    """Print bound, ratio and chunks of the datasets in a file."""
-    with explained(file, "damaged"):
-        _print_file(file, dataset)
+@click.argument("files", metavar="FILE... [DATASET]", nargs=-1, required=True, type=FILE)
+@click.option("--dataset", "globs", multiple=True, metavar="GLOB", help="Those whose path matches only; may be repeated.")
+@click.option("--all", "everything", is_flag=True, help="Also datasets that h5stz did not compress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_json: bool) -> int:
+    """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
+
+    After one FILE the name of a DATASET may stand, to see this one only. Exit status 1 if a file cannot be read.
+    """
+    failed, found = False, []
+    names, only = _names(files)
+    for name in names:
+        made = _File(name)
+        found.append(made)
+        try:
+            with explained(name, "damaged"):
+                _look_into(made, only, globs, everything)
+        except (StzError, OSError, KeyError) as error:
+            text = verify_files.in_one_line(error)
+            cli.complain(text if isinstance(error, KeyError) or name in text else f"{name}: {text}")
+            failed = True
+            if not made.shown:
+                found.pop()
+    if as_json:
+        print(json.dumps({"files": [_as_json(made) for made in found]}))
+    else:
+        for made in found:
+            _print(made)
+    return int(failed)
 
 
-def _print_file(name: str, only: str | None) -> None:
-    with h5py.File(name) as file:
-        if only:
-            _print_dataset(_dataset(file, only))
-            return
-        datasets: list[h5py.Dataset] = []
-        file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
-        compressed = [item for item in datasets if client_data(item) is not None]
-        for item in compressed:
-            _print_dataset(item)
-        if not compressed:
-            print(f"{name}: {len(datasets)} datasets, none compressed with h5stz")
+def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
+    """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
+    if len(words) != 2:
+        return words, None
+    with h5py.File(words[0]) as file:
+        if words[1] in file or not os.path.exists(words[1]):
+            return words[:1], words[1]
+    return words, None
+
+
+def _look_into(made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
+    if os.path.isdir(made.name):
+        raise StzReadError(f"{made.name}: it is a directory: name an HDF5 file", _READ)
+    with h5py.File(made.name) as file:
+        made.size = os.path.getsize(made.name)
+        datasets = _datasets(file) if only is None else [_dataset(file, only)]
+        made.count = len(datasets)
+        wanted = [
+            dataset
+            for dataset in datasets
+            if (only is not None or everything or client_data(dataset) is not None)
+            and (not globs or any(fnmatch.fnmatchcase(str(dataset.name), _whole(glob)) for glob in globs))
+        ]
+        if globs and not wanted:
+            raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
+        for dataset in wanted:
+            made.shown.append(facts_of(dataset, max(_HEADERS // len(wanted), _FEWEST)))
+
+
+def _whole(glob: str) -> str:
+    return glob if glob.startswith("/") else f"*/{glob}"
+
+
+def _datasets(file: h5py.File) -> list[h5py.Dataset]:
+    found: list[h5py.Dataset] = []
+    file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+    return found
 
 
 def _dataset(file: h5py.File, name: str) -> h5py.Dataset:
+    if name not in file:
+        raise KeyError(f"{file.filename}: there is no dataset {name}, and no file of this name")
     item = file[name]
     if not isinstance(item, h5py.Dataset):
         raise KeyError(f"{name} is no dataset")
     return item
 
 
-def _print_dataset(dataset: h5py.Dataset) -> None:
-    words = client_data(dataset)
-    print(f"{dataset.name}: {dataset.dtype} {'x'.join(map(str, dataset.shape))}")
-    if words is None:
-        print("  not compressed with h5stz")
+def _as_json(made: _File) -> dict[str, Any]:
+    datasets = [asdict(each) | {"ratio": each.ratio} for each in made.shown]
+    for each in datasets:
+        fill = each["compression"] and each["compression"]["fill_value"]
+        if isinstance(fill, float) and not math.isfinite(fill):
+            each["compression"]["fill_value"] = repr(fill)  # JSON has no such number
+    return {"file": made.name, "size": made.size, "dataset_count": made.count, "datasets": datasets}
+
+
+def _print(made: _File) -> None:
+    if not made.shown:
+        print(f"{made.name}: {made.count} datasets, none compressed with h5stz")
         return
-    meaning = _core.parse(words)
-    mode = elements.name_of(_core.MODES, meaning["mode"])
-    stored = dataset.id.get_storage_size()
-    print(f"  bound: {_bound_text(mode, meaning['bound'], dataset.dtype, meaning['integers'])}")
-    if meaning["append_axis"]:
-        print(f"  grows along axis {meaning['append_axis'] - 1}")
-    if meaning["fill"] is not None:
-        print(f"  fill value: {elements.fill_number(meaning['fill'], dataset.dtype)!r}")
-    print(f"  chunks: {'x'.join(map(str, dataset.chunks or ()))}, {dataset.id.get_num_chunks()} stored")
-    print(f"  size: {dataset.nbytes} -> {stored} bytes" + (f", ratio {dataset.nbytes / stored:.2f}" if stored else ""))
-    if math.prod(dataset.chunks or ()) * dataset.dtype.itemsize < SMALL < dataset.nbytes:
-        print("  WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones")
-    print(f"  content checks: {verify_files.described(dataset)}")
-    _print_rewrites(dataset, grows=bool(meaning["append_axis"]) and mode != "lossless")
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=_WIDTH)
+    console.print(_tree(made))
 
 
-def _bound_text(mode: str, bound: float, dtype: np.dtype[Any], integers: int) -> str:
-    """What holds for the chunks of a dataset. Client data of earlier versions may have a bound for integers, exact now."""
-    if dtype.kind not in "iub":
-        return mode if mode == "lossless" else f"{mode} {bound!r}"
-    if mode == "lossless":
-        return "lossless, as integers are unless their bound is asked for by name"
-    if integers:
-        return f"{mode} {bound!r}, for integers by name"
-    return f"lossless for chunks that are written from now on; earlier ones may have {mode} {bound!r}"
+def _tree(made: _File) -> Tree:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = Tree(Text(_headline(made)))
+    groups: dict[str, Tree] = {"": root}
+    for each in made.shown:
+        *above, _ = each.path.split("/")
+        for depth in range(1, len(above)):
+            path = "/".join(above[: depth + 1])
+            if path not in groups:
+                groups[path] = groups["/".join(above[:depth])].add(Text(_printable(path), "bold"))
+        label = Text(f"{_printable(each.path)}: {each.dtype} {_times(each.shape)}", "bold")
+        for line in _lines(each):
+            label.append(f"\n  {line}", "not bold")
+        groups["/".join(above)].add(label)
+    return root
 
 
-def _print_rewrites(dataset: h5py.Dataset, *, grows: bool) -> None:
-    """What the chunks say of being exact, or of having been written more than once or not completely, if they do."""
-    try:
-        headers = DatasetReader(dataset, 0, Stats()).headers()
-    except StzError as error:
-        print(f"  damaged: {error}")
+def _headline(made: _File) -> str:
+    compressed = [each for each in made.shown if each.compression]
+    text = f"{_printable(made.name)}: {made.size} bytes, {made.count} datasets"
+    before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
+    return text + (f", shown: {before} -> {after} bytes, ratio {before / after:.2f}" if after else "")
+
+
+def _printable(text: str) -> str:
+    """A name without characters that a terminal would obey."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def _times(extents: Sequence[int] | None) -> str:
+    return "x".join(map(str, extents or ()))
+
+
+def _lines(dataset: DatasetFacts) -> Iterator[str]:
+    """What is said of a dataset below its name."""
+    size = f"size: {dataset.array_bytes} -> {dataset.stored_bytes} bytes"
+    ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
+    if dataset.compression is None:
+        yield "not compressed with h5stz"
+        yield size + ratio
         return
-    of = f" of the first {len(headers)}" if len(headers) < dataset.id.get_num_chunks() else ""
-    patches = [header["patches"] for header in headers if header["patches"]]
-    if patches:
-        print(f"  written again in part: {len(patches)} chunks{of}, {sum(patches)} patches")
-    lossless = [header for header in headers if header["mode"] == _core.MODES["lossless"]]
-    if exact := sum(header["bound_used"] for header in lossless):
-        print(f"  stored exactly, as the bound was used before: {exact} chunks{of}")
-    if grows and (growing := len(lossless) - exact):
-        print(f"  stored exactly, as the last plane along the axis of growth holds one value only: {growing} chunks{of}")
-    if few := sum(header["form"] == _PALETTE and header["mode"] != _core.MODES["lossless"] for header in headers):
-        print(f"  stored exactly, as that is shorter where different values are few: {few} chunks{of}")
-    accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
-    if accumulated:
-        print(f"  accumulated bound: {max(accumulated)!r}, with those of earlier compressions: {len(accumulated)} chunks{of}")
+    made = dataset.compression
+    yield f"bound: {made.bound_text}"
+    if made.append_axis is not None:
+        yield f"grows along axis {made.append_axis}"
+    if made.fill_value is not None:
+        yield f"fill value: {made.fill_value!r}"
+    yield f"chunks: {_times(dataset.chunks)}, {dataset.chunks_stored} stored"
+    yield size + ratio
+    if made.small_chunks:
+        yield "WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones"
+    yield f"content checks: {made.content_checks}"
+    yield from _lines_of_chunks(made, dataset.chunks_stored)
+
+
+def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
+    """What the first chunks say of levels, of being exact, or of having been written more than once or not completely."""
+    facts: ChunkFacts = made.first_chunks
+    if facts.damaged:
+        yield f"damaged: {facts.damaged}"
+        return
+    of = f" of the first {facts.looked_at}" if facts.looked_at < stored else ""
+    if facts.looked_at:
+        yield f"levels: {facts.levels}"
+    if facts.patched:
+        yield f"written again in part: {facts.patched} chunks{of}, {facts.patches} patches"
+    if facts.exact:
+        yield f"stored exactly, as the bound was used before: {facts.exact} chunks{of}"
+    if facts.growing:
+        yield f"stored exactly, as the last plane along the axis of growth holds one value only: {facts.growing} chunks{of}"
+    if facts.few_values:
+        yield f"stored exactly, as that is shorter where different values are few: {facts.few_values} chunks{of}"
+    if facts.accumulated:
+        bound = f"{facts.accumulated_bound!r}, with those of earlier compressions"
+        yield f"accumulated bound: {bound}: {facts.accumulated} chunks{of}"

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from typing import Any
+
 import click
 
 from h5stz import cli, verify_files
 from h5stz.cli.parameters import FILE
+from h5stz.cli.progress import progress_bar
 from h5stz.option_checks import thread_count
 
 
 @click.command()
 @click.option("--threads", type=int, help="For decoding each chunk; default: H5STZ_THREADS, or 1.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
-def verify(threads: int | None, files: tuple[str, ...]) -> int:
+def verify(threads: int | None, as_json: bool, files: tuple[str, ...]) -> int:
     """Decode all chunks of files and compare them with their content checks.
 
     Decodes every chunk that h5stz wrote and compares the values with what the writer saw. Exit status 1 if one is damaged.
     """
-    count, failed = thread_count(threads), False
-    for name in files:
-        for line in verify_files.lines(name, count):
-            if line.unreadable:
-                cli.complain(line.text)
-            else:
-                print(line.text)
-            failed = failed or not line.sound
-    return int(failed)
+    count, sound, found = thread_count(threads), True, []
+    with progress_bar() as bar:
+        for name in files:
+            lines = []
+            for line in verify_files.lines(name, count, bar.tell):
+                sound = sound and line.sound
+                lines.append(line)
+                if not as_json:
+                    with bar.aside():
+                        _print(line)
+            found.append(_as_json(name, lines))
+    if as_json:
+        print(json.dumps({"files": found}))
+    return int(not sound)
+
+
+def _print(line: verify_files.Line) -> None:
+    if line.unreadable:
+        cli.complain(line.text)
+    else:
+        print(line.text, flush=True)
+
+
+def _as_json(name: str, lines: Iterable[verify_files.Line]) -> dict[str, Any]:
+    lines = list(lines)
+    return {
+        "file": name,
+        "sound": all(line.sound for line in lines),
+        "datasets": [line.facts for line in lines if line.facts],
+        "errors": [line.text for line in lines if line.unreadable],
+        "notes": [line.text for line in lines if line.facts is None and not line.unreadable],
+    }
