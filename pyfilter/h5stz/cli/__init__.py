@@ -24,6 +24,7 @@ _COMMANDS = {
     "compress": "compress:compress",
     "decompress": "decompress:decompress",
     "doctor": "doctor:doctor",
+    "estimate": "estimate:estimate_command",
     "info": "info:info",
     "pkg-config-path": "paths:pkg_config_path",
     "plugin-path": "paths:plugin_path",

@@ -18,7 +18,7 @@ from h5stz.options import Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _SHARED = ("block", "effort")
-_RULE_FORM = "absolute:B, relative:R, psnr:DB, pointwise_relative:R, lossless or none"
+_RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
 @click.command()

@@ -1,0 +1,127 @@
+"""`h5stz estimate FILE`: what compressing would come to, for several bounds."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+import h5py
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from h5stz import _core, elements, slabs
+from h5stz.cli.explained import explained
+from h5stz.cli.parameters import FILE, bound_options, bounds_given
+from h5stz.errors import StzError
+from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
+from h5stz.options import STZ
+from h5stz.repack_plan import REASONS, Decision, Plan, Rule
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
+_TIMED_BYTES = 16 << 20  # of a dataset that are compressed to know how long that takes
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A dataset and an Estimate of it; `seconds`: compressing it with one thread."""
+
+    path: str
+    asked: str
+    estimate: Estimate
+    seconds: float
+
+
+@click.command("estimate")
+@click.argument("file", metavar="FILE[::/PATH]", type=FILE)
+@bound_options("each dataset")
+@click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@click.option(
+    "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about so much of each. [default: 128]"
+)
+@click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def estimate_command(file: str, effort: int | None, sample: int, jobs: int, as_json: bool, **given: Any) -> None:
+    """Estimate what `compress` would come to, without writing anything.
+
+    Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
+    else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
+    """
+    name, _, path = file.partition("::")
+    bounds = bounds_given(given)
+    asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
+    shared = {"effort": effort} if effort else {}
+    with explained(name, "nothing was estimated"), h5py.File(name) as source:
+        chosen = _chosen(source, path)
+        lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
+    if as_json:
+        print(json.dumps({"datasets": [_record(line) for line in lines]}))
+    else:
+        _print(lines)
+
+
+def _chosen(source: h5py.File, path: str) -> list[tuple[h5py.Dataset, Decision]]:
+    """The datasets to look at: those that compress would, or the one that was named."""
+    if path and not isinstance(source.get(path), h5py.Dataset):
+        raise StzError(f"{path} is no dataset of {source.filename}", _ARGUMENT)
+    plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
+    datasets: list[h5py.Dataset] = []
+    if path:
+        datasets.append(source[path])
+    else:
+        source.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
+    decided = [(dataset, plan.decide(dataset)) for dataset in datasets]
+    chosen = [(dataset, decision) for dataset, decision in decided if decision.options is not None]
+    if not chosen:
+        why = f"{path}: {REASONS[decided[0][1].reason or '']}" if path else "no dataset that compress would compress"
+        raise StzError(f"there is nothing to estimate in {source.filename}: {why}", _ARGUMENT)
+    return chosen
+
+
+def _lines(
+    dataset: h5py.Dataset, decision: Decision, asked: list[dict[str, Any]], sample_bytes: int, jobs: int
+) -> Iterator[_Line]:
+    assert decision.options is not None
+    fill = decision.options.fill_value
+    for bound in asked:
+        options = {**bound, "chunks": decision.chunks, **({} if fill is None else {"fill_value": fill})}
+        found = estimate(dataset, sample_bytes=sample_bytes, jobs=jobs, **options)
+        kind = ", ".join(f"{name}={value}" for name, value in bound.items() if name != "effort")
+        yield _Line(str(dataset.name), kind, found, _seconds(dataset, found))
+
+
+def _seconds(dataset: h5py.Dataset, found: Estimate) -> float:
+    """How long it takes to compress a dataset: as long as one of its chunks, or a part of it, for each of them."""
+    box = slabs.boxes(dataset.shape, found.chunks)[found.chunk_count // 2]
+    rows = max(1, _TIMED_BYTES // max(1, math.prod(found.chunks[1:]) * dataset.dtype.itemsize))
+    box = (slice(box[0].start, min(box[0].stop, box[0].start + rows)), *box[1:])
+    settings = STZ(found.options, dtype=dataset.dtype).resolved.settings
+    piece = np.ascontiguousarray(elements.stored(slabs.piece(dataset, box), settings.fill))
+    start = time.perf_counter()
+    settings.encode(piece)
+    return (time.perf_counter() - start) * found.array_bytes / max(1, piece.nbytes)
+
+
+def _record(line: _Line) -> dict[str, Any]:
+    fields = {name: None if value == math.inf else value for name, value in asdict(line.estimate).items()}
+    return {"path": line.path, "asked": line.asked, **fields, "ratio": line.estimate.ratio, "seconds": line.seconds}
+
+
+def _print(lines: list[_Line]) -> None:
+    table = Table("dataset", "asked for", "bound", "ratio", "PSNR", "bytes", "+-", "time", box=None, pad_edge=False)
+    before = ""
+    for line in lines:
+        found = line.estimate
+        bound = f"{found.bound:.4g}" if found.bound else "lossless"
+        psnr = "exact" if found.psnr == math.inf else f"{found.psnr:.1f} dB"
+        sure = "exact" if found.exact else f"{100 * found.spread / max(found.bytes, 1):.1f} %"
+        path = "" if line.path == before else line.path
+        table.add_row(path, line.asked, bound, f"{found.ratio:.1f}", psnr, f"{found.bytes}", sure, f"{line.seconds:.2g} s")
+        before = line.path
+    Console(soft_wrap=True).print(table)
