@@ -9,28 +9,22 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import h5py
-import numpy as np
 
-from h5stz import _core, compare_data, elements
+from h5stz import _core, compare_data
+from h5stz.chunk_compressors import Compressor, compressor
 from h5stz.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
-from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.option_checks import checked_count
 from h5stz.options import STZ, Options
 from h5stz.repack_plan import Decision, Plan, Rechunk, Rule
 from h5stz.replacing import replaced
-from h5stz.settings import Settings
 from h5stz.signatures import with_options_of
-from h5stz.slabs import Box
-from h5stz.validity import probable_fill
 from h5stz.written_parts import written_boxes
 
 if TYPE_CHECKING:
@@ -96,6 +90,7 @@ def repack(
     *,
     rechunk: Rechunk = "auto",
     jobs: int = 1,
+    scheduler: Any = None,
     again: bool = False,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -113,6 +108,8 @@ def repack(
         rechunk: "auto" keeps chunks of 256 KiB to 64 MiB, and has suggest_chunks() choose others; "never" keeps all that there
             are; or a shape for all.
         jobs: threads that compress chunks.
+        scheduler: address of a scheduler of dask.distributed, or a Client: its workers compress the chunks in their place, and
+            need `source` under the same name. The new file is the same.
         again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
         progress: is told how far it is.
@@ -129,15 +126,15 @@ def repack(
     if not rules:
         raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
     checked_count("jobs", jobs, 4096)
-    with replaced(source, target, overwrite) as part, h5py.File(source) as old:
-        report = _Repack(old, Plan(old, rules, rechunk, again), jobs, progress).write(part)
+    with compressor(jobs, scheduler) as using, replaced(source, target, overwrite) as part, h5py.File(source) as old:
+        report = _Repack(old, Plan(old, rules, rechunk, again), using, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
     return report
 
 
 class _Repack:
-    def __init__(self, old: h5py.File, plan: Plan, jobs: int, progress: Progress | None) -> None:
-        self.old, self.plan, self.jobs, self.progress = old, plan, jobs, progress
+    def __init__(self, old: h5py.File, plan: Plan, compressor: Compressor, progress: Progress | None) -> None:
+        self.old, self.plan, self.compressor, self.progress = old, plan, compressor, progress
         self.compressed: dict[str, Decision] = {}
         self.reasons: dict[str, str | None] = {}
         self.done = self.all = 0
@@ -176,7 +173,8 @@ class _Repack:
             self._tell(path, dataset.nbytes)
             return False
         made = _create(dataset, place, stored_type, decision)
-        for offset, stream in self._streams(dataset, decision):
+        boxes, settings = written_boxes(decision.chunks, dataset), decision.options.resolved.settings
+        for offset, stream in self.compressor.streams(dataset, boxes, decision.chunks, settings):
             made.write_direct_chunk(offset, stream)
             self._tell(path, math.prod(decision.chunks) * dataset.dtype.itemsize)
         if made.get_storage_size() >= dataset.id.get_storage_size() > 0:
@@ -186,32 +184,10 @@ class _Repack:
         self.compressed[path] = decision
         return True
 
-    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[tuple[tuple[int, ...], bytes]]:
-        """The chunks of a dataset, compressed, with the places of their first elements."""
-        assert decision.options is not None
-        settings = decision.options.resolved.settings
-        waiting: deque[tuple[tuple[int, ...], Future[bytes]]] = deque()
-        with ThreadPoolExecutor(self.jobs) as pool:
-            for box in written_boxes(decision.chunks, dataset):
-                chunk = elements.stored(_chunk(dataset, box, decision.chunks), settings.fill)
-                waiting.append((tuple(cut.start for cut in box), pool.submit(_encoded, settings, chunk)))
-                if len(waiting) > _AHEAD * self.jobs:
-                    offset, future = waiting.popleft()
-                    yield offset, future.result()
-            for offset, future in waiting:
-                yield offset, future.result()
-
     def _tell(self, path: str, size: int) -> None:
         self.done = min(self.done + size, self.all)
         if self.progress is not None:
             self.progress(path, self.done, self.all)
-
-
-def _encoded(settings: Settings, chunk: Array) -> bytes:
-    """The stream that the filter makes of a chunk, which looks for a missing value that nobody has named."""
-    if settings.fill is None and (found := probable_fill(chunk, settings.mode, settings.bound)) is not None:
-        settings = replace(settings, fill=found)
-    return settings.encode(chunk)
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:
@@ -226,13 +202,3 @@ def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, d
     assert decision.options is not None
     properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, decision.options.filter_options)
     return h5py.h5d.create(group, name, stored_type, dataset.id.get_space(), properties, link)
-
-
-def _chunk(dataset: h5py.Dataset, box: Box, extents: Sequence[int]) -> Array:
-    """The elements of a chunk as HDF5 holds them: beyond the end of the dataset lies its fill value."""
-    inside = np.asarray(dataset[box])
-    if inside.shape == tuple(extents):
-        return inside
-    whole = np.full(extents, dataset.fillvalue, inside.dtype)
-    whole[tuple(slice(0, extent) for extent in inside.shape)] = inside
-    return whole
