@@ -24,7 +24,7 @@ from h5stz.chunks import suggest_chunks
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.option_checks import BOUNDS, checked_bound
-from h5stz.options import STZ, Options
+from h5stz.options import MEASURED, STZ, Options
 from h5stz.signatures import with_options_of
 from h5stz.validity import Extremes
 
@@ -37,6 +37,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _SUITABLE = 1 << 18, 64 << 20  # bytes of a block of dask that is a good chunk as it is
+_MEASURED = frozenset(MEASURED)
 _BATCH = 16  # blocks for each processor that are computed together by the schedulers of one machine
 
 
@@ -64,7 +65,7 @@ def to_hdf5(
         **options: those of STZ, but `data` and `dtype`. `chunks` is the shape of the chunks of the dataset; None: the blocks of
             the array if they have 256 KiB to 64 MiB, or else parts of them that suggest_chunks() proposes. Blocks that are no
             multiples of chunks are made so (rechunk). `relative` computes the array once more before, for its range, twice if
-            it may have a fill value that was not given; `psnr` several times.
+            it may have a fill value that was not given; `psnr` and `ratio` several times.
 
     Raises:
         ImportError: dask is not installed.
@@ -137,15 +138,15 @@ def _resolved(array: Any, options: Mapping[str, Any], chunks: tuple[int, ...]) -
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     dtype, fill = array.dtype, given.get("fill_value")
     exact = elements.storage_dtype(dtype).kind in "iu" and (given.get("integers") != "lossy" or dtype.kind == "b")
-    if "psnr" in given and not exact:
+    if not exact and ("psnr" in given or "ratio" in given):
         return STZ(**given, data=array, chunks=chunks)
     if fill is False:
         del given["fill_value"]
-    if "relative" not in given or exact:
-        if exact and ("relative" in given or "psnr" in given):
-            given = {name: value for name, value in given.items() if name not in ("relative", "psnr")} | {"lossless": True}
+    checked_bound({name: given.get(name) for name in BOUNDS}, given.get("lossless", False))
+    if exact and not _MEASURED.isdisjoint(given):
+        given = {name: value for name, value in given.items() if name not in _MEASURED} | {"lossless": True}
+    if "relative" not in given:
         return STZ(**given, dtype=dtype)
-    checked_bound(**{name: given.get(name) for name in BOUNDS}, lossless=given.get("lossless", False))
     share = float(given.pop("relative"))
     bits = None if fill is None or fill is False else elements.fill_bits(fill, dtype)
     extremes = _extremes(array, () if bits is None else (bits,))

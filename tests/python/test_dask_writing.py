@@ -205,3 +205,9 @@ def test_a_worker_that_is_killed(tmp_path):
         h5stz.to_hdf5(lazy, tmp_path / "x.h5", "x", chunks=CHUNKS, scheduler=one, absolute=1e-3)
     assert (tmp_path / "marker").exists()
     check_as_by_the_filter(tmp_path / "x.h5", "x", FIELD, CHUNKS, absolute=1e-3)
+
+
+def test_a_ratio(tmp_path):
+    h5stz.to_hdf5(da.from_array(FIELD, chunks=CHUNKS), tmp_path / "x.h5", "x", chunks=CHUNKS, ratio=4)
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert file["x"].nbytes >= 4 * file["x"].id.get_storage_size()
