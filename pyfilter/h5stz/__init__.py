@@ -13,8 +13,11 @@ from h5stz._core import VERSION as __version__
 from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
 from h5stz.dask_arrays import dask_array
+from h5stz.dask_writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.estimating import Estimate, estimate
+from h5stz.opening import File, Group
+from h5stz.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
 from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
@@ -37,6 +40,8 @@ __all__ = [
     "STZ",
     "Config",
     "Estimate",
+    "File",
+    "Group",
     "Options",
     "Outcome",
     "Report",
@@ -63,6 +68,7 @@ __all__ = [
     "repack",
     "rewrite",
     "suggest_chunks",
+    "to_hdf5",
     "to_netcdf",
     "unpack",
     "verify",

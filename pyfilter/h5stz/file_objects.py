@@ -60,9 +60,11 @@ class ObjectBytes:
         if file.get_intent() != h5py.h5f.ACC_RDONLY:
             return None
         with phil:
-            source = _object_of(file)
+            source = object_of(file)
         if source is None:
             return None
+        if isinstance(bytes_of_it := getattr(source, "h5stz_bytes", None), ObjectBytes):  # of a file that open() has opened
+            return bytes_of_it
         try:
             return cls(source)
         except Exception:  # whatever an object of somebody else raises; HDF5 has read from it, so it can go on
@@ -80,11 +82,11 @@ class ObjectBytes:
         if last is self._compared:
             return
         try:
-            now = self._version_of(self._file.fs.info(self._file.path)) if self._fetch else self._state_now()
+            now = version_of(self._file.fs.info(self._file.path)) if self._fetch else self._state_now()
         except Exception as unknown:
             if error is not None:
                 return
-            text = f"it cannot be told whether the file has changed, {_text(unknown)}: {_AGAIN}"
+            text = f"it cannot be told whether the file has changed, {shortened(unknown)}: {_AGAIN}"
             raise StzReadError(text, _READ) from unknown
         self._changed = self._changed or any(now[name] != told for name, told in self._version.items() if name in now)
         if self._changed:
@@ -107,7 +109,7 @@ class ObjectBytes:
         try:
             content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
         except Exception as error:
-            text = f"the file object did not give {_range(address, size)}, {_text(error)}: {_AGAIN}"
+            text = f"the file object did not give {_range(address, size)}, {shortened(error)}: {_AGAIN}"
             raise StzReadError(text, _READ) from error
         finally:
             self._last = object()
@@ -147,22 +149,23 @@ class ObjectBytes:
 
     def _version_then(self) -> dict[str, Any]:
         """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""
-        then = self._version_of(self._file.details)
+        then = version_of(self._file.details)
         if len(then) == 1:
-            then = self._version_of(self._file.fs.info(self._file.path))
+            then = version_of(self._file.fs.info(self._file.path))
         return then | {"size": self._file.size}
 
-    @staticmethod
-    def _version_of(told: Mapping[str, Any]) -> dict[str, Any]:
-        """Of what a file system says of a file its size, and what tells its version from others."""
-        short = {name: name.lower().replace("-", "").replace("_", "") for name in told}
-        return {short[name]: value for name, value in told.items() if short[name] in _VERSION} | {"size": told["size"]}
+
+def version_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what a file system of fsspec says of a file its size, and what tells its version from others."""
+    short = {name: name.lower().replace("-", "").replace("_", "") for name in told}
+    return {short[name]: value for name, value in told.items() if short[name] in _VERSION} | {"size": told["size"]}
 
 
 _AGAIN = "open it again, or copy it to this machine and read the copy"
 
 
-def _text(error: BaseException) -> str:
+def shortened(error: BaseException) -> str:
+    """An exception of somebody else in a line: its class and what it says."""
     return f"{type(error).__name__}: {error}".strip(" :")
 
 
@@ -184,7 +187,7 @@ def _driver_info() -> Any:
     return hdf5_calls.function("H5Pget_driver_info", ctypes.c_void_p, ctypes.c_int64)
 
 
-def _object_of(file: h5py.h5f.FileID) -> Any:
+def object_of(file: h5py.h5f.FileID) -> Any:
     """The Python object of an h5py.h5f.FileID, None if it has another driver."""
     access = file.get_access_plist()  # holds the object until the end
     driver = getattr(h5py.h5fd, "fileobj_driver", None)

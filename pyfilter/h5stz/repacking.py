@@ -9,17 +9,16 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import h5py
 
 from h5stz import _core, compare_data
-from h5stz.chunk_compression import ChunkWork, Compressor, Offset, in_threads
+from h5stz.chunk_compressors import Compressor, Stream, compressor
 from h5stz.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.option_checks import checked_count
 from h5stz.options import STZ, Options
@@ -27,6 +26,7 @@ from h5stz.progress import Meter, Progress
 from h5stz.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.replacing import replaced
 from h5stz.signatures import with_options_of
+from h5stz.slabs import Box
 from h5stz.spool import Spool, spool_beside
 from h5stz.written_parts import written_boxes
 
@@ -88,6 +88,7 @@ def repack(
     *,
     rechunk: Rechunk = "auto",
     jobs: int = 1,
+    scheduler: Any = None,
     again: bool = False,
     overwrite: bool = False,
     resume: bool = False,
@@ -106,6 +107,8 @@ def repack(
         rechunk: "auto" keeps chunks of 256 KiB to 64 MiB, and has suggest_chunks() choose others; "never" keeps all that there
             are; or a shape for all.
         jobs: threads that compress chunks.
+        scheduler: address of a scheduler of dask.distributed, or a Client: its workers compress the chunks in their place, and
+            need `source` under the same name. The new file is the same.
         again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
         resume: keep what is compressed in a file beside `target`, its name with a dot before and ".unfinished" behind it, until
@@ -126,10 +129,15 @@ def repack(
     unfinished: AbstractContextManager[Spool | None] = nullcontext()
     if resume:
         unfinished = spool_beside(target, _key(source, rules, rechunk, again))
-    with unfinished as spool, replaced(source, target, overwrite) as part, h5py.File(source) as old:
+    with (
+        compressor(jobs, scheduler) as using,
+        unfinished as spool,
+        replaced(source, target, overwrite) as part,
+        h5py.File(source) as old,
+    ):
         if spool is not None:
             spool.note_part(part)
-        report = _Repack(old, Plan(old, rules, rechunk, again), in_threads(jobs), spool, progress).write(part)
+        report = _Repack(old, Plan(old, rules, rechunk, again), using, spool, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
         if spool is not None:
             report.resumed = spool.taken
@@ -199,14 +207,16 @@ class _Repack:
         self.compressed[path] = decision
         return True
 
-    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[tuple[Offset, bytes]]:
+    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
         """The chunks of a dataset, compressed, with the places of their first elements."""
         assert decision.options is not None
-        work = ChunkWork(dataset, decision.options.resolved.settings, decision.chunks)
-        places = ((tuple(cut.start for cut in box), box) for box in written_boxes(decision.chunks, dataset))
-        if self.spool is None:
-            return self.compressor(work, places)
-        return self.spool.completed(str(dataset.name), places, partial(self.compressor, work))
+        settings = decision.options.resolved.settings
+
+        def made(boxes: Iterable[Box]) -> Iterator[Stream]:
+            return self.compressor.streams(dataset, boxes, decision.chunks, settings)
+
+        boxes = written_boxes(decision.chunks, dataset)
+        return made(boxes) if self.spool is None else self.spool.completed(str(dataset.name), boxes, made)
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:

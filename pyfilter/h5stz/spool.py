@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from h5stz import _core
-from h5stz.chunk_compression import Offset
+from h5stz.chunk_compressors import Stream
 from h5stz.errors import StzError
 from h5stz.slabs import Box
 
@@ -30,7 +30,8 @@ _MAGIC = b"h5stz spool 1\n"  # then the key
 _CHECKSUM = struct.Struct("<I")  # of what follows it in the record
 _SIZES = struct.Struct("<HHQ")  # of the path in bytes, of the offset in axes, of the content in bytes; these follow
 
-_Place = tuple[str, Offset]
+_Offset = tuple[int, ...]
+_Place = tuple[str, _Offset]
 
 
 @contextmanager
@@ -133,7 +134,7 @@ class Spool:
         file.seek(end)
         file.truncate()
 
-    def _append(self, path: str, offset: Offset, content: bytes) -> None:
+    def _append(self, path: str, offset: _Offset, content: bytes) -> None:
         name = os.fsencode(path)
         sizes = _SIZES.pack(len(name), len(offset), len(content))
         body = b"".join([name, struct.pack(f"<{len(offset)}q", *offset), content])
@@ -150,19 +151,17 @@ class Spool:
             (self._directory / os.fsdecode(name)).unlink(missing_ok=True)
 
     def completed(
-        self,
-        path: str,
-        places: Iterable[tuple[Offset, Box]],
-        compress: Callable[[Iterable[tuple[Offset, Box]]], Iterator[tuple[Offset, bytes]]],
-    ) -> Iterator[tuple[Offset, bytes]]:
-        """The streams of chunks of a dataset, in the order of `places`: those that are here, and what `compress` makes."""
-        order: deque[Offset] = deque()
+        self, path: str, boxes: Iterable[Box], compress: Callable[[Iterable[Box]], Iterator[Stream]]
+    ) -> Iterator[Stream]:
+        """The Streams of chunks of a dataset, in the order of their boxes: those that are here, and what `compress` makes."""
+        order: deque[_Offset] = deque()
 
-        def missing() -> Iterator[tuple[Offset, Box]]:
-            for offset, box in places:
+        def missing() -> Iterator[Box]:
+            for box in boxes:
+                offset = tuple(cut.start for cut in box)
                 order.append(offset)
                 if (path, offset) not in self._places:
-                    yield offset, box
+                    yield box
 
         for offset, stream in compress(missing()):
             while order[0] != offset:
@@ -174,7 +173,7 @@ class Spool:
         for offset in order:
             yield self._taken(path, offset)
 
-    def _taken(self, path: str, offset: Offset) -> tuple[Offset, bytes]:
+    def _taken(self, path: str, offset: _Offset) -> Stream:
         position, size = self._places[path, offset]
         self._file.seek(position)
         self.taken += 1

@@ -20,8 +20,10 @@ import h5py
 from h5stz import _core
 from h5stz.dataset_reader import DatasetReader
 from h5stz.errors import StzError, StzReadError
+from h5stz.file_objects import object_of
 from h5stz.options import STZ
 from h5stz.readers import Stats
+from h5stz.remote_files import Address, RemoteFile
 from h5stz.virtual_datasets import file_stamp, reader_of
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -35,11 +37,12 @@ class Place:
     """What a view needs to be made again in another process.
 
     Attributes:
-        filename: absolute.
+        filename: absolute; of a remote file its address for messages.
         name: path of the dataset in the file.
         rank, dtype: of the dataset (dtype.str), to tell it from another one that has taken its place.
         swmr: whether there may be a writer beside us (SWMR).
         cache_bytes, verify: as of view().
+        remote: of a remote file, else None.
     """
 
     filename: str
@@ -49,6 +52,7 @@ class Place:
     swmr: bool
     cache_bytes: int
     verify: bool | None
+    remote: Address | None = None
 
     @classmethod
     def of(cls, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None) -> Place:
@@ -58,12 +62,32 @@ class Place:
         if not dataset.name:
             raise StzError("the dataset has no name in its file, so another process cannot open it: link it first", _ARGUMENT)
         file = dataset.file
+        rank, dtype = len(dataset.shape), dataset.dtype.str
+        if (remote := address_of(file.id)) is not None:
+            return cls(remote.name, dataset.name, rank, dtype, False, cache_bytes, verify, remote)
         filename = os.path.abspath(file.filename)
         reason = _not_openable(file.id, filename)
         if reason is not None:
             raise StzError(f"the view of {dataset.name} cannot be pickled: {reason}", _ARGUMENT)
         swmr = file.id.get_intent() != h5py.h5f.ACC_RDONLY
-        return cls(filename, dataset.name, len(dataset.shape), dataset.dtype.str, swmr, cache_bytes, verify)
+        return cls(filename, dataset.name, rank, dtype, swmr, cache_bytes, verify)
+
+    def open(self) -> tuple[h5py.File, RemoteFile | None]:
+        """The file, and the object that h5py reads it from if it is remote; OSError if that fails."""
+        if self.remote is None:
+            return h5py.File(self.filename, "r", swmr=self.swmr), None
+        source = self.remote.open()
+        return source.hdf5(), source
+
+    def version(self) -> Any:
+        """What tells the contents of the file from what they were before, of builtin types; None if there is no file."""
+        return file_stamp(self.filename) if self.remote is None else self.remote.version
+
+
+def address_of(file: h5py.h5f.FileID) -> Address | None:
+    """The Address of a remote file that open() has opened, None of others."""
+    source = object_of(file)
+    return source.address if isinstance(source, RemoteFile) else None
 
 
 def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
@@ -74,7 +98,7 @@ def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
     if driver == h5py.h5fd.CORE:
         return f"its file is an image in memory (driver core): save it, then {_BY_NAME}"
     if driver == getattr(h5py.h5fd, "fileobj_driver", None):
-        return f"h5py reads its file from a Python object: {_BY_NAME}"
+        return f"h5py reads its file from a Python object: {_BY_NAME}; a remote file can be pickled if h5stz.open opens it"
     if driver not in (h5py.h5fd.SEC2, h5py.h5fd.STDIO):
         return f"its file is open through a driver of HDF5 that other processes would have to be told of: {_BY_NAME}"
     if file_stamp(filename) is None:
@@ -178,7 +202,7 @@ class ReopenedSource:
 def _version(place: Place, reader: DatasetReader) -> Any:
     if place.swmr:
         return uuid.uuid4().hex
-    return place.filename, place.name, place.dtype, file_stamp(place.filename), reader.sources_version()
+    return place.filename, place.name, place.dtype, place.version(), reader.sources_version()
 
 
 def _description(reader: DatasetReader) -> str:
@@ -210,10 +234,12 @@ class _Opened:
     """A dataset in a file that was opened here; the file is closed with the last reference to this object."""
 
     def __init__(self, place: Place) -> None:
-        self._filename = place.filename
-        self._stamp = file_stamp(place.filename)
+        self._place = place
+        self._version = place.version()
         try:
-            self._file = h5py.File(place.filename, "r", swmr=place.swmr)
+            self._file, self._remote = place.open()
+        except StzReadError:  # of a remote file, which says more
+            raise
         except OSError as error:
             raise StzReadError(
                 f"{place.filename} cannot be opened ({error}): a view that was pickled opens its file by name, so it must be "
@@ -234,7 +260,9 @@ class _Opened:
         """Whether the file is open, and is what is to be found under its name now."""
         if not self.reader.dataset.id.valid:
             return False
-        return self.reader.index.live or file_stamp(self._filename) in (self._stamp, None)
+        if self._remote is not None:
+            return not self._remote.h5stz_bytes.changed
+        return self.reader.index.live or self._place.version() in (self._version, None)
 
     def close(self) -> None:
         """Closes the file for all who have it from here."""

@@ -25,6 +25,7 @@ from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options import STZ, client_data
+from h5stz.remote_files import Address, is_address
 from h5stz.view import CACHE_BYTES, View, view
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -231,8 +232,11 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             "driver_kwds": driver_kwds,
             "storage_options": storage_options,  # not of every xarray
         }
+        opened = _openable(filename_or_obj)
+        if is_address(opened) and driver is None:
+            opened = Address(opened, dict(given.pop("storage_options") or {})).open()
         store = StzStore.open(
-            _openable(filename_or_obj),
+            opened,
             group=group,
             decode_vlen_strings=decode_vlen_strings,
             **{name: value for name, value in given.items() if value is not None},

@@ -6,7 +6,6 @@ during a test.
 """
 
 import gc
-import importlib.util
 import io
 import threading
 from contextlib import contextmanager
@@ -18,29 +17,14 @@ from h5py._objects import phil
 
 import h5stz
 from h5stz.file_objects import ObjectBytes
-from support.paths import EXAMPLES
-from support.region_files import agrees, same, smooth
+from support.range_servers import Server, cut_off, written
+from support.region_files import agrees, same
 
 fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
 pytest.importorskip("aiohttp", reason="needs Python package aiohttp")
 
-EXAMPLE = importlib.util.spec_from_file_location("range_server", EXAMPLES / "range_server.py")
-range_server = importlib.util.module_from_spec(EXAMPLE)
-EXAMPLE.loader.exec_module(range_server)
-
 CUBE = np.s_[40:56, 40:56, 40:56]
 NEAR = np.s_[62:66, 62:66, 62:66]  # in all chunks of "chunks"
-
-
-def written(offset=0, **options):
-    """A file (bytes) with a rough volume of 128**3, in one chunk and in eight."""
-    rough = np.random.default_rng(3).normal(offset, 0.01, (128, 128, 128)).astype("f4")
-    field = smooth(rough.shape) / 100 + rough
-    file = io.BytesIO()
-    with h5py.File(file, "w", **options) as target:
-        for name, extent in (("one", 128), ("chunks", 64)):
-            target.create_dataset(name, data=field, chunks=3 * (extent,), **h5stz.STZ(absolute=1e-3, block="region"))
-    return file.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -62,25 +46,6 @@ def content():
 def full(content):
     with h5py.File(io.BytesIO(content)) as file:
         return file["one"][...]
-
-
-class Handler(range_server.Handler):
-    """A handler whose answers the test may change: `server.fault(handler, status, content, about)` gives them."""
-
-    def answer(self, status, content, about, sent=(None, None)):
-        """Answers otherwise if the test says so."""
-        if self.server.fault is not None:
-            status, content, about = self.server.fault(self, status, content, about)
-        super().answer(status, content, about, sent)
-
-
-class Server(range_server.RangeServer):
-    """A server that can be told to go wrong."""
-
-    handler, fault = Handler, None
-
-    def handle_error(self, *_):
-        """Says nothing: it was asked for."""
 
 
 @pytest.fixture
@@ -262,15 +227,6 @@ def test_a_file_system_for_one_thread(content, full):
         source.content += b"more"
         with pytest.raises(h5stz.StzError, match="changed while it was open"):
             view[:9, :9]
-
-
-def cut_off(handler, status, content, about):
-    """Half of what is promised is sent, and the connection ends."""
-    handler.send_response(status)
-    handler.send_header("Content-Length", str(len(content)))
-    handler.end_headers()
-    handler.wfile.write(content[: len(content) // 2])
-    raise ConnectionAbortedError
 
 
 FAULTS = {

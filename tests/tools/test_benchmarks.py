@@ -306,3 +306,11 @@ def test_figures(command, tmp_path):
 @pytest.mark.slow
 def test_bound_on_development_fields(tmp_path):
     run("bound", tmp_path / "figures.json", "--edge", "40", data=DATA, timeout=900)
+
+
+@pytest.mark.slow
+@needs_packages("distributed")
+def test_scaling_with_workers():
+    command = [sys.executable, BENCHMARKS / "dask_scaling.py", "--blocks", "4", "--repeats", "1"]
+    printed = subprocess.run(command, text=True, timeout=280, capture_output=True, check=True).stdout
+    assert "1 workers:" in printed and "2 workers:" in printed and "32 workers: at most" in printed

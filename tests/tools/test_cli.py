@@ -120,7 +120,7 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
     [
         (
             ["args"],
-            "exactly one of --absolute, --relative with --data, --psnr with --data, --ratio with --data, --pointwise-relative and",
+            "--absolute, --relative with --data, --psnr with --data, --ratio with --data, --pointwise-relative and",
         ),
         (["args", "--absolute", "-1"], "--absolute -1.0 must be a finite number that is zero or more (--lossless keeps"),
         (["args", "--relative", "0.1"], "--relative 0.1, --data FILE DATASET"),

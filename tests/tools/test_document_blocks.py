@@ -51,6 +51,18 @@ server = RangeServer({{"regions.h5": open("regions.h5", "rb").read()}})
 server.__enter__()
 url = f"{{server.url}}/regions.h5"
 """
+S3 = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import atexit, s3fs
+from support.range_servers import s3_server
+service = s3_server()
+_, options = service.__enter__()
+atexit.register(service.__exit__, None, None, None)
+system = s3fs.S3FileSystem(**options)
+system.mkdir("fields")
+system.put_file("regions.h5", "s3://fields/regions.h5")
+"""
 PLAIN_FILES = """
 import h5py, netCDF4, numpy as np
 values = np.random.default_rng(1).normal(size=(64, 64, 64)).astype("f4")
@@ -60,6 +72,11 @@ with netCDF4.Dataset("plain.nc", "w") as file:
     for name in "zyx":
         file.createDimension(name, 64)
     file.createVariable("rho", "f4", tuple("zyx"), chunksizes=(32, 64, 64))[:] = values
+"""
+WORKERS = """
+import distributed
+cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
+address = cluster.scheduler_address
 """
 ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80, 3])\n"
 ZARR = """
@@ -147,6 +164,14 @@ CASES = [
         prints="1 reads, 0 of them by HDF5 alone",
     ),
     Case("connector.md", "HDF5_VOL_CONNECTOR=", files=REGIONS, programs={"analysis.py": ANALYSIS}, prints="read ["),
+    Case("dask.md", "da.random.normal", packages=("dask",), makes=("run.h5",)),
+    Case(
+        "dask.md",
+        "scheduler=address",
+        before=PLAIN_FILES + WORKERS,
+        packages=("distributed", "netCDF4"),
+        makes=("compressed.h5",),
+    ),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
     Case("region_reads.md", "h5stz.dask_array", before=f"{REGIONS}\n", packages=("dask", "xarray")),
@@ -160,6 +185,12 @@ CASES = [
         prints="1 reads, 0 of them by HDF5 alone",
     ),
     Case("region_reads.md", "HTTPFileSystem", before=REGIONS + SERVER, packages=("fsspec", "aiohttp")),
+    Case("remote.md", "pip install", skipped="installs from PyPI; the extra `test` of pyproject.toml has the same packages"),
+    Case(
+        "remote.md", "overview = rho.level(2)", before=REGIONS + SERVER, packages=("fsspec", "aiohttp"), prints="RemoteStats("
+    ),
+    Case("remote.md", "s3://fields", before=REGIONS + S3, packages=("s3fs", "moto")),
+    Case("remote.md", "xarray.open_dataset(url", before=REGIONS + SERVER, packages=("fsspec", "aiohttp", *XARRAY)),
     Case(
         "region_reads_c.md",
         "h5cc program.c",

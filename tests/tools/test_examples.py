@@ -132,13 +132,22 @@ def test_lazy_arrays(tmp_path):
     assert "as another process reads it: True" in output and "computed after the file was closed: True" in output
 
 
+@needs_packages("dask")
+def test_dask_writing(tmp_path):
+    output = run_python(tmp_path, "dask_writing.py")
+    assert numbers(output, "largest error")[0] <= numbers(output, "bound")[0]
+    assert numbers(output, "ratio")[0] > 50 and "same chunks by another scheduler: True" in output
+
+
 @needs_packages("fsspec", "aiohttp")
 def test_remote_regions(tmp_path):
     output = run_python(tmp_path, "remote_regions.py")
-    assert output.count("as h5py reads it: True") == 4
-    chunk = numbers(output, "bytes of the chunk")[0]
-    opening, box, level, everything = numbers(output, "bytes sent")
-    assert 0 < box < chunk / 20 and 0 < level < chunk / 20 and opening < chunk / 20 and everything >= chunk
+    assert output.count("as h5py reads it: True") == 8
+    dataset = numbers(output, "bytes of the dataset")[0]
+    sent = [int(size) for size in re.findall(r"requests +(\d+) bytes", output)]
+    opening, box, level, plainly, again, rest, view, box_of_view = sent
+    assert 0 < box < dataset / 50 and 0 < level < dataset / 20 and opening < dataset / 20
+    assert plainly + again + rest >= dataset and view + box_of_view < dataset / 50
 
 
 @needs_packages("zarr", "numcodecs", "fsspec")
