@@ -133,6 +133,7 @@ CASES = [
         makes=("compressed.nc", "compressed.h5"),
         prints="/T: as it was (less than 4096 bytes)",
     ),
+    Case("README.md", "h5stz estimate plain.nc", files=WHOLE_FILES, prints="relative=1e-05"),
     Case(
         "README.md",
         "h5stz args",
