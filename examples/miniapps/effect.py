@@ -2,9 +2,9 @@
 
     effect.py BUILD [--cells N]
 
-BUILD is where the programs were built. Each runs once without interruption, and for each bound once from a compressed checkpoint that was
-written half-way. The difference of both at the end is compared with the bound and with the error of the scheme, which is known
-because both programs solve problems with a known solution. Files go to the working directory.
+BUILD is where the programs were built. Each runs once without interruption, and for each bound once from a compressed
+checkpoint that was written half-way. The difference of both at the end is compared with the bound and with the error of the
+scheme, which is known because both programs solve problems with a known solution. Files go to the working directory.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 
 import h5stz  # noqa: F401  h5py reads compressed datasets
 
-#: Each program: number of steps, default number of cells, what is conserved, and the dataset that is compared with the exact solution.
+#: Each program: number of steps, default number of cells, what is conserved, and the dataset whose exact values are known.
 PROGRAMS = {"euler": (256, 64, ("mass", "energy"), "density"), "heat": (200, 32, ("heat",), "temperature")}
 BOUNDS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 0)
 
@@ -53,7 +53,8 @@ def measure(program: Path, cells: int | None) -> None:
     print(f"\n{program.name}: {size['cells']} cells per axis, {steps} steps, restarted at {steps // 2}")
     print(f"error of the scheme in {field}: {scheme:.2e}\n")
     print(
-        "| bound | checkpoint ratio | error of the checkpoint | difference at the end | over the bound | over the error of the scheme |",
+        "| bound | checkpoint ratio | error of the checkpoint | difference at the end | over the bound |",
+        "over the error of the scheme |",
         *(f"change of {name} |" for name in conserved),
     )
     print("|---" * (6 + len(conserved)) + "|")

@@ -148,6 +148,18 @@ CASES = [
     ),
     Case("connector.md", "HDF5_VOL_CONNECTOR=", files=REGIONS, programs={"analysis.py": ANALYSIS}, prints="read ["),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
+    Case(
+        "simulation_codes.md",
+        "effect.py",
+        skipped="needs what c_api.md installs; tests/tools/test_simulation_codes.py does the same",
+    ),
+    Case("simulation_codes.md", "MINIAPPS_PARALLEL", skipped="the same"),
+    Case(
+        "simulation_codes.md",
+        "python -m venv mpi",
+        skipped="tests/support/parallel_h5py.py does the same, and takes two minutes",
+    ),
+    Case("simulation_codes.md", "series.collective", skipped="a part of examples/parallel_h5py.py, which runs on ranks"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
     Case("region_reads.md", "h5stz.dask_array", before=f"{REGIONS}\n", packages=("dask", "xarray")),
     Case("region_reads.md", "partial_reads() as stats", before=f"{REGIONS}\nfile = h5py.File('regions.h5')\n"),
