@@ -1,4 +1,4 @@
-"""A Python with mpi4py and an h5py for MPI, which is built from source against the parallel HDF5 of the host: no wheel has MPI."""
+"""A Python with mpi4py and an h5py for MPI, which no wheel is: it is built from source against the parallel HDF5 of the host."""
 
 import fcntl
 import importlib
