@@ -1,4 +1,4 @@
-"""A Python with mpi4py and an h5py for MPI, which no wheel is: it is built from source against the parallel HDF5 of the host."""
+"""A Python with mpi4py and an h5py for MPI, built from source against the parallel HDF5 of the host, as no wheel has MPI."""
 
 import fcntl
 import importlib
