@@ -5,7 +5,6 @@
 #include "base/floating_environment.h"
 #include "stz_cd_values.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -54,8 +53,8 @@ constexpr unsigned high_word(u64 bits) { return static_cast<unsigned>(bits >> 32
 bool looks_like_a_bound(double value) { return value >= 1e-30 && value <= 1e30; }
 
 int parse_bound(const unsigned* values, double& bound, Message& message) {
-  const double given = std::bit_cast<double>(join(values[word_bound_low], values[word_bound_high]));
-  const double swapped = std::bit_cast<double>(join(values[word_bound_high], values[word_bound_low]));
+  const double given = bit_cast_to<double>(join(values[word_bound_low], values[word_bound_high]));
+  const double swapped = bit_cast_to<double>(join(values[word_bound_high], values[word_bound_low]));
   const bool valid = std::isfinite(given) && given >= 0;
   // 0.5 with its words swapped is 5.3e-315: a bound, but hardly the one that was meant.
   const bool tiny = values[word_form] == STZ_CD_FORM_SHORT && given > 0 && given < 0x1p-1022;
@@ -266,7 +265,7 @@ bool needs_wide_form(const stz_layout& layout) {
 // The number of words; the checks above have accepted the arguments.
 size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
-  const u64 bound_bits = std::bit_cast<u64>(bound);
+  const u64 bound_bits = bit_cast_to<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
   const bool wide = layout && needs_wide_form(*layout);
   out[word_form] = wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;

@@ -1,5 +1,4 @@
 // The search for a fill value that nobody has named; stz.h has the rule.
-#include <bit>
 #include <cmath>
 #include <type_traits>
 
@@ -28,7 +27,7 @@ template <class Value>
 Sample read(const void* data, u64 index, bool swap) {
   using Bits = std::conditional_t<sizeof(Value) == 8, u64, std::conditional_t<sizeof(Value) == 4, u32, u16>>;
   const u64 bits = load_bits(static_cast<const u8*>(data) + index * sizeof(Value), sizeof(Value), swap);
-  return {static_cast<double>(std::bit_cast<Value>(static_cast<Bits>(bits))), bits};
+  return {static_cast<double>(bit_cast_to<Value>(static_cast<Bits>(bits))), bits};
 }
 
 // How far the candidate is from all other values; 0 if it is no missing value.

@@ -10,12 +10,15 @@
 #include "format/convert.h"
 #include "stz_cd_values.h"
 
-#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 
 namespace stz {
 namespace {
@@ -58,11 +61,44 @@ Text trimmed(Text text) {
   return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+// std::from_chars and std::to_chars; for floating-point numbers some versions of libc++ lack them, such as that of WebAssembly, where
+// strtod and snprintf know no locale.
+template <class Number>
+std::from_chars_result read_number(const char* first, const char* last, Number& number) {
+#if !defined(__cpp_lib_to_chars)
+  if constexpr (std::is_floating_point_v<Number>) {
+    const std::string copy(first, last);
+    char* stop;
+    if (copy.find_first_not_of("+-.0123456789eEinfatyINFATY") != copy.npos) return {first, std::errc::invalid_argument};
+    number = static_cast<Number>(strtod(copy.c_str(), &stop));
+    if (stop == copy.c_str()) return {first, std::errc::invalid_argument};
+    if (std::isinf(number) && copy.find_first_of("iI") == copy.npos) return {last, std::errc::result_out_of_range};
+    return {first + (stop - copy.c_str()), std::errc{}};
+  } else
+#endif
+    return std::from_chars(first, last, number);
+}
+
+template <class Number>
+std::string shortest(Number number) {
+  char text[32];
+#if !defined(__cpp_lib_to_chars)
+  if constexpr (std::is_floating_point_v<Number>) {
+    for (int digits = 1; digits <= 17; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
+      if (static_cast<Number>(strtod(text, nullptr)) == number) break;
+    }
+    return text;
+  } else
+#endif
+    return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
 template <class Number>
 bool parse_number(Text text, Number& number) {
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const auto [stop, error] = read_number(text.data(), end, number);
   return error == std::errc{} && stop == end;
 }
 
@@ -106,10 +142,10 @@ bool floating_bits(Text text, i32 dtype, u64& bits, i32& has_fill) {
   if (!has_fill) return true;
   double kept = number;
   if (dtype == STZ_F64) {
-    bits = std::bit_cast<u64>(number);
+    bits = bit_cast_to<u64>(number);
   } else if (dtype == STZ_F32) {
     kept = static_cast<float>(number);
-    bits = std::bit_cast<u32>(static_cast<float>(number));
+    bits = bit_cast_to<u32>(static_cast<float>(number));
   } else {
     bits = half_from_double(number);
     kept = half_to_float(static_cast<u16>(bits));
@@ -258,20 +294,14 @@ class Parser {
   Text fill_text_;
 };
 
-template <class Number>
-std::string shortest(Number number) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
 std::string fill_text(u64 bits, i32 dtype) {
   switch (dtype) {
     case STZ_F16:
       return shortest(half_to_float(static_cast<u16>(bits)));
     case STZ_F32:
-      return shortest(std::bit_cast<float>(static_cast<u32>(bits)));
+      return shortest(bit_cast_to<float>(static_cast<u32>(bits)));
     case STZ_F64:
-      return shortest(std::bit_cast<double>(bits));
+      return shortest(bit_cast_to<double>(bits));
     case STZ_I8:
       return shortest(i32{static_cast<int8_t>(bits)});
     case STZ_I16:

@@ -51,11 +51,8 @@ inline int floor_log2(u64 v) { return 63 - __builtin_clzll(v); }  // v > 0
 inline int ceil_log2(u64 v) { return v <= 1 ? 0 : floor_log2(v - 1) + 1; }
 
 template <class To, class From>
-inline To bit_cast_to(From v) {
-  static_assert(sizeof(To) == sizeof(From));
-  To t;
-  memcpy(&t, &v, sizeof t);
-  return t;
+constexpr To bit_cast_to(From v) {
+  return __builtin_bit_cast(To, v);  // std::bit_cast, which libc++ has from version 14 on
 }
 
 }  // namespace stz

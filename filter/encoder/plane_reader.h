@@ -74,7 +74,8 @@ class PlaneReader {
     if (axis_ == 0) first[1] = i64(asked_ % parts);
     // there are 7/4 as many rows of classes as of the block, or more; a little more than that many lines is soon enough
     const int size = int(g_.box.size[3] * i64(sizeof(S)));
-    ahead_ = {reinterpret_cast<const char*>(row(first)), grid_.box.size[3] * i64(sizeof(S)), g_.box.size[2], size, size / 64 * 3 / 4 + 1};
+    ahead_ = {reinterpret_cast<const char*>(row(first)), std::ptrdiff_t(grid_.box.size[3]) * std::ptrdiff_t(sizeof(S)), g_.box.size[2],
+              size, size / 64 * 3 / 4 + 1};
     asked_++;
     return &ahead_;
   }

@@ -37,7 +37,8 @@ struct BlockGeometry {
   i64 start(const ClassArrays& a, int cls) const { return i64(slot[cls]) * a.size + a.origin; }  // offset of index 0 of a class
   i64 total(const ClassArrays& a) const { return (classes.count + 1) * a.size + row_slack; }
   ClassRows rows(const ClassArrays& a, int cls) const {
-    return {{count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)}, {a.stride[0], a.stride[1], a.stride[2]}};
+    return {{count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)},
+            {std::ptrdiff_t(a.stride[0]), std::ptrdiff_t(a.stride[1]), std::ptrdiff_t(a.stride[2])}};
   }
   // Do class arrays of both have the same layout, whatever the place of the blocks?
   bool same_layout(const BlockGeometry& g) const {

@@ -55,14 +55,13 @@ const Family& family() {
 }  // namespace
 
 const u32* CodeTable::decoding() const {
-  std::atomic_ref<u32*> slot(decoding_);
-  u32* table = slot.load(std::memory_order_acquire);
+  u32* table = __atomic_load_n(&decoding_, __ATOMIC_ACQUIRE);
   if (table) return table;
   u32* made = new u32[probability_total];
   u32* entry = made;
   for (int s = 0; s <= count; s++)
     for (u32 k = 0; k < freq[s]; k++) *entry++ = u32(s) | u32(freq[s]) << 8 | k << 20;
-  if (slot.compare_exchange_strong(table, made, std::memory_order_acq_rel)) return made;
+  if (__atomic_compare_exchange_n(&decoding_, &table, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
   delete[] made;  // another thread was faster
   return table;
 }

@@ -20,7 +20,7 @@ template <class T>
 class FeedbackHistory {
  public:
   FeedbackHistory(const ClassTask<T>& task, const FeedbackTask<T>& f)
-      : f_(f), step_{0, f.slowest < 1 ? task.rows.n[2] * f.pitch : 0, f.slowest < 2 ? f.pitch : 0} {}
+      : f_(f), step_{0, std::ptrdiff_t(f.slowest < 1 ? task.rows.n[2] * f.pitch : 0), std::ptrdiff_t(f.slowest < 2 ? f.pitch : 0)} {}
   STZ_INLINE FeedbackRow row(i64 i, i64 j, i64 k) const {
     const i64 at[3] = {i, j, k};
     FeedbackRow row;

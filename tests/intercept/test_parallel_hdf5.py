@@ -5,18 +5,18 @@ tests/programs/parallel.c checks samples and bytes; here is what was done, and t
 
 import ast
 import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
 
 from h5stz import cli, compress_rules, run
+from support import parallel_h5py
 from support.created_files import BOUND, check, is_compressed
 from support.host_tools import environment, pkg_config
 from support.paths import PROGRAMS
 from support.piecewise_hosts import MPI
-from support.requirements import needs_packages, needs_parallel_h5py, needs_programs
+from support.requirements import needs_programs
 
 pytestmark = needs_programs("h5pcc", "mpirun", "pkg-config")
 
@@ -139,12 +139,11 @@ def test_the_reason_is_told(program, tmp_path, monkeypatch, capfd):
     assert ("in a file of parallel HDF5" in said) != is_static(program)
 
 
-@needs_parallel_h5py()
-@needs_packages("mpi4py")
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["all", "alone"])
 @pytest.mark.parametrize("driver", ["mpio", "sec2"])
 def test_python(written, driver, who):
-    (said,) = ranks_say(sys.executable, PROGRAMS / "parallel_reads.py", written, driver, who)
+    (said,) = ranks_say(parallel_h5py.interpreter(), PROGRAMS / "parallel_reads.py", written, driver, who)
     reason = "the file is open through MPI, where ranks may have to read together" if driver == "mpio" else None
     each = [True, reason, driver == "sec2"]
     assert ast.literal_eval(said) == [each if who == "all" or rank == 0 else [] for rank in range(RANKS)]

@@ -4,7 +4,6 @@ A test that needs something carries a mark of this module and is skipped, with a
 absent. With `pytest --require-all` a skip is a failure (conftest.py), unless all that it needs is in MAY_BE_ABSENT.
 """
 
-import importlib
 import importlib.util
 import os
 import platform
@@ -18,8 +17,6 @@ MAY_BE_ABSENT = {
     "instruction set avx512": "few processors have all of it",
     "x86-64 with glibc": "the control register of floating point is changed through glibc's structure",
     "program meep": "a simulation code that pulls in a hundred packages",
-    "Python package mpi4py": "of use only with an h5py for MPI",
-    "h5py for MPI": "no wheel of h5py is",
     "CDO 2.5 or newer": "Debian 12 has 2.1",
     "CDO from 2.1 to 2.3": "a host has one version",
     "directory H5STZ_DATA": "the development fields are not part of the project",
@@ -56,11 +53,6 @@ def needs_packages(*names):
 def each_package(names):
     """Parameters for a test of each of these Python packages."""
     return [pytest.param(name, marks=needs_packages(name)) for name in names]
-
-
-def needs_parallel_h5py():
-    """A mark: h5py must have been built for MPI."""
-    return needs("h5py for MPI", importlib.import_module("h5py").get_config().mpi)
 
 
 def needs_data():

@@ -35,6 +35,12 @@ WRITTEN_CLIMATE = f"""{CLIMATE}
 import h5stz
 h5stz.to_netcdf(dataset, "climate.nc", relative=1e-4)
 """
+WRITTEN_COORDINATES = f"""{CLIMATE}
+dataset["lat"].attrs["units"], dataset["lon"].attrs["units"] = "degrees_north", "degrees_east"
+dataset["time"] = ("time", np.arange(4.0), {{"units": "days since 2000-01-01", "axis": "T"}})
+import h5stz
+h5stz.to_netcdf(dataset, "climate.nc", absolute=1e-2)
+"""
 SAME_CLIMATE = """
 with xarray.open_dataset("copy.nc") as copy:
     assert copy.drop_attrs(deep=False).identical(xarray.load_dataset("climate.nc"))
@@ -190,6 +196,50 @@ CASES = [
         makes=("compressed.h5",),
     ),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
+    Case(
+        "simulation_codes.md",
+        "effect.py",
+        skipped="needs what c_api.md installs; tests/tools/test_simulation_codes.py does the same",
+    ),
+    Case("simulation_codes.md", "MINIAPPS_PARALLEL", skipped="the same"),
+    Case(
+        "simulation_codes.md",
+        "python -m venv mpi",
+        skipped="tests/support/parallel_h5py.py does the same, and takes two minutes",
+    ),
+    Case("simulation_codes.md", "series.collective", skipped="a part of examples/parallel_h5py.py, which runs on ranks"),
+    Case(
+        "recipes.md",
+        "cdo -s infon",
+        files=WRITTEN_COORDINATES,
+        host=("cdo",),
+        packages=XARRAY,
+        makes=("mean.nc", "copy.nc"),
+        prints="/tas: float32 4x90x180\n  bound: absolute 0.01\n",
+    ),
+    Case(
+        "recipes.md",
+        "ncks -H",
+        files=WRITTEN_COORDINATES,
+        host=("ncks",),
+        packages=XARRAY,
+        makes=("part.nc", "plain.nc", "compressed.nc"),
+        prints="lat = 1 ;",
+    ),
+    Case(
+        "recipes.md",
+        "octave-cli",
+        files=QUICKSTART,
+        host=("octave-cli",),
+        makes=("octave.h5",),
+        prints="/x/value: float64 256x256\n  bound: absolute 0.001\n",
+    ),
+    Case("recipes.md", "h5stz args --absolute", prints="\n103,1,3539053052,1062232653,0,0,0,0,196610,64,64,64\n"),
+    Case("recipes.md", "openpmd_api.Series", packages=("openpmd_api",), makes=("data.h5",), prints="largest error: 0.000"),
+    Case("recipes.md", "vtkHDFReader", packages=("vtkmodules",), makes=("image.vtkhdf",), prints="largest error: 0.000"),
+    Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
+    Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
+    Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
     Case("region_reads.md", "h5stz.dask_array", before=f"{REGIONS}\n", packages=("dask", "xarray")),
     Case("region_reads.md", "partial_reads() as stats", before=f"{REGIONS}\nfile = h5py.File('regions.h5')\n"),

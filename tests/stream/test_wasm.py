@@ -1,0 +1,55 @@
+"""The core as WebAssembly decodes the golden streams to the same bits in node, and tells what is wrong with damaged ones."""
+
+import json
+import subprocess
+
+import pytest
+
+from support.native import build_filter
+from support.paths import EXAMPLES, GOLDEN, ROOT
+from support.requirements import needs_programs
+
+pytestmark = [pytest.mark.slow, needs_programs("emcmake", "node")]
+STREAMS = sorted(GOLDEN.glob("version_*/*.stz"))
+
+
+@pytest.fixture(scope="module")
+def module():
+    """stz.wasm, built with the preset "wasm" as docs/recipes.md says."""
+    directory, cmake = ROOT / "build" / "wasm", build_filter.program("cmake")
+    for words in (
+        ["emcmake", cmake, "--preset", "wasm", "-B", directory],
+        [cmake, "--build", directory, "-j", build_filter.jobs(), "--target", "stz_module"],
+    ):
+        done = subprocess.run(words, cwd=ROOT / "filter", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0, done.stdout
+    return directory / "stz.wasm"
+
+
+def decode(module, paths):
+    """The exit status, and what examples/decode.mjs says of each stream."""
+    words = ["node", EXAMPLES / "decode.mjs", module, *paths]
+    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=300)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line.pop("path") for line in said] == [str(path) for path in paths]
+    return done.returncode, said
+
+
+def test_golden_streams_decode_to_the_same_bits(module):
+    expected = [json.loads((path.parent / "arrays.json").read_text())[path.stem] for path in STREAMS]
+    assert len(expected) > 50 and decode(module, STREAMS) == (0, expected)
+
+
+def test_damaged_streams_are_errors(module, tmp_path):
+    """Exceptions work, and nothing ends the module: the streams behind a damaged one are decoded."""
+    whole = STREAMS[0].read_bytes()
+    damaged = {
+        "empty": b"",
+        "short": whole[:-1],
+        "other": whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:],
+        "text": b"no stream",
+    }
+    for name, stream in damaged.items():
+        (tmp_path / name).write_bytes(stream)
+    status, said = decode(module, [*(tmp_path / name for name in damaged), STREAMS[0]])
+    assert status == 1 and all(line["error"] for line in said[:-1]) and "sha256" in said[-1]
