@@ -1,0 +1,40 @@
+"""Hooks of mkdocs (mkdocs.yml): README.md is the first page, and links that leave docs/ lead to the files in the repository.
+
+So every page reads the same in the repository and on the site, and no text is there twice.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+_LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?(\))")
+
+
+def on_files(files, config):
+    """Adds README.md as index.md."""
+    files.append(File.generated(config, "index.md", content=(ROOT / "README.md").read_text()))
+    return files
+
+
+def on_page_markdown(markdown, page, config, **_):
+    """Rewrites the links of a page."""
+    folder = "" if page.file.src_uri == "index.md" else "docs"
+    base = f"{config.repo_url}/blob/main"
+
+    def rewritten(link):
+        opening, target, anchor, closing = link.groups()
+        path = posixpath.normpath(posixpath.join(folder, target))
+        if not (ROOT / path).exists():
+            return link[0]
+        if path == "README.md":
+            place = "index.md"
+        elif path.startswith("docs/") and (ROOT / path).is_file() and not path.endswith(".py"):
+            place = path.removeprefix("docs/")
+        else:
+            place = f"{base}/{path}"
+        return f"{opening}{place}{anchor or ''}{closing}"
+
+    return _LINK.sub(rewritten, markdown)
