@@ -22,6 +22,7 @@ from h5stz.options import STZ, Options
 from h5stz.partial_reads import partial_reads
 from h5stz.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.repack_plan import Rule
+from h5stz.repack_preview import Planned, plan_repack
 from h5stz.repacking import Outcome, Report, repack
 from h5stz.signatures import with_options_of
 from h5stz.unpacking import unpack
@@ -44,6 +45,7 @@ __all__ = [
     "Group",
     "Options",
     "Outcome",
+    "Planned",
     "Report",
     "Rule",
     "StreamInfo",
@@ -63,6 +65,7 @@ __all__ = [
     "info",
     "last_error",
     "partial_reads",
+    "plan_repack",
     "plugin_path",
     "register",
     "repack",

@@ -43,12 +43,16 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
         key: text that differs where streams could differ.
 
     Raises:
-        StzError: (a ValueError) another run makes this target.
+        StzError: (a ValueError) another run makes this target, or there is a file of somebody else in the place.
     """
     target = Path(os.path.realpath(target))
     path = target.with_name(f".{target.name[:100]}.unfinished")
     file = _locked(path, target)
     try:
+        begin = file.read(len(_MAGIC))
+        if not _MAGIC.startswith(begin):
+            raise StzError(f"{path} is no file of an unfinished run: move it elsewhere", _ARGUMENT)
+        file.seek(0)
         spool = Spool(file, target.parent, hashlib.sha256(key.encode()).digest())
         keep = True
         try:

@@ -140,7 +140,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
         try:
             called = f"{name}: {dataset.name}"
             if client_data(dataset) is not None:
-                with meter.share(called, _decoded_bytes(dataset)) as add:
+                with meter.share(str(dataset.name), _decoded_bytes(dataset)) as add:
                     yield from _lines_of(dataset, called, threads, add)
             elif dataset.is_virtual:
                 sources = sorted({source.file_name for source in dataset.virtual_sources()})

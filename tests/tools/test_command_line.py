@@ -128,6 +128,9 @@ def test_json(capsys, file, tmp_path):
         ["args", "--absolute", "1e-3", "--chunks", "4,5", "--dtype", "f4"],
         ["compress", file, tmp_path / "b.h5", "--absolute", "1e-3"],
         ["decompress", file, tmp_path / "c.h5"],
+        ["info", file],
+        ["verify", file],
+        ["doctor"],
     ):
         status, out, errors = run(capsys, *words, "--json")
         assert (status, errors) == (0, "")
@@ -138,3 +141,104 @@ def test_json(capsys, file, tmp_path):
     assert shown["decompress"] == {"datasets": ["/a/rho"], "notes": []}
     with h5py.File(tmp_path / "b.h5") as made:
         assert np.abs(made["plain"][...].astype("f8") - FIELD).max() <= 1e-3
+    assert (
+        shown["verify"]["files"][0]["datasets"][0] | {"decoded": 4, "compared": 4} == shown["verify"]["files"][0]["datasets"][0]
+    )
+    assert shown["doctor"]["h5stz"] == h5stz.__version__ and shown["doctor"]["round_trip_error"] <= 1e-3
+
+
+def test_verify_in_json_of_damaged_files(capsys, file, tmp_path):
+    with h5py.File(file, "r+") as made:
+        made["a/rho"].id.write_direct_chunk((20, 25), b"junk")
+    status, out, errors = run(capsys, "verify", file, tmp_path / "missing", "--json")
+    damaged, missing = json.loads(out)["files"]
+    assert (status, errors) == (1, "") and not damaged["sound"] and not missing["sound"]
+    (chunk,) = damaged["datasets"][0]["damaged"]
+    assert chunk["chunk"] == [20, 25] and "no h5stz stream" in chunk["error"]
+    assert missing["errors"] == [f"{tmp_path / 'missing'}: no such file"]
+
+
+def on_terminal(*words):
+    """(what a terminal on standard error gets, standard output) of a command."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    variables = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen([*H5STZ, *map(str, words)], stdout=subprocess.PIPE, stderr=theirs, env=variables) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # as the other end of a terminal is told on Linux
+            pass
+        out = process.stdout.read().decode()
+    os.close(ours)
+    assert process.returncode == 0, shown
+    return shown.decode(), out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["compress", "IN", "OUT", "--absolute", "1e-3"], ["decompress", "IN", "OUT"], ["verify", "IN"]],
+    ids=lambda x: x[0],
+)
+def test_progress_is_shown_on_a_terminal_only(file, tmp_path, words):
+    words = [{"IN": file, "OUT": tmp_path / "b.h5"}.get(word, word) for word in words]
+    shown, out = on_terminal(*words)
+    assert "kB" in shown and "/s" in shown and "0:00:00" in shown and "\x1b" in shown and "\x1b" not in out
+    (tmp_path / "b.h5").unlink(missing_ok=True)
+    done = subprocess.run([*H5STZ, *map(str, words)], text=True, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout == out
+
+
+def test_info_is_a_tree(capsys, file):
+    status, out, errors = run(capsys, "info", file)
+    assert (status, errors) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{file}: {file.stat().st_size} bytes, 2 datasets, shown: 8000 -> ")
+    assert lines[1:4] == ["└── /a", "    └── /a/rho: float32 40x50", "          bound: absolute 0.001"]
+    assert "          levels: 2" in lines and all(line == line.rstrip() for line in lines)
+    _, out, _ = run(capsys, "info", "--all", file)
+    assert "└── /plain: float32 40x50\n      not compressed with h5stz\n      size: 8000 -> 8000 bytes, ratio 1.00\n" in out
+
+
+def test_info_of_several_files(capsys, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("rho", "w") as made:  # a file with the name of a dataset in another directory
+        made.create_dataset("u", data=FIELD, chunks=(40, 50), **h5stz.STZ(lossless=True))
+        made.create_dataset("long/" * 40 + "name", data=FIELD, chunks=(40, 50), **h5stz.STZ(lossless=True))
+    (tmp_path / "text").write_text("no HDF5")
+    status, out, errors = run(capsys, "info", "x.h5", "rho")
+    assert status == 0 and "/a/rho: " in out and "/u: " in out and "/long" * 40 + "/name: float32 40x50\n" in out
+    status, out, errors = run(capsys, "info", "text", "x.h5", "missing", tmp_path, "--json")
+    assert status == 1 and [each["file"] for each in json.loads(out)["files"]] == ["x.h5"]
+    assert [line.split(": ")[1] for line in errors.splitlines()] == ["text", "missing", str(tmp_path)]
+
+
+def test_info_of_chosen_datasets(capsys, file):
+    for words in ([file, "--dataset", "rho"], [file, "--dataset", "/a/*"], [file, "a/rho"]):
+        out = run(capsys, "info", *words)[1]
+        assert "/a/rho" in out and "plain" not in out
+    assert "plain" in run(capsys, "info", file, "--all", "--dataset", "p*")[1]
+    status, _, errors = run(capsys, "info", file, "--dataset", "p*")
+    assert status == 1 and "no compressed dataset has a path like p*" in errors
+
+
+def test_info_of_what_json_has_no_number_for(capsys, tmp_path):
+    with h5py.File(tmp_path / "n.h5", "w") as made:
+        made.create_dataset("x", data=FIELD, chunks=(40, 50), **h5stz.STZ(absolute=1, fill_value=float("inf"), dtype="f4"))
+    (found,) = json.loads(run(capsys, "info", tmp_path / "n.h5", "--json")[1], parse_constant=pytest.fail)["files"]
+    compression = found["datasets"][0]["compression"]
+    assert compression["bound"] == 1 and compression["first_chunks"]["looked_at"] == 1
+
+
+def test_info_reads_few_headers_of_many_chunks(capsys, tmp_path):
+    """However many there are, and it says of how many it speaks."""
+    stream = h5stz.compress(np.zeros((1, 2), "f4"), lossless=True)
+    with h5py.File(tmp_path / "many.h5", "w", libver="latest") as made:
+        dataset = made.create_dataset("x", (20000, 2), "f4", chunks=(1, 2), **h5stz.STZ(lossless=True))
+        for row in range(20000):
+            dataset.id.write_direct_chunk((row, 0), stream)
+    (found,) = json.loads(run(capsys, "info", tmp_path / "many.h5", "--json")[1])["files"]
+    (x,) = found["datasets"]
+    assert x["chunks_stored"] == 20000 and x["compression"]["first_chunks"]["looked_at"] == 1 << 14

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from h5stz import _core, repack_plan, repacking
+from h5stz import _core, repack_plan, repack_preview, repacking
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given
 from h5stz.cli.progress import progress_bar
@@ -23,7 +23,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 
 @click.command()
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", required=False, type=FILE)
 @bound_options("each dataset")
 @click.option(
     "--dataset",
@@ -38,8 +38,15 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option("--again", is_flag=True, help="Also what was compressed with loss before: errors add up.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep what is compressed in a file beside OUT until OUT is complete, and take over what an earlier run with --resume "
+    "left there that was killed.",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing, say what would be compressed and how; OUT may be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compress(source: str, target: str, datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
+def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> None:
     """Compress the datasets of an HDF5 or netCDF file into a new file.
 
     Writes OUT with everything that IN holds. Datasets of numbers with two axes and more are compressed, coordinates and others
@@ -49,6 +56,13 @@ def compress(source: str, target: str, datasets: tuple[str, ...], as_json: bool,
     """
     rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED})
     rechunk = _rechunk(given.pop("chunks"))
+    if dry_run:
+        with explained(source, "h5py cannot read a part of it"):
+            planned = repack_preview.plan_repack(source, rules, rechunk=rechunk, again=given["again"])
+        _print_plan(planned, as_json)
+        return
+    if target is None:
+        raise click.UsageError("Missing argument 'OUT'.", click.get_current_context())
     with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
         report = repacking.repack(source, target, rules, rechunk=rechunk, progress=bar.tell, **given)
     if as_json:
@@ -104,4 +118,26 @@ def _print(report: repacking.Report) -> None:
             print(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
         print(f"note: {note}")
+    if report.resumed:
+        print(f"note: {report.resumed} chunks had been compressed by an unfinished run")
     print(f"file: {report.before} -> {report.after} bytes, ratio {report.ratio:.2f}, compared with the source")
+
+
+def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"datasets": [asdict(each) for each in planned]}))
+        return
+    for each in planned:
+        if each.reason is not None:
+            print(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
+            continue
+        chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
+        if each.new_chunks:
+            chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
+        print(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
+    chosen = [each for each in planned if each.reason is None]
+    print(f"{len(chosen)} of {len(planned)} datasets would be compressed: {sum(each.before for each in chosen)} stored bytes")
+
+
+def _times(extents: Sequence[int] | None) -> str:
+    return "x".join(map(str, extents or ()))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 import h5py
@@ -19,66 +22,98 @@ from h5stz.options import STZ
 _PACKAGES = ("netCDF4", "tables", "h5netcdf", "xarray", "vtk")  # those that bring or use a copy of HDF5
 _PROGRAMS = ("h5dump", "h5repack", "ncdump", "nccopy", "cdo", "ncks", "octave")
 _FILE = "libh5stz.so"
+_BOUND = 1e-3
 
 
 @click.command()
-def doctor() -> None:
-    """Check that the filter works here and print versions."""
-    print(f"h5stz {_core.VERSION}, stream format {_core.FORMAT_VERSION}, filter {_core.FILTER_ID}")
-    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
-    print(f"h5py {h5py.version.version}, HDF5 {h5py.version.hdf5_version}")
-    print(f"plug-in: {registration.plugin_path()}")
-    _print_libraries()
-    _print_programs()
-    _print_directories()
-    _try_it()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def doctor(as_json: bool) -> None:
+    """Check that the filter works here and print versions.
+
+    Exit status 1 if a round trip through HDF5 fails.
+    """
+    found = _facts()
+    if as_json:
+        print(json.dumps(found | {"round_trip_error": _round_trip()}))
+        return
+    for line in _lines(found):
+        print(line)
+    _round_trip()
+    print("round trip through HDF5: within the bound")
 
 
-def _print_libraries() -> None:
+def _facts() -> dict[str, Any]:
+    """All that is found, for programs."""
+    paths = filter(None, (registration.variable_at_import() or "").split(os.pathsep))
+    return {
+        "h5stz": _core.VERSION,
+        "stream_format": _core.FORMAT_VERSION,
+        "filter": _core.FILTER_ID,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "h5py": h5py.version.version,
+        "hdf5": h5py.version.hdf5_version,
+        "plugin_path": registration.plugin_path(),
+        "libraries": _libraries(),
+        "programs": [name for name in _PROGRAMS if shutil.which(name)],
+        "variable_names_plugin": registration.plugin_path() in map(os.path.abspath, paths),
+        "directories": {
+            directory: os.path.exists(os.path.join(directory, _FILE))
+            for directory in registration.default_directories(of_packages=False)
+        },
+    }
+
+
+def _libraries() -> list[dict[str, Any]]:
     """The copies of HDF5 that packages bring."""
     for name in _PACKAGES:
         if importlib.util.find_spec(name):
             importlib.import_module(name)
     registration.register()
-    of_h5py = hdf5_libraries.of_h5py()
-    for library in hdf5_libraries.loaded():
-        found = library.address == of_h5py or registration.plugin_path() in library.search_path
-        print(
-            f"HDF5 {library.version} in Python: {library.file}: " + ("has the filter" if found else "does not find the filter")
-        )
+    of_h5py, path = hdf5_libraries.of_h5py(), registration.plugin_path()
+    return [
+        {
+            "version": library.version,
+            "file": library.file,
+            "has_filter": library.address == of_h5py or path in library.search_path,
+        }
+        for library in hdf5_libraries.loaded()
+    ]
 
 
-def _print_programs() -> None:
-    """What programs outside Python find."""
-    programs = [name for name in _PROGRAMS if shutil.which(name)]
-    if programs:
-        print(f"programs with an HDF5 of their own: {', '.join(programs)}")
-    paths = filter(None, (registration.variable_at_import() or "").split(os.pathsep))
-    if registration.plugin_path() in map(os.path.abspath, paths):
-        print("HDF5_PLUGIN_PATH: names it: HDF5 programs started from here find the filter")
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    """The same for people: a line for each fact, and those to type where something is missing."""
+    yield f"h5stz {found['h5stz']}, stream format {found['stream_format']}, filter {found['filter']}"
+    yield f"Python {found['python']}, NumPy {found['numpy']}"
+    yield f"h5py {found['h5py']}, HDF5 {found['hdf5']}"
+    yield f"plug-in: {found['plugin_path']}"
+    for library in found["libraries"]:
+        has = "has the filter" if library["has_filter"] else "does not find the filter"
+        yield f"HDF5 {library['version']} in Python: {library['file']}: {has}"
+    if found["programs"]:
+        yield f"programs with an HDF5 of their own: {', '.join(found['programs'])}"
+    if found["variable_names_plugin"]:
+        yield "HDF5_PLUGIN_PATH: names it: HDF5 programs started from here find the filter"
     else:
-        print("HDF5_PLUGIN_PATH: does not name it: for programs outside Python type")
-        print(f"  export HDF5_PLUGIN_PATH={registration.plugin_path()}")
-
-
-def _print_directories() -> None:
-    """Where copies of HDF5 look without the variable."""
-    for directory in registration.default_directories(of_packages=False):
-        file = os.path.join(directory, _FILE)
-        if os.path.exists(file):
-            print(f"{directory}: has the filter")
+        yield "HDF5_PLUGIN_PATH: does not name it: for programs outside Python type"
+        yield f"  export HDF5_PLUGIN_PATH={found['plugin_path']}"
+    for directory, has_filter in found["directories"].items():
+        if has_filter:
+            yield f"{directory}: has the filter"
         else:
-            print(f"{directory}: does not have the filter; for programs that look there, without the variable, type")
-            print(f"  ln -s {os.path.join(registration.plugin_path(), _FILE)} {directory}/")
+            yield f"{directory}: does not have the filter; for programs that look there, without the variable, type"
+            yield f"  ln -s {os.path.join(found['plugin_path'], _FILE)} {directory}/"
 
 
-def _try_it() -> None:
+def _round_trip() -> float:
+    """The largest error of a round trip through HDF5. StzError if it breaks the bound."""
     data = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
     with h5py.File("doctor.h5", "w", driver="core", backing_store=False) as file:
-        dataset = file.create_dataset("x", data=data, chunks=data.shape, **STZ(absolute=1e-3))
+        dataset = file.create_dataset("x", data=data, chunks=data.shape, **STZ(absolute=_BOUND))
         file.flush()
         dataset.refresh()
         worst = float(np.abs(dataset[...].astype("f8") - data).max())
-    if worst > 1e-3:
-        raise StzError(f"round trip through HDF5: error {worst} with the bound 0.001", _core.ERROR_CODES["STZ_ERROR_INTERNAL"])
-    print("round trip through HDF5: within the bound")
+    if worst > _BOUND:
+        code = _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
+        raise StzError(f"round trip through HDF5: error {worst} with the bound {_BOUND}", code)
+    return worst

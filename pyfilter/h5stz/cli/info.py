@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import json
 import math
@@ -60,7 +61,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
                 _look_into(made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
             text = verify_files.in_one_line(error)
-            cli.complain(text if isinstance(error, KeyError) or name in text else f"{name}: {text}")
+            cli.complain(text if isinstance(error, KeyError) or text.startswith(name) else f"{name}: {text}")
             failed = True
             if not made.shown:
                 found.pop()
@@ -76,8 +77,10 @@ def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
     """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
     if len(words) != 2:
         return words, None
-    with h5py.File(words[0]) as file:
-        if words[1] in file or not os.path.exists(words[1]):
+    if not os.path.exists(words[1]):
+        return words[:1], words[1]
+    with contextlib.suppress(OSError), h5py.File(words[0]) as file:  # an error is said when its turn comes
+        if words[1] in file:
             return words[:1], words[1]
     return words, None
 

@@ -12,6 +12,8 @@ from h5stz.progress import Progress
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
+_NAME = 32  # characters of a path that are shown, the last ones
+
 
 class Bar:
     """What progress_bar() gives.
@@ -27,7 +29,8 @@ class Bar:
 
     def _tell(self, path: str, done: int, everything: int) -> None:
         if self._bars is not None and self._task is not None:
-            self._bars.update(self._task, description=path, completed=done, total=everything)
+            name = path if len(path) <= _NAME else f"…{path[1 - _NAME :]}"
+            self._bars.update(self._task, description=name, completed=done, total=everything)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -48,14 +51,16 @@ def progress_bar() -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
+    from rich.table import Column
 
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(None),  # what is left of the line
         DownloadColumn(),
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
     # Standard output stays what it is: it may be a file.
-    with Bars(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=True, expand=True, redirect_stdout=False, redirect_stderr=False) as bars:
         yield Bar(bars)

@@ -1,0 +1,74 @@
+"""`plan_repack` and `h5stz compress --dry-run` say what `repack` then does, and write nothing."""
+
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import Rule
+from support.fields import random_field
+
+FIELD = random_field((40, 50, 60), 4, 1).astype("f4")
+
+
+@pytest.fixture
+def source(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["group/field"] = FIELD
+        file.create_dataset("chunked", data=FIELD, chunks=(2, 50, 60), compression="gzip")
+        file.create_dataset("good", data=np.tile(FIELD, (2, 1, 1)), chunks=(40, 50, 60))
+        file["line"], file["text"] = np.arange(5000.0), "a text"
+        file["nothing"] = h5py.Empty("f4")
+    return tmp_path / "a.h5"
+
+
+@pytest.mark.parametrize("rules", [[], [Rule("/good", None)], [Rule("line", {"lossless": True})]], ids=str)
+def test_what_is_planned_is_what_is_done(source, tmp_path, rules):
+    planned = {each.path: each for each in h5stz.plan_repack(source, rules, relative=1e-3)}
+    assert os.listdir(tmp_path) == ["a.h5"]
+    done = h5stz.repack(source, tmp_path / "b.h5", rules, relative=1e-3)
+    assert planned.keys() == {each.path for each in done.outcomes}
+    with h5py.File(tmp_path / "b.h5") as made, h5py.File(source) as before:
+        for each in done.outcomes:
+            plan = planned[each.path]
+            assert (plan.reason, plan.options, plan.array_bytes, plan.before) == (
+                each.reason,
+                each.options,
+                each.array_bytes,
+                each.before,
+            )
+            assert made[each.path].chunks == (plan.new_chunks or plan.chunks) and before[each.path].chunks == plan.chunks
+            assert plan.shape == made[each.path].shape and plan.dtype == str(made[each.path].dtype)
+
+
+def test_wrong_calls(source):
+    for options, message in (({}, "bound"), ({"absolute": -1}, "absolute"), ({"absolute": 1, "rechunk": (3,)}, "axes of /")):
+        with pytest.raises(h5stz.StzError, match=message):
+            h5stz.plan_repack(source, **options)
+    with pytest.raises(TypeError, match="absolute"):
+        h5stz.plan_repack(source, absolut=1)
+
+
+def command(*words):
+    return subprocess.run([sys.executable, "-m", "h5stz", "compress", *map(str, words)], capture_output=True, text=True)
+
+
+def test_the_command(source, tmp_path):
+    done = command(source, "--absolute", "0.01", "--dry-run", "--dataset", "good=none")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = dict(line.split(": ", 1) for line in done.stdout.splitlines() if line.startswith("/"))
+    assert lines["/good"] == "would stay as it is (no rule names it)" and "1-D" in lines["/line"]
+    chunks = "chunks 40x50x60 instead of 2x50x60, 480000 bytes"
+    assert lines["/chunked"].startswith(f"would be compressed: absolute=0.01, {chunks}")
+    assert "40x50x60, it has none now" in lines["/group/field"]
+    assert done.stdout.splitlines()[-1].startswith("2 of 6 datasets would be compressed: ")
+    shown = json.loads(command(source, tmp_path / "b.h5", "--absolute", "0.01", "--dry-run", "--json").stdout)
+    assert {each["path"]: each["reason"] for each in shown["datasets"]}["/nothing"] is not None
+    assert os.listdir(tmp_path) == ["a.h5"]
+    done = command(source, "--absolute", "0.01")
+    assert (done.returncode, done.stderr) == (2, "h5stz: Missing argument 'OUT'. See h5stz compress --help\n")
