@@ -99,6 +99,21 @@ for name in ("plain.nc", "plain.h5", "run.h5"):
         file["flow/u"], file["T"] = np.sin(np.arange(60000.0).reshape(20, 50, 60) / 999), np.zeros((5, 6))
 """
 XARRAY = ("xarray", "h5netcdf", "dask")
+IN_ORDER = "tests/tools/test_command_line_page.py runs the blocks of this page one after another and compares what they print"
+COMMAND_LINE = (
+    'file["flow/u"]',
+    "h5stz compress run.h5 small.h5",
+    "--dry-run",
+    "--resume",
+    "h5stz decompress",
+    "h5stz info small.h5\n",
+    "h5stz info small.h5 --json",
+    "h5stz verify",
+    "h5stz run --stats",
+    "h5stz args",
+    "PKG_CONFIG_PATH",
+    "h5stz completion bash",
+)
 
 CASES = [
     Case("README.md", "./run test", skipped="sets up its own environment; continuous integration begins with it (.ci/run)"),
@@ -155,6 +170,7 @@ CASES = [
     Case(
         "c_api.md", "cc program.c", skipped="needs what the block before it installs; tests/tools/test_install.py does the same"
     ),
+    *(Case("command_line.md", text, skipped=IN_ORDER) for text in COMMAND_LINE),
     Case(
         "connector.md",
         "--through connector",

@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from h5stz import cli
 
 
-@click.command(no_args_is_help=False)
+@click.command(short_help="Print the script for completion in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the script for completion with the TAB key in a shell.

@@ -21,7 +21,7 @@ _SHARED = ("block", "effort")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
-@click.command()
+@click.command(short_help="Compress a file, into a new one.")
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", required=False, type=FILE)
 @bound_options("each dataset")

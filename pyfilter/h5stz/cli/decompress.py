@@ -12,7 +12,7 @@ from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 
 
-@click.command()
+@click.command(short_help="Write a file without the filter.")
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=FILE)
 @click.option("--dataset", default="*", metavar="GLOB", help="Of these datasets only, by their paths.")

@@ -41,7 +41,7 @@ class _File:
     shown: list[DatasetFacts] = field(default_factory=list)
 
 
-@click.command()
+@click.command(short_help="Print bounds, ratios and chunks, as a tree.")
 @click.argument("files", metavar="FILE... [DATASET]", nargs=-1, required=True, type=FILE)
 @click.option("--dataset", "globs", multiple=True, metavar="GLOB", help="Those whose path matches only; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Also datasets that h5stz did not compress.")

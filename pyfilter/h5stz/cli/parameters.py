@@ -19,8 +19,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NUMBERS = {
     "absolute": ("B", "|x - x'| <= B"),
     "relative": ("R", "R times the range of {of}"),
-    "psnr": ("DB", "this PSNR over {of}"),
-    "ratio": ("X", "{of} X times smaller, and at most 3 % more"),
+    "psnr": ("DB", "This PSNR over {of}"),
+    "ratio": ("X", "Makes {of} X times smaller, and at most 3 % more"),
     "pointwise_relative": ("R", "|x - x'| <= R |x|"),
 }
 BOUNDS = (*_NUMBERS, "lossless")

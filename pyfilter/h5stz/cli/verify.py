@@ -14,7 +14,7 @@ from h5stz.cli.progress import progress_bar
 from h5stz.option_checks import thread_count
 
 
-@click.command()
+@click.command(short_help="Decode all chunks and compare them.")
 @click.option("--threads", type=int, help="For decoding each chunk; default: H5STZ_THREADS, or 1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)

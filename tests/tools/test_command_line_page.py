@@ -1,0 +1,34 @@
+"""docs/command_line.md: its blocks run one after another in one directory, and print what stands below them."""
+
+import os
+import re
+import subprocess
+import sys
+
+from support.paths import ROOT
+
+PAGE = ROOT / "docs" / "command_line.md"
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+
+
+def printed(language, code, directory):
+    """What a block prints, on both channels; it must end well."""
+    words = [sys.executable, "-c", code] if language == "python" else ["bash", "-euo", "pipefail", "-c", code]
+    path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # where h5stz and python are
+    done = subprocess.run(
+        words, cwd=directory, env=os.environ | {"PATH": path}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def comparable(text):
+    """The text without sizes of files, which differ between versions of HDF5."""
+    return re.sub(r"^(file: ).*|(?<=: )\d+(?= bytes, \d+ datasets)", r"\1", text, flags=re.MULTILINE)
+
+
+def test_the_blocks_print_what_stands_below_them(tmp_path):
+    blocks = BLOCK.findall(PAGE.read_text())
+    assert len(blocks) > 10
+    for language, code, below in blocks:
+        assert comparable(printed(language, code, tmp_path)) == comparable(below)
