@@ -36,7 +36,9 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @click.option("--chunks", default="auto", metavar="auto|keep|N,N", help="auto changes small and huge ones. [default: auto]")
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
-@click.option("--scheduler", metavar="ADDRESS", help="Have the workers of this dask scheduler compress, who see IN too.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Of dask.distributed: its workers compress, and need IN under the same name."
+)
 @click.option("--again", is_flag=True, help="Also what was compressed with loss before: errors add up.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
 @click.option(

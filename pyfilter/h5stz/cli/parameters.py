@@ -20,7 +20,7 @@ _NUMBERS = {
     "absolute": ("B", "|x - x'| <= B"),
     "relative": ("R", "R times the range of {of}"),
     "psnr": ("DB", "This PSNR over {of}"),
-    "ratio": ("X", "This many times smaller, or up to 3 % more: {of}"),
+    "ratio": ("X", "Makes {of} X times smaller, and at most 3 % more"),
     "pointwise_relative": ("R", "|x - x'| <= R |x|"),
 }
 BOUNDS = (*_NUMBERS, "lossless")
