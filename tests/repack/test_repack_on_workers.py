@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import h5stz
+from h5stz import cli
 
 distributed = pytest.importorskip("distributed", reason="needs Python package distributed")
 
@@ -43,7 +44,8 @@ def test_the_same_file(source, tmp_path):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             report = h5stz.repack(source, tmp_path / "two.h5", relative=1e-3, scheduler=client)
-        h5stz.repack(source, tmp_path / "three.h5", relative=1e-3, scheduler=cluster.scheduler_address)
+        words = ["compress", source, tmp_path / "three.h5", "--relative", "1e-3", "--resume", "--scheduler"]
+        assert cli.main([*map(str, words), cluster.scheduler_address]) == 0
     assert len(datasets(tmp_path / "one.h5")) > 20
     assert datasets(tmp_path / "one.h5") == datasets(tmp_path / "two.h5") == datasets(tmp_path / "three.h5")
     assert report.ratio > 2

@@ -89,7 +89,7 @@ def test_it_may_be_killed_again_and_again(source, tmp_path):
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "header"])
 def test_a_torn_tail_is_dropped(source, tmp_path, damage, encoded):
-    spool = killed(source, tmp_path / "b.h5", 8)
+    spool = killed(source, tmp_path / "b.h5", 14)  # within /x, after /noise, which is not compressed in the end
     content = spool.read_bytes()
     if damage == "cut":
         spool.write_bytes(content[:-7])
@@ -98,7 +98,7 @@ def test_a_torn_tail_is_dropped(source, tmp_path, damage, encoded):
     else:
         spool.write_bytes(content + struct.pack("<IHHQ", 1, 1, 3, 1 << 60))
     report = h5stz.repack(source, tmp_path / "b.h5", **OPTIONS, resume=True)
-    assert report.resumed + len(encoded) == 24 and report.resumed >= 6
+    assert report.resumed + len(encoded) == 24 and report.resumed >= 11
     h5stz.repack(source, tmp_path / "c.h5", **OPTIONS)
     assert contents(tmp_path / "b.h5") == contents(tmp_path / "c.h5")
 
