@@ -92,8 +92,8 @@ class Plan:
             if rule.pattern != "*" and not any(rule.names(path) for path in paths):
                 raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
 
-    def decide(self, dataset: h5py.Dataset) -> Decision:
-        """The Decision about a dataset.
+    def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
+        """The Decision about a dataset; `found`: the options to which those that depend on the data were resolved before.
 
         Raises:
             StzError: (a ValueError) the options do not fit it.
@@ -115,16 +115,18 @@ class Plan:
         if missing and dataset.dtype.kind in "iuf":
             options["fill_value"] = missing[0]
         try:
-            return self._with_options(dataset, options)
+            return self._with_options(dataset, options, found)
         except StzError as error:
             if error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] and "relative" in options:
                 return Decision("nothing valid")
             raise type(error)(f"{paths[0]}: {error}", error.code) from None
 
-    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any]) -> Decision:
+    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any], found: STZ | None) -> Decision:
         chunks = self._chunks_of(dataset)
         if options.keys().isdisjoint(MEASURED):
             return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
+        if found is not None:
+            return Decision(None, found, chunks)
         if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
             return Decision("missing values")
         return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)

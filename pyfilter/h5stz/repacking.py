@@ -190,11 +190,13 @@ class _Repack:
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
         path = str(dataset.name)
-        decision = self.plan.decide(dataset)
+        decision = self.plan.decide(dataset, self._found(dataset))
         self.reasons[path] = decision.reason
         if decision.options is None:
             with self.meter.share(path, dataset.nbytes):
                 return False
+        if self.spool is not None:
+            self.spool.note_options(path, decision.options.filter_options)
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, dataset.nbytes) as add:
             for offset, stream in self._streams(dataset, decision):
@@ -206,6 +208,11 @@ class _Repack:
             return False
         self.compressed[path] = decision
         return True
+
+    def _found(self, dataset: h5py.Dataset) -> STZ | None:
+        """The options that an unfinished run has found."""
+        words = None if self.spool is None else self.spool.found.get(str(dataset.name))
+        return None if words is None else STZ.from_filter_options(words, dtype=dataset.dtype)
 
     def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
         """The chunks of a dataset, compressed, with the places of their first elements."""

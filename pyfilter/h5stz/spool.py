@@ -62,7 +62,7 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
             keep = error.code != _WRONG_DATA  # whoever is at fault: these streams are not used again
             raise
         finally:
-            if not (keep and spool.count):
+            if not (keep and (spool.count or spool.found)):
                 path.unlink(missing_ok=True)
     finally:
         file.close()
@@ -93,12 +93,14 @@ class Spool:
         count: how many chunks it holds.
         taken: how many of them this run took from an unfinished one.
         other: whether there was one of another source or with other options, which is lost.
+        found: client data of datasets, by their paths: the options as they were resolved.
     """
 
     def __init__(self, file: BinaryIO, directory: Path, key: bytes) -> None:
         self._file, self._directory = file, directory
         self._places: dict[_Place, tuple[int, int]] = {}  # to position and size of the stream in the file
         self.taken = 0
+        self.found: dict[str, tuple[int, ...]] = {}
         head = _MAGIC + key
         found = file.read(len(head))
         self.other = found != head and len(found) == len(head)
@@ -133,6 +135,8 @@ class Spool:
             if rank:
                 offset = struct.unpack_from(f"<{rank}q", body, name)
                 self._places[os.fsdecode(body[:name]), offset] = end - length, length
+            elif name:
+                self.found[os.fsdecode(body[:name])] = struct.unpack(f"<{length // 4}I", body[name:])
             else:
                 self._remove_part(body[name:])
         file.seek(end)
@@ -149,6 +153,12 @@ class Spool:
     def note_part(self, part: Path) -> None:
         """Notes the incomplete file of this run, which the next one removes if this one is killed."""
         self._append("", (), os.fsencode(part.name))
+
+    def note_options(self, path: str, words: tuple[int, ...]) -> None:
+        """Notes the client data of a dataset, whose options take long to find where they depend on the data."""
+        if path not in self.found:
+            self.found[path] = words
+            self._append(path, (), struct.pack(f"<{len(words)}I", *words))
 
     def _remove_part(self, name: bytes) -> None:
         if os.sep.encode() not in name and name.startswith(b".") and name.endswith(b".part"):

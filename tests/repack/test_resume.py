@@ -87,6 +87,47 @@ def test_it_may_be_killed_again_and_again(source, tmp_path):
     assert h5stz.repack(source, tmp_path / "b.h5", **OPTIONS, resume=True).resumed >= 8
 
 
+@pytest.mark.parametrize("dtype", ["?", ">f4", "f2", "c16", "i2", "enum"])
+def test_types(tmp_path, dtype, encoded):
+    data = (100 * FIELD).astype("i2" if dtype == "enum" else dtype)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        given = h5py.enum_dtype({"a": 1, "b": 2}, "i2") if dtype == "enum" else data.dtype
+        file.create_dataset("x", data=data, dtype=given)
+
+    def stop(path, done, everything):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", **OPTIONS, resume=True, progress=stop)
+    encoded.clear()
+    report = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", **OPTIONS, resume=True)
+    assert report.resumed == 8 - len(encoded) > 0
+    assert h5stz.repack(tmp_path / "a.h5", tmp_path / "c.h5", **OPTIONS).outcomes == report.outcomes
+
+
+@pytest.mark.parametrize("bound", [{"psnr": 60}, {"ratio": 20}], ids=str)
+def test_bounds_that_were_searched_for_are_kept(tmp_path, bound, encoded):
+    """The search compresses all of a dataset, several times."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = FIELD
+        file["x"].attrs["_FillValue"] = np.float32(7)
+        file["x"][0, 0, :9] = 7
+
+    def stop(path, done, everything):
+        raise KeyboardInterrupt
+
+    options = {**bound, "rechunk": (5, 50, 60), "resume": True}
+    with pytest.raises(KeyboardInterrupt):
+        h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", **options, progress=stop)
+    encoded.clear()
+    report = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", **options)
+    assert len(encoded) == 8 - report.resumed <= 7
+    plain = h5stz.repack(tmp_path / "a.h5", tmp_path / "c.h5", **bound, rechunk=(5, 50, 60))
+    assert plain.outcomes == report.outcomes and len(encoded) > 15
+    with h5py.File(tmp_path / "b.h5") as made, h5py.File(tmp_path / "c.h5") as other:
+        assert made["x"][...].tobytes() == other["x"][...].tobytes()
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "header"])
 def test_a_torn_tail_is_dropped(source, tmp_path, damage, encoded):
     spool = killed(source, tmp_path / "b.h5", 14)  # within /x, after /noise, which is not compressed in the end

@@ -113,6 +113,12 @@ def test_a_reader_that_takes_one_line():
     assert first.startswith("h5stz ") and status in ("0", "141") and done.stderr == ""
 
 
+def test_ctrl_c():
+    words = ["run", "--", sys.executable, "-c", "import os, signal; os.kill(os.getppid(), signal.SIGINT); signal.pause()"]
+    done = subprocess.run([*H5STZ, *words], text=True, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "h5stz: interrupted\n")
+
+
 def test_modules_that_a_command_does_not_need_are_not_loaded():
     """Starting must be quick: a shell asks at every press of the TAB key."""
     code = "import sys; from h5stz import cli; cli.main(['plugin-path']); print(*sys.modules)"
