@@ -124,7 +124,7 @@ def _dataset(file: h5py.File, name: str) -> h5py.Dataset:
 
 
 def _as_json(made: _File) -> dict[str, Any]:
-    datasets = [asdict(each) | {"ratio": each.ratio} for each in made.shown]
+    datasets: list[dict[str, Any]] = [asdict(each) | {"ratio": each.ratio} for each in made.shown]
     for each in datasets:
         fill = each["compression"] and each["compression"]["fill_value"]
         if isinstance(fill, float) and not math.isfinite(fill):
