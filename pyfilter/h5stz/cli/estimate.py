@@ -73,7 +73,8 @@ def _chosen(source: h5py.File, path: str) -> list[tuple[h5py.Dataset, Decision]]
     plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
     datasets: list[h5py.Dataset] = []
     if path:
-        datasets.append(source[path])
+        named: Any = source[path]
+        datasets.append(named)
     else:
         source.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
     decided = [(dataset, plan.decide(dataset)) for dataset in datasets]
