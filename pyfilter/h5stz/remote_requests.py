@@ -6,7 +6,6 @@ for and belongs to the version of the file that was found first, or it is an err
 
 from __future__ import annotations
 
-import asyncio
 import random
 import threading
 import time
@@ -251,7 +250,8 @@ class RemoteBytes(ObjectBytes):
         if isinstance(status, int) and status:
             return status in _TRANSIENT
         of_aiohttp = type(error).__module__.partition(".")[0] == "aiohttp"  # an answer that was cut off is no OSError
-        return of_aiohttp or isinstance(error, (OSError, asyncio.TimeoutError))
+        # The name is that of asyncio's own before Python 3.11, which is not imported for it.
+        return of_aiohttp or isinstance(error, OSError) or type(error).__name__ == "TimeoutError"
 
     def _wait(self, attempt: int) -> None:
         """Waits before the next attempt, longer each time, and not as long as others that failed at the same moment."""

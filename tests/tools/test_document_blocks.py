@@ -215,7 +215,7 @@ CASES = [
         host=("cdo",),
         packages=XARRAY,
         makes=("mean.nc", "copy.nc"),
-        prints="bound: absolute 0.01\n",
+        prints="/tas: float32 4x90x180\n      bound: absolute 0.01\n",
     ),
     Case(
         "recipes.md",
@@ -232,7 +232,7 @@ CASES = [
         files=QUICKSTART,
         host=("octave-cli",),
         makes=("octave.h5",),
-        prints="bound: absolute 0.001\n",
+        prints="/x/value: float64 256x256\n          bound: absolute 0.001\n",
     ),
     Case("recipes.md", "h5stz args --absolute", prints="\n103,1,3539053052,1062232653,0,0,0,0,196610,64,64,64\n"),
     Case("recipes.md", "openpmd_api.Series", packages=("openpmd_api",), makes=("data.h5",), prints="largest error: 0.000"),

@@ -12,8 +12,6 @@ from typing import Any
 import click
 import h5py
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from h5stz import _core, elements, slabs
 from h5stz.cli.explained import explained
@@ -73,7 +71,8 @@ def _chosen(source: h5py.File, path: str) -> list[tuple[h5py.Dataset, Decision]]
     plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
     datasets: list[h5py.Dataset] = []
     if path:
-        datasets.append(source[path])
+        named: Any = source[path]
+        datasets.append(named)
     else:
         source.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
     decided = [(dataset, plan.decide(dataset)) for dataset in datasets]
@@ -114,6 +113,9 @@ def _record(line: _Line) -> dict[str, Any]:
 
 
 def _print(lines: list[_Line]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table("dataset", "asked for", "bound", "ratio", "PSNR", "bytes", "+-", "time", box=None, pad_edge=False)
     before = ""
     for line in lines:
