@@ -1,4 +1,4 @@
-"""Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it.
+"""Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it. docs/packaging.md.
 
 Metadata is in pyproject.toml. `pip install -e . --no-build-isolation` is quick to repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are
 honoured (sanitizers, other compilers).
@@ -7,6 +7,7 @@ honoured (sanitizers, other compilers).
 import os
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -27,10 +28,36 @@ OPTIONS = {
 }
 
 
+# From 3.11 on the stable ABI has buffers: one extension module, and one wheel, then serve every later Python. Free-threaded
+# interpreters, and others than CPython, have no stable ABI.
+STABLE_ABI = sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+HOME = "https://github.com/h5stz/h5stz"
+
+
 def version():
     """The version of the public header."""
     header = (ROOT / "filter/include/stz.h").read_text()
     return ".".join(re.search(rf"#define STZ_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def long_description():
+    """README.md for an index page: its links within the repository, and to its own headings, lead to the release at HOME."""
+    release = f"{HOME}/blob/v{version()}"
+
+    def absolute(match):
+        target = match[2]
+        if re.match(r"[a-z]+:", target):
+            return match[0]
+        place = f"{release}/README.md{target}" if target.startswith("#") else f"{release}/{target}"
+        return f"{match[1]}({place.replace('/blob/', '/raw/') if match[1].startswith('!') else place})"
+
+    parts = re.split(r"(^ *```.*?^ *```)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    parts[::2] = [re.sub(r"(!?\[[^\]]*\])\(([^)\s]+)\)", absolute, part) for part in parts[::2]]  # the others are code
+    return "".join(parts)
+
+
+# Only on Linux can another copy of the core in the process take our calls, and is the C++ runtime not part of the system.
+LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread", "-Wl,--version-script=cython/exports.map", "-Wl,-Bsymbolic"]
 
 
 class build_all(build_ext):
@@ -44,6 +71,10 @@ class build_all(build_ext):
             extension.depends.append(str(directory / "libstz.a"))
         super().build_extensions()
         package = self.package_directory()
+        built = {Path(self.get_ext_fullpath(extension.name)).name for extension in self.extensions}
+        for path in package.glob("_core.*"):  # a module for one version of Python would be found before the one for all
+            if path.suffix in {".so", ".pyd"} and path.name not in built:
+                path.unlink()
         for folder in ("plugins", "lib", "include", "connector"):
             for path in (package / folder).rglob("*"):  # a running process may have the old libraries mapped: unlink, then copy
                 if path.is_file():
@@ -72,10 +103,15 @@ setup(
             ["cython/_core.pyx"],
             language="c++",
             include_dirs=["cython", "filter/include"],
-            depends=["cython/stz.pxd", "cython/reader.pxi", *map(str, Path("filter/include").glob("*.h"))],
+            depends=["cython/stz.pxd", "cython/reader.pxi", "cython/exports.map", *map(str, Path("filter/include").glob("*.h"))],
             extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
-            extra_link_args=["-static-libstdc++", "-static-libgcc", "-pthread", "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"],
+            extra_link_args=LINK_FLAGS if sys.platform == "linux" else [],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else [],
+            py_limited_api=STABLE_ABI,
         )
     ],
     cmdclass={"build_ext": build_all},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE_ABI else {},
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
 )

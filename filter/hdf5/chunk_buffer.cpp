@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "hdf5/peek.h"
 
