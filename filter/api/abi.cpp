@@ -92,13 +92,10 @@ int stz_estimate(const stz_layout* layout, const void* data, const stz_options* 
     require(code == STZ_OK, code);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
     const u8* array = static_cast<const u8*>(data);
-    stz_size_estimate full;
-    if (element_count(*layout) <= most_compressed) {
-      full = exact_size(*layout, array, given);
-    } else {
-      const Encoded expected = estimate(*layout, array, given);
-      full = {sizeof full, expected.size(), expected.variance, expected.squared_error, 0, 0};
-    }
+    Encoded expected;
+    if (element_count(*layout) > most_compressed) expected = estimate(*layout, array, given);
+    stz_size_estimate full{sizeof full, expected.size(), expected.variance, expected.squared_error, 0, 0};
+    if (expected.squared_error < 0) full = exact_size(*layout, array, given);
     give_output(full, result);
   });
 }

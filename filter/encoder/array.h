@@ -127,8 +127,7 @@ const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& 
   }
   const Bits infinity = bit_cast_to<Bits>(std::numeric_limits<S>::infinity());
   bool filled;
-  const Bits largest =
-      scan(samples, h.estimate ? std::min<u64>(n, 1 << 16) : n, h.has_fill ? Bits(h.fill) : infinity, infinity, threads, &filled);
+  const Bits largest = scan(samples, n, h.has_fill ? Bits(h.fill) : infinity, infinity, threads, &filled);
   largest_magnitude = double(bit_cast_to<S>(largest));
   return largest >= infinity || filled ? nullptr : samples;
 }

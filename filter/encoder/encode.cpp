@@ -77,6 +77,7 @@ Encoded encode_bytes(Header h, Form form, const Array& a, size_t size) {
   if (h.estimate) {
     Encoded known;
     known.expected = double(out.size() + size + sizeof(u32));
+    known.squared_error = 0;
     return known;
   }
   out.insert(out.end(), a.data, a.data + size);

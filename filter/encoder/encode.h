@@ -7,7 +7,7 @@ namespace stz {
 
 // The stream of an array; never longer than the array + 64 bytes.
 Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options);
-// Its expected size and error; the error of arrays of at most 2^17 samples, of which nothing is left out, is not found out.
+// Its expected size and error; the error is not known where nothing is left out.
 Encoded estimate(const stz_layout& layout, const u8* data, const stz_options& options);
 
 }  // namespace stz

@@ -61,6 +61,24 @@ def test_other_kinds(volume):
     check_near(np.concatenate([volume] * 2).reshape(-1, volume.shape[2]), absolute=1e-2)
 
 
+@pytest.mark.parametrize("special", [np.nan, np.inf], ids=str)
+def test_few_special_values_far_from_the_beginning(volume, special):
+    array = volume.copy()
+    array.reshape(-1)[np.random.default_rng(2).integers(array.size // 2, array.size, 20000)] = special
+    found = check_near(array, absolute=1e-2)
+    assert np.isfinite(found.psnr)
+
+
+def test_arrays_that_are_hardly_filled(volume):
+    """Planes that nothing was written to: what is left is small, and is compressed."""
+    array = np.zeros_like(volume)
+    array[:4] = volume[:4]
+    found = h5stz.estimate(array, absolute=1e-2)
+    stream = h5stz.compress(array, absolute=1e-2)
+    assert found.bytes == len(stream)
+    assert found.rmse == pytest.approx(np.sqrt(np.mean((h5stz.decompress(stream).astype("f8") - array) ** 2)))
+
+
 def test_layers_are_estimated_in_edge_mode(volume):
     """Layers with sharp faces, for which the encoder has another mode, of far smaller streams."""
     depth = np.arange(volume.shape[0])[:, None, None] + 9 * random_field(volume.shape[1:], 5, 7)
