@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from h5stz import missing_numbers, repack_plan, tree_contents
-from h5stz.comparing import Comparison, compare
+from h5stz.comparing import PASSES, Comparison, compared
 from h5stz.progress import Meter, Progress
 from h5stz.view import View
 
@@ -36,19 +36,19 @@ def pairs(
         one, other: the original and what is compared with it.
         pattern: as of repack_plan.Rule.
         ssim: as of compare().
-        progress: is told of bytes of the original.
+        progress: is told how far it is, in bytes of the original.
     """
     rule = repack_plan.Rule(pattern, None)
     paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
-    meter = Meter(progress, sum(_dataset(one, path).nbytes for path in paths & others if rule.names(path)))
+    meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others if rule.names(path)))
     for path in sorted(filter(rule.names, paths | others)):
         if path not in paths or path not in others:
             yield Pair(path, None, f"only in {(one if path in paths else other).filename}")
             continue
         before, after = _dataset(one, path), _dataset(other, path)
-        with meter.share(path, before.nbytes):
+        with meter.share(path, PASSES * before.nbytes) as add:
             note = _why_not(before, after)
-            yield Pair(path, None if note else compare(before, after, missing=missing(before), ssim=ssim), note)
+            yield Pair(path, None if note else compared(before, after, missing(before), ssim, add), note)
 
 
 def _dataset(file: h5py.File, path: str) -> Any:

@@ -6,7 +6,7 @@ Samples that are not finite or missing in either array count as pairs apart, and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from h5stz import _core, compare_samples, slabs
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
+from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource, Box
 
@@ -23,6 +24,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _PIECE = 16 << 20  # bytes: some copies of it in float64 are made
 _BINS = 101
+PASSES = 2  # over the data: the histogram needs to know the largest error
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def compare(
     *,
     missing: Sequence[float] = (),
     ssim: bool = True,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Tells how far an array is from its original.
 
@@ -87,6 +90,7 @@ def compare(
         original, array: array-likes of one shape, of real numbers; h5py datasets are read in pieces, twice.
         missing: numbers that mark missing samples. Masked ones are missing too.
         ssim: whether to compute it, which needs scikit-image.
+        progress: is told how far it is.
 
     Returns:
         Comparison.
@@ -95,10 +99,19 @@ def compare(
         StzError: (a ValueError) they have different shapes; StzTypeError: (a TypeError too) they are no real numbers.
         ImportError: scikit-image is not there.
     """
-    one, other = _source(original), _source(array)
+    one = _source(original)
+    size = PASSES * math.prod(one.shape) * one.dtype.itemsize
+    with Meter(progress, size).share(str(getattr(original, "name", None) or ""), size) as add:
+        return compared(one, _source(array), missing, ssim, add)
+
+
+def compared(
+    one: ArraySource, other: ArraySource, missing: Sequence[float], ssim: bool, add: Callable[[int], None]
+) -> Comparison:
+    """As compare(); `add` is called with the bytes of each piece of the original, PASSES times in all."""
     if tuple(one.shape) != tuple(other.shape):
         raise StzError(f"the shapes {tuple(one.shape)} and {tuple(other.shape)} differ: give arrays of one shape", _ARGUMENT)
-    pieces = _Pieces(one, other, missing)
+    pieces = _Pieces(one, other, missing, add)
     sums = _Sums(len(one.shape))
     for box, *pair in pieces:
         sums.add(box, *pair)
@@ -124,8 +137,8 @@ def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
 class _Pieces:
     """The pairs of pieces of two arrays: (box, x, y, valid)."""
 
-    def __init__(self, one: ArraySource, other: ArraySource, missing: Sequence[float]) -> None:
-        self.one, self.other, self.missing = one, other, missing
+    def __init__(self, one: ArraySource, other: ArraySource, missing: Sequence[float], add: Callable[[int], None]) -> None:
+        self.one, self.other, self.missing, self._add = one, other, missing, add
         self.identical = one.dtype == other.dtype
 
     def __iter__(self) -> Iterator[tuple[Box, Array, Array, Array]]:
@@ -133,6 +146,7 @@ class _Pieces:
             x, y = slabs.piece(self.one, box), slabs.piece(self.other, box)
             self.identical = self.identical and np.asarray(x).tobytes() == np.asarray(y).tobytes()
             yield box, compare_samples.real(x), compare_samples.real(y), compare_samples.valid(x, y, self.missing)
+            self._add(x.nbytes)
 
 
 class _Sums:

@@ -66,7 +66,9 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
     if _is_one_array(original) or _is_one_array(other):
         with _array(original) as one, _array(other) as another:
             name = getattr(one, "name", None) or original
-            yield Pair(str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim))
+            yield Pair(
+                str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim, progress=progress)
+            )
         return
     with h5py.File(original) as before, h5py.File(other) as after:
         yield from compare_files.pairs(before, after, pattern, ssim=ssim, progress=progress)
