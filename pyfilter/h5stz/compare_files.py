@@ -59,8 +59,9 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
     """Why two datasets cannot be compared; "" if they can."""
     if before.shape is None or before.shape != after.shape:
         return f"not compared: the shapes are {before.shape} and {after.shape}"
-    if before.dtype.kind not in "iufb" or after.dtype.kind not in "iufb":
-        return f"not compared: {before.dtype} and {after.dtype} are no real numbers"
+    kinds = {before.dtype.kind, after.dtype.kind}
+    if not kinds <= set("iufbc") or (len(kinds) > 1 and "c" in kinds):
+        return f"not compared: {before.dtype} and {after.dtype}"
     return "" if before.size else "not compared: there is no sample"
 
 

@@ -32,7 +32,7 @@ class Comparison:
     """How far an array is from its original. Errors are array - original, in units of the data.
 
     Attributes:
-        shape, dtype: of the original.
+        shape, dtype: of the original; a complex one has a last axis here, of real and imaginary parts.
         identical: whether every bit is the same.
         count: pairs of samples that are compared: both finite, none missing.
         unpaired: samples that are finite and not missing in one of both only, or neither and different.
@@ -87,7 +87,7 @@ def compare(
     """Tells how far an array is from its original.
 
     Args:
-        original, array: array-likes of one shape, of real numbers; h5py datasets are read in pieces, twice.
+        original, array: array-likes of one shape, of numbers; h5py datasets are read in pieces, twice.
         missing: numbers that mark missing samples. Masked ones are missing too.
         ssim: whether to compute it, which needs scikit-image.
         progress: is told how far it is.
@@ -96,19 +96,27 @@ def compare(
         Comparison.
 
     Raises:
-        StzError: (a ValueError) they have different shapes; StzTypeError: (a TypeError too) they are no real numbers.
+        StzError: (a ValueError) they have different shapes; StzTypeError: (a TypeError too) they are no numbers.
         ImportError: scikit-image is not there.
     """
-    one = _source(original)
+    one, other = _source(original), _source(array)
     size = PASSES * math.prod(one.shape) * one.dtype.itemsize
     with Meter(progress, size).share(str(getattr(original, "name", None) or ""), size) as add:
-        return compared(one, _source(array), missing, ssim, add)
+        return compared(one, other, missing, ssim, add)
 
 
 def compared(
     one: ArraySource, other: ArraySource, missing: Sequence[float], ssim: bool, add: Callable[[int], None]
 ) -> Comparison:
     """As compare(); `add` is called with the bytes of each piece of the original, PASSES times in all."""
+    one, other = _source(one), _source(other)
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers near the largest ones
+        return _compared(one, other, missing, ssim, add)
+
+
+def _compared(
+    one: ArraySource, other: ArraySource, missing: Sequence[float], ssim: bool, add: Callable[[int], None]
+) -> Comparison:
     if tuple(one.shape) != tuple(other.shape):
         raise StzError(f"the shapes {tuple(one.shape)} and {tuple(other.shape)} differ: give arrays of one shape", _ARGUMENT)
     pieces = _Pieces(one, other, missing, add)
@@ -129,9 +137,25 @@ def compared(
 
 def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
     source = cast(ArraySource, data if slabs.is_array_like(data) else np.asarray(data))
-    if np.dtype(source.dtype).kind not in "iufb":
-        raise StzTypeError(f"compare() is for real numbers, not {source.dtype}: take .real and .imag of complex ones", _DTYPE)
-    return source
+    kind = np.dtype(source.dtype).kind
+    if kind not in "iufbc":
+        raise StzTypeError(f"compare() is for numbers, not {source.dtype}", _DTYPE)
+    return _Parts(source) if kind == "c" else source
+
+
+class _Parts:
+    """A complex array as real numbers: a last axis has real and imaginary parts."""
+
+    def __init__(self, source: ArraySource) -> None:
+        self._source = source
+        self.shape = (*source.shape, 2)
+        self.dtype = np.zeros((), source.dtype).real.dtype
+        self.chunks = (*chunks, 2) if (chunks := getattr(source, "chunks", None)) else None
+
+    def __getitem__(self, box: Box) -> Array:
+        array = slabs.piece(self._source, box[:-1])
+        made: Array = np.ma.stack([array.real, array.imag], -1) if np.ma.isMA(array) else np.stack([array.real, array.imag], -1)
+        return made[..., box[-1]]
 
 
 class _Pieces:

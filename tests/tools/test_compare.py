@@ -64,6 +64,8 @@ def test_spectra():
     power, error = np.array(found.power), np.array(found.error_power)
     assert abs(found.frequencies[power.argmax()] - 0.125) < 0.01 and found.spectrum_over == "[0:256,0:256]"
     assert error[5:].std() < 0.5 * error[5:].mean()
+    lifted = h5stz.compare(wave + 1e3, wave + 1e3, ssim=False)
+    assert np.argmax(lifted.power) == power.argmax(), "what is constant has no part in it"
 
 
 def test_what_is_missing_or_not_finite():
@@ -89,11 +91,29 @@ def test_types(dtype):
     assert h5stz.compare(big, big + big.dtype.type(1), ssim=False).largest_error == (0 if dtype == "bool" and x.all() else 1)
 
 
+def test_complex_numbers(pieces):
+    z = FIELD + 1j * NOISY
+    found = h5stz.compare(z, z + 0.5j * (FIELD > 1), ssim=False)
+    assert found.largest_error == pytest.approx(0.5, rel=1e-5) and found.largest_at[-1] == 1
+    assert found.shape == (*FIELD.shape, 2) and found.count == 2 * FIELD.size and found.frequencies
+
+
+def test_the_largest_numbers():
+    x = np.array([-1.7e308, 1.7e308, 0.0])
+    assert h5stz.compare(x, -x).largest_error == np.inf
+
+
+def test_progress_ends_with_everything(pieces):
+    told = []
+    h5stz.compare(FIELD, NOISY, ssim=False, progress=lambda *each: told.append(each))
+    assert [each[1] for each in told] == sorted(each[1] for each in told) and told[-1][1:] == (2 * FIELD.nbytes,) * 2
+
+
 def test_wrong_calls():
     with pytest.raises(h5stz.StzError, match="shapes"):
         h5stz.compare(np.zeros(3), np.zeros(4))
-    with pytest.raises(h5stz.StzTypeError, match="real"):
-        h5stz.compare(np.zeros(3, "c8"), np.zeros(3, "c8"))
+    with pytest.raises(h5stz.StzTypeError, match="numbers"):
+        h5stz.compare(np.array(["a"]), np.array(["b"]))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`h5stz extract` and h5stz.extract(): what other programs read has the samples and the coordinates of the dataset."""
 
 import json
+import sys
 
 import h5py
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 
 import h5stz
 from h5stz import cli
+from support import host_tools
 from support.fields import random_field
+from support.range_servers import Server
 from support.requirements import needs_packages
 
 FIELD = random_field((20, 31, 40), 4, 1).astype("f4")
@@ -134,3 +137,22 @@ def test_errors(dataset, words, text, file, tmp_path, monkeypatch, capsys):
     status, out, errors = run(capsys, f"{file}::{dataset}", *words)
     assert status in (1, 2) and out == "" and text in errors and errors.count("\n") == 1
     assert sorted(each.name for each in tmp_path.iterdir()) == before and (tmp_path / "there.npy").read_bytes() == b"kept"
+
+
+@needs_packages("fsspec", "aiohttp")
+def test_a_remote_file(file, stored, tmp_path):
+    """In a process of its own, as threads of fsspec outlive the test."""
+    with Server({"a.h5": file.read_bytes()}) as server:
+        words = [f"{server.url}/a.h5::/flow/T", "--region", "3", "-o", tmp_path / "x.npy"]
+        host_tools.run(sys.executable, "-m", "h5stz", "extract", *words)
+        shown = host_tools.run(sys.executable, "-m", "h5stz", "preview", words[0], "--width", "20")
+    assert np.array_equal(np.load(tmp_path / "x.npy"), stored[3]) and "/flow/T, axis 0 at " in shown
+
+
+def test_views(file, stored, tmp_path):
+    with h5py.File(file) as opened:
+        view = h5stz.view(opened["flow/T"])
+        done = h5stz.extract(view, tmp_path / "x.npy", region=np.s_[2:4], level=1, axes=(-1,))
+        assert done.shape == (2, 31, 20) and np.array_equal(np.load(tmp_path / "x.npy"), stored[2:4, :, ::2])
+        with pytest.raises(h5stz.StzError, match="is a level"):
+            h5stz.extract(view.level(1), tmp_path / "y.npy")
