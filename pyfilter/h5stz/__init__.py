@@ -12,10 +12,12 @@ from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 from h5stz.chunks import suggest_chunks
 from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
+from h5stz.comparing import Comparison, compare
 from h5stz.dask_arrays import dask_array
 from h5stz.dask_writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.estimating import Estimate, estimate
+from h5stz.extracting import Extracted, extract
 from h5stz.opening import File, Group
 from h5stz.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
 from h5stz.options import STZ, Options
@@ -39,8 +41,10 @@ __all__ = [
     "FILTER_ID",
     "FORMAT_VERSION",
     "STZ",
+    "Comparison",
     "Config",
     "Estimate",
+    "Extracted",
     "File",
     "Group",
     "Options",
@@ -57,10 +61,12 @@ __all__ = [
     "__version__",
     "cd_values",
     "close_files",
+    "compare",
     "compress",
     "dask_array",
     "decompress",
     "estimate",
+    "extract",
     "get_config",
     "info",
     "last_error",

@@ -20,14 +20,17 @@ from h5stz.errors import StzError
 #: Where the commands are: module of this package, and the name of the click command there.
 _COMMANDS = {
     "args": "args:args",
+    "compare": "compare:compare",
     "completion": "completion:completion",
     "compress": "compress:compress",
     "decompress": "decompress:decompress",
     "doctor": "doctor:doctor",
     "estimate": "estimate:estimate_command",
+    "extract": "extract:extract",
     "info": "info:info",
     "pkg-config-path": "paths:pkg_config_path",
     "plugin-path": "paths:plugin_path",
+    "preview": "preview:preview",
     "run": "run:run",
     "verify": "verify:verify",
 }

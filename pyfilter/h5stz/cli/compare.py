@@ -1,0 +1,100 @@
+"""`h5stz compare A B`: how far two files, datasets or arrays are apart."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import click
+import h5py
+
+from h5stz import _core, compare_files, compare_report
+from h5stz.cli.datasets import SEPARATOR, opened
+from h5stz.cli.explained import explained
+from h5stz.cli.output import print_json
+from h5stz.cli.parameters import FILE
+from h5stz.cli.progress import progress_bar
+from h5stz.compare_files import Pair
+from h5stz.comparing import compare as compare_arrays
+from h5stz.comparing import summary_lines
+from h5stz.errors import StzError
+from h5stz.progress import Progress
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+
+
+@click.command(short_help="Tell how far files or arrays are apart.")
+@click.argument("original", metavar="A", type=FILE)
+@click.argument("other", metavar="B", type=FILE)
+@click.option("--dataset", default="*", metavar="GLOB", help="Of two files: these datasets only, by their paths.")
+@click.option("--within", type=float, metavar="B", help="The largest error that is allowed.")
+@click.option("--ssim/--no-ssim", default=True, help="Structural similarity, which needs scikit-image. [default: with it]")
+@click.option("--plot", metavar="REPORT.html", type=FILE, help="Write a report with histograms and spectra, in one file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compare(original: str, other: str, dataset: str, within: float | None, ssim: bool, plot: str | None, as_json: bool) -> int:
+    """Tell how far B is from A, the original: errors, PSNR, SSIM, correlation, spectra.
+
+    Of two files all datasets with the same path are compared. A and B may also be two arrays, each FILE::/path or a .npy file.
+    Exit status 1 if an error exceeds --within, or a sample is missing or not finite in one only.
+    """
+    found: list[Pair] = []
+    with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
+        for pair in _pairs(original, other, dataset, ssim, bar.tell):
+            found.append(pair)
+            if not as_json:
+                with bar.aside():
+                    _print(pair)
+    compared = [(pair.path, pair.found) for pair in found if pair.found is not None]
+    if not compared:
+        raise StzError(
+            f"{original} and {other} have no dataset of numbers in common" if not found else found[0].note, _ARGUMENT
+        )
+    if plot:
+        notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
+        compare_report.write_report(plot, original, other, compared, notes)
+    exceeded = within is not None and any(
+        each.unpaired or (each.count and not each.largest_error <= within) for _, each in compared
+    )
+    if as_json:
+        print_json({"within": None if within is None else not exceeded, "datasets": list(map(_described, found))})
+    return int(exceeded)
+
+
+def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progress | None) -> Iterator[Pair]:
+    if _is_one_array(original) or _is_one_array(other):
+        with _array(original) as one, _array(other) as another:
+            name = getattr(one, "name", None) or original
+            yield Pair(
+                str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim, progress=progress)
+            )
+        return
+    with h5py.File(original) as before, h5py.File(other) as after:
+        yield from compare_files.pairs(before, after, pattern, ssim=ssim, progress=progress)
+
+
+def _is_one_array(name: str) -> bool:
+    return SEPARATOR in name or compare_files.is_npy(name)
+
+
+@contextlib.contextmanager
+def _array(name: str) -> Iterator[Any]:
+    if compare_files.is_npy(name):
+        yield compare_files.load_npy(name)
+        return
+    with opened(name) as dataset:
+        yield dataset
+
+
+def _print(pair: Pair) -> None:
+    if pair.found is None:
+        print(f"{pair.path}: {pair.note}")
+        return
+    print(f"{pair.path}: {pair.found.dtype} {'x'.join(map(str, pair.found.shape))}")
+    for line in summary_lines(pair.found):
+        print(f"  {line}")
+
+
+def _described(pair: Pair) -> dict[str, Any]:
+    return {"path": pair.path, "note": pair.note} if pair.found is None else {"path": pair.path, **asdict(pair.found)}

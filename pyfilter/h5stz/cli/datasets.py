@@ -1,0 +1,32 @@
+"""Datasets as arguments: FILE::/path, or FILE alone where it has one dataset only. FILE may be an address, as of h5stz.open."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from h5stz import _core, opening
+from h5stz.errors import StzError
+from h5stz.view import View
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+SEPARATOR = "::"
+
+
+@contextlib.contextmanager
+def opened(text: str) -> Iterator[View]:
+    """The dataset that an argument names; its file is open for the time. StzError if there is none."""
+    name, path = text.rsplit(SEPARATOR, 1) if SEPARATOR in text else (text, "")
+    with opening.open(name) as file:
+        if not path:
+            found = file.datasets()
+            if len(found) != 1:
+                some = ", ".join(f"{name}{SEPARATOR}/{each}" for each in found[:3]) + (", ..." if len(found) > 3 else "")
+                raise StzError(
+                    f"{name} has {len(found)} datasets: name one" + (f", such as {some}" if found else ""), _ARGUMENT
+                )
+            path = found[0]
+        member = file[path] if path in file else None
+        if not isinstance(member, View):
+            raise StzError(f"{path} is no dataset of {name}", _ARGUMENT)
+        yield member

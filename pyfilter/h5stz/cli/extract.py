@@ -1,0 +1,42 @@
+"""`h5stz extract FILE::/path -o OUT`: a part of a dataset, or a coarse level of it, in a file of its own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from h5stz import extracting
+from h5stz.cli import regions
+from h5stz.cli.datasets import opened
+from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.output import print_json
+from h5stz.cli.parameters import FILE, Parsed
+
+
+@click.command(short_help="Write a part or a level of a dataset to a file.")
+@click.argument("name", metavar="FILE::/PATH", type=FILE)
+@click.option(
+    "--region", type=Parsed("region", regions.region), default=..., metavar="0:10,:,5", help="Indices of samples, as of NumPy."
+)
+@click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
+@click.option("--axes", type=Parsed("axes", regions.axes), metavar="N,N", help="The axes that the level thins. [default: all]")
+@click.option("-o", "--output", required=True, metavar="OUT", type=FILE, help="A .npy, .h5, .nc or .vti file.")
+@click.option("--overwrite", is_flag=True, help="OUT may exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def extract(
+    name: str, region: Any, level: int, axes: tuple[int, ...] | None, output: str, overwrite: bool, as_json: bool
+) -> None:
+    """Write a part of a dataset, or a coarse level of it, without compression.
+
+    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too; .vti is for ParaView and has one
+    to three axes. FILE may be the address of a remote file.
+    """
+    with explained(name, NOTHING_WRITTEN), opened(name) as dataset:
+        done = extracting.extract(dataset, output, region=region, level=level, axes=axes, overwrite=overwrite)
+    if as_json:
+        print_json(asdict(done) | {"output": output})
+    else:
+        shape = "x".join(map(str, done.shape)) or "one number"
+        print(f"{output}: {done.path}, {done.dtype} {shape}; {done.bytes_read} stored bytes were read")

@@ -1,0 +1,167 @@
+"""Writes an array with the names and coordinates of its axes as .npy, .h5, .nc or .vti.
+
+.vti is the XML form of VTK's image data with raw appended data (VTK File Formats, "ImageData" and "AppendedData").
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.elements import Array
+from h5stz.errors import StzError, StzTypeError
+
+_DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_VTK_TYPES = {"f4": "Float32", "f8": "Float64"} | {
+    f"{kind}{size}": f"{name}{8 * size}" for kind, name in (("i", "Int"), ("u", "UInt")) for size in (1, 2, 4, 8)
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a part: where it starts and its step, in samples of the dataset; coordinates with attributes if known."""
+
+    name: str
+    start: int
+    step: int
+    coordinates: Array | None
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a dataset: the path of the dataset, samples, the axes of these, attributes of the dataset."""
+
+    path: str
+    array: Array
+    axes: Sequence[Axis]
+    attributes: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The last name of the path."""
+        return self.path.rsplit("/", 1)[-1] or "data"
+
+    def axis_names(self) -> list[str]:
+        """Names of the axes; where two are the same, or that of the data, with their numbers."""
+        names = [axis.name for axis in self.axes]
+        return [
+            f"{name}_{number}" if names.count(name) > 1 or (name == self.name and len(names) > 1) else name
+            for number, name in enumerate(names)
+        ]
+
+
+def to_npy(path: Path, part: Part) -> None:
+    """The samples alone."""
+    np.save(path, part.array, allow_pickle=False)
+
+
+def to_hdf5(path: Path, part: Part) -> None:
+    """A dataset under the path that it had, and scales beside it."""
+    with h5py.File(path, "w") as file:
+        group = file.require_group(part.path.rpartition("/")[0] or "/")
+        dataset = group.create_dataset(part.name, data=part.array)
+        _set_attributes(dataset, part.attributes)
+        for number, (axis, name) in enumerate(zip(part.axes, part.axis_names(), strict=True)):
+            dataset.dims[number].label = name
+            if axis.coordinates is not None and name != part.name:
+                scale = group.create_dataset(name, data=axis.coordinates)
+                _set_attributes(scale, axis.attributes)
+                scale.make_scale(name)
+                dataset.dims[number].attach_scale(scale)
+
+
+def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        dataset.attrs[name] = value
+
+
+def to_netcdf(path: Path, part: Part) -> None:
+    """A netCDF-4 variable with its dimensions and coordinate variables."""
+    try:
+        netcdf: Any = importlib.import_module("netCDF4")
+    except ImportError as error:
+        raise ImportError("writing .nc needs netCDF4: pip install 'h5stz[cli]'") from error
+    if part.array.dtype.kind not in "iuf" or part.array.dtype == np.float16:
+        raise StzTypeError(f"netCDF has no {part.array.dtype}: choose .npy or .h5", _DTYPE)
+    names = part.axis_names()
+    with netcdf.Dataset(path, "w") as file:
+        for name, extent in zip(names, part.array.shape, strict=True):
+            file.createDimension(name, extent)
+        for axis, name in zip(part.axes, names, strict=True):
+            if axis.coordinates is not None and axis.coordinates.dtype.kind in "iuf" and name != part.name:
+                _variable(file, name, (name,), axis.coordinates, axis.attributes)
+        _variable(file, part.name, tuple(names), part.array, part.attributes)
+
+
+def _variable(file: Any, name: str, dimensions: tuple[str, ...], array: Array, attributes: dict[str, Any]) -> None:
+    rest = dict(attributes)
+    fill = rest.pop("_FillValue", None)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    variable = file.createVariable(
+        name, native.dtype.str[1:], dimensions, fill_value=None if fill is None else np.ravel(fill)[0]
+    )
+    variable.set_auto_maskandscale(False)
+    variable.setncatts({key: value.tolist() if isinstance(value, np.generic) else value for key, value in _texts(rest).items()})
+    variable[...] = native
+
+
+def _texts(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes with arrays of text as lists; netCDF knows no booleans."""
+    made: dict[str, Any] = {}
+    for name, value in attributes.items():
+        array = np.asarray(value)
+        if array.dtype.kind in "SO":
+            made[name] = [each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in array.ravel()]
+        else:
+            made[name] = array.astype("i1") if array.dtype.kind == "b" else value
+    return made
+
+
+def to_vti(path: Path, part: Part) -> None:
+    """Point data of an image; its origin and spacing are in samples of the dataset."""
+    array = part.array
+    if array.dtype == np.float16 or array.dtype.kind == "b":
+        array = array.astype("f4" if array.dtype.kind == "f" else "u1")
+    kind = _VTK_TYPES.get(array.dtype.str[1:])
+    if kind is None:
+        raise StzTypeError(f"VTK's image data have no {array.dtype}: choose .npy or .h5", _DTYPE)
+    if not 1 <= array.ndim <= 3 or not array.size:
+        raise StzError(f"VTK's image data have one to three axes, not the shape {array.shape}: choose an index", _ARGUMENT)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    missing = 3 - array.ndim
+    xyz = [*reversed(part.axes)]  # the last axis of the array is x, which runs fastest
+    extent = " ".join(f"0 {count - 1}" for count in (*reversed(array.shape), *[1] * missing))
+    origin = " ".join(str(value) for value in ([axis.start for axis in xyz] + [0] * missing))
+    spacing = " ".join(str(value) for value in ([axis.step for axis in xyz] + [1] * missing))
+    name, order = quoteattr(part.name), "LittleEndian" if sys.byteorder == "little" else "BigEndian"
+    header = f"""<?xml version="1.0"?>
+<VTKFile type="ImageData" version="1.0" byte_order="{order}" header_type="UInt64">
+  <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">
+    <Piece Extent="{extent}">
+      <PointData Scalars={name}>
+        <DataArray type="{kind}" Name={name} format="appended" offset="0"/>
+      </PointData>
+    </Piece>
+  </ImageData>
+  <AppendedData encoding="raw">
+   _"""
+    with path.open("wb") as file:
+        file.write(header.encode())
+        file.write(np.uint64(array.nbytes).tobytes())
+        file.write(np.ascontiguousarray(array).data)
+        file.write(b"\n  </AppendedData>\n</VTKFile>\n")
+
+
+#: What writes a file, by the ending of its name.
+WRITERS: dict[str, Callable[[Path, Part], None]] = {".npy": to_npy, ".h5": to_hdf5, ".nc": to_netcdf, ".vti": to_vti}

@@ -1,0 +1,163 @@
+"""`h5stz compare` and h5stz.compare(): figures as NumPy and scikit-image give them of whole arrays, for files and arrays."""
+
+import json
+import re
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import cli, comparing
+from support.fields import random_field
+from support.requirements import needs_packages
+
+FIELD = random_field((20, 60, 70), 4, 1).astype("f4")
+NOISY = FIELD + 0.01 * np.random.default_rng(1).standard_normal(FIELD.shape).astype("f4")
+
+
+@pytest.fixture(params=[None, 20_000], ids=["one piece", "many pieces"])
+def pieces(request, monkeypatch):
+    """Pieces of the default size, and so small that most statistics need several."""
+    if request.param:
+        monkeypatch.setattr(comparing, "_PIECE", request.param)
+        monkeypatch.setattr(h5stz.slabs, "LOADED_BYTES", request.param)
+
+
+def test_figures_of_whole_arrays(pieces):
+    found = h5stz.compare(FIELD, NOISY, ssim=False)
+    error = NOISY.astype("f8") - FIELD
+    assert found.count == FIELD.size and not found.unpaired and not found.identical
+    assert found.largest_error == np.abs(error).max()
+    assert found.largest_at == np.unravel_index(np.abs(error).argmax(), error.shape)
+    rmse = np.sqrt(np.mean(error**2))
+    assert found.rmse == pytest.approx(rmse, rel=1e-12) and found.mean_error == pytest.approx(error.mean(), rel=1e-9)
+    assert found.psnr == pytest.approx(20 * np.log10((float(FIELD.max()) - float(FIELD.min())) / rmse), rel=1e-12)
+    assert found.correlation == pytest.approx(np.corrcoef(FIELD.ravel().astype("f8"), NOISY.ravel())[0, 1], rel=1e-9)
+    assert sum(found.counts) == FIELD.size and found.edges[0] == -found.largest_error and found.ssim is None
+
+
+def test_autocorrelation_along_each_axis(pieces):
+    """Errors that repeat along the last axis, alternate along the one before, and are independent along the first."""
+    signs = np.where(np.arange(40) % 2, -1, 1)[None, :, None]
+    error = np.random.default_rng(2).standard_normal((50, 1, 1)) * signs * np.ones((1, 1, 30))
+    first, middle, last = h5stz.compare(np.zeros(error.shape), error, ssim=False).autocorrelation
+    assert last == pytest.approx(1) and middle == pytest.approx(-1) and abs(first) < 0.4
+
+
+@needs_packages("skimage")
+def test_ssim_is_that_of_scikit_image():
+    from skimage.metrics import structural_similarity
+
+    width = float(FIELD.max()) - float(FIELD.min())
+    found = h5stz.compare(FIELD, NOISY)
+    assert found.ssim == pytest.approx(structural_similarity(FIELD.astype("f8"), NOISY.astype("f8"), data_range=width))
+    planes = h5stz.compare(np.stack([FIELD] * 3), np.stack([NOISY] * 3))
+    assert "of 60 planes, 60x70 samples of each" in planes.ssim_over and 0 < planes.ssim < 1
+    assert h5stz.compare(FIELD[:, :3, 0], NOISY[:, :3, 0]).ssim is None
+
+
+def test_spectra():
+    """White noise has a flat spectrum; a wave has its power at its frequency."""
+    wave = np.sin(2 * np.pi * 0.125 * np.arange(256))[:, None] * np.ones((1, 256))
+    found = h5stz.compare(wave, wave + 0.01 * np.random.default_rng(3).standard_normal(wave.shape), ssim=False)
+    power, error = np.array(found.power), np.array(found.error_power)
+    assert abs(found.frequencies[power.argmax()] - 0.125) < 0.01 and found.spectrum_over == "[0:256,0:256]"
+    assert error[5:].std() < 0.5 * error[5:].mean()
+    lifted = h5stz.compare(wave + 1e3, wave + 1e3, ssim=False)
+    assert np.argmax(lifted.power) == power.argmax(), "what is constant has no part in it"
+
+
+def test_what_is_missing_or_not_finite():
+    x = FIELD[0].copy()
+    y = x + 1
+    x[0, :3] = np.nan, np.inf, -9
+    y[0, :3] = np.nan, 4, -9
+    x[5, 5], y[6, 6] = 7, np.nan
+    found = h5stz.compare(x, y, missing=[-9])
+    assert found.count == x.size - 4 and found.unpaired == 2, "NaN for NaN and missing for missing are pairs"
+    assert found.high < 1e6 and np.isfinite(found.psnr)
+    masked = np.ma.masked_less(x, 0)
+    assert h5stz.compare(masked, masked + 1, ssim=False).count < x.size
+    nothing = h5stz.compare(np.full((3, 4), np.nan), np.zeros((3, 4)))
+    assert nothing.count == 0 and nothing.unpaired == 12 and nothing.largest_at is None
+
+
+@pytest.mark.parametrize("dtype", ["<f2", ">f8", "i1", "u8", "bool"])
+def test_types(dtype):
+    x = (FIELD > 0).astype(dtype)
+    assert h5stz.compare(x, x).identical and h5stz.compare(x, x).psnr == np.inf
+    big = np.full((8, 8), 2**53, "i8") if dtype == "u8" else x
+    assert h5stz.compare(big, big + big.dtype.type(1), ssim=False).largest_error == (0 if dtype == "bool" and x.all() else 1)
+
+
+def test_complex_numbers(pieces):
+    z = FIELD + 1j * NOISY
+    found = h5stz.compare(z, z + 0.5j * (FIELD > 1), ssim=False)
+    assert found.largest_error == pytest.approx(0.5, rel=1e-5) and found.largest_at[-1] == 1
+    assert found.shape == (*FIELD.shape, 2) and found.count == 2 * FIELD.size and found.frequencies
+
+
+def test_the_largest_numbers():
+    x = np.array([-1.7e308, 1.7e308, 0.0])
+    assert h5stz.compare(x, -x).largest_error == np.inf
+
+
+def test_progress_ends_with_everything(pieces):
+    told = []
+    h5stz.compare(FIELD, NOISY, ssim=False, progress=lambda *each: told.append(each))
+    assert [each[1] for each in told] == sorted(each[1] for each in told) and told[-1][1:] == (2 * FIELD.nbytes,) * 2
+
+
+def test_wrong_calls():
+    with pytest.raises(h5stz.StzError, match="shapes"):
+        h5stz.compare(np.zeros(3), np.zeros(4))
+    with pytest.raises(h5stz.StzTypeError, match="numbers"):
+        h5stz.compare(np.array(["a"]), np.array(["b"]))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A file, its compressed copy with changes, and one array of it."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["flow/u"], file["flow/v"], file["text"], file["old"] = FIELD, FIELD, b"x", FIELD
+    h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", [h5stz.Rule("v", {"lossless": True})], absolute=0.01)
+    with h5py.File(tmp_path / "b.h5", "a") as file:
+        del file["old"]
+    np.save(tmp_path / "u.npy", FIELD)
+    return tmp_path
+
+
+def run(capsys, *words):
+    status = cli.main(["compare", *map(str, words)])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_files(files, capsys):
+    status, out, errors = run(capsys, files / "a.h5", files / "b.h5")
+    assert (status, errors) == (0, "")
+    assert "/flow/v: float32 20x60x70\n  identical, bit for bit\n" in out
+    assert "/text: not compared: " in out and f"/old: only in {files / 'a.h5'}" in out
+    assert float(re.search(r"largest error: (\S+)", out).group(1)) <= 0.01
+    shown = json.loads(run(capsys, files / "a.h5", files / "b.h5", "--dataset", "u", "--json")[1])
+    assert [each["path"] for each in shown["datasets"]] == ["/flow/u"] and shown["datasets"][0]["psnr"] > 40
+
+
+def test_a_largest_error_that_is_allowed(files, capsys):
+    words = [f"{files / 'a.h5'}::/flow/u", f"{files / 'b.h5'}::/flow/u"]
+    assert run(capsys, *words, "--within", "0.01")[0] == 0
+    assert run(capsys, *words, "--within", "0.001")[0] == 1
+    assert run(capsys, files / "u.npy", words[1], "--within", "0.01")[0] == 0
+    assert run(capsys, files / "u.npy", f"{files / 'a.h5'}::/flow/u")[1].count("identical") == 1
+    status, _, errors = run(capsys, files / "u.npy", files / "b.h5")
+    assert status == 1 and "name one, such as" in errors and errors.count("\n") == 1
+
+
+@needs_packages("matplotlib")
+def test_a_report_is_one_file(files, capsys):
+    assert run(capsys, files / "a.h5", files / "b.h5", "--plot", files / "r.html")[0] == 0
+    text = (files / "r.html").read_text()
+    assert text.count("data:image/png;base64,") == 1, "there is nothing to draw of what is identical"
+    assert "/flow/v" in text and "href" not in text
+    assert re.findall(r"src=['\"](\w+):", text) == ["data"]

@@ -1,0 +1,158 @@
+"""`h5stz extract` and h5stz.extract(): what other programs read has the samples and the coordinates of the dataset."""
+
+import json
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import cli
+from support import host_tools
+from support.fields import random_field
+from support.range_servers import Server
+from support.requirements import needs_packages
+
+FIELD = random_field((20, 31, 40), 4, 1).astype("f4")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file with a compressed dataset that has scales."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as made:
+        t = made.create_dataset("flow/T", data=FIELD, chunks=FIELD.shape, **h5stz.STZ(absolute=1e-3))
+        t.attrs["units"], t.attrs["_FillValue"], t.attrs["of"] = "K", np.float32(-999), np.array([1, 2])
+        for axis, name in enumerate(("time", "lat", "lon")):
+            scale = made.create_dataset(f"flow/{name}", data=10.0 + 0.5 * np.arange(FIELD.shape[axis]))
+            scale.make_scale(name)
+            scale.attrs["units"] = f"of {name}"
+            t.dims[axis].attach_scale(scale)
+        made["plain"], made["half"], made["four"] = FIELD, FIELD.astype("f2"), FIELD[None]
+        made["complex"] = FIELD.astype("c8")
+    return path
+
+
+def run(capsys, *words):
+    status = cli.main(["extract", *map(str, words)])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.fixture
+def stored(file):
+    with h5py.File(file) as opened:
+        return opened["flow/T"][...]
+
+
+@pytest.mark.parametrize(
+    "words, index",
+    [
+        ([], np.s_[...]),
+        (["--region", "0:10,:,5"], np.s_[0:10, :, 5]),
+        (["--region", "[-3, 4:20:3, ...]"], np.s_[-3, 4:20:3, :]),
+        (["--level", "1"], np.s_[::2, ::2, ::2]),
+        (["--level", "2", "--axes", "1,2", "--region", "3:7,:,10:30"], np.s_[3:7, ::4, 12:30:4]),
+    ],
+    ids=str,
+)
+def test_npy(words, index, file, stored, tmp_path, capsys):
+    status, out, _ = run(capsys, f"{file}::/flow/T", *words, "-o", tmp_path / "x.npy")
+    assert status == 0 and "/flow/T, float32" in out
+    assert np.array_equal(np.load(tmp_path / "x.npy"), stored[index])
+
+
+def test_only_what_is_needed_is_read(file, tmp_path, capsys):
+    shown = json.loads(run(capsys, f"{file}::flow/T", "--level", "2", "-o", tmp_path / "x.npy", "--json")[1])
+    with h5py.File(file) as opened:
+        assert shown["bytes_read"] < opened["flow/T"].id.get_storage_size() / 3
+    assert shown["shape"] == [5, 8, 10]
+
+
+@needs_packages("netCDF4", "xarray")
+@pytest.mark.parametrize("ending", ["nc", "h5"])
+def test_coordinates(ending, file, stored, tmp_path, capsys):
+    import xarray
+
+    words = ["--region", "4,:,10:30", "--level", "1", "--axes", "1,2", "-o", tmp_path / f"x.{ending}"]
+    assert run(capsys, f"{file}::/flow/T", *words)[0] == 0
+    group = None if ending == "nc" else "flow"
+    engine = "netcdf4" if ending == "nc" else "h5netcdf"
+    with xarray.open_dataset(tmp_path / f"x.{ending}", group=group, engine=engine) as made:
+        assert made["T"].dims == ("lat", "lon") and made["T"].attrs["units"] == "K"
+        assert np.array_equal(made["T"].values, stored[4, ::2, 10:30:2])
+        assert np.array_equal(made["lon"].values, 10 + 0.5 * np.arange(10, 30, 2))
+        assert made["lat"].attrs["units"] == "of lat" and made["T"].encoding["_FillValue"] == -999
+
+
+@needs_packages("vtk")
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1", "bool", ">f4"])
+def test_vtk_reads_its_image_data(dtype, file, tmp_path, capsys):
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOXML import vtkXMLImageDataReader
+
+    data = (10 * FIELD).astype(dtype)
+    with h5py.File(file, "a") as opened:
+        opened["a & b"] = data
+    assert run(capsys, f"{file}::a & b", "--region", "2:9,:,4:40", "-o", tmp_path / "x.vti")[0] == 0
+    assert run(capsys, f"{file}::a & b", "--level", "1", "--region", "6,:,:", "-o", tmp_path / "plane.vti")[0] == 0
+    for name, expected, origin, spacing in (
+        ("x", data[2:9, :, 4:40], (4, 0, 2), (1, 1, 1)),
+        ("plane", data[6, ::2, ::2], (0, 0, 0), (2, 2, 1)),
+    ):
+        reader = vtkXMLImageDataReader()
+        reader.SetFileName(str(tmp_path / f"{name}.vti"))
+        reader.Update()
+        image = reader.GetOutput()
+        assert image.GetDimensions() == (*reversed(expected.shape), 1)[:3]
+        assert image.GetOrigin() == origin and image.GetSpacing() == spacing
+        found = image.GetPointData().GetScalars()
+        assert found.GetName() == "a & b"
+        assert np.array_equal(vtk_to_numpy(found).reshape(expected.shape), expected.astype("u1" if dtype == "bool" else dtype))
+
+
+@pytest.mark.parametrize(
+    "dataset, words, text",
+    [
+        ("flow/T", ["-o", "x.txt"], "ends with .npy"),
+        ("flow/T", ["-o", "x.npy", "--region", "99"], "out of"),
+        ("flow/T", ["-o", "x.npy", "--level", "1", "--region", "0:9:2"], "steps"),
+        ("flow/T", ["-o", "x.npy", "--region", "a:b"], "'a:b' is no index"),
+        ("flow/T", ["-o", "x.npy", "--axes", "7", "--level", "1"], "axes"),
+        ("complex", ["-o", "x.nc"], "netCDF has no complex64"),
+        ("half", ["-o", "x.nc"], "netCDF has no float16"),
+        ("complex", ["-o", "x.vti"], "VTK's image data have no complex64"),
+        ("four", ["-o", "x.vti"], "one to three axes"),
+        ("flow", ["-o", "x.npy"], "is no dataset"),
+        ("nothing", ["-o", "x.npy"], "nothing"),
+        ("flow/T", ["-o", "there.npy"], "--overwrite"),
+    ],
+    ids=str,
+)
+def test_errors(dataset, words, text, file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.npy").write_bytes(b"kept")
+    before = sorted(each.name for each in tmp_path.iterdir())
+    status, out, errors = run(capsys, f"{file}::{dataset}", *words)
+    assert status in (1, 2) and out == "" and text in errors and errors.count("\n") == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == before and (tmp_path / "there.npy").read_bytes() == b"kept"
+
+
+@needs_packages("fsspec", "aiohttp")
+def test_a_remote_file(file, stored, tmp_path):
+    """In a process of its own, as threads of fsspec outlive the test."""
+    with Server({"a.h5": file.read_bytes()}) as server:
+        words = [f"{server.url}/a.h5::/flow/T", "--region", "3", "-o", tmp_path / "x.npy"]
+        host_tools.run(sys.executable, "-m", "h5stz", "extract", *words)
+        shown = host_tools.run(sys.executable, "-m", "h5stz", "preview", words[0], "--width", "20")
+    assert np.array_equal(np.load(tmp_path / "x.npy"), stored[3]) and "/flow/T, axis 0 at " in shown
+
+
+def test_views(file, stored, tmp_path):
+    with h5py.File(file) as opened:
+        view = h5stz.view(opened["flow/T"])
+        done = h5stz.extract(view, tmp_path / "x.npy", region=np.s_[2:4], level=1, axes=(-1,))
+        assert done.shape == (2, 31, 20) and np.array_equal(np.load(tmp_path / "x.npy"), stored[2:4, :, ::2])
+        with pytest.raises(h5stz.StzError, match="is a level"):
+            h5stz.extract(view.level(1), tmp_path / "y.npy")
