@@ -53,7 +53,7 @@ def test_little_is_required(metadata):
 
 def test_all_is_what_users_install(metadata):
     (everything,) = (line for line in metadata.get_all("Requires-Dist") if re.search(r"""extra == ["']all["']""", line))
-    assert re.search(r"\[(.*)\]", everything)[1].split(",") == ["dask", "remote", "xarray", "zarr"]
+    assert sorted(re.search(r"\[(.*)\]", everything)[1].split(",")) == ["cli", "dask", "remote", "xarray", "zarr"]
 
 
 def test_extras_that_texts_tell_to_install_exist(metadata):
@@ -123,7 +123,7 @@ def test_tests_that_wheels_run_exist():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", ["xarray", "dask", "zarr", "remote", "all"])
+@pytest.mark.parametrize("extra", ["xarray", "dask", "zarr", "remote", "cli", "all"])
 def test_extras_can_be_installed(extra, tmp_path):
     """Resolved for an empty environment, and not installed."""
     report = tmp_path / "report.json"
