@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, compare_samples, slabs
-from h5stz.elements import Array
+from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
@@ -149,13 +149,18 @@ class _Parts:
     def __init__(self, source: ArraySource) -> None:
         self._source = source
         self.shape = (*source.shape, 2)
-        self.dtype = np.zeros((), source.dtype).real.dtype
+        self.dtype: DType = np.dtype(f"{source.dtype.byteorder}f{source.dtype.itemsize // 2}")
         self.chunks = (*chunks, 2) if (chunks := getattr(source, "chunks", None)) else None
 
     def __getitem__(self, box: Box) -> Array:
         array = slabs.piece(self._source, box[:-1])
-        made: Array = np.ma.stack([array.real, array.imag], -1) if np.ma.isMA(array) else np.stack([array.real, array.imag], -1)
+        stack: Any = np.ma.stack if np.ma.isMaskedArray(array) else np.stack
+        made: Array = stack(_real_and_imaginary(array), -1)
         return made[..., box[-1]]
+
+
+def _real_and_imaginary(array: Any) -> list[Array]:
+    return [array.real, array.imag]
 
 
 class _Pieces:
