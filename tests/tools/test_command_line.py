@@ -137,6 +137,9 @@ def test_json(capsys, file, tmp_path):
         ["info", file],
         ["verify", file],
         ["doctor"],
+        ["extract", f"{file}::/a/rho", "-o", tmp_path / "rho.npy"],
+        ["compare", file, file, "--no-ssim"],
+        ["preview", f"{file}::/plain"],
     ):
         status, out, errors = run(capsys, *words, "--json")
         assert (status, errors) == (0, "")
@@ -185,7 +188,12 @@ def on_terminal(*words):
 
 @pytest.mark.parametrize(
     "words",
-    [["compress", "IN", "OUT", "--absolute", "1e-3"], ["decompress", "IN", "OUT"], ["verify", "IN"]],
+    [
+        ["compress", "IN", "OUT", "--absolute", "1e-3"],
+        ["decompress", "IN", "OUT"],
+        ["verify", "IN"],
+        ["compare", "IN", "IN", "--no-ssim"],
+    ],
     ids=lambda x: x[0],
 )
 def test_progress_is_shown_on_a_terminal_only(file, tmp_path, words):
