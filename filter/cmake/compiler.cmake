@@ -37,11 +37,15 @@ check_linker_flag(CXX "LINKER:--exclude-libs,ALL" linker_excludes_libs) # not zi
 # For libraries that are loaded into programs of others: they bring the C++ runtime along, show only what the version script names, and
 # bind their own calls to themselves, as another copy of the core may be in the process.
 function(stz_isolate target exports)
+  target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  if(APPLE) # untested. Libraries bind their own calls to themselves there, and the C++ runtime is part of the system
+    target_link_options(${target} PRIVATE LINKER:-undefined,dynamic_lookup) # weak references to HDF5
+    return()
+  endif()
   target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:-Bsymbolic LINKER:--as-needed
                       LINKER:-z,nodelete # HDF5 may unload a plug-in while per-thread state is alive
                       $<$<BOOL:${linker_excludes_libs}>:LINKER:--exclude-libs,ALL>)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${exports})
-  target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   if(NOT H5STZ_SANITIZERS)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--no-undefined)
   endif()

@@ -13,7 +13,14 @@ namespace {
 
 constexpr size_t most_parts = 256, piece_bytes = 16384;
 
-ssize_t copy(const iovec* to, const iovec* from, size_t parts) noexcept { return process_vm_readv(getpid(), to, 1, from, parts, 0); }
+ssize_t copy([[maybe_unused]] const iovec* to, [[maybe_unused]] const iovec* from, [[maybe_unused]] size_t parts) noexcept {
+#if defined(__linux__)
+  return process_vm_readv(getpid(), to, 1, from, parts, 0);
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
 
 }  // namespace
 

@@ -40,7 +40,9 @@ void StreamPool::grow() {
   const size_t before = -reinterpret_cast<uintptr_t>(region) % mapping_bytes;
   if (before > 0) munmap(begin, before);
   munmap(begin + before + mapping_bytes, mapping_bytes - before);
+#if defined(MADV_HUGEPAGE)
   madvise(begin + before, mapping_bytes, MADV_HUGEPAGE);  // a wish
+#endif
   mappings_.push_back(begin + before);
 }
 

@@ -1,34 +1,36 @@
 // The features of x86-64 processors that kernels are compiled for, as bits. What a file was compiled for follows from the macros that the
-// compiler predefines, what a machine has is asked in dispatch.cpp: both come from the one table here. Empty on other processors.
+// compiler predefines, what a machine has is asked in dispatch.cpp: both come from the one table here. Empty on other processors. The
+// machine is asked by CPUID, because runtimes of some compilers do not fill in what __builtin_cpu_supports reads.
 #pragma once
 #include "base/common.h"
 
 namespace stz {
 
-// X(name, macro of the compiler, question to the machine)
+// X(name, macro of the compiler, question to the machine: 1 or 0, from registers of CPUID by their leaf and what the system keeps of
+// vectors)
 #if defined(STZ_X86)
-#define STZ_CPU_FEATURES(X)                                              \
-  X(sse3, __SSE3__, __builtin_cpu_supports("sse3"))                      \
-  X(ssse3, __SSSE3__, __builtin_cpu_supports("ssse3"))                   \
-  X(sse4_1, __SSE4_1__, __builtin_cpu_supports("sse4.1"))                \
-  X(sse4_2, __SSE4_2__, __builtin_cpu_supports("sse4.2"))                \
-  X(popcnt, __POPCNT__, __builtin_cpu_supports("popcnt"))                \
-  X(avx, __AVX__, __builtin_cpu_supports("avx"))                         \
-  X(avx2, __AVX2__, __builtin_cpu_supports("avx2"))                      \
-  X(fma, __FMA__, __builtin_cpu_supports("fma"))                         \
-  X(bmi, __BMI__, __builtin_cpu_supports("bmi"))                         \
-  X(bmi2, __BMI2__, __builtin_cpu_supports("bmi2"))                      \
-  X(lzcnt, __LZCNT__, has_lzcnt())                                       \
-  X(f16c, __F16C__, has_f16c())                                          \
-  X(avx512f, __AVX512F__, __builtin_cpu_supports("avx512f"))             \
-  X(avx512bw, __AVX512BW__, __builtin_cpu_supports("avx512bw"))          \
-  X(avx512vl, __AVX512VL__, __builtin_cpu_supports("avx512vl"))          \
-  X(avx512dq, __AVX512DQ__, __builtin_cpu_supports("avx512dq"))          \
-  X(avx512cd, __AVX512CD__, __builtin_cpu_supports("avx512cd"))          \
-  X(avx512vbmi, __AVX512VBMI__, __builtin_cpu_supports("avx512vbmi"))    \
-  X(avx512vbmi2, __AVX512VBMI2__, __builtin_cpu_supports("avx512vbmi2")) \
-  X(pclmul, __PCLMUL__, __builtin_cpu_supports("pclmul"))                \
-  X(vpclmulqdq, __VPCLMULQDQ__, __builtin_cpu_supports("vpclmulqdq"))
+#define STZ_CPU_FEATURES(X)                                \
+  X(sse3, __SSE3__, cpu.ecx1 >> 0 & 1)                     \
+  X(ssse3, __SSSE3__, cpu.ecx1 >> 9 & 1)                   \
+  X(sse4_1, __SSE4_1__, cpu.ecx1 >> 19 & 1)                \
+  X(sse4_2, __SSE4_2__, cpu.ecx1 >> 20 & 1)                \
+  X(popcnt, __POPCNT__, cpu.ecx1 >> 23 & 1)                \
+  X(avx, __AVX__, cpu.ecx1 >> 28 & cpu.ymm)                \
+  X(avx2, __AVX2__, cpu.ebx7 >> 5 & cpu.ymm)               \
+  X(fma, __FMA__, cpu.ecx1 >> 12 & cpu.ymm)                \
+  X(bmi, __BMI__, cpu.ebx7 >> 3 & 1)                       \
+  X(bmi2, __BMI2__, cpu.ebx7 >> 8 & 1)                     \
+  X(lzcnt, __LZCNT__, cpu.ecx8 >> 5 & 1)                   \
+  X(f16c, __F16C__, cpu.ecx1 >> 29 & cpu.ymm)              \
+  X(avx512f, __AVX512F__, cpu.ebx7 >> 16 & cpu.zmm)        \
+  X(avx512bw, __AVX512BW__, cpu.ebx7 >> 30 & cpu.zmm)      \
+  X(avx512vl, __AVX512VL__, cpu.ebx7 >> 31 & cpu.zmm)      \
+  X(avx512dq, __AVX512DQ__, cpu.ebx7 >> 17 & cpu.zmm)      \
+  X(avx512cd, __AVX512CD__, cpu.ebx7 >> 28 & cpu.zmm)      \
+  X(avx512vbmi, __AVX512VBMI__, cpu.ecx7 >> 1 & cpu.zmm)   \
+  X(avx512vbmi2, __AVX512VBMI2__, cpu.ecx7 >> 6 & cpu.zmm) \
+  X(pclmul, __PCLMUL__, cpu.ecx1 >> 1 & 1)                 \
+  X(vpclmulqdq, __VPCLMULQDQ__, cpu.ecx7 >> 10 & cpu.ymm)
 #else
 #define STZ_CPU_FEATURES(X)
 #endif

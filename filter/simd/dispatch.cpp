@@ -27,15 +27,27 @@ struct Variant {
 };
 constexpr Variant wide[] = {{kernels_avx512, features_avx512}, {kernels_avx2, features_avx2}};  // the widest first
 
-// Clang 14 to 16 do not know them in __builtin_cpu_supports.
-bool has_f16c() {
-  unsigned a, b, c, d;
-  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-bool has_lzcnt() {
-  unsigned a, b, c, d;
-  return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
-}
+// What CPUID tells, and whether the operating system keeps the vector registers of 256 and 512 bits for each thread.
+struct Cpu {
+  u32 ecx1 = 0, ebx7 = 0, ecx7 = 0, ecx8 = 0;  // ecx8: of leaf 0x80000001
+  u32 ymm = 0, zmm = 0;
+
+  Cpu() {
+    unsigned unused, ebx, ecx;
+    if (__get_cpuid(1, &unused, &unused, &ecx, &unused)) ecx1 = ecx;
+    if (__get_cpuid_count(7, 0, &unused, &ebx, &ecx, &unused)) {
+      ebx7 = ebx;
+      ecx7 = ecx;
+    }
+    if (__get_cpuid(0x80000001, &unused, &unused, &ecx, &unused)) ecx8 = ecx;
+    if (!(ecx1 & bit_OSXSAVE)) return;
+    constexpr u32 of_256 = 0x06, of_512 = 0xe6;
+    u32 kept, upper;
+    __asm__("xgetbv" : "=a"(kept), "=d"(upper) : "c"(0));
+    ymm = (kept & of_256) == of_256;
+    zmm = (kept & of_512) == of_512;
+  }
+};
 #endif
 
 }  // namespace
@@ -43,7 +55,7 @@ bool has_lzcnt() {
 CpuFeatures cpu_features() {
   CpuFeatures features = 0;
 #if defined(STZ_X86)
-  __builtin_cpu_init();
+  const Cpu cpu;
 #define STZ_ASK(name, macro, question) features |= (question) ? feature_bit(CpuFeature::name) : 0;
   STZ_CPU_FEATURES(STZ_ASK)
 #undef STZ_ASK

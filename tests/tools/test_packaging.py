@@ -141,19 +141,3 @@ def test_extras_can_be_installed(extra, tmp_path):
     assert done.returncode == 0, done.stderr
     names = {item["metadata"]["name"].lower() for item in json.loads(Path(report).read_text())["install"]}
     assert {"h5stz", "numpy", "h5py"} < names
-
-
-@pytest.mark.slow
-@needs_packages("ziglang", "auditwheel", "build")
-def test_wheel(tmp_path):
-    """Built as for a release, installed where nothing else of ours is, and used; for systems as old as is said."""
-    command = [sys.executable, str(ROOT / "filter/tools/build_wheel.py"), "--output", str(tmp_path / "dist")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1100)
-    assert done.returncode == 0, done.stderr[-4000:]
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    assert "manylinux_2_17" in wheel.name and (sys.version_info < (3, 11) or "-cp311-abi3-" in wheel.name)
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    python = tmp_path / "venv/bin/python"
-    subprocess.run([str(python), "-m", "pip", "install", "-q", str(wheel)], check=True)
-    example = subprocess.run([str(python), str(ROOT / "examples/quickstart.py")], cwd=tmp_path, capture_output=True, text=True)
-    assert "largest error: 0.00" in example.stdout, example.stderr
