@@ -344,4 +344,4 @@ def test_streams_of_others(path):
 def test_other_drivers_have_no_object(path, driver):
     """What HDF5 is asked for, as h5py has no function for it, is an object with one driver alone."""
     with opened(path, driver=driver) as dataset:
-        assert file_objects._object_of(dataset.file.id) is None
+        assert file_objects.object_of(dataset.file.id) is None
