@@ -17,13 +17,14 @@ namespace {
 
 constexpr u64 most_exact = u64(1) << 17;  // samples of levels that are coded as a whole
 constexpr int coarse_effort = 2;          // for those: they hold few of the bytes
-// Samples of boxes, of level 0 and of coarser ones; more where boxes differ so much that their mean is not known to 5 %.
-constexpr u64 finest_samples = u64(1) << 17, coarser_samples = u64(1) << 16, most_samples = u64(1) << 18, edge_samples = u64(1) << 19;
+// Samples of the boxes of level 0, a fourth of that of each coarser one, but not fewer than these; more where boxes differ so much that
+// their mean is not known to 5 %.
+constexpr u64 finest_samples = u64(1) << 17, fewest_samples = u64(1) << 14, most_samples = u64(1) << 18, edge_samples = u64(1) << 19;
 constexpr double wanted_variance = 0.05 * 0.05;
-constexpr u64 feedback_samples = 8192;    // of a class
-constexpr u64 probes = 1024;              // of the roughness of a level, and half as many of that of the boxes
-constexpr i64 error_step = 13;            // of the samples of level 0 in boxes every 13th one tells the error
-constexpr double bytes_of_merged = 4096;  // as encode_level merges the streams of blocks that are smaller
+constexpr u64 fitted_samples = 3000, feedback_samples = 4096;  // of a class: more of them change the expected size by less than 0.5 %
+constexpr u64 probes = 1024, fewest_probes = 128;  // of the roughness of level 0, as above, and half as many of that of the boxes
+constexpr i64 error_step = 13;                     // of the samples of level 0 in boxes every 13th one tells the error
+constexpr double bytes_of_merged = 4096;           // as encode_level merges the streams of blocks that are smaller
 
 // A box of a level as it will be decoded.
 template <class S>
@@ -104,15 +105,20 @@ class SectionEstimator {
   double place_boxes(size_t l) {
     const Level& level = source_.level(l);
     const Roughness<S> roughness(source_, l);
-    const u64 first = edge_ ? edge_samples : std::min(l ? coarser_samples : finest_samples, source_.effort().boxed_samples);
-    for (u64 samples = first, places = probes;; samples *= 2, places *= 2) {
+    const u64 first = edge_ ? edge_samples : std::min(box_samples(l), source_.effort().boxed_samples);
+    // a coarser level has fewer of the bytes
+    const double wanted = wanted_variance * double(u64(1) << std::min<size_t>(32, 4 * l));
+    double variance;
+    for (u64 samples = first, places = std::max(fewest_probes, probes >> 2 * l);; samples *= 2, places *= 2) {
       level_[l].boxes = sample_boxes(source_, l, samples);
-      double variance;
-      const RoughnessSum all = roughness.of_level(places), inside = roughness.of_boxes(level_[l].boxes, places / 2, variance);
+      const RoughnessSum inside = roughness.of_boxes(level_[l].boxes, places / 2, variance);
+      if (variance >= wanted && 2 * samples <= std::min(most_samples, level.samples() * source_.batch())) continue;
+      const RoughnessSum all = roughness.of_level(places);
       place_factor_ = all.mean() > 0 && inside.mean() > 0 ? all.mean() / inside.mean() : 1;
-      if (variance < wanted_variance || 2 * samples > std::min(most_samples, level.samples() * source_.batch())) return variance;
+      return variance;
     }
   }
+  static u64 box_samples(size_t l) { return std::max(fewest_samples, finest_samples >> 2 * l); }
 
   // Boxes with their samples, predicted from what a decoder will have.
   void prepare(size_t l, SampledBox<S>& box, StencilId reach) {
@@ -281,6 +287,7 @@ Encoded estimate_sections(Header& h, const S* samples, const u8* specials, const
   Encoded sum;
   sum.expected = double(coarse.size());
   if (l == 0) return sum;
+  effort.most_fitted = std::min(effort.most_fitted, fitted_samples);
   effort.feedback_samples = std::min(effort.feedback_samples, feedback_samples);
   source.set_effort(effort);
   SectionEstimator<S> estimator(source, state, l, edge, threads);

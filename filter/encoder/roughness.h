@@ -31,14 +31,16 @@ class Roughness {
   // At `count` places that are spread evenly over the level.
   RoughnessSum of_level(u64 count) const {
     RoughnessSum sum;
+    Ahead ahead(*this, sum);
     u64 seed = 3;
     const double samples = double(level_.samples() * source_.batch());
     for (u64 r = 0; r < count; r++) {
       u64 at = u64(samples * (double(r) + double(pseudo_random(seed) & 1023) / 1024) / double(count));
       Index place;
       for (size_t a = axes; a-- > 0; at /= u64(level_.n[a])) place[a] = i64(at % u64(level_.n[a]));
-      add(at, place, sum);
+      ahead.add(at, place);
     }
+    ahead.finish();
     return sum;
   }
 
@@ -50,14 +52,16 @@ class Roughness {
     double of_boxes = 0, squares = 0;
     for (const SampledBox<S>& box : boxes) {
       RoughnessSum of_box;
+      Ahead ahead(*this, of_box);
       for (size_t r = 0; r < count / boxes.size() + fewest; r++) {
         Index place;
         for (size_t a = 0; a < axes; a++) {
           const i64 places = box.place.size[a] - (a == 3 ? run : 0);
           place[a] = box.place.low[a] + i64(pseudo_random(seed) % u64(std::max<i64>(1, places)));
         }
-        add(box.item, place, of_box);
+        ahead.add(box.item, place);
       }
+      ahead.finish();
       sum.bits += of_box.bits;
       sum.samples += of_box.samples;
       of_boxes += of_box.mean();
@@ -71,23 +75,80 @@ class Roughness {
  private:
   static constexpr i64 run = 16, reach = 3;  // neighbouring samples; along the axes that are split
 
-  // Adds a run of samples from `at` on, moved to where they have neighbours.
-  void add(u64 item, const Index& at, RoughnessSum& sum) const {
-    if (!ways_) return;
-    const i64 inside = level_.n[3] > 2 * reach ? level_.n[3] - 2 * reach : level_.n[3], length = std::min(run, inside);
+  // A run of samples of an item, in level 0.
+  struct Run {
+    u64 item;
+    i64 first;
+  };
+
+  // Runs are far apart, and memory is slow: their samples are asked for while those before them are looked at.
+  class Ahead {
+   public:
+    Ahead(const Roughness& roughness, RoughnessSum& sum) : roughness_(roughness), sum_(sum) {}
+    void add(u64 item, const Index& at) {
+      if (!roughness_.ways_) return;
+      Run& next = run_[added_ % distance];
+      if (added_++ >= distance) roughness_.add(next, sum_);
+      next = {item, roughness_.first_of(at)};
+      roughness_.prefetch(next);
+    }
+    void finish() {
+      for (size_t r = added_ > distance ? added_ - distance : 0; r < added_; r++) roughness_.add(run_[r % distance], sum_);
+    }
+
+   private:
+    static constexpr size_t distance = 8;
+    const Roughness& roughness_;
+    RoughnessSum& sum_;
+    Run run_[distance];
+    size_t added_ = 0;
+  };
+
+  i64 length() const { return std::min(run, level_.n[3] > 2 * reach ? level_.n[3] - 2 * reach : level_.n[3]); }
+
+  // Where a run from `at` on begins, moved to where its samples have neighbours.
+  i64 first_of(const Index& at) const {
     i64 first = 0;
     for (size_t a = 0; a < axes; a++) {
       const i64 margin = level_.n[a] > 2 * reach ? reach : 0;
-      first += std::clamp<i64>(at[a], margin, level_.n[a] - margin - (a == 3 ? length : 1)) * stride_[a];
+      first += std::clamp<i64>(at[a], margin, level_.n[a] - margin - (a == 3 ? length() : 1)) * stride_[a];
     }
-    const S* samples = source_.samples(0, item).data;
-    const u8* specials = source_.has_specials() ? source_.specials(0, item).data : nullptr;
+    return first;
+  }
+
+  void prefetch(const Run& r) const {
+    constexpr i64 line = 64 / sizeof(S);
+    const S* const first = source_.samples(0, r.item).data + r.first;
+    const i64 span = (length() - 1) * stride_[3] + 1;
+    for (i64 x = 0; x < span + line - 1; x += line) {
+      const S* const s = first + std::min(x, span - 1);
+      __builtin_prefetch(s);
+      for (int k = 0; k < ways_; k++) {
+        if (along_[k] == 3) continue;
+        const i64 near = stride_[along_[k]], far = reach * near;
+        for (const i64 d : {-far, -near, near, far}) __builtin_prefetch(s + d);
+      }
+    }
+  }
+
+  void add(const Run& r, RoughnessSum& sum) const {
+    const S* const samples = source_.samples(0, r.item).data + r.first;
+    const u8* specials = source_.has_specials() ? source_.specials(0, r.item).data + r.first : nullptr;
+    const i64 n = length();
+    double neighbours[run] = {};
+    for (int k = 0; k < ways_; k++) {
+      const i64 near = stride_[along_[k]];
+      if (stride_[3] == 1)
+        add_neighbours(samples, near, 1, n, neighbours);
+      else
+        add_neighbours(samples, near, stride_[3], n, neighbours);
+    }
     double distances = 0;
     u64 valid = 0;
-    for (i64 x = 0; x < length; x++) {
-      const i64 i = first + x * stride_[3];
+    for (i64 x = 0; x < n; x++) {
+      const i64 i = x * stride_[3];
       if (specials && any_special(specials + i)) continue;
-      const double distance = __builtin_fabs(double(samples[i]) - interpolated(samples + i)) / step_;
+      const double distance = __builtin_fabs(double(samples[i]) - neighbours[x] / (16 * ways_)) / step_;
       distances += distance < 1e15 ? distance : 1e15;
       valid++;
     }
@@ -96,14 +157,10 @@ class Roughness {
     sum.samples += valid;
   }
 
-  // The mean of the cubics through the neighbours.
-  double interpolated(const S* s) const {
-    double p = 0;
-    for (int k = 0; k < ways_; k++) {
-      const i64 near = stride_[along_[k]], far = reach * near;
-      p += 9 * (double(s[-near]) + double(s[near])) - (double(s[-far]) + double(s[far]));
-    }
-    return p / (16 * ways_);
+  // 16 times what the cubics through the neighbours along an axis say of `n` samples.
+  [[gnu::always_inline]] static void add_neighbours(const S* s, i64 near, i64 step, i64 n, double* sum) {
+    const i64 far = reach * near;
+    for (i64 x = 0; x < n; x++, s += step) sum[x] += 9 * (double(s[-near]) + double(s[near])) - (double(s[-far]) + double(s[far]));
   }
 
   bool any_special(const u8* kind) const {
