@@ -198,6 +198,7 @@ CASES = [
         packages=("distributed", "netCDF4"),
         makes=("compressed.h5",),
     ),
+    Case("packaging.md", "build_wheel.py", skipped="tests/tools/test_wheels.py does the same"),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
     Case(
         "simulation_codes.md",
