@@ -14,7 +14,7 @@ import numpy as np
 
 import h5stz
 import report
-from h5stz import run
+from h5stz.programs import run
 
 LOW, EDGE = 72, 16  # the box: [LOW, LOW + EDGE) along each axis
 PYTHON = {

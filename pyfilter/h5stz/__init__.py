@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 
 from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
-from h5stz.chunks import suggest_chunks
+from h5stz.analysis.comparing import Comparison, compare
+from h5stz.analysis.extracting import Extracted, extract
 from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
-from h5stz.comparing import Comparison, compare
-from h5stz.dask_arrays import dask_array
-from h5stz.dask_writing import to_hdf5
+from h5stz.dask.arrays import dask_array
+from h5stz.dask.writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.estimating import Estimate, estimate
-from h5stz.extracting import Extracted, extract
-from h5stz.opening import File, Group
-from h5stz.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
-from h5stz.options import STZ, Options
-from h5stz.partial_reads import partial_reads
-from h5stz.registration import Config, get_config, last_error, plugin_path, register
-from h5stz.repack_plan import Rule
-from h5stz.repack_preview import Planned, plan_repack
-from h5stz.repacking import Outcome, Report, repack
+from h5stz.files.repack_plan import Rule
+from h5stz.files.repack_preview import Planned, plan_repack
+from h5stz.files.repacking import Outcome, Report, repack
+from h5stz.files.unpacking import unpack
+from h5stz.hdf5.registration import Config, get_config, last_error, plugin_path, register
+from h5stz.options.chunks import suggest_chunks
+from h5stz.options.stz import STZ, Options
+from h5stz.reading.opening import File, Group
+from h5stz.reading.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
+from h5stz.reading.partial_reads import partial_reads
+from h5stz.reading.view import View, view
+from h5stz.reading.view_sources import close_files
 from h5stz.signatures import with_options_of
-from h5stz.unpacking import unpack
-from h5stz.view import View, view
-from h5stz.view_sources import close_files
-from h5stz.xarray_writing import to_netcdf, xarray_attributes, xarray_encoding
+from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from h5stz import _core, elements
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
-from h5stz.option_checks import thread_count
-from h5stz.options import STZ, Options
+from h5stz.options.option_checks import thread_count
+from h5stz.options.stz import STZ, Options
 from h5stz.signatures import checked, with_options_of
 
 if TYPE_CHECKING:

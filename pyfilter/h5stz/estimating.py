@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import numpy as np
 import numpy.typing as npt
 
-from h5stz import _core, bounds, elements, slabs, validity
-from h5stz.bound_search import BoundSearch, Window
-from h5stz.chunks import suggest_chunks
+from h5stz import _core, elements, slabs, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError
-from h5stz.option_checks import BOUNDS, checked_bound, checked_chunks, checked_count
-from h5stz.options import STZ, Options
-from h5stz.ratio_bounds import FIRST_GUESS, ratio_window
-from h5stz.settings import Settings
+from h5stz.options import bounds
+from h5stz.options.bound_search import BoundSearch, Window
+from h5stz.options.chunks import suggest_chunks
+from h5stz.options.option_checks import BOUNDS, checked_bound, checked_chunks, checked_count
+from h5stz.options.ratio_bounds import FIRST_GUESS, ratio_window
+from h5stz.options.settings import Settings
+from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
 from h5stz.slabs import ArraySource
 

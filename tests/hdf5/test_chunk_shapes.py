@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import run
+from h5stz.programs import run
 from support import host_tools
 from support.host_tools import field, pkg_config
 from support.paths import PROGRAMS

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import compress_rules, run
 from h5stz.errors import StzError
+from h5stz.programs import compress_rules, run
 from support import region_files
 from support.created_files import is_compressed
 from support.paths import PROGRAMS, ROOT

@@ -8,7 +8,7 @@ import h5py
 import pytest
 
 import h5stz
-from h5stz import run
+from h5stz.programs import run
 from support import boxes
 from support.patched_streams import with_wrong_check
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from h5stz import run
+from h5stz.programs import run
 from support import host_tools
 from support.paths import PROGRAMS
 from support.requirements import needs_programs

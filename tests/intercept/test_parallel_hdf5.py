@@ -10,7 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from h5stz import cli, compress_rules, run
+from h5stz import cli
+from h5stz.programs import compress_rules, run
 from support import parallel_h5py
 from support.created_files import BOUND, check, is_compressed
 from support.host_tools import environment, pkg_config

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import run
+from h5stz.programs import run
 from support import exact, region_files
 from support.requirements import each_package, needs_programs
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import cli, run
+from h5stz import cli
+from h5stz.programs import run
 from support import region_files
 from support.requirements import each_package, needs_packages, needs_programs
 

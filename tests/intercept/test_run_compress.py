@@ -7,7 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
-from h5stz import _core, compress_rules, run
+from h5stz import _core
+from h5stz.programs import compress_rules, run
 from support import host_tools
 from support.created_files import BOUND, FIELD, SIMPLE, check, client_data, is_compressed, pair, python, within
 from support.paths import PROGRAMS

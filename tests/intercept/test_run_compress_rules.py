@@ -9,7 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
-from h5stz import _core, cli, compress_rules, run
+from h5stz import _core, cli
+from h5stz.programs import compress_rules, run
 from support import host_tools
 from support.created_files import FIELD, SIMPLE, client_data, python
 from support.paths import ROOT

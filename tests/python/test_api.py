@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import h5stz
 from h5stz import _core
-from h5stz.option_checks import thread_count
+from h5stz.options.option_checks import thread_count
 from support import exact, fields
 from support.host_tools import plugin_file
 

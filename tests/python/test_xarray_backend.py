@@ -107,7 +107,7 @@ def test_a_part_decodes_a_part(tmp_path, monkeypatch):
     """Nothing is decoded when a file is opened, and of a region or a level only the blocks that it needs."""
     import xarray
 
-    import h5stz.xarray_backend as backend
+    from h5stz.xarray import backend
 
     dataset = xarray.Dataset({"rho": (DIMS, np.tile(field(), (4, 1, 1)))})
     h5stz.to_netcdf(dataset, tmp_path / "a.nc", absolute=1e-3, block="region")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import h5stz
-from h5stz.dask_arrays import _aligned, _Blocks
+from h5stz.dask.arrays import _aligned, _Blocks
 from support.region_files import opened, same, smooth, write
 from support.requirements import needs_packages
 

@@ -103,7 +103,7 @@ def test_h5py_for_edge_chunks_that_were_not_filtered(tmp_path, original, first):
 
 def test_h5py_where_hdf5_does_not_say_how_edges_are_stored(path, monkeypatch):
     """A HDF5 without these functions leaves the chunks at the edge to h5py, and no others."""
-    monkeypatch.setattr("h5stz.hdf5_calls.function", lambda *_: None)
+    monkeypatch.setattr("h5stz.hdf5.calls.function", lambda *_: None)
     with opened(path) as dataset:
         view = h5stz.view(dataset)
         agrees(view, dataset[...])

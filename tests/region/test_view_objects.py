@@ -13,7 +13,7 @@ import pytest
 from h5py._objects import phil
 
 import h5stz
-from h5stz import file_objects
+from h5stz.sources import file_objects
 from support.region_files import CHUNKS, USERBLOCK, agrees, opened, overwrite, route, same, smooth, write
 from support.requirements import needs_packages
 
@@ -297,7 +297,7 @@ def test_writable_files(path):
 
 
 def test_whole_chunks_where_the_object_cannot_be_found(path, monkeypatch):
-    monkeypatch.setattr("h5stz.file_objects._driver_info", lambda: None)
+    monkeypatch.setattr("h5stz.sources.file_objects._driver_info", lambda: None)
     with opened(io.BytesIO(path.read_bytes())) as dataset:
         assert route(dataset) == "chunk"
 

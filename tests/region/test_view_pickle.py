@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import view_sources
+from h5stz.reading import view_sources
 from support.region_files import CHUNKS, opened, same, smooth, write
 
 

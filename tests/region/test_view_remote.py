@@ -16,7 +16,7 @@ import pytest
 from h5py._objects import phil
 
 import h5stz
-from h5stz.file_objects import ObjectBytes
+from h5stz.sources.file_objects import ObjectBytes
 from support.range_servers import Server, cut_off, written
 from support.region_files import agrees, same
 

@@ -172,7 +172,7 @@ def test_without_proc_whole_chunks_are_read(path, monkeypatch):
 
 def test_a_reader_of_an_hdf5_without_chunk_iter(path, monkeypatch):
     """Each chunk is looked up on its own then, as it is for a few chunks of a file that may change."""
-    monkeypatch.setattr("h5stz.chunk_index._iterator", lambda _: None)
+    monkeypatch.setattr("h5stz.reading.chunk_index._iterator", lambda _: None)
     with opened(path) as dataset:
         assert route(dataset) == "ranges"
 
@@ -186,7 +186,7 @@ def test_a_chunk_iter_that_counts_in_chunks_is_not_believed(path, monkeypatch):
 
         return iterate
 
-    monkeypatch.setattr("h5stz.chunk_index._iterator", iterator)
+    monkeypatch.setattr("h5stz.reading.chunk_index._iterator", iterator)
     with opened(path) as dataset:
         assert route(dataset) == "ranges"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from h5py import h5a, h5g, h5o, h5p, h5t
 
-from h5stz import copy_tree
+from h5stz.files import copy_tree
 from support import host_tools
 from support.fields import random_field
 from support.requirements import needs_packages, needs_programs

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import Rule, repack_plan
+from h5stz import Rule
+from h5stz.files import repack_plan
 from support import exact, host_tools
 from support.fields import load, names, random_field
 from support.requirements import needs_packages, needs_programs, require

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz.settings import Settings
+from h5stz.options.settings import Settings
 from support.fields import random_field
 
 FIELD = random_field((40, 50, 60), 4, 1).astype("f4")

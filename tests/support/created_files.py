@@ -7,7 +7,8 @@ from fractions import Fraction
 import h5py
 import numpy as np
 
-from h5stz import _core, compress_rules, run
+from h5stz import _core
+from h5stz.programs import compress_rules, run
 
 BOUND = 1e-3
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import arguments, cli
+from h5stz import cli
+from h5stz.options import arguments
 from support import exact, fields, host_tools
 from support.patched_streams import Patch, compose, record
 from support.requirements import needs_packages, needs_programs

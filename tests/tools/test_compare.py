@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import cli, comparing
+from h5stz import cli
+from h5stz.analysis import comparing
 from support.fields import random_field
 from support.requirements import needs_packages
 

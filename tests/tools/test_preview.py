@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import cli, previewing
+from h5stz import cli
+from h5stz.analysis import previewing
 from support.requirements import needs_packages
 
 

@@ -10,10 +10,11 @@ import click
 import h5py
 import numpy as np
 
-from h5stz import _core, arguments, elements
+from h5stz import _core, elements
 from h5stz.cli.parameters import BOUNDS, FILE, Parsed, bound_options, bounds_given, chunk_shape
 from h5stz.errors import StzError
-from h5stz.options import STZ, Options
+from h5stz.options import arguments
+from h5stz.options.stz import STZ, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _NAMES = (*BOUNDS, "fill_value", "data", "dtype", "block", "threads", "append_axis", "integers")

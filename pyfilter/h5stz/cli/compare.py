@@ -10,15 +10,16 @@ from typing import Any
 import click
 import h5py
 
-from h5stz import _core, compare_files, compare_report
+from h5stz import _core
+from h5stz.analysis import compare_files, compare_report
+from h5stz.analysis.compare_files import Pair
+from h5stz.analysis.comparing import compare as compare_arrays
+from h5stz.analysis.comparing import summary_lines
 from h5stz.cli.datasets import SEPARATOR, opened
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
-from h5stz.compare_files import Pair
-from h5stz.comparing import compare as compare_arrays
-from h5stz.comparing import summary_lines
 from h5stz.errors import StzError
 from h5stz.progress import Progress
 

@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import click
 
-from h5stz import _core, repack_plan, repack_preview, repacking
+from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
-from h5stz.options import Options
+from h5stz.files import repack_plan, repack_preview, repacking
+from h5stz.options.stz import Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _SHARED = ("block", "effort")

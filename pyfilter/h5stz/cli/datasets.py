@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from h5stz import _core, opening
+from h5stz import _core
 from h5stz.errors import StzError
-from h5stz.view import View
+from h5stz.reading import opening
+from h5stz.reading.view import View
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 SEPARATOR = "::"

@@ -6,10 +6,10 @@ import json
 
 import click
 
-from h5stz import unpacking
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
+from h5stz.files import unpacking
 
 
 @click.command(short_help="Write a file without the filter.")

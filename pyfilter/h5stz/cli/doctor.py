@@ -15,9 +15,10 @@ import click
 import h5py
 import numpy as np
 
-from h5stz import _core, hdf5_libraries, registration
+from h5stz import _core
 from h5stz.errors import StzError
-from h5stz.options import STZ
+from h5stz.hdf5 import libraries, registration
+from h5stz.options.stz import STZ
 
 _PACKAGES = ("netCDF4", "tables", "h5netcdf", "xarray", "vtk")  # those that bring or use a copy of HDF5
 _PROGRAMS = ("h5dump", "h5repack", "ncdump", "nccopy", "cdo", "ncks", "octave")
@@ -70,14 +71,14 @@ def _libraries() -> list[dict[str, Any]]:
         if importlib.util.find_spec(name):
             importlib.import_module(name)
     registration.register()
-    of_h5py, path = hdf5_libraries.of_h5py(), registration.plugin_path()
+    of_h5py, path = libraries.of_h5py(), registration.plugin_path()
     return [
         {
             "version": library.version,
             "file": library.file,
             "has_filter": library.address == of_h5py or path in library.search_path,
         }
-        for library in hdf5_libraries.loaded()
+        for library in libraries.loaded()
     ]
 
 

@@ -18,8 +18,8 @@ from h5stz.cli.explained import explained
 from h5stz.cli.parameters import FILE, bound_options, bounds_given
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
-from h5stz.options import STZ
-from h5stz.repack_plan import REASONS, Decision, Plan, Rule
+from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
+from h5stz.options.stz import STZ
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds

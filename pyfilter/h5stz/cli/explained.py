@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from h5stz import _core, verify_files
+from h5stz import _core
 from h5stz.errors import StzError
+from h5stz.files import verify_files
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 

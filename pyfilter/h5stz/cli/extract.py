@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from h5stz import extracting
+from h5stz.analysis import extracting
 from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import NOTHING_WRITTEN, explained

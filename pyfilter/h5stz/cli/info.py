@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import h5py
 
-from h5stz import _core, cli, verify_files
+from h5stz import _core, cli
 from h5stz.cli.explained import explained
 from h5stz.cli.parameters import FILE
-from h5stz.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
 from h5stz.errors import StzError, StzReadError
-from h5stz.options import client_data
+from h5stz.files import verify_files
+from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
+from h5stz.options.stz import client_data
 
 if TYPE_CHECKING:
     from rich.tree import Tree

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import h5stz
-from h5stz import registration
+from h5stz.hdf5 import registration
 
 
 @click.command("plugin-path")

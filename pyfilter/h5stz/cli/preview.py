@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from h5stz import previewing
+from h5stz.analysis import previewing
 from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import explained

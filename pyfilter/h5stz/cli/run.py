@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from h5stz import cli, compress_rules, run_report
-from h5stz import run as running
+from h5stz import cli
 from h5stz.cli.parameters import Parsed
+from h5stz.programs import compress_rules, run_report
+from h5stz.programs import run as running
 
 
 def _mebibytes(text: str) -> int:

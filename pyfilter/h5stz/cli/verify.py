@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from h5stz import cli, verify_files
+from h5stz import cli
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
-from h5stz.option_checks import thread_count
+from h5stz.files import verify_files
+from h5stz.options.option_checks import thread_count
 
 
 @click.command(short_help="Decode all chunks and compare them.")

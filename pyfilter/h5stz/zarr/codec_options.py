@@ -14,8 +14,8 @@ import numpy as np
 from h5stz import _core, codec, elements
 from h5stz.elements import Array, BytesLike, DType, Real
 from h5stz.errors import StzError
-from h5stz.option_checks import checked_number
-from h5stz.options import STZ, Block, Integers, Options
+from h5stz.options.option_checks import checked_number
+from h5stz.options.stz import STZ, Block, Integers, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
-from h5stz.selection import parse_region
+from h5stz.reading.selection import parse_region
 from h5stz.signatures import checked
 
 if TYPE_CHECKING:

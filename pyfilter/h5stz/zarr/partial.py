@@ -17,10 +17,10 @@ import numpy as np
 from h5stz import _core, codec, elements
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzReadError
-from h5stz.file_objects import ChunkBytes
-from h5stz.option_checks import thread_count
-from h5stz.readers import ChunkReader
-from h5stz.selection import Piece
+from h5stz.options.option_checks import thread_count
+from h5stz.reading.readers import ChunkReader
+from h5stz.reading.selection import Piece
+from h5stz.sources.file_objects import ChunkBytes
 from h5stz.zarr.codec_options import check_shape, of_dtype
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]

@@ -18,10 +18,11 @@ import h5py
 import numpy as np
 import zarr
 
-from h5stz import _core, elements, hdf5_calls
-from h5stz.chunk_index import ChunkIndex, confuses_chunks
+from h5stz import _core, elements
 from h5stz.errors import StzError, StzTypeError
-from h5stz.options import STZ
+from h5stz.hdf5 import calls
+from h5stz.options.stz import STZ
+from h5stz.reading.chunk_index import ChunkIndex, confuses_chunks
 from h5stz.signatures import checked
 from h5stz.zarr.codec import StzCodec
 from h5stz.zarr.reference_names import attributes, dimension_names, is_dimension_only
@@ -193,7 +194,7 @@ def _chunked(dataset: h5py.Dataset, creation: h5py.h5p.PropDCID, url: str) -> It
             _ARGUMENT,
         )
     partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks or (), strict=True))
-    if partial and creation.get_nfilters() and hdf5_calls.edges_may_be_raw(creation):
+    if partial and creation.get_nfilters() and calls.edges_may_be_raw(creation):
         raise StzError("its chunks at the edge are stored without the filters: copy it with h5repack", _ARGUMENT)
     index = ChunkIndex(dataset)
     counts = [-(-extent // chunk) for extent, chunk in zip(dataset.shape, index.chunks, strict=True)]

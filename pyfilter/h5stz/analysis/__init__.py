@@ -1,0 +1,1 @@
+"""How good results are: arrays compared, parts extracted, pictures."""

@@ -1,0 +1,87 @@
+"""Pairs of arrays to compare: datasets of two files that have the same path, single datasets, and .npy files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz.analysis.comparing import PASSES, Comparison, compared
+from h5stz.files import repack_plan
+from h5stz.hdf5 import missing_numbers, tree_contents
+from h5stz.progress import Meter, Progress
+from h5stz.reading.view import View
+
+_SIGNATURE = b"\x93NUMPY"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two datasets of one path: a Comparison, or None and why there is none."""
+
+    path: str
+    found: Comparison | None
+    note: str = ""
+
+
+def pairs(
+    one: h5py.File, other: h5py.File, pattern: str = "*", *, ssim: bool = True, progress: Progress | None = None
+) -> Iterator[Pair]:
+    """Compares all datasets of two files whose path matches a pattern, one after another.
+
+    Args:
+        one, other: the original and what is compared with it.
+        pattern: as of repack_plan.Rule.
+        ssim: as of compare().
+        progress: is told how far it is, in bytes of the original.
+    """
+    rule = repack_plan.Rule(pattern, None)
+    paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
+    meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others if rule.names(path)))
+    for path in sorted(filter(rule.names, paths | others)):
+        if path not in paths or path not in others:
+            yield Pair(path, None, f"only in {(one if path in paths else other).filename}")
+            continue
+        before, after = _dataset(one, path), _dataset(other, path)
+        with meter.share(path, PASSES * before.nbytes) as add:
+            note = _why_not(before, after)
+            yield Pair(path, None if note else compared(before, after, missing(before), ssim, add), note)
+
+
+def _dataset(file: h5py.File, path: str) -> Any:
+    return file[path]
+
+
+def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
+    """Why two datasets cannot be compared; "" if they can."""
+    if before.shape is None or before.shape != after.shape:
+        return f"not compared: the shapes are {before.shape} and {after.shape}"
+    kinds = {before.dtype.kind, after.dtype.kind}
+    if not kinds <= set("iufbc") or (len(kinds) > 1 and "c" in kinds):
+        return f"not compared: {before.dtype} and {after.dtype}"
+    return "" if before.size else "not compared: there is no sample"
+
+
+def missing(dataset: object) -> list[float]:
+    """The numbers that stand for missing samples of a dataset, by its attributes; of others none."""
+    if isinstance(dataset, View):
+        dataset = dataset.dataset
+    if not isinstance(dataset, h5py.Dataset) or not {"_FillValue", "missing_value"} & set(dataset.attrs):
+        return []
+    return [float(number) for number in missing_numbers.missing_values(dataset)]
+
+
+def is_npy(path: str) -> bool:
+    """Whether a file is a .npy file."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(len(_SIGNATURE)) == _SIGNATURE
+    return False
+
+
+def load_npy(path: str) -> np.memmap[Any, Any]:
+    """The array of a .npy file, which is read when it is needed."""
+    return np.lib.format.open_memmap(path, mode="r")

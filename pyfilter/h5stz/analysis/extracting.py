@@ -1,0 +1,117 @@
+"""Writes a part of a dataset, on any level, to a file of its own: `extract`. How each kind of file is written: exporting."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.analysis import exporting
+from h5stz.analysis.exporting import Axis, Part
+from h5stz.errors import StzError
+from h5stz.reading.selection import parse_region
+from h5stz.reading.view import View, view
+from h5stz.signatures import checked
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What extract() wrote.
+
+    Attributes:
+        path: of the dataset.
+        shape, dtype: of what was written.
+        bytes_read: of the dataset as it is stored.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes_read: int
+
+
+@checked
+def extract(
+    dataset: h5py.Dataset | View,
+    target: str | os.PathLike[str],
+    *,
+    region: Any = ...,
+    level: SupportsIndex = 0,
+    axes: SupportsIndex | Iterable[SupportsIndex] | None = None,
+    overwrite: bool = False,
+) -> Extracted:
+    """Reads a part of a dataset and writes it, without compression, to a .npy, .h5, .nc or .vti file.
+
+    Args:
+        dataset: h5py.Dataset, or a View of one, such as those of h5stz.open(), also of remote files.
+        target: path of the file; its ending says what it is. .nc needs netCDF4, and has the coordinates that the scales of the
+            dataset hold, as .h5 has; .vti (VTK's image data, for ParaView) has one to three axes, the last one is x, and its
+            unit is one sample of the dataset.
+        region: integers and slices, as of View.read().
+        level: 0 for all samples, l for every 2**l-th along `axes`.
+        axes: numbers of axes that the level thins; None: all.
+        overwrite: whether a file may be at `target`.
+
+    Returns:
+        Extracted.
+
+    Raises:
+        StzError: (a ValueError) no such region, level, axis or kind of file, or the file cannot hold the data.
+        FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
+    """
+    target = Path(target)
+    write = exporting.WRITERS.get(target.suffix)
+    if write is None:
+        raise StzError(f"{target}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
+    whole = dataset if isinstance(dataset, View) else view(dataset)
+    if any(step != 1 for step in whole.spacing):
+        raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)
+    chosen, stored, before = whole.level(0, axes), whole.dataset, whole.stats.bytes_read
+    array = np.asarray(chosen.read(region, level))
+    spacing = chosen.level(level).spacing
+    selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
+    found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
+    part = target.with_name(f".{target.stem[:100]}.{os.getpid()}.part{target.suffix}")
+    try:
+        write(part, Part(str(whole.name), array, found, _attributes(stored)))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return Extracted(str(whole.name), array.shape, str(array.dtype), whole.stats.bytes_read - before)
+
+
+def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
+    """What is known of an axis of the part: its name and its coordinates, of the first scale that it has."""
+    start, count, step = chosen.start, chosen.count, chosen.step
+    scales = [scale for scale in dataset.dims[number].values() if scale.shape == (dataset.shape[number],)]
+    if not scales:
+        return Axis(dataset.dims[number].label or f"dim_{number}", start, step, None, {})
+    values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
+    is_dimension_only = bytes(scales[0].attrs.get("NAME", b"")).startswith(b"This is a netCDF dimension but not")
+    name = str(scales[0].name).rsplit("/", 1)[-1]
+    return Axis(name, start, step, None if is_dimension_only else values, _attributes(scales[0]))
+
+
+_OF_HDF5 = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}
+
+
+def _attributes(dataset: h5py.Dataset) -> dict[str, Any]:
+    """The attributes of users: not those in which HDF5 and netCDF-4 keep their scales."""
+    found: dict[str, Any] = {}
+    for name in dataset.attrs:
+        if name in _OF_HDF5 or name.startswith("_Netcdf4") or name == "_NCProperties":
+            continue
+        value = dataset.attrs[name]
+        if not isinstance(value, h5py.Empty) and np.asarray(value).dtype.kind in "iufbSUO":
+            found[name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return found

@@ -1,0 +1,1 @@
+"""Arrays of dask: lazy reads of datasets, and writes by many workers."""

@@ -1,0 +1,245 @@
+"""Arrays of dask written as datasets: workers compress the chunks, one writer stores them, past HDF5's filter pipeline.
+
+dask is imported when it is needed; nothing else of the package needs it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from importlib import import_module
+from itertools import accumulate, product
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core, elements, validity
+from h5stz.elements import Array
+from h5stz.errors import StzError, StzTypeError
+from h5stz.files.chunk_compressors import Stream, connected, encoded_block
+from h5stz.options import bounds
+from h5stz.options.chunks import suggest_chunks
+from h5stz.options.option_checks import BOUNDS, checked_bound
+from h5stz.options.stz import MEASURED, STZ, Options
+from h5stz.signatures import with_options_of
+from h5stz.validity import Extremes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+_DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
+_SUITABLE = 1 << 18, 64 << 20  # bytes of a block of dask that is a good chunk as it is
+_MEASURED = frozenset(MEASURED)
+_BATCH = 16  # blocks for each processor that are computed together by the schedulers of one machine
+
+
+@with_options_of(STZ)
+def to_hdf5(
+    array: Any,
+    file: str | os.PathLike[str] | h5py.File,
+    path: str,
+    *,
+    scheduler: Any = None,
+    creation: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
+) -> None:
+    """Writes an array of dask as a compressed dataset: its tasks compress chunks, this process stores them (docs/dask.md).
+
+    The chunks have the bytes that the filter makes of them. If a task fails nothing is left of the dataset.
+
+    Args:
+        array: dask.array.Array of known shape with at least one axis.
+        file: name of a file, which is made or added to, or an h5py.File that is open for writing.
+        path: of the new dataset.
+        scheduler: "threads", "processes", "synchronous", a dask.distributed.Client or the address of a scheduler. None: what
+            dask is set to, such as the Client that was made last.
+        creation: further arguments of h5py's create_dataset, such as {"fillvalue": -1, "maxshape": (None, 512)}.
+        **options: those of STZ, but `data` and `dtype`. `chunks` is the shape of the chunks of the dataset; None: the blocks of
+            the array if they have 256 KiB to 64 MiB, or else parts of them that suggest_chunks() proposes. Blocks that are no
+            multiples of chunks are made so (rechunk). `relative` computes the array once more before, for its range, twice if
+            it may have a fill value that was not given; `psnr` and `ratio` several times.
+
+    Raises:
+        ImportError: dask is not installed.
+        StzError: (a ValueError) options that do not fit; there is something at `path` already.
+        StzTypeError: (a TypeError too) no array of dask, or a dtype that cannot be compressed.
+        Whatever a task of the array raises.
+    """
+    dask = _dask()
+    _check(array, options)
+    shape = _chunks_of(array, options.pop("chunks", None))
+    blocks = _aligned(array, shape)
+    with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
+        if path in target:
+            raise StzError(f"{path!r} is in the file already: delete it first, `del file[{path!r}]`", _ARGUMENT)
+        stz = _resolved(array, options, shape)
+        arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **(creation or {})}
+        made = target.create_dataset(path, **arguments, **stz)
+        try:
+            if array.size:
+                _write(made, blocks, client)
+        except BaseException:
+            del target[path]
+            raise
+
+
+def _check(array: Any, options: Mapping[str, Any]) -> None:
+    """Raises the StzError of what cannot be written."""
+    if not isinstance(array, import_module("dask.array").Array):
+        raise StzTypeError(
+            f"array is of type {type(array).__name__}: give a dask.array.Array (dask.array.from_array)", _ARGUMENT
+        )
+    if not array.ndim:
+        raise StzError("a single number has no chunks: write it with file[path] = array.compute()", _ARGUMENT)
+    if any(math.isnan(extent) for extent in array.shape):
+        raise StzError("the shape of the array is not known: call array.compute_chunk_sizes() before", _ARGUMENT)
+    for name in ("data", "dtype"):
+        if options.get(name) is not None:
+            raise StzError(f"{name}= is the array's own here: leave it out", _ARGUMENT)
+    elements.storage_dtype(array.dtype)
+    fill = options.get("fill_value")
+    if isinstance(array._meta, np.ma.MaskedArray) and (fill is None or fill is False):
+        raise StzError("the array is masked: give the number that masked samples are stored as with fill_value=", _ARGUMENT)
+
+
+def _chunks_of(array: Any, chunks: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The shape of the chunks of the dataset."""
+    if chunks is not None:
+        if len(chunks) != array.ndim or not all(isinstance(extent, int) and extent > 0 for extent in chunks):
+            raise StzError(f"chunks={chunks!r} must be a tuple of {array.ndim} positive integers", _ARGUMENT)
+        return chunks
+    block = tuple(max(1, extent) for extent in array.chunksize)
+    size = math.prod(block) * array.dtype.itemsize
+    whole = block == tuple(max(1, extent) for extent in array.shape)
+    if _SUITABLE[0] <= size <= _SUITABLE[1] or (whole and size <= _SUITABLE[1]):
+        return block
+    return suggest_chunks(block if size > _SUITABLE[1] else array.shape, array.dtype)
+
+
+def _aligned(array: Any, chunks: Sequence[int]) -> Any:
+    """The array with blocks that begin where chunks do."""
+    wanted = []
+    for lengths, extent in zip(array.chunks, chunks, strict=True):
+        fits = not any(length % extent for length in lengths[:-1])
+        wanted.append(lengths if fits else max(1, round(max(lengths) / extent)) * extent)
+    return array.rechunk(tuple(wanted))
+
+
+def _resolved(array: Any, options: Mapping[str, Any], chunks: tuple[int, ...]) -> STZ:
+    """The STZ of the options; looks at the data where a bound depends on them."""
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    dtype, fill = array.dtype, given.get("fill_value")
+    exact = elements.storage_dtype(dtype).kind in "iu" and (given.get("integers") != "lossy" or dtype.kind == "b")
+    if not exact and ("psnr" in given or "ratio" in given):
+        return STZ(**given, data=array, chunks=chunks)
+    if fill is False:
+        del given["fill_value"]
+    checked_bound({name: given.get(name) for name in BOUNDS}, given.get("lossless", False))
+    if exact and not _MEASURED.isdisjoint(given):
+        given = {name: value for name, value in given.items() if name not in _MEASURED} | {"lossless": True}
+    if "relative" not in given:
+        return STZ(**given, dtype=dtype)
+    share = float(given.pop("relative"))
+    bits = None if fill is None or fill is False else elements.fill_bits(fill, dtype)
+    extremes = _extremes(array, () if bits is None else (bits,))
+    if fill is None and (found := validity.certain_fill(lambda excluded: _extremes(array, excluded), dtype)) is not None:
+        given["fill_value"] = elements.fill_number(found, dtype)
+        extremes = _extremes(array, (found,))
+    if extremes is None and array.size:
+        raise StzError(bounds.nothing_valid("relative"), _BOUND)
+    bound = bounds.relative_bound(share, extremes)
+    return STZ(**given, absolute=bound, dtype=dtype)
+
+
+def _extremes(array: Any, excluded: tuple[int, ...]) -> Extremes | None:
+    """The Extremes of an array without the numbers of the excluded bits, of all blocks in one computation."""
+    task = _dask().delayed(_of_block)
+    (parts,) = _dask().compute([task(block, excluded) for block in array.to_delayed().ravel()])
+    return reduce(_merged, parts, None)
+
+
+def _merged(one: Extremes | None, other: Extremes | None) -> Extremes | None:
+    return one.merged(other) if one and other else one or other
+
+
+def _of_block(block: Array, excluded: tuple[int, ...]) -> Extremes | None:
+    return validity.extremes([block], excluded)
+
+
+def _write(dataset: h5py.Dataset, array: Any, client: Any) -> None:
+    """Stores the chunks of an array whose blocks begin where chunks do."""
+    settings = STZ.from_dataset(dataset).resolved.settings
+    task = _dask().delayed(encoded_block, pure=False)
+    begins = product(*(list(accumulate(lengths, initial=0))[:-1] for lengths in array.chunks))
+    blocks = array.to_delayed().ravel()
+    jobs = [
+        task(block, begin, dataset.chunks, settings, dataset.fillvalue) for block, begin in zip(blocks, begins, strict=True)
+    ]
+    for streams in _in_batches(jobs) if client is None else _on_workers(jobs, client):
+        for offset, stream in streams:
+            dataset.id.write_direct_chunk(offset, stream)
+
+
+def _in_batches(jobs: list[Any]) -> Iterator[list[Stream]]:
+    """The results of jobs, in their order; no more of them are in memory than those of a batch."""
+    size = _BATCH * (os.cpu_count() or 1)
+    for first in range(0, len(jobs), size):
+        yield from _dask().compute(*jobs[first : first + size])
+
+
+def _on_workers(jobs: list[Any], client: Any) -> Iterator[list[Stream]]:
+    """The same by the workers of a Client, which keep what they have compressed until it is fetched."""
+    futures = client.compute(jobs)
+    try:
+        for number, future in enumerate(futures):
+            result: list[Stream] = future.result()
+            futures[number] = None
+            future.release()
+            yield result
+    finally:
+        client.cancel([future for future in futures if future is not None])
+
+
+@contextmanager
+def _run_by(scheduler: Any) -> Iterator[tuple[Any, Any]]:
+    """What dask takes as `scheduler`, and the Client behind it or None."""
+    if scheduler is None or (isinstance(scheduler, str) and "://" not in scheduler):
+        base: Any = import_module("dask.base")
+        get = base.get_scheduler(scheduler=scheduler)  # a method of the Client that is the default
+        owner = getattr(get, "__self__", None)
+        yield scheduler, owner if hasattr(owner, "submit") else None
+        return
+    with connected(scheduler) as client:
+        yield client, client
+
+
+@contextmanager
+def _opened(file: str | os.PathLike[str] | h5py.File) -> Iterator[h5py.File]:
+    """The h5py.File, closed at the end if it was given by name; a file that was made for it is removed after an error."""
+    if isinstance(file, h5py.Group):
+        yield file
+        return
+    new = not os.path.exists(file)
+    try:
+        with h5py.File(file, "a") as target:
+            yield target
+    except BaseException:
+        if new and os.path.exists(file):
+            os.remove(file)
+        raise
+
+
+def _dask() -> Any:
+    try:
+        return import_module("dask")
+    except ImportError as error:
+        raise ImportError("h5stz.to_hdf5 needs dask: pip install 'h5stz[dask]'", name="dask") from error

@@ -1,0 +1,1 @@
+"""Whole files: compressed, unpacked, verified and described."""

@@ -1,0 +1,171 @@
+"""Compresses chunks for a writer that stores them: in threads of this process, or in workers of dask.distributed.
+
+What comes out has the bytes that the filter makes of the same chunk, comes in the order of the chunks, and few chunks are under
+way at once, so that the memory that is taken does not depend on the size of the dataset.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import h5py
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.options.settings import Settings
+from h5stz.slabs import Box, boxes
+from h5stz.validity import probable_fill
+
+_Item = TypeVar("_Item")
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_AHEAD = 4  # chunks for each thread that are under way
+
+#: Where the first element of a chunk is in the dataset, and the chunk compressed.
+Stream: TypeAlias = tuple[tuple[int, ...], bytes]
+
+
+class Compressor(Protocol):
+    """Compresses the chunks of datasets."""
+
+    def streams(
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+    ) -> Iterator[Stream]:
+        """The Streams of chunks, given by the boxes (within the dataset) that they cover, in their order."""
+        ...
+
+
+class InThreads:
+    """A Compressor with so many threads of this process; chunks are read by the thread that asks."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def streams(
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+    ) -> Iterator[Stream]:
+        """See Compressor."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+
+            def begun(box: Box) -> tuple[tuple[int, ...], Any]:
+                return _offset(box), pool.submit(encoded, settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue))
+
+            for offset, future in _some_ahead(map(begun, wanted), _AHEAD * self._jobs):
+                yield offset, future.result()
+
+
+class OnWorkers:
+    """A Compressor with the workers of a dask.distributed.Client, which read the chunks by themselves.
+
+    All of them need the file under the same name. What a worker had to do that ends is done by another one.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def streams(
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+    ) -> Iterator[Stream]:
+        """See Compressor."""
+        place = str(dataset.file.filename), str(dataset.name)
+
+        def begun(box: Box) -> tuple[tuple[int, ...], Any]:
+            return _offset(box), self._client.submit(_read_and_encoded, *place, box, tuple(chunks), settings, pure=False)
+
+        threads = sum(self._client.nthreads().values())
+        for offset, future in _some_ahead(map(begun, wanted), _AHEAD * max(1, threads)):
+            stream: bytes = future.result()
+            future.release()
+            yield offset, stream
+
+
+@contextmanager
+def compressor(jobs: int, scheduler: Any) -> Iterator[Compressor]:
+    """The Compressor with `jobs` threads, or with the workers of a scheduler (an address, or a Client) unless it is None."""
+    if scheduler is None:
+        yield InThreads(jobs)
+        return
+    with connected(scheduler) as client:
+        yield OnWorkers(client)
+
+
+@contextmanager
+def connected(scheduler: Any) -> Iterator[Any]:
+    """A dask.distributed.Client of a scheduler: the one that is given, or one for an address, which is closed at the end."""
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise ImportError("workers need dask.distributed: pip install 'h5stz[dask]'", name="distributed") from error
+    if isinstance(scheduler, distributed.Client):
+        yield scheduler
+        return
+    try:
+        client = distributed.Client(scheduler, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise StzError(f"there is no dask scheduler at {scheduler!r} ({error})", _ARGUMENT) from error
+    with client:
+        if not client.nthreads():
+            raise StzError(
+                f"the dask scheduler at {scheduler} has no workers: start some, `dask worker {scheduler}`", _ARGUMENT
+            )
+        yield client
+
+
+def encoded(settings: Settings, chunk: Array) -> bytes:
+    """The stream that the filter makes of a whole chunk, which looks for a missing value that nobody has named."""
+    samples = elements.stored(chunk.view(np.int8) if chunk.dtype == bool else chunk, settings.fill)  # h5py's enumeration
+    if settings.fill is None and (found := probable_fill(samples, settings.mode, settings.bound)) is not None:
+        settings = replace(settings, fill=found)
+    return settings.encode(samples)
+
+
+def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
+    """A chunk as HDF5 holds it: beyond the end of the dataset lies its fill value."""
+    if inside.shape == tuple(chunks):
+        return inside
+    whole = np.full(chunks, fill, inside.dtype)
+    whole[tuple(slice(0, extent) for extent in inside.shape)] = inside
+    return whole
+
+
+def encoded_block(block: Array, begin: Sequence[int], chunks: Sequence[int], settings: Settings, fill: Any) -> list[Stream]:
+    """The Streams of all chunks in a block of an array that begins at `begin`, at a chunk, and ends with one or the array."""
+    made = []
+    for box in boxes(block.shape, chunks):
+        offset = tuple(first + cut.start for first, cut in zip(begin, box, strict=True))
+        made.append((offset, encoded(settings, padded(_plain(block[box], settings), chunks, fill))))
+    return made
+
+
+def _plain(samples: Array, settings: Settings) -> Array:
+    """Samples without a mask: the missing ones have the fill value."""
+    if not isinstance(samples, np.ma.MaskedArray):
+        return samples
+    return elements.stored(samples, settings.fill).view(samples.dtype)
+
+
+def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings) -> bytes:
+    with h5py.File(filename) as file:
+        dataset: Any = file[name]
+        return encoded(settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue))
+
+
+def _some_ahead(begun: Iterator[_Item], count: int) -> Iterator[_Item]:
+    """The items, `count` of which have been asked for before the first one is given."""
+    waiting: deque[_Item] = deque()
+    for item in begun:
+        waiting.append(item)
+        if len(waiting) > count:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def _offset(box: Box) -> tuple[int, ...]:
+    return tuple(cut.start for cut in box)

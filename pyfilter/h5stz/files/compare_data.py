@@ -1,0 +1,99 @@
+"""Compares two datasets piece by piece: with a bound, or bit by bit.
+
+What lies within a rounding of the bound is judged in exact arithmetic, so that no bound is called broken which is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.hdf5.written_parts import written_boxes
+from h5stz.options.settings import Settings
+from h5stz.slabs import STORED_BYTES, Box, slab_extents
+
+_DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
+_CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
+
+
+def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> None:
+    """Raises StzError where a number of a dataset has other bits in the other one.
+
+    Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
+    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared.
+    """
+    properties = before.id.get_create_plist()
+    filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
+    elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
+    if before.shape is None or before.dtype.kind not in "iufcbV" or before.dtype.hasobject or elsewhere:
+        return
+    for box, one, other in _pieces(before, after, add):
+        if one.tobytes() != other.tobytes():
+            raise _broken(before, box, "its elements have other bits")
+
+
+def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:
+    """The largest |x - x'| over the finite elements of two datasets of numbers; `add` is called with the bytes of each piece.
+
+    Raises:
+        StzError: one exceeds the bound of the settings, or other elements have other bits.
+    """
+    largest = 0.0
+    for box, one, other in _pieces(before, after, add):
+        x, y = _components(one), _components(other)
+        exact = ~np.isfinite(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+        if settings.fill is not None:
+            exact |= _bits(x) == settings.fill
+        if settings.mode == _core.MODES["lossless"]:
+            exact[:] = True
+        if not np.array_equal(_bits(x[exact]), _bits(y[exact])):
+            raise _broken(before, box, "elements that must keep their bits have others")
+        x, y = x[~exact], y[~exact]
+        error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
+        by_size = settings.mode == _core.MODES["pointwise_relative"]
+        limit = settings.bound * np.abs(x.astype(np.longdouble)) if by_size else np.longdouble(settings.bound)
+        if not np.isfinite(y).all():
+            raise _broken(before, box, "a finite element is none any more")
+        for index in np.flatnonzero(error > limit * _CLEARLY):
+            allowed = Fraction(settings.bound) * (abs(Fraction(x[index].item())) if by_size else 1)
+            if abs(Fraction(x[index].item()) - Fraction(y[index].item())) > allowed:
+                raise _broken(before, box, f"{x[index]!r} became {y[index]!r}, with a bound of {settings.bound!r}")
+        largest = max(largest, float(error.max(initial=0)))
+    return largest
+
+
+def _pieces(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
+    if (before.shape, before.dtype) != (after.shape, after.dtype):
+        raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
+    for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
+        one, other = np.asarray(before[box]), np.asarray(after[box])
+        yield box, one, other
+        add(one.nbytes)
+
+
+def _components(array: Array) -> Array:
+    """Its real numbers, flat and in the order of the host; complex numbers are two."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
+    if flat.dtype.kind == "c":
+        return flat.view(f"f{flat.dtype.itemsize // 2}")
+    return flat.view("u1") if flat.dtype.kind == "b" else flat
+
+
+def _bits(numbers: Array) -> Array:
+    """The bits of real numbers as unsigned integers."""
+    return numbers.view(f"u{numbers.dtype.itemsize}")
+
+
+def _broken(dataset: h5py.Dataset, box: Box, what: str) -> StzError:
+    where = ",".join(f"{cut.start}:{cut.stop}" for cut in box)
+    return StzError(
+        f"{dataset.name}[{where}]: {what} in the new file: the disk, the memory or h5stz is at fault. The new file was removed",
+        _DATA,
+    )

@@ -1,0 +1,178 @@
+"""What is known of a dataset without decoding it: bound, sizes, and what its chunks say of themselves.
+
+A file may have millions of chunks: of each dataset the headers of a limited number are read, and `looked_at` says of how many.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import h5py
+
+from h5stz import _core, elements
+from h5stz.elements import DType
+from h5stz.errors import StzError
+from h5stz.files import verify_files
+from h5stz.options.chunks import SMALL
+from h5stz.options.stz import client_data
+from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.readers import Stats
+
+_PALETTE = "blocks of ranks in a palette"  # as streams say of their form
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """What the first chunks of a dataset say of themselves.
+
+    Attributes:
+        looked_at: how many were looked at.
+        levels: the most resolution levels that one has; 1 is the full resolution alone.
+        patched, patches: chunks that were written again in part, and the patches on all of them.
+        exact: chunks stored exactly, as the bound was used before.
+        growing: likewise, as the last plane along the axis of growth holds one value only.
+        few_values: likewise, as that is shorter where different values are few.
+        accumulated, accumulated_bound: chunks whose bound has those of earlier compressions added, and the largest; else None.
+        damaged: why no more is known, or None.
+    """
+
+    looked_at: int = 0
+    levels: int = 1
+    patched: int = 0
+    patches: int = 0
+    exact: int = 0
+    growing: int = 0
+    few_values: int = 0
+    accumulated: int = 0
+    accumulated_bound: float | None = None
+    damaged: str | None = None
+
+
+@dataclass(frozen=True)
+class Compression:
+    """How h5stz compressed a dataset.
+
+    Attributes:
+        mode, bound: "absolute", "pointwise_relative" or "lossless", and its number.
+        bound_text: what holds, in words.
+        block, effort: options of STZ; `effort` is None where it was not given.
+        append_axis: the axis along which it grows, or None.
+        fill_value: marks missing samples, or None.
+        small_chunks: whether its chunks are too small to get much smaller.
+        content_checks: which of the first chunks have one, in words.
+        first_chunks: ChunkFacts.
+    """
+
+    mode: str
+    bound: float
+    bound_text: str
+    block: str
+    effort: int | None
+    append_axis: int | None
+    fill_value: int | float | None
+    small_chunks: bool
+    content_checks: str
+    first_chunks: ChunkFacts
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """A dataset.
+
+    Attributes:
+        path, dtype, shape, chunks: as h5py has them; `shape` and `chunks` are None where there are none.
+        chunks_stored: how many chunks are in the file.
+        array_bytes, stored_bytes: what its samples take in memory and in the file.
+        compression: Compression, or None if h5stz is no filter of it.
+    """
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None
+    chunks_stored: int
+    array_bytes: int
+    stored_bytes: int
+    compression: Compression | None
+
+    @property
+    def ratio(self) -> float | None:
+        """array_bytes / stored_bytes, None if nothing is stored."""
+        return self.array_bytes / self.stored_bytes if self.stored_bytes else None
+
+
+def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
+    """DatasetFacts of an h5py.Dataset, from the headers of at most `most_chunks` chunks.
+
+    Raises:
+        one of verify_files.HDF5_ERRORS: the structures of the file are damaged.
+    """
+    words = client_data(dataset)
+    return DatasetFacts(
+        str(dataset.name),
+        str(dataset.dtype),
+        dataset.shape,
+        dataset.chunks,
+        dataset.id.get_num_chunks() if dataset.chunks else 0,
+        int(dataset.nbytes or 0),
+        dataset.id.get_storage_size(),
+        None if words is None else _compression(dataset, words, most_chunks),
+    )
+
+
+def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int) -> Compression:
+    meaning = _core.parse(words)
+    mode = elements.name_of(_core.MODES, meaning["mode"])
+    append_axis = meaning["append_axis"] - 1 if meaning["append_axis"] else None
+    chunk_bytes = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
+    return Compression(
+        mode,
+        meaning["bound"],
+        _bound_text(mode, meaning["bound"], dataset.dtype, meaning["integers"]),
+        elements.name_of(_core.BLOCKS, meaning["block"]),
+        meaning["effort"] or None,
+        append_axis,
+        None if meaning["fill"] is None else elements.fill_number(meaning["fill"], dataset.dtype),
+        chunk_bytes < SMALL < dataset.nbytes,
+        verify_files.described(dataset),
+        _chunk_facts(dataset, most_chunks, grows=append_axis is not None and mode != "lossless"),
+    )
+
+
+def _bound_text(mode: str, bound: float, dtype: DType, integers: int) -> str:
+    """What holds for the chunks of a dataset. Client data of earlier versions may have a bound for integers, exact now."""
+    if dtype.kind not in "iub":
+        return mode if mode == "lossless" else f"{mode} {bound!r}"
+    if mode == "lossless":
+        return "lossless, as integers are unless their bound is asked for by name"
+    if integers:
+        return f"{mode} {bound!r}, for integers by name"
+    return f"lossless for chunks that are written from now on; earlier ones may have {mode} {bound!r}"
+
+
+def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts:
+    try:
+        headers = DatasetReader(dataset, 0, Stats()).headers(most)
+    except StzError as error:
+        return ChunkFacts(damaged=str(error))
+    lossless = [header for header in headers if header["mode"] == _core.MODES["lossless"]]
+    exact = sum(bool(header["bound_used"]) for header in lossless)
+    patches = [header["patches"] for header in headers if header["patches"]]
+    accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
+    return ChunkFacts(
+        len(headers),
+        max((header["levels"] for header in headers), default=1),
+        len(patches),
+        sum(patches),
+        exact,
+        len(lossless) - exact if grows else 0,
+        sum(_few_values(header) for header in headers),
+        len(accumulated),
+        max(accumulated, default=None),
+    )
+
+
+def _few_values(header: dict[str, Any]) -> bool:
+    return bool(header["form"] == _PALETTE and header["mode"] != _core.MODES["lossless"])

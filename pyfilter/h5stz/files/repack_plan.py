@@ -1,0 +1,205 @@
+"""Which datasets of a file `repack` compresses, and with which options.
+
+A bound for a whole file must not touch what is no measured field: coordinates, scales of dimensions, indices, flags, text. What
+is left alone is left for a reason, which the report names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import h5py
+
+from h5stz import _core
+from h5stz.elements import DType
+from h5stz.errors import StzError
+from h5stz.hdf5 import cf_names
+from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
+from h5stz.hdf5.tree_contents import Contents, identity
+from h5stz.options.chunks import suggest_chunks
+from h5stz.options.stz import MEASURED, STZ, Options, client_data
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
+
+SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
+GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what they are under "auto"
+
+#: Why a dataset is copied as it is, by the outcome that a report names.
+REASONS = {
+    "not chosen": "no rule names it",
+    "type": "neither numbers nor complex numbers",
+    "small": f"less than {SMALLEST} bytes",
+    "layout": "virtual, or stored in other files",
+    "filter": "its filter is not to be had here: pip install hdf5plugin has most of them",
+    "coordinate": "a scale, or named as coordinates or bounds by a variable: name it in a rule to compress it",
+    "flags": "its numbers are flags (flag_values, flag_masks): name it in a rule to compress it",
+    "one axis": "1-D: name it in a rule without wildcards to compress it",
+    "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
+    "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
+    "nothing valid": "a relative bound needs a finite number, and there is none",
+    "larger": "compressed it would take more bytes than it does now",
+}
+_LOSSY = {_core.FILTER_ID, 32013, 32017, 32024, 32028}  # this one, ZFP, SZ, SZ3, SPERR
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Options for the datasets whose path matches a pattern.
+
+    Attributes:
+        pattern: of the whole path, as the shell has them: * and ? also stand for /.
+        options: those of STZ but data, chunks, dtype and fill_value; None leaves these datasets as they are.
+    """
+
+    pattern: str
+    options: Options | None
+
+    def names(self, path: str) -> bool:
+        """Whether it is about a dataset."""
+        return fnmatch.fnmatchcase(path, self.pattern if self.pattern.startswith("/") else f"*/{self.pattern}")
+
+    def is_exact(self, path: str) -> bool:
+        """Whether it names this dataset and no other."""
+        return self.pattern.lstrip("/") == path.lstrip("/")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a dataset: `options` and `chunks`, or the `reason` (a key of REASONS) why it stays as it is."""
+
+    reason: str | None
+    options: STZ | None = None
+    chunks: tuple[int, ...] = ()
+
+
+class Plan:
+    """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts."""
+
+    def __init__(self, file: h5py.File, rules: Sequence[Rule], rechunk: Rechunk = "auto", again: bool = False) -> None:
+        self._rules, self._rechunk, self._again = rules, rechunk, again
+        self._contents = Contents(file)
+        paths = [path for each in self._contents.paths.values() for path in each]
+        for rule in rules:
+            for name in ("data", "chunks", "dtype", "fill_value"):
+                if name in (rule.options or ()):
+                    raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+            if rule.pattern != "*" and not any(rule.names(path) for path in paths):
+                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
+
+    def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
+        """The Decision about a dataset; `found`: the options to which those that depend on the data were resolved before.
+
+        Raises:
+            StzError: (a ValueError) the options do not fit it.
+        """
+        paths = self._contents.paths[identity(dataset)]
+        rule = next((rule for rule in self._rules if any(map(rule.names, paths))), None)
+        if rule is None or rule.options is None:
+            return Decision("not chosen")
+        if reason := self._reason(dataset, any(map(rule.is_exact, paths))):
+            return Decision(reason)
+        options: dict[str, Any] = {**rule.options}
+        if h5py.check_enum_dtype(dataset.dtype) is not None:
+            options.pop("integers", None)  # neighbours of an enumeration's value mean something else
+        missing = missing_values(dataset)
+        exact = options.get("lossless") or (dataset.dtype.kind in "iub" and not options.get("integers"))
+        most = 0 if dataset.dtype.kind == "c" else 1  # that the codec keeps
+        if not exact and len(missing) > most and len(missing := occurring(dataset, missing)) > most:
+            return Decision("missing values")
+        if missing and dataset.dtype.kind in "iuf":
+            options["fill_value"] = missing[0]
+        try:
+            return self._with_options(dataset, options, found)
+        except StzError as error:
+            if error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] and "relative" in options:
+                return Decision("nothing valid")
+            raise type(error)(f"{paths[0]}: {error}", error.code) from None
+
+    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any], found: STZ | None) -> Decision:
+        chunks = self._chunks_of(dataset)
+        if options.keys().isdisjoint(MEASURED):
+            return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
+        if found is not None:
+            return Decision(None, found, chunks)
+        if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
+            return Decision("missing values")
+        return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)
+
+    def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
+        """Why the dataset is not to be compressed; None if it is."""
+        properties = dataset.id.get_create_plist()
+        if not _has_numbers(dataset.dtype):
+            return "type"
+        if not dataset.shape or dataset.nbytes < SMALLEST:
+            return "small"
+        if dataset.is_virtual or properties.get_external_count():
+            return "layout"
+        if not _can_be_read(properties):
+            return "filter"
+        if not by_name and identity(dataset) in self._contents.coordinates:
+            return "coordinate"
+        if not by_name and cf_names.FLAGS & dataset.attrs.keys() and dataset.dtype.kind in "fc":
+            return "flags"
+        if not by_name and sum(extent > 1 for extent in dataset.shape) < 2:
+            return "one axis"
+        if not self._again and _is_lossy(dataset):
+            return "compressed with loss"
+        return None
+
+    def _chunks_of(self, dataset: h5py.Dataset) -> tuple[int, ...]:
+        if isinstance(self._rechunk, tuple):
+            if len(self._rechunk) != dataset.ndim:
+                raise StzError(f"rechunk={self._rechunk} has not the {dataset.ndim} axes of {dataset.name}", _ARGUMENT)
+            limits = [
+                chunk if most is None else max(most, 1)
+                for chunk, most in zip(self._rechunk, dataset.maxshape or (), strict=True)
+            ]
+            return tuple(map(min, self._rechunk, limits))
+        if dataset.chunks is not None:
+            size = math.prod(dataset.chunks) * dataset.dtype.itemsize
+            if self._rechunk == "never" or GOOD_CHUNKS[0] <= size <= GOOD_CHUNKS[1]:
+                return tuple(dataset.chunks)
+        return suggest_chunks(dataset.shape, dataset.dtype)
+
+
+def _has_numbers(dtype: DType) -> bool:
+    return dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES
+
+
+def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
+    """Whether the filters of a dataset are there, those of hdf5plugin too, which registers them when it is imported."""
+    filters = {properties.get_filter(index)[0] for index in range(properties.get_nfilters())}
+    if all(map(h5py.h5z.filter_avail, filters)):
+        return True
+    with contextlib.suppress(ImportError):
+        importlib.import_module("hdf5plugin")
+    return all(map(h5py.h5z.filter_avail, filters))
+
+
+def _is_lossy(dataset: h5py.Dataset) -> bool:
+    """Whether a filter on it has changed values."""
+    properties = dataset.id.get_create_plist()
+    filters = {properties.get_filter(index)[0] for index in range(properties.get_nfilters())}
+    words = client_data(dataset)
+    if words is not None:
+        return _core.parse(words)["mode"] != _core.MODES["lossless"]
+    return bool(filters & _LOSSY)
+
+
+def _some(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"
+
+
+def all_rules(rules: Sequence[Rule], options: Options) -> list[Rule]:
+    """`rules`, then one with `options`, if there are any, for all other datasets. StzError if there is nothing at all."""
+    rules = [*rules, *([Rule("*", options)] if options else [])]
+    if not rules:
+        raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
+    return rules

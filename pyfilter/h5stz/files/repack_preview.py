@@ -1,0 +1,88 @@
+"""What `repack` would do, without writing anything: `plan_repack`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import h5py
+
+from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
+from h5stz.options.stz import STZ, Options
+from h5stz.signatures import with_options_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What repack() would do with a dataset.
+
+    Attributes:
+        path: of the dataset.
+        reason: None if it would be compressed, else why not (repack_plan.REASONS). What would become larger is not known yet.
+        dtype, shape: of the dataset; `shape` is None where there is none.
+        array_bytes, before: its size, and what it takes in the source.
+        options: as text, the bound resolved, "" if it would not be compressed.
+        chunks, new_chunks: shape of its chunks, None without any, and of those that it would have, None for the same.
+    """
+
+    path: str
+    reason: str | None
+    dtype: str
+    shape: tuple[int, ...] | None
+    array_bytes: int
+    before: int
+    options: str
+    chunks: tuple[int, ...] | None
+    new_chunks: tuple[int, ...] | None
+
+
+@with_options_of(STZ)
+def plan_repack(
+    source: str | os.PathLike[str],
+    rules: Sequence[Rule] = (),
+    *,
+    rechunk: Rechunk = "auto",
+    again: bool = False,
+    **options: Unpack[Options],
+) -> list[Planned]:
+    """What repack() would do with each dataset of a file, in their order in the file.
+
+    Reads what the decisions need: for `relative` and `psnr` all of a dataset.
+
+    Args:
+        source: path of an HDF5 or netCDF-4 file.
+        rules, rechunk, again, **options: as of repack().
+
+    Raises:
+        StzError: (a ValueError) options that do not fit.
+        OSError: `source` cannot be read.
+    """
+    with h5py.File(source) as file:
+        plan = Plan(file, all_rules(rules, options), rechunk, again)
+        datasets: list[h5py.Dataset] = []
+        file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
+        return [_planned(plan, dataset) for dataset in datasets]
+
+
+def _planned(plan: Plan, dataset: h5py.Dataset) -> Planned:
+    decision = plan.decide(dataset)
+    new_chunks: Any = decision.chunks if decision.options is not None and decision.chunks != dataset.chunks else None
+    return Planned(
+        str(dataset.name),
+        decision.reason,
+        str(dataset.dtype),
+        dataset.shape,
+        int(dataset.nbytes or 0),
+        dataset.id.get_storage_size(),
+        "" if decision.options is None else str(decision.options),
+        dataset.chunks,
+        new_chunks,
+    )

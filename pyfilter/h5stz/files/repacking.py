@@ -1,0 +1,241 @@
+"""Compresses an HDF5 or netCDF-4 file into a new one: `repack`.
+
+Everything else is copied as it is (copy_tree). What was written is read again and compared with the source before the new file
+gets its name, so that no file ever has this name that is not complete and right.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.files import compare_data
+from h5stz.files.chunk_compressors import Compressor, Stream, compressor
+from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
+from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
+from h5stz.files.replacing import replaced
+from h5stz.files.spool import Spool, spool_beside
+from h5stz.hdf5.written_parts import written_boxes
+from h5stz.options.option_checks import checked_count
+from h5stz.options.stz import STZ, Options
+from h5stz.progress import Meter, Progress
+from h5stz.signatures import with_options_of
+from h5stz.slabs import Box
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a dataset.
+
+    Attributes:
+        path: of the dataset.
+        reason: None if it was compressed, else why not (repack_plan.REASONS).
+        array_bytes, before, after: its size, and what it took in the source and takes now.
+        options: as text, "" if it was not compressed.
+        largest_error: in units of the data, of what a reader of the new file finds; 0 for what was copied.
+    """
+
+    path: str
+    reason: str | None
+    array_bytes: int
+    before: int
+    after: int
+    options: str = ""
+    largest_error: float = 0.0
+
+
+@dataclass
+class Report:
+    """What repack() did.
+
+    Attributes:
+        outcomes: of all datasets, in their order in the file.
+        notes: what could not be kept, a line each (copy_tree).
+        before, after: sizes of the files in bytes.
+        resumed: chunks that an unfinished run had compressed already.
+    """
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    before: int = 0
+    after: int = 0
+    resumed: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """before / after."""
+        return self.before / self.after
+
+
+@with_options_of(STZ)
+def repack(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    rules: Sequence[Rule] = (),
+    *,
+    rechunk: Rechunk = "auto",
+    jobs: int = 1,
+    scheduler: Any = None,
+    again: bool = False,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress | None = None,
+    **options: Unpack[Options],
+) -> Report:
+    """Writes a file with the contents of another one, compressed.
+
+    Args:
+        source: path of an HDF5 or netCDF-4 file.
+        target: path of the new file; may be that of `source`, with `overwrite`.
+        rules: options for some of the datasets: the first Rule that names one counts.
+        **options: those of STZ for all others, but data, dtype and fill_value; without any they are copied as they are stored,
+            as coordinates and others always are (repack_plan.REASONS). Missing values come from the attributes _FillValue and
+            missing_value.
+        rechunk: "auto" keeps chunks of 256 KiB to 64 MiB, and has suggest_chunks() choose others; "never" keeps all that there
+            are; or a shape for all.
+        jobs: threads that compress chunks.
+        scheduler: address of a scheduler of dask.distributed, or a Client: its workers compress the chunks in their place, and
+            need `source` under the same name. The new file is the same.
+        again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
+        overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
+        resume: keep what is compressed in a file beside `target`, its name with a dot before and ".unfinished" behind it, until
+            the new file is complete, and take over what an earlier run left there that was killed, or failed. The result is
+            that of a run at one go. What belongs to another source, or to other options, is not taken.
+        progress: called with the path of a dataset, and the bytes done and to be done, of all that are written and compared.
+
+    Returns:
+        Report.
+
+    Raises:
+        StzError: (a ValueError) options that do not fit, or a comparison that failed: a defect of h5stz, or of the machine.
+        OSError: `source` cannot be read, or there is a file at `target`.
+    """
+    source, target = Path(source), Path(target)
+    rules = all_rules(rules, options)
+    checked_count("jobs", jobs, 4096)
+    unfinished: AbstractContextManager[Spool | None] = nullcontext()
+    if resume:
+        unfinished = spool_beside(target, _key(source, rules, rechunk, again))
+    with (
+        compressor(jobs, scheduler) as using,
+        unfinished as spool,
+        replaced(source, target, overwrite) as part,
+        h5py.File(source) as old,
+    ):
+        if spool is not None:
+            spool.note_part(part)
+        report = _Repack(old, Plan(old, rules, rechunk, again), using, spool, progress).write(part)
+        report.before, report.after = source.stat().st_size, part.stat().st_size
+        if spool is not None:
+            report.resumed = spool.taken
+            if spool.other:
+                report.notes.append("the unfinished run had another source or other options: all was compressed anew")
+    return report
+
+
+def _key(source: Path, rules: Sequence[Rule], rechunk: Rechunk, again: bool) -> str:
+    """What streams depend on: the source as it is, and how it is compressed."""
+    found = source.stat()
+    options = [(rule.pattern, sorted((rule.options or {"none": True}).items())) for rule in rules]
+    version = _core.VERSION, _core.FORMAT_VERSION
+    return repr((os.path.realpath(source), found.st_size, found.st_mtime_ns, options, rechunk, again, version))
+
+
+class _Repack:
+    def __init__(
+        self, old: h5py.File, plan: Plan, compressor: Compressor, spool: Spool | None, progress: Progress | None
+    ) -> None:
+        self.old, self.plan, self.compressor, self.spool = old, plan, compressor, spool
+        self.compressed: dict[str, Decision] = {}
+        self.reasons: dict[str, str | None] = {}
+        sizes: list[int] = []
+        old.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
+        self.meter = Meter(progress, 2 * sum(sizes))
+
+    def write(self, part: Path) -> Report:
+        """Writes the new file, and compares it."""
+        with new_file(self.old, str(part)) as new:
+            notes = copy_tree(self.old, new, self._store)
+        report = Report(notes=notes)
+        with h5py.File(part) as new:
+            for path, reason in self.reasons.items():
+                report.outcomes.append(self._outcome(path, reason, new[path]))
+        return report
+
+    def _outcome(self, path: str, reason: str | None, made: Any) -> Outcome:
+        before: Any = self.old[path]
+        sizes = before.nbytes, before.id.get_storage_size(), made.id.get_storage_size()
+        with self.meter.share(path, before.nbytes) as add:
+            if reason is not None:
+                compare_data.same(before, made, add)
+                return Outcome(path, reason, *sizes)
+            options = self.compressed[path].options
+            assert options is not None
+            error = compare_data.within(before, made, options.resolved.settings, add)
+            return Outcome(path, None, *sizes, str(options), error)
+
+    def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
+        """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
+        path = str(dataset.name)
+        decision = self.plan.decide(dataset, self._found(dataset))
+        self.reasons[path] = decision.reason
+        if decision.options is None:
+            with self.meter.share(path, dataset.nbytes):
+                return False
+        if self.spool is not None:
+            self.spool.note_options(path, decision.options.filter_options)
+        made = _create(dataset, place, stored_type, decision)
+        with self.meter.share(path, dataset.nbytes) as add:
+            for offset, stream in self._streams(dataset, decision):
+                made.write_direct_chunk(offset, stream)
+                add(math.prod(decision.chunks) * dataset.dtype.itemsize)
+        if made.get_storage_size() >= dataset.id.get_storage_size() > 0:
+            place[0].unlink(place[1])
+            self.reasons[path] = "larger"
+            return False
+        self.compressed[path] = decision
+        return True
+
+    def _found(self, dataset: h5py.Dataset) -> STZ | None:
+        """The options that an unfinished run has found."""
+        words = None if self.spool is None else self.spool.found.get(str(dataset.name))
+        return None if words is None else STZ.from_filter_options(words, dtype=dataset.dtype)
+
+    def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
+        """The chunks of a dataset, compressed, with the places of their first elements."""
+        assert decision.options is not None
+        settings = decision.options.resolved.settings
+
+        def made(boxes: Iterable[Box]) -> Iterator[Stream]:
+            return self.compressor.streams(dataset, boxes, decision.chunks, settings)
+
+        boxes = written_boxes(decision.chunks, dataset)
+        return made(boxes) if self.spool is None else self.spool.completed(str(dataset.name), boxes, made)
+
+
+def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:
+    """A dataset like another one, without filters but h5stz."""
+    group, name, link = place
+    properties = dataset.id.get_create_plist()
+    if properties.get_nfilters():
+        properties.remove_filter(ALL_FILTERS)
+    properties.set_layout(h5py.h5d.CHUNKED)
+    properties.set_chunk(decision.chunks)
+    properties.set_alloc_time(h5py.h5d.ALLOC_TIME_INCR)
+    assert decision.options is not None
+    properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, decision.options.filter_options)
+    return h5py.h5d.create(group, name, stored_type, dataset.id.get_space(), properties, link)

@@ -1,0 +1,116 @@
+"""Writes the datasets of a file without the filter, for readers that do not have it: `unpack`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.errors import StzError
+from h5stz.files import compare_data
+from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
+from h5stz.files.repack_plan import Rule
+from h5stz.files.replacing import replaced
+from h5stz.hdf5.written_parts import written_boxes
+from h5stz.options.stz import client_data
+from h5stz.progress import Meter, Progress
+from h5stz.signatures import checked
+from h5stz.slabs import STORED_BYTES, slab_extents
+
+_OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+
+@checked
+def unpack(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    dataset: str = "*",
+    deflate: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> tuple[list[str], list[str]]:
+    """Writes a file with the contents of another one, in which no dataset needs this filter.
+
+    Samples are those that a reader of `source` finds: the bits that decompression gives. Everything else is copied as it is.
+
+    Args:
+        source: path of an HDF5 or netCDF-4 file.
+        target: path of the new file; may be that of `source`, with `overwrite`.
+        dataset: of which datasets: a pattern of whole paths, as the shell has them.
+        deflate: 0 to 9: compress them with HDF5's shuffle and deflate (gzip), which every HDF5 reads. None: not at all.
+        overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
+        progress: called with the path of a dataset, and the bytes done and to be done, of all that are unpacked and compared.
+
+    Returns:
+        (paths of the datasets that were unpacked, what could not be kept, a line each).
+
+    Raises:
+        StzError: (a ValueError) `deflate` is no such number, or the new file has other bits: a defect of the machine.
+        OSError: `source` cannot be read, or there is a file at `target`.
+    """
+    if deflate is not None and deflate not in range(10):
+        raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
+    unpacked: list[str] = []
+    chosen = Rule(dataset, None)
+
+    def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
+        path = str(stored.name)
+        if client_data(stored) is None or not chosen.names(path):
+            return False
+        with meter.share(path, stored.nbytes) as add:
+            _write(stored, place, stored_type, deflate, add)
+        unpacked.append(path)
+        return True
+
+    with replaced(Path(source), Path(target), overwrite) as part, h5py.File(source) as old:
+        meter = Meter(progress, 2 * _bytes_to_unpack(old, chosen))
+        with new_file(old, str(part)) as new:
+            notes = copy_tree(old, new, store)
+        with h5py.File(part) as made:
+            for path in unpacked:
+                before = _dataset(old, path)
+                with meter.share(path, before.nbytes) as add:
+                    compare_data.same(before, _dataset(made, path), add)
+    return unpacked, notes
+
+
+def _bytes_to_unpack(file: h5py.File, chosen: Rule) -> int:
+    """What the samples take in memory."""
+    sizes: list[int] = []
+
+    def note(path: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and client_data(item) is not None and chosen.names(f"/{path}"):
+            sizes.append(item.nbytes)
+
+    file.visititems(note)
+    return sum(sizes)
+
+
+def _dataset(file: h5py.File, path: str) -> Any:
+    return file[path]
+
+
+def _write(
+    stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, deflate: int | None, add: Callable[[int], None]
+) -> None:
+    group, name, link = place
+    properties = stored.id.get_create_plist()
+    others = [properties.get_filter(index) for index in range(properties.get_nfilters())]
+    properties.remove_filter(ALL_FILTERS)
+    for identifier, flags, words, _ in others:
+        if identifier != _core.FILTER_ID:
+            properties.set_filter(identifier, flags, words)
+    if deflate is not None:
+        properties.set_shuffle()
+        properties.set_deflate(deflate)
+    made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link))
+    for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
+        part = np.asarray(stored[box])
+        made[box] = part
+        add(part.nbytes)

@@ -1,0 +1,277 @@
+"""Content checks of the chunks in HDF5 files: every chunk is decoded and compared with what its writer saw."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.errors import StzError
+from h5stz.options.stz import client_data
+from h5stz.progress import Meter, Progress
+from h5stz.reading.chunk_index import ChunkIndex, Stored
+from h5stz.reading.readers import ChunkReader
+
+#: What h5py raises where the structures of a file are damaged.
+HDF5_ERRORS = (
+    StzError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    MemoryError,
+    AttributeError,
+)
+_MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_LOOKED_AT = 3  # chunks of a dataset, which are read whole, to say whether they have content checks
+_COVERED = ("raw", "constant")  # forms of streams whose checksum is over the values
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text about a file.
+
+    Attributes:
+        text: the line.
+        sound: whether what it tells of is.
+        unreadable: whether it says why something cannot be read.
+        facts: of a dataset, what the line says, for a program; {} for a line that the facts of another line hold; or None.
+    """
+
+    text: str
+    sound: bool = True
+    unreadable: bool = False
+    facts: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Damage:
+    """A chunk that is damaged: its first element, where it is stored (bytes), and why."""
+
+    chunk: tuple[int, ...]
+    size: int
+    address: int
+    error: str
+
+    def described(self) -> str:
+        return f"  damaged: the chunk at {self.chunk}, {self.size} bytes from byte {self.address} on: {self.error}"
+
+
+@dataclass
+class _Contents:
+    """What is in a file: its datasets, and lines about links that lead to other files."""
+
+    datasets: list[h5py.Dataset] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+    def note(self, _: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            self.datasets.append(item)
+        elif isinstance(item, h5py.Group):
+            for name in item:
+                link = item.get(name, getlink=True)
+                if isinstance(link, h5py.ExternalLink):
+                    path = f"{(item.name or '').rstrip('/')}/{name}"
+                    self.links.append(f"{path}: a link to another file: verify {link.filename}")
+
+
+@dataclass
+class _Counts:
+    """What was found in the chunks of a dataset."""
+
+    decoded: int = 0
+    compared: int = 0
+    without: int = 0  # not stored by h5stz
+    damaged: list[_Damage] = field(default_factory=list)
+
+    def described(self, by_hdf5: bool) -> str:
+        if by_hdf5:
+            text = f"{self.decoded} chunks decoded by HDF5, as other filters follow, and compared if they have content checks"
+        else:
+            text = f"{self.decoded} chunks decoded, {self.compared} compared with content checks"
+        text += f", {self.without} not decoded (stored without h5stz)" if self.without else ""
+        return text + (f", {len(self.damaged)} damaged" if self.damaged else "")
+
+
+def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator[Line]:
+    """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
+    try:
+        kind = stat.S_IFMT(os.stat(name).st_mode)
+        if kind != stat.S_IFREG:
+            yield Line(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", False, True)
+            return
+        with h5py.File(name) as file:
+            yield from _lines_of_file(file, name, threads, progress)
+    except FileNotFoundError:
+        yield Line(f"{name}: no such file", False, True)
+    except HDF5_ERRORS as error:
+        yield Line(f"{name}: {in_one_line(error)}", False, True)
+
+
+def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
+    found, complete = _Contents(), True
+    try:
+        found.note("", file)
+        file.visititems(found.note)
+    except HDF5_ERRORS as error:
+        yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
+        complete = False
+    others = 0
+    meter = Meter(progress, sum(map(_decoded_bytes, found.datasets)))
+    for number, dataset in enumerate(found.datasets):
+        called = f"{name}: dataset {number}"
+        try:
+            called = f"{name}: {dataset.name}"
+            if client_data(dataset) is not None:
+                with meter.share(str(dataset.name), _decoded_bytes(dataset)) as add:
+                    yield from _lines_of(dataset, called, threads, add)
+            elif dataset.is_virtual:
+                sources = sorted({source.file_name for source in dataset.virtual_sources()})
+                where = ", ".join("this file" if source == "." else source for source in sources)
+                yield Line(f"{called}: virtual: verify its source files: {where}")
+            else:
+                others += 1
+        except HDF5_ERRORS as error:
+            yield Line(f"{called}: damaged: {in_one_line(error)}", False, True)
+    for link in found.links:
+        yield Line(f"{name}: {link}")
+    if complete and others == len(found.datasets):
+        yield Line(f"{name}: {others} datasets, none compressed with h5stz")
+
+
+def in_one_line(error: BaseException) -> str:
+    """The text of an error, which of HDF5 may have several lines or none."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def described(dataset: h5py.Dataset) -> str:
+    """How many of the first chunks of a dataset have a content check (text)."""
+    if not _is_last_filter(dataset):
+        return "not known, as other filters follow h5stz"
+    looked, found, index = 0, 0, ChunkIndex(dataset)
+    for offset, stored in islice(_stored_chunks(dataset), _LOOKED_AT):
+        looked += 1
+        try:
+            content = _stream(index, offset, stored)
+            found += content is not None and _core.info(content)["content_check"] is True
+        except HDF5_ERRORS:  # damaged
+            continue
+    of = "chunks" if looked == dataset.id.get_num_chunks() else "first chunks"
+    return f"in {found} of {looked} {of}"
+
+
+def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int], None]) -> Iterator[Line]:
+    counts, index, by_hdf5 = _Counts(), ChunkIndex(dataset), not _is_last_filter(dataset)
+    for offset, stored in _stored_chunks(dataset):
+        try:
+            if by_hdf5:
+                _read(dataset, offset)
+                decoded, compared = index.may_be_stream(_place(index, offset), stored), False
+            else:
+                content = _stream(index, offset, stored)
+                decoded, compared = content is not None, content is not None and _check(dataset, content, threads)
+            counts.decoded += decoded
+            counts.without += not decoded
+            counts.compared += compared
+        except HDF5_ERRORS as error:
+            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error)))
+        add(_chunk_bytes(dataset))
+    facts = {"path": str(dataset.name), **asdict(counts)}
+    yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged, facts=facts)
+    for damage in counts.damaged:
+        yield Line(damage.described(), False, facts={})
+
+
+def _chunk_bytes(dataset: h5py.Dataset) -> int:
+    """What a chunk takes in memory."""
+    return math.prod(dataset.chunks or ()) * int(dataset.dtype.itemsize)
+
+
+def _decoded_bytes(dataset: h5py.Dataset) -> int:
+    """What there is to decode; 0 if that is not known, as the file is damaged."""
+    try:
+        return 0 if client_data(dataset) is None else dataset.id.get_num_chunks() * _chunk_bytes(dataset)
+    except HDF5_ERRORS:
+        return 0
+
+
+def _check(dataset: h5py.Dataset, content: bytes, threads: int) -> bool:
+    """Whether the values of a stream were compared with what its writer saw. StzError if it is damaged or of another array."""
+    reader = ChunkReader.in_memory(content, 0)
+    if reader is None:
+        raise StzError("it is no h5stz stream", _MAGIC)
+    reader.holds(dataset.chunks or (), dataset.dtype)  # which bounds the memory that decoding takes
+    return _core.verify(content, threads) > 0 or reader.info["form"] in _COVERED
+
+
+def _read(dataset: h5py.Dataset, offset: tuple[int, ...]) -> None:
+    """Has HDF5 decode a chunk, all its filters, and compare it with its content check. An error of h5py if it is damaged."""
+    with _verifying():
+        dataset[tuple(slice(begin, begin + extent) for begin, extent in zip(offset, dataset.chunks or (), strict=True))]
+
+
+@contextmanager
+def _verifying() -> Iterator[None]:
+    """H5STZ_VERIFY=1 for the time."""
+    before = os.environ.get("H5STZ_VERIFY")
+    os.environ["H5STZ_VERIFY"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["H5STZ_VERIFY"]
+        if before is not None:
+            os.environ["H5STZ_VERIFY"] = before
+
+
+def _is_last_filter(dataset: h5py.Dataset) -> bool:
+    """Whether the chunks of a dataset are stored as h5stz wrote them."""
+    filters = dataset.id.get_create_plist()
+    return bool(filters.get_filter(filters.get_nfilters() - 1)[0] == _core.FILTER_ID)
+
+
+def _stream(index: ChunkIndex, offset: tuple[int, ...], stored: Stored) -> bytes | None:
+    """The bytes of a chunk; None if it is stored without the filter."""
+    if not index.may_be_stream(_place(index, offset), stored):
+        return None
+    content: bytes = index.dataset.id.read_direct_chunk(offset)[1]
+    return content
+
+
+def _place(index: ChunkIndex, offset: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of a chunk in the grid of chunks."""
+    return tuple(at // extent for at, extent in zip(offset, index.chunks, strict=True))
+
+
+def _stored_chunks(dataset: h5py.Dataset) -> Iterator[tuple[tuple[int, ...], Stored]]:
+    """(offset, place) of all chunks that are stored."""
+    found: list[tuple[tuple[int, ...], Stored]] = []
+
+    def note(info: Any) -> None:
+        if info.byte_offset is not None:
+            found.append((tuple(info.chunk_offset), Stored(info.byte_offset, info.size, info.filter_mask)))
+
+    count = dataset.id.get_num_chunks()
+    if count and hasattr(dataset.id, "chunk_iter"):
+        dataset.id.chunk_iter(note)
+    else:
+        for number in range(count):
+            note(dataset.id.get_chunk_info(number))
+    yield from found

@@ -1,0 +1,65 @@
+"""Which numbers of a dataset in a file stand for missing ones: by its attributes, its fill value, and what its numbers show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import h5py
+import numpy as np
+
+from h5stz import elements, validity
+from h5stz.errors import StzError
+from h5stz.hdf5.written_parts import written_boxes
+from h5stz.options.fill import Scan
+from h5stz.slabs import STORED_BYTES, slab_extents
+
+
+def missing_values(dataset: h5py.Dataset) -> list[int | float]:
+    """The different numbers that _FillValue, missing_value and the fill value that its maker chose name for a dataset.
+
+    Left out are NaN, which always comes back, and numbers that its type cannot hold.
+    """
+    named = [dataset.attrs[name] for name in ("_FillValue", "missing_value") if name in dataset.attrs]
+    if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
+        named.append(dataset.fillvalue)
+    values: list[int | float] = []
+    for value in (each for array in named for each in np.ravel(np.asarray(array))):
+        if value.dtype.kind not in "iuf" or not np.isfinite(value):
+            continue
+        number = _held(value.item(), dataset)
+        if number is not None and number not in values:
+            values.append(number)
+    return values
+
+
+def _held(number: int | float, dataset: h5py.Dataset) -> int | float | None:
+    """The number as the dataset stores it; None if it cannot."""
+    if dataset.dtype.kind not in "iuf":
+        return number
+    try:
+        bits = elements.fill_bits(number, dataset.dtype)
+    except StzError:
+        return None
+    return None if bits is None else elements.fill_number(bits, dataset.dtype)
+
+
+def occurring(dataset: h5py.Dataset, numbers: Sequence[int | float]) -> list[int | float]:
+    """Those of some numbers that occur in a dataset; of complex numbers in either part."""
+    found: set[int | float] = set()
+    for box in written_boxes(slab_extents(dataset, STORED_BYTES), dataset):
+        piece = np.ascontiguousarray(dataset[box])
+        parts = piece.view(f"{piece.dtype.str[0]}f{piece.dtype.itemsize // 2}") if piece.dtype.kind == "c" else piece
+        found.update(number for number in numbers if number not in found and np.any(parts == number))
+    return [number for number in numbers if number in found]
+
+
+def has_other_marker(dataset: h5py.Dataset, fill: int | float) -> bool:
+    """Whether other numbers than the fill value look like marks for missing ones, which would stretch a relative bound."""
+    if dataset.dtype.kind not in "iuf":
+        return False
+    bits = elements.fill_bits(fill, dataset.dtype)
+    scan = Scan(dataset, exact=True)
+    try:
+        return validity.certain_fill(lambda excluded: scan.extremes((bits or 0, *excluded)), dataset.dtype) is not None
+    except StzError:  # it is not clear, and a wrong guess would make the bound a wrong one
+        return True

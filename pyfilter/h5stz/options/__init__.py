@@ -1,0 +1,1 @@
+"""What users ask for, made into what the core needs: bounds, chunk shapes, fill values, and the class STZ."""

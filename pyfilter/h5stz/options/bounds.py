@@ -1,0 +1,185 @@
+"""Absolute bounds from what users ask for: a share of the range, or a PSNR, over the whole dataset."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from h5stz import _core, elements, slabs, validity
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.options.bound_search import BoundSearch, Window
+from h5stz.options.settings import Settings
+from h5stz.slabs import ArraySource, Box
+from h5stz.validity import Extremes
+
+_BOUND_ERROR = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+
+WINDOW = 0.7  # dB above the wanted PSNR that are allowed
+# Bounds to try around a jump, on either side: as many as these bytes allow, within limits.
+_PROBES = 8, 200
+_PROBED_BYTES = 400 << 20
+_CHUNK_SAMPLES = 1 << 15
+_SEARCH_BYTES = 64 << 20
+_BATCH = 1 << 18
+
+SettingsFor: TypeAlias = Callable[[float], Settings]
+
+
+def range_of(extremes: Extremes | None) -> float:
+    """high - low as a float; StzError if float64 cannot hold it. 0.0 where nothing is valid."""
+    if extremes is None:
+        return 0.0
+    try:
+        return float(extremes.width)
+    except OverflowError:
+        raise StzError(
+            f"the range of the data ({extremes.low!r} to {extremes.high!r}) exceeds float64: give the bound with absolute=",
+            _BOUND_ERROR,
+        ) from None
+
+
+def nothing_valid(option: str) -> str:
+    """Why data without a valid number have no bound by this option."""
+    return (
+        f"{option}= refers to the range of the valid numbers, and data without a valid number have none (all are NaN, "
+        "infinite, masked or the fill value): give the bound itself, absolute=, or lossless=True, which is as small"
+    )
+
+
+def relative_bound(relative: float, extremes: Extremes | None) -> float:
+    """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
+    bound = relative * range_of(extremes)
+    if math.isinf(bound):
+        raise StzError(
+            f"relative={relative!r} times the range of the data, {range_of(extremes)!r}, exceeds float64: give a smaller share",
+            _BOUND_ERROR,
+        )
+    exact = Fraction(relative) * extremes.width if extremes else Fraction(0)
+    while Fraction(bound) > exact:  # twice, if the range and the product are both rounded up
+        bound = math.nextafter(bound, 0.0)
+    return bound
+
+
+def psnr_bound(
+    psnr: float, data: ArraySource, extremes: Extremes | None, settings_for: SettingsFor, chunks: tuple[int, ...] | None = None
+) -> float:
+    """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
+
+    Where every bound either gives less or stores the data exactly, which is then also shorter (few distinct values, numbers on
+    a grid), it is one that stores them exactly.
+
+    PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
+    dataset is cut into chunks. Without `chunks` small ones and large ones are measured: both reach `psnr`, and where they
+    differ by less than WINDOW both stay in the window.
+
+    Args:
+        psnr: target in dB.
+        data: array-like, the whole dataset.
+        extremes: of its valid numbers.
+        settings_for: function from a bound to the Settings to compress with.
+        chunks: shape of the chunks that the dataset will be stored in, None if not known.
+    """
+    width = range_of(extremes)
+    if width == 0:
+        reason = (
+            nothing_valid("psnr")
+            if extremes is None
+            else "psnr= has no meaning for constant data: use lossless=True, which is as small"
+        )
+        raise StzError(reason, _BOUND_ERROR)
+    search = _Search(psnr, width, data, settings_for, chunks)
+    bound = search.run()
+    if bound is None:
+        raise StzError(search.failure(), _BOUND_ERROR)
+    return bound
+
+
+class _Search:
+    """Searches with all that is measured of the data, first of a part of them where they are large."""
+
+    def __init__(
+        self, psnr: float, width: float, data: ArraySource, settings_for: SettingsFor, chunks: tuple[int, ...] | None
+    ) -> None:
+        self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
+        extents: list[Sequence[int]] = [chunks] if chunks else []
+        extents = extents or [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
+        self.partitions = [slabs.boxes(data.shape, each) for each in extents]
+        self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
+
+    def run(self) -> float | None:
+        """The bound, or None if none complies."""
+        # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
+        guess = min(self.width * 10 ** (-self.psnr / 20) * math.sqrt(3), sys.float_info.max)
+        size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
+        if size > _SEARCH_BYTES and len(self.partitions[-1]) > 1:
+            # First on evenly spread chunks, then on everything, starting from what they gave.
+            step = -(-size // (_SEARCH_BYTES // 4))
+            few = [self.partitions[-1][::step]]
+            guess = self.search.narrow(guess, lambda bound: self._levels(bound, few)) or guess
+            self.search.restart()
+        probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
+        everywhere = functools.partial(self._levels, partitions=self.partitions)
+        return self.search.narrow(guess, everywhere) or self.search.probe(probes, everywhere) or self._exact()
+
+    def _exact(self) -> float | None:
+        """The nearest bound of a closed bracket, if data are stored exactly with it."""
+        better = self.search.better
+        return better.bound if better and self.search.worse and math.isinf(better.level) else None
+
+    def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
+        """The lowest PSNR of any partition, and how much higher the highest one is."""
+        levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
+        return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
+
+    def failure(self) -> str:
+        """Why run() found no bound, with the nearest ones."""
+        tried = filter(None, (self.search.better, self.search.worse))
+        near = [f"absolute={each.bound:.6g} gives {each.level:.2f} dB" for each in tried]
+        return (
+            f"psnr={self.psnr:g}: no bound gives {self.psnr:g} to {self.psnr + WINDOW:g} dB on these data; "
+            + ", ".join(near)
+            + ": choose one of them"
+        )
+
+
+def _chunk_extents(shape: Sequence[int]) -> list[int]:
+    """A small chunk of these data: equal extents on all axes that are long enough."""
+    extents, left = [1] * len(shape), _CHUNK_SAMPLES
+    for rank, axis in zip(range(len(shape), 0, -1), sorted(range(len(shape)), key=shape.__getitem__), strict=True):
+        extents[axis] = max(1, min(shape[axis], round(left ** (1 / rank))))
+        left = max(1, left // extents[axis])
+    return extents
+
+
+def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> float:
+    """The PSNR in dB over the valid samples of these boxes; inf where nothing differs."""
+    squares, count = 0.0, 0
+    excluded = () if settings.fill is None else (settings.fill,)
+    for box in boxes:
+        original = elements.stored(slabs.piece(data, box), settings.fill)
+        decoded = np.empty_like(original)
+        _core.decompress(settings.encode(original), elements.as_bytes(decoded), settings.threads)
+        original, decoded = validity.components(original), validity.components(decoded)
+        for low in range(0, original.size, _BATCH):
+            values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]
+            keep = validity.valid(values, excluded)
+            error = _difference(values[keep], others[keep]) / width
+            squares += float(np.dot(error, error))
+            count += error.size
+    return math.inf if squares == 0 else 10 * math.log10(count / squares)
+
+
+def _difference(values: Array, others: Array) -> Array:
+    """|values - others| as float64; in integers where float64 cannot hold them."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        high, low = np.maximum(values, others), np.minimum(values, others)
+        exact: Array = high.astype("u8") - low.astype("u8")
+        return exact.astype("f8")
+    return np.asarray(np.abs(values.astype("f8") - others.astype("f8")))

@@ -1,0 +1,110 @@
+"""Which number of the data is the fill value: the one that is given, that of a mask, or one that the data show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from h5stz import _core, elements, slabs, validity
+from h5stz.elements import Array, DType, Real
+from h5stz.errors import StzError
+from h5stz.options.option_checks import checked_number
+from h5stz.options.settings import Settings
+from h5stz.slabs import ArraySource
+from h5stz.validity import Extremes
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+
+
+class Scan:
+    """Looks at the numbers of data, each piece no more often than is needed.
+
+    Attributes:
+        source: the data.
+        exact: whether a bound depends on what is found: then everything is looked at, else an evenly spread sample.
+        masked: whether the data are a masked array.
+    """
+
+    def __init__(self, source: ArraySource, exact: bool) -> None:
+        self.source, self.exact = source, exact
+        self.masked = isinstance(source, np.ma.MaskedArray)
+        self._plain = source if isinstance(source, np.ndarray) and not self.masked else None
+        self._mask_fills: set[int | float] = set()
+        self._extremes: dict[tuple[int, ...], Extremes | None] = {}
+        self._sample: Array | None = None
+
+    def extremes(self, excluded: tuple[int, ...]) -> Extremes | None:
+        """The Extremes of all numbers without the fill values of these bits."""
+        if excluded not in self._extremes:
+            self._extremes[excluded] = validity.extremes(self._pieces(), excluded)
+        return self._extremes[excluded]
+
+    def sample(self) -> Array:
+        """A contiguous array of enough samples for a hint."""
+        if self._plain is not None:
+            return self._plain if self._plain.flags.c_contiguous else validity.sample(self._plain, self._plain.size)
+        if self._sample is None:
+            size = int(np.prod(self.source.shape))
+            parts = [validity.sample(np.ma.getdata(piece), size) for piece in self._pieces()]
+            self._sample = np.concatenate(parts) if parts else np.empty(0, self.source.dtype)
+        return self._sample
+
+    def mask_fills(self) -> set[int | float]:
+        """The fill values of those pieces in which samples are masked."""
+        if self._plain is None:
+            if self.exact:
+                self.extremes(())
+            else:
+                self.sample()
+        return self._mask_fills
+
+    def _pieces(self) -> Iterator[Array]:
+        for piece in slabs.slabs(self.source):
+            if isinstance(piece, np.ma.MaskedArray) and np.ma.getmask(piece).any():
+                self._mask_fills.add(piece.fill_value.item())
+            yield piece
+
+
+def fill_value_of(
+    fill_value: Real | Literal[False] | None, scan: Scan | None, dtype: DType | None, settings: Settings
+) -> tuple[int | None, str | None]:
+    """(bits, origin) of the fill value, (None, None) without one.
+
+    Args:
+        fill_value: as of STZ.
+        scan: of the data, if there are any.
+        dtype: of the data, if it is known.
+        settings: with the mode and the bound.
+    """
+    if fill_value is not None and fill_value is not False:
+        bits = _given(fill_value, dtype)
+        return bits, None if bits is None else "given"
+    if scan is None or dtype is None or (fill_value is False and not scan.masked):
+        return None, None
+    mask_fills = scan.mask_fills()
+    if mask_fills:
+        if fill_value is False or len(mask_fills) > 1:
+            raise StzError("the data are masked: give the number that masked samples are stored as with fill_value=", _OPTION)
+        return elements.fill_bits(mask_fills.pop(), dtype), "masked array"
+    if scan.masked:
+        return None, None
+    if scan.exact:
+        bits = validity.certain_fill(scan.extremes, dtype)
+    else:
+        bits = validity.probable_fill(scan.sample(), settings.mode, settings.bound)
+    return bits, None if bits is None else "detected"
+
+
+def _given(fill_value: Real, dtype: DType | None) -> int | None:
+    """The bits of a fill value that was given."""
+    number = checked_number("fill_value", fill_value)
+    if dtype is None:
+        raise StzError(
+            f"fill_value={fill_value!r} needs to know the type: give data= or dtype= too, or give the dataset itself "
+            "this fillvalue and leave the option out",
+            _ARGUMENT,
+        )
+    return elements.fill_bits(number, dtype)

@@ -1,0 +1,95 @@
+"""The absolute bound with which data take a wanted share of their size: found with estimates, settled by compressing."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from h5stz import _core, elements, slabs
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.options import bounds
+from h5stz.options.bound_search import BoundSearch, Window
+from h5stz.options.bounds import SettingsFor
+from h5stz.options.settings import Settings
+from h5stz.slabs import ArraySource, Box
+from h5stz.validity import Extremes
+
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+
+EXCESS = 0.03  # of the ratio that is allowed above the wanted one
+_SEARCH_BYTES = 64 << 20  # of evenly spread pieces that tell where to begin
+_PROBES = 20
+FIRST_GUESS = 1e-3  # of the range
+
+
+def ratio_window(ratio: float, array_bytes: float) -> Window:
+    """Streams of data of `array_bytes` bytes whose ratio is wanted, as the logarithm to the base 2 of their size."""
+    largest = math.log2(array_bytes / ratio)
+    width = math.log2(1 + EXCESS)
+    return Window(largest - width, width, margin=width / 8, narrowest=width / 4, per_decade=1.5)
+
+
+def ratio_bound(
+    ratio: float, data: ArraySource, extremes: Extremes | None, settings_for: SettingsFor, chunks: tuple[int, ...] | None = None
+) -> float:
+    """The absolute bound with which `data` are compressed `ratio` to 1.03 x `ratio` times, by the streams of their chunks.
+
+    Where they are compressed more than that without loss it is 0.0.
+
+    Args:
+        ratio: bytes of the data over those of the streams, above 1.
+        data: array-like, the whole dataset.
+        extremes: of its valid numbers.
+        settings_for: function from a bound to the Settings to compress with.
+        chunks: shape of the chunks that the dataset will be stored in; None: one, or large pieces.
+
+    Raises:
+        StzError: the ratio cannot be met, even with a bound as large as the range.
+    """
+    width = bounds.range_of(extremes)
+    if width == 0:
+        return 0.0  # constant, or nothing valid: nothing is gained by a bound
+    boxes = slabs.boxes(data.shape, chunks or slabs.slab_extents(data, slabs.STORED_BYTES))
+    size = math.prod(data.shape) * np.dtype(data.dtype).itemsize
+    few = boxes[:: -(-size // _SEARCH_BYTES)]
+    estimated = BoundSearch(ratio_window(ratio, _array_bytes(data, few)), width)
+    guess = estimated.narrow(width * FIRST_GUESS, functools.partial(_level, data, settings_for, few, Settings.estimated_bytes))
+    search = BoundSearch(ratio_window(ratio, size), width)
+    measure = functools.partial(_level, data, settings_for, boxes, Settings.stream_bytes)
+    bound = search.narrow(guess or width * FIRST_GUESS, measure) or search.probe(_PROBES, measure)
+    if bound is not None:
+        return bound
+    if search.better is None:  # the data take less than is wanted with any bound
+        return 0.0
+    raise StzError(_failure(ratio, size, search), _BOUND)
+
+
+def _array_bytes(data: ArraySource, boxes: Sequence[Box]) -> int:
+    elements_in = sum(math.prod(cut.stop - cut.start for cut in box) for box in boxes)
+    return int(elements_in * np.dtype(data.dtype).itemsize)
+
+
+def _level(
+    data: ArraySource,
+    settings_for: SettingsFor,
+    boxes: Sequence[Box],
+    bytes_of: Callable[[Settings, Array], float],
+    bound: float,
+) -> tuple[float, float]:
+    """The logarithm of the size of the streams, as a Measure."""
+    settings = settings_for(bound)
+    pieces = (np.ascontiguousarray(elements.stored(slabs.piece(data, box), settings.fill)) for box in boxes)
+    return math.log2(sum(bytes_of(settings, piece) for piece in pieces)), 0.0
+
+
+def _failure(ratio: float, size: int, search: BoundSearch) -> str:
+    """Why no bound was found, with the nearest ones."""
+    tried = [each for each in (search.better, search.worse) if each]
+    near = ", ".join(f"absolute={each.bound:.6g} gives {size / 2**each.level:.4g}" for each in tried)
+    if search.worse is None:
+        return f"ratio={ratio:g} cannot be met on these data: {near}, and larger errors leave nothing of them"
+    return f"ratio={ratio:g}: no bound gives {ratio:g} to {ratio * (1 + EXCESS):.4g} on these data; {near}: choose one of them"

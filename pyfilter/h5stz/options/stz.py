@@ -1,0 +1,434 @@
+"""The options that users give, checked and resolved at once: the class STZ, for h5py and behind everything else.
+
+Whatever is wrong or ambiguous raises StzError (a ValueError) that names the remedy; nothing is left to be found out when
+HDF5 calls the filter.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from h5stz import _core, elements, slabs
+from h5stz.elements import DType, Real
+from h5stz.errors import StzError
+from h5stz.options import bounds
+from h5stz.options.chunks import warn_if_small
+from h5stz.options.fill import Scan, fill_value_of
+from h5stz.options.option_checks import (
+    BOUNDS,
+    checked_axis,
+    checked_bound,
+    checked_choice,
+    checked_chunks,
+    checked_count,
+    checked_dtype,
+    checked_switch,
+)
+from h5stz.options.ratio_bounds import ratio_bound
+from h5stz.options.settings import Settings
+from h5stz.signatures import checked
+from h5stz.slabs import ArraySource
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
+
+#: Bounds that become an absolute one for given data.
+MEASURED = ("relative", "psnr", "ratio")
+
+Block: TypeAlias = Literal["default", "region", "throughput"]
+Integers: TypeAlias = Literal["lossless", "lossy"]
+
+
+class Options(TypedDict, total=False):
+    """The options of STZ as a dict, for functions that hand them on."""
+
+    absolute: Real | None
+    relative: Real | None
+    psnr: Real | None
+    ratio: Real | None
+    pointwise_relative: Real | None
+    lossless: bool | np.bool_
+    data: ArraySource | npt.ArrayLike | None
+    chunks: tuple[int, ...] | None
+    dtype: npt.DTypeLike | None
+    fill_value: Real | Literal[False] | None
+    block: Block
+    threads: int | None
+    effort: int | None
+    layers: int
+    append_axis: int | None
+    integers: Integers
+    content_check: bool | np.bool_ | None
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Settings with what they came from.
+
+    Attributes:
+        settings: what the codec needs.
+        asked: the bound as it was given.
+        dtype: of the dataset, None if it is not known.
+        fill_origin: how the fill value was found: "given", "masked array", "detected"; None without one.
+    """
+
+    settings: Settings
+    asked: str
+    dtype: DType | None = None
+    fill_origin: str | None = None
+
+    @property
+    def fill_value(self) -> int | float | None:
+        """The fill value as a number, or None."""
+        if self.settings.fill is None or self.dtype is None:
+            return None
+        return elements.fill_number(self.settings.fill, self.dtype)
+
+    def text(self) -> str:
+        """The options as text, as STZ.from_string() takes them. A fill value that is no number (xarray's) is left out."""
+        dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
+        fill = self.fill_value
+        settings = self.settings if fill is None or math.isfinite(fill) else replace(self.settings, fill=None)
+        return _core.print_text(dtype, *settings.fields())
+
+    def described(self) -> str:
+        """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""
+        line = f"h5stz.STZ({self.text()!r})"
+        exact_integers = self.asked.partition("=")[0] != "lossless" and self.settings.mode == _core.MODES["lossless"]
+        if exact_integers:
+            line += f": {self.asked} does not count for {self.dtype} without integers='lossy'"
+        elif self.asked.startswith(tuple(f"{kind}=" for kind in MEASURED)):
+            line += f" for {self.asked}"
+        if self.fill_origin not in (None, "given"):
+            line += f", fill value: {self.fill_origin}"
+        return line
+
+
+class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations
+    """Options of the h5stz filter, for ``create_dataset(..., **h5stz.STZ(...))`` or ``compression=h5stz.STZ(...)``.
+
+    Also from text, ``h5stz.STZ("absolute=1e-3,block=region")``: see from_string(). ``repr`` shows that form.
+
+    Exactly one bound:
+
+    Args:
+        absolute: every finite sample x comes back as x' with |x - x'| <= absolute, in the units of the data.
+        relative: absolute bound = relative * (max - min) of the valid numbers of `data`, the whole dataset.
+        psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
+            this many dB and at most 0.7 dB more; measured with the codec on all of `data`.
+        ratio: absolute bound with which `data` are compressed at least so many times, and at most 3 % more; found with
+            estimates (docs/estimates.md) and settled by compressing all of `data`. Lossless, where that is as small. Programs
+            that read the file only learn the bound: give it to anybody who has to trust the numbers.
+        pointwise_relative: |x - x'| <= pointwise_relative * |x|; zeros and signs are exact. Floating-point data only.
+        lossless: True: every bit comes back.
+
+    And:
+
+    Args:
+        data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
+            slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
+        chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` are exact, and a UserWarning
+            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else small and
+            large ones are tried for `psnr` (where they differ by more than 0.7 dB only the lower bound is kept), and large
+            ones for `ratio`.
+        dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
+        fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
+            of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
+            else that of the HDF5 dataset. False: do not look for one in `data`. NaN and infinities are always kept.
+        block: "default"; "region" for smaller blocks, with which reading a region touches fewer bytes; "throughput" for longer
+            rows, with which volumes are compressed and read as a whole faster.
+        threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
+            is set, overrides it and counts for reading too. The bytes do not depend on it.
+        effort: 1 (fastest) to 9 (smallest) for compression; None: the default, 5. Streams of all efforts keep the same bound.
+        layers: precision layers; 1 is the only number yet.
+        append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
+            yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
+        integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
+            "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
+        content_check: whether CRCs of decoded values are written, with which verify() detects a decoder that makes something
+            else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves (not for
+            integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
+            most a 300th of the stream.
+
+    Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
+
+    Attributes:
+        bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`; 0.0 is lossless, as
+            where `data` or `dtype` are integers.
+        fill_value: the fill value (a number) or None.
+        filter_id, filter_options: as HDF5 takes them (docs/cd_values.md).
+        filter_name: "h5stz".
+
+    Raises:
+        StzError: (a ValueError) no bound, two of them, one that is negative or not finite, `relative` or `psnr` without
+            `data`, a PSNR that cannot be met, a fill value that is not clear, an unsupported dtype, ...
+        TypeError: an option that does not exist, or one without its name; the message names the one that was probably meant.
+    """
+
+    filter_id: int = _core.FILTER_ID
+    filter_name: str = "h5stz"
+    filter_options: tuple[int, ...]
+
+    @checked
+    def __init__(
+        self,
+        text: str | None = None,
+        /,
+        *,
+        absolute: Real | None = None,
+        relative: Real | None = None,
+        psnr: Real | None = None,
+        ratio: Real | None = None,
+        pointwise_relative: Real | None = None,
+        lossless: bool | np.bool_ = False,
+        data: ArraySource | npt.ArrayLike | None = None,
+        chunks: tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        fill_value: Real | Literal[False] | None = None,
+        block: Block = "default",
+        threads: int | None = None,
+        effort: int | None = None,
+        layers: int = 1,
+        append_axis: int | None = None,
+        integers: Integers = "lossless",
+        content_check: bool | np.bool_ | None = None,
+    ) -> None:
+        if text is not None:
+            given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
+            self._set(_of_text(text, given))
+            return
+        source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
+        values = (absolute, relative, psnr, ratio, pointwise_relative)
+        kind, number = checked_bound(dict(zip(BOUNDS, values, strict=True)), lossless)
+        asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
+        if kind in MEASURED and source is None:
+            raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
+        bounded_integers = checked_choice("integers", integers, _core.INTEGERS)
+        dataset_dtype = checked_dtype(source, dtype)
+        if dataset_dtype is not None:
+            kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
+        measured = kind in MEASURED
+        rank = None if source is None else len(source.shape)
+        settings = Settings(
+            _core.MODES["absolute" if measured else kind],
+            number,
+            None,
+            checked_choice("block", block, _core.BLOCKS),
+            # Defaults are 0: so the core takes them, and the client data are the shortest.
+            threads=0 if threads is None else checked_count("threads", threads, _core.CD_MAX_THREADS, default=1),
+            effort=0 if effort is None else checked_count("effort", effort, 9),
+            layers=checked_count("layers", layers, 1, default=1),
+            append_axis=0
+            if append_axis is None
+            else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
+            integers=bounded_integers,
+            content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
+        )
+        if chunks is not None and dataset_dtype is not None:
+            self._look_at_chunks(chunks, dataset_dtype, source)
+        scan = None if source is None else Scan(source, exact=measured)
+        fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
+        settings = replace(settings, fill=fill)
+        if scan is not None and measured:
+            settings = replace(settings, bound=_measured_bound(kind, number, scan, settings, chunks))
+        self._set(Resolved(settings, asked, dataset_dtype, origin))
+
+    @staticmethod
+    def _look_at_chunks(chunks: tuple[int, ...], dtype: DType, source: ArraySource | None) -> None:
+        """Warns of tiny chunks, unless they hold all that there is."""
+        valid = isinstance(chunks, tuple) and all(isinstance(extent, int) and extent > 0 for extent in chunks)
+        whole = source is not None and chunks == tuple(source.shape)
+        if valid and not whole and (source is None or len(chunks) == len(source.shape)):
+            warn_if_small(chunks, dtype, stacklevel=4)
+
+    def _set(self, resolved: Resolved) -> None:
+        self.resolved = resolved
+        self.filter_options = resolved.settings.cd_values()
+
+    @classmethod
+    @checked
+    def from_filter_options(cls, filter_options: Iterable[int], *, dtype: npt.DTypeLike | None = None) -> STZ:
+        """The STZ that client data mean, such as those of a dataset:
+
+        ``dataset.id.get_create_plist().get_filter(0)`` returns (filter_id, flags, filter_options, name). The result is equal to
+        the STZ with which the dataset was made, apart from a fill value that the filter took from the HDF5 dataset.
+
+        Args:
+            filter_options: ints, in any form (docs/cd_values.md).
+            dtype: of the dataset, where the client data do not say it (as those of STZ do not) and have a fill value.
+
+        Raises:
+            StzError: (a ValueError) which of the words is wrong; a fill value without a dtype.
+        """
+        try:
+            meaning = _core.parse(tuple(operator.index(word) for word in filter_options))
+        except (TypeError, OverflowError):
+            raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
+        settings = _settings_of(meaning)
+        dataset_dtype = None if dtype is None else elements.storage_dtype(dtype)
+        if "dtype" in meaning and "byte_order" in meaning:
+            dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
+        if settings.fill is not None and dataset_dtype is None:
+            raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
+        options = cls.__new__(cls)
+        options._set(_resolved(settings, dataset_dtype))
+        return options
+
+    @classmethod
+    @checked
+    def from_dataset(cls, dataset: h5py.Dataset) -> STZ:
+        """The STZ with which an h5py dataset was made.
+
+        h5py has no name for filters of others, so what copies the options of a dataset needs them from here:
+        ``file.create_dataset_like("y", x, **h5stz.STZ.from_dataset(x))``.
+
+        Raises:
+            StzError: (a ValueError) the dataset is not compressed with h5stz.
+        """
+        words = client_data(dataset)
+        if words is None:
+            raise StzError(f"{dataset.name} is not compressed with h5stz", _ARGUMENT)
+        return cls.from_filter_options(words, dtype=dataset.dtype)
+
+    @classmethod
+    @checked
+    def from_string(cls, text: str, *, dtype: npt.DTypeLike | None = None) -> STZ:
+        """The STZ that text means: options of this class as ``KEY=VALUE``, separated by commas; ``str()`` of an STZ writes it.
+
+        ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
+        ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
+        each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`, become
+        an absolute one when text is written.
+
+        Args:
+            text: the options. ``KEY:VALUE`` is the same.
+            dtype: of the dataset, if the text does not say it and has a fill value.
+
+        Raises:
+            StzError: (a ValueError) that names the key.
+        """
+        options = cls.__new__(cls)
+        options._set(_of_text(text, {"dtype": dtype}))
+        return options
+
+    _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
+
+    def get_config(self) -> dict[str, Any]:
+        """The options with which STZ makes an equal object, without data: `relative` and `psnr` as the bound that they became.
+
+        Returns:
+            dict: the bound, and those of the other options that are not the default; `dtype` comes with a fill value.
+        """
+        settings = self.resolved.settings
+        mode = elements.name_of(_core.MODES, settings.mode)
+        config: dict[str, Any] = {"lossless": True} if mode == "lossless" else {mode: settings.bound}
+        if self.resolved.dtype is not None and settings.fill is not None:
+            config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
+        if settings.block:
+            config["block"] = elements.name_of(_core.BLOCKS, settings.block)
+        config |= {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
+        if settings.append_axis:
+            config["append_axis"] = settings.append_axis - 1
+        if settings.integers:
+            config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
+        if settings.content_check:
+            config["content_check"] = settings.content_check == _core.CONTENT_CHECKS[True]
+        return config
+
+    @property
+    def bound(self) -> float:
+        """The resolved bound, see the class."""
+        return self.resolved.settings.bound
+
+    @property
+    def fill_value(self) -> int | float | None:
+        """The fill value as a number, or None."""
+        return self.resolved.fill_value
+
+    def __str__(self) -> str:
+        return self.resolved.text()
+
+    def __repr__(self) -> str:
+        return f"h5stz.STZ({str(self)!r})"
+
+
+def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
+    """The client data of our filter on a dataset, or None."""
+    properties = dataset.id.get_create_plist()
+    for index in range(properties.get_nfilters()):
+        identifier, _, words, _ = properties.get_filter(index)
+        if identifier == _core.FILTER_ID:
+            return tuple(words)
+    return None
+
+
+def _bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
+    """The bound that counts for data of this dtype: integers are exact unless they may be lossy, and bool always is."""
+    storage = elements.storage_dtype(dtype).kind
+    if storage in "iu" and (dtype.kind == "b" or not integers):
+        return "lossless", 0.0
+    if storage in "iu" and kind == "pointwise_relative":
+        raise StzError(f"pointwise_relative= is for floating-point data, these are {dtype}: use absolute=", _MODE)
+    return kind, number
+
+
+def _resolved(settings: Settings, dtype: DType | None) -> Resolved:
+    """What numbers of the core mean, with nothing found in data."""
+    mode = elements.name_of(_core.MODES, settings.mode)
+    asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
+    return Resolved(settings, asked, dtype, None if settings.fill is None else "given")
+
+
+def _settings_of(meaning: Mapping[str, Any]) -> Settings:
+    """The Settings that the core read from client data or text."""
+    return Settings(**{each.name: meaning[each.name] for each in fields(Settings)})
+
+
+def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
+    """The options of a text; `others` are those that were given beside it, of which only dtype makes sense."""
+    if not isinstance(text, str):
+        raise TypeError(f"options are text such as 'absolute=1e-3', this is {type(text).__name__}")
+    beside = [name for name, value in others.items() if name != "dtype" and value is not _DEFAULTS[name]]
+    if beside:
+        name = beside[0]
+        of_data = name in ("data", "chunks", *MEASURED)
+        instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
+        raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
+    dtype = others["dtype"]
+    dataset_dtype = None if dtype is None else np.dtype(dtype)
+    code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]
+    meaning, code = _core.parse_text(text, code)
+    if dataset_dtype is None and code:
+        dataset_dtype = elements.dtype_of(code, _core.LITTLE)
+    mode = elements.name_of(_core.MODES, meaning["mode"])
+    if mode != "lossless":
+        checked_bound({mode: meaning["bound"]}, lossless=False)
+    asked = _resolved(_settings_of(meaning), dataset_dtype)
+    if dataset_dtype is None or mode == "lossless":
+        return asked
+    kind, bound = _bound_for(mode, meaning["bound"], dataset_dtype, meaning["integers"])
+    return replace(asked, settings=replace(asked.settings, mode=_core.MODES[kind], bound=bound))
+
+
+_DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
+
+
+def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None) -> float:
+    """The absolute bound for a kind that is measured."""
+    extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
+    if kind == "relative":
+        if extremes is None and 0 not in scan.source.shape:
+            raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
+        return bounds.relative_bound(number, extremes)
+    shape = checked_chunks(chunks, scan.source)
+    find = bounds.psnr_bound if kind == "psnr" else ratio_bound
+    return find(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)

@@ -1,0 +1,1 @@
+"""Other programs with the filter within reach: `h5stz run`."""

@@ -1,0 +1,82 @@
+"""Rules for `h5stz run --compress`: which new datasets are compressed, and how, such as ``/rho*=absolute:1e-3,block=region``.
+
+The library inside of the program reads them itself (filter/intercept/compress_rules.h). They are checked here, where there is
+somebody to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from h5stz import _core
+from h5stz.errors import StzError
+from h5stz.options.stz import STZ
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
+
+VARIABLE = "H5STZ_COMPRESS"
+CACHE_VARIABLE = "H5STZ_COMPRESS_CACHE"
+
+_FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then ,block=region or ,fill_value=X where wanted"
+# The last "=BOUND" counts: a path may have such characters itself.
+_RULE = re.compile(
+    r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
+)
+
+#: Why a dataset that a rule names was left as the program made it, by what the preloaded library calls it.
+REASONS = {
+    "type": "not of float16, float32 or float64",
+    "rank": "a scalar",
+    "one axis": "1-D, as the scales of dimensions are: name it without wildcards",
+    "small": "less than 64 KiB",
+    "layout": "compact, external or virtual",
+    "filters": "has filters of its own",
+    "allocation": "is to be allocated at once",
+    "small chunks": "chunks of less than 4 KiB",
+    "parallel": "in a file of parallel HDF5",
+    "refused": "HDF5 did not create it so",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: its text as it was given, the pattern for paths, and the options as text."""
+
+    text: str
+    pattern: str
+    options: str
+
+    def line(self) -> str:
+        """The rule as the library inside of the program reads it."""
+        return f"{self.pattern}={self.options}"
+
+
+def parse(text: str) -> Rule:
+    """The Rule that `text` says; StzError if it is none, or one that cannot be kept to."""
+    match = _RULE.fullmatch(text)
+    if not match:
+        raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
+    pattern, bound, options = match["pattern"], match["bound"], match["options"]
+    if not pattern.startswith("/") or any(character in text for character in "\n\0"):
+        raise StzError(f"--compress {text!r}: a pattern is matched with whole paths: begin it with /, as in /rho*", _ARGUMENT)
+    if bound in ("relative", "psnr"):
+        raise StzError(
+            f"--compress {text!r}: {bound}: refers to the whole dataset, and a program writes it piece by piece: when the "
+            "first piece is compressed its range is not known. Give the bound itself, absolute:B",
+            _MODE,
+        )
+    try:
+        # Of the types that are compressed, float64 holds every fill value.
+        STZ.from_string(options, dtype="f8")
+    except StzError as error:
+        raise type(error)(f"--compress {text!r}: {error}", error.code) from None
+    return Rule(text, pattern, options)
+
+
+def variables(rules: Sequence[Rule], cache: int | None = None) -> dict[str, str]:
+    """The environment variables, a dict, that carry `rules` to the library inside of the program; `cache`: MiB, or None."""
+    carried = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
+    return carried | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})

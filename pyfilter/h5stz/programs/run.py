@@ -1,0 +1,138 @@
+"""Runs a program with the filter within reach: `h5stz run [--compress RULE] -- COMMAND ...`.
+
+Where it reads HDF5 it decodes needed blocks only; datasets that it creates are compressed by the rules that are given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from h5stz import _core
+from h5stz.errors import StzError, StzReadError
+from h5stz.hdf5 import registration
+from h5stz.programs import compress_rules
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+PRELOAD = Path(__file__).parent / "lib" / "libh5stz_preload.so"
+_PRELOAD_SEPARATORS = " :"  # of LD_PRELOAD, which has no way to write a path that holds one
+
+CONNECTOR = "h5stz under_vol=0;under_info={}"  # what is below it: HDF5's own native connector
+ROUTES = ("preload", "connector")
+
+
+def environment(base: Mapping[str, str], through: str = "preload", links: Path | None = None) -> dict[str, str]:
+    """`base`, a dict of environment variables, with those that bring filter and region reads into a program.
+
+    HDF5_PLUGIN_PATH and LD_PRELOAD keep what they have.
+
+    Args:
+        base: the variables that there are.
+        through: "preload": a library that takes the place of HDF5's functions, for every HDF5 from 1.10.3 on; a program that
+            is linked statically, or set-uid, ignores it. "connector": a VOL connector, which HDF5 1.14 and newer load, and
+            older ones do not know (1.12 knows of such, and cannot load this one: it says so and goes on without it).
+        links: directory for a symbolic link to the preload library, which is made if LD_PRELOAD cannot hold its path.
+
+    Raises:
+        StzError: another VOL connector is in force, or LD_PRELOAD cannot hold the path of the library.
+    """
+    variables = dict(base)
+    plugins = [path for path in variables.get("HDF5_PLUGIN_PATH", "").split(os.pathsep) if path]
+    variables["HDF5_PLUGIN_PATH"] = os.pathsep.join([registration.plugin_path(through == "connector"), *plugins])
+    if through == "preload":
+        before = variables.get("LD_PRELOAD", "").replace(":", " ").split()
+        variables["LD_PRELOAD"] = " ".join([_preload_path(links), *before])
+    elif variables.setdefault("HDF5_VOL_CONNECTOR", CONNECTOR).split()[:1] != CONNECTOR.split()[:1]:
+        raise StzError(
+            f"HDF5_VOL_CONNECTOR is set, to {variables['HDF5_VOL_CONNECTOR']!r}: unset it, "
+            "or run the program through the preload library",
+            _ARGUMENT,
+        )
+    return variables
+
+
+def _preload_path(links: Path | None) -> str:
+    """A path of the preload library that LD_PRELOAD can hold."""
+    path = PRELOAD if links is None or not _splits(PRELOAD) else links / PRELOAD.name
+    if _splits(path):
+        where = "" if path == PRELOAD else f", and so has the directory for temporary files, {links}"
+        raise StzError(
+            f"LD_PRELOAD is split at spaces and colons, and the path of {PRELOAD} has one{where}: set TMPDIR to a directory "
+            "without, install h5stz in one, or use --through connector",
+            _ARGUMENT,
+        )
+    if path != PRELOAD:
+        path.symlink_to(PRELOAD)
+    return str(path)
+
+
+def _splits(path: Path) -> bool:
+    return any(separator in str(path) for separator in _PRELOAD_SEPARATORS)
+
+
+def run(
+    command: Sequence[str],
+    stats: bool = False,
+    compress: Sequence[compress_rules.Rule] = (),
+    cache: int | None = None,
+    through: str = "auto",
+) -> tuple[int, dict[str, Any] | None]:
+    """Runs `command` (a list of words) to its end.
+
+    Args:
+        command: the program and its arguments.
+        stats: count what its reads decode.
+        compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
+        cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
+        through: "preload" or "connector", see environment(); "auto" is the former where there is such a thing, on Linux.
+
+    Returns:
+        (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
+        reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that
+        HDF5 did alone), chunks_direct, bytes_used, blocks_decoded, blocks_present, where anything was read;
+        datasets_compressed and datasets, a list of (path, number of the rule, "compressed" or a key of compress_rules.REASONS)
+        in the order of their creation, where there are rules.
+
+    Raises:
+        StzError: there is no command, or no program of that name, or another VOL connector is in force.
+    """
+    if not command:
+        raise StzError("give a command after --, such as: h5stz run -- h5dump -d rho -s 0,0,0 -c 4,4,4 file.h5", _ARGUMENT)
+    if through == "auto":
+        through = "preload" if sys.platform == "linux" else "connector"
+    if shutil.which(command[0]) is None:
+        raise StzReadError(f"{command[0]}: no such program: check its name, or give its path", _READ)
+    with tempfile.TemporaryDirectory() as directory:
+        variables = environment(os.environ, through, Path(directory)) | compress_rules.variables(compress, cache)
+        record = Path(directory) / "stats"
+        if stats or compress:
+            variables["H5STZ_RUN_STATS"] = str(record)
+        status = subprocess.run(command, env=variables, check=False).returncode
+        lines = []
+        with contextlib.suppress(FileNotFoundError):
+            lines = record.read_text(errors="surrogateescape").splitlines()
+    sums = _sums(map(json.loads, lines), bool(compress)) if stats or compress else None
+    return (status if status >= 0 else 128 - status), sums
+
+
+def _sums(records: Iterable[dict[str, Any]], creations: bool) -> dict[str, Any]:
+    """What the records of all processes add up to."""
+    sums: dict[str, Any] = {"datasets_compressed": 0, "datasets": []} if creations else {}
+    for record in records:
+        if "dataset" in record:
+            if creations:  # those of another command around this one are not of our rules
+                sums["datasets"].append((record["dataset"], record["rule"], record["outcome"]))
+                sums["datasets_compressed"] += record["outcome"] == "compressed"
+            continue
+        for name, value in record.items():
+            sums[name] = sums.get(name, 0) + value
+    return sums

@@ -1,0 +1,54 @@
+"""What `h5stz run` says when the program has ended: of its reads, and of the datasets that it created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from h5stz.programs import compress_rules
+
+_MOST_PATHS = 8
+
+
+def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.Rule]) -> list[str]:
+    """Lines of text.
+
+    Args:
+        sums: the dict that run.run() returned.
+        stats: say what was read and compressed; without it, only which rules had no effect.
+        rules: the compress_rules.Rule that were given to run.run().
+    """
+    said = []
+    if stats and "reads" in sums:
+        said.append(
+            f"{sums['reads']} reads, {sums['reads_through_hdf5']} of them by HDF5 alone; "
+            f"blocks decoded / present: {sums['blocks_decoded']} / {sums['blocks_present']}; "
+            f"stored bytes used: {sums['bytes_used']}"
+        )
+    elif stats and not sums.get("datasets"):
+        said.append("the program did not read any dataset with an HDF5 that h5stz can reach (docs/region_reads.md)")
+    created = sums.get("datasets", [])
+    if stats and rules:
+        paths = [path for path, _, outcome in created if outcome == "compressed"]
+        said.append(f"datasets compressed: {len(paths)}" + _listed(paths))
+    for number, rule in enumerate(rules):
+        outcomes = [(path, outcome) for path, which, outcome in created if which == number]
+        left: dict[str, list[str]] = {}
+        for path, outcome in outcomes:
+            if outcome != "compressed":
+                left.setdefault(outcome, []).append(path)
+        nothing = len(outcomes) == sum(map(len, left.values()))
+        if not outcomes:
+            said.append(f"--compress {rule.text!r}: the program created no dataset that it matches")
+        elif stats or nothing:
+            for outcome, paths in left.items():
+                reason = compress_rules.REASONS.get(outcome, outcome)
+                said.append(f"--compress {rule.text!r}: not compressed as {reason}: {len(paths)}{_listed(paths)}")
+    return said
+
+
+def _listed(paths: Iterable[str]) -> str:
+    """Each path once, in the order in which they came, the first few."""
+    names = list(dict.fromkeys(path.encode(errors="surrogateescape").decode(errors="replace") for path in paths))
+    shown = ", ".join(names[:_MOST_PATHS]) + (", ..." if len(names) > _MOST_PATHS else "")
+    return f" ({shown})" if names else ""

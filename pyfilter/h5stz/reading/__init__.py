@@ -1,0 +1,1 @@
+"""Region reads: from an index to chunks, blocks and samples. `view`, `partial_reads` and `open` are made here."""

@@ -1,0 +1,244 @@
+"""Where the chunks of a dataset are in its file, and by which routes they may be read without HDF5's pipeline.
+
+No lock of this package is ever held while h5py is called: h5py has a lock of its own, which callers may hold already.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, TypeAlias
+
+import h5py
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.elements import Array
+from h5stz.errors import StzReadError, StzTypeError
+from h5stz.hdf5 import calls
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+#: Up to so many chunks are looked up one by one where the index of all of them cannot be kept; each lookup is linear.
+_FEW = 4
+
+#: The index of a chunk in the grid of chunks.
+Chunk: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A chunk as HDF5 has it: address (bytes), size (bytes) and which filters were left out (bits)."""
+
+    address: int
+    size: int
+    filter_mask: int
+
+
+class ChunkIndex:
+    """Finds the chunks of one dataset.
+
+    Attributes:
+        reason: why all of the dataset must be read through h5py (text), or None if its chunks may be streams.
+        live: whether the file may change while it is open, so that nothing that was found in it may be kept.
+        userblock: bytes before the HDF5 file proper.
+        chunks: shape of the chunks; () if the dataset has none.
+    """
+
+    def __init__(self, dataset: h5py.Dataset) -> None:
+        self.dataset = dataset
+        file = dataset.file.id
+        intent = file.get_intent()
+        writable = bool(intent & h5py.h5f.ACC_RDWR)
+        self.live = intent != h5py.h5f.ACC_RDONLY
+        self.userblock: int = file.get_create_plist().get_userblock()
+        self.chunks: tuple[int, ...] = dataset.chunks or ()
+        self.reason = _reason(dataset, writable)
+        self._stored: dict[Chunk, Stored] | None = None
+
+    def find(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
+        """What is stored of chunks, given by their indices in the grid of chunks; None for no chunk."""
+        if self._stored is not None:
+            return [self._stored.get(chunk) for chunk in wanted]
+        iterate = _iterator(self.dataset.id)
+        if iterate is None or (self.live and len(wanted) <= _FEW):
+            return [self._look_up(chunk) for chunk in wanted]
+        stored, exact = {}, True
+
+        def note(info: Any) -> None:
+            nonlocal exact
+            if info.byte_offset is None:  # an entry without an address, which h5py gives no place either
+                return
+            chunk, rests = zip(*map(divmod, info.chunk_offset, self.chunks), strict=True)
+            exact = exact and not any(rests)
+            stored[chunk] = Stored(info.byte_offset, info.size, info.filter_mask)
+
+        iterate(note)
+        if not exact:  # a library that counts in chunks rather than in samples
+            return [self._look_up(chunk) for chunk in wanted]
+        if not self.live:
+            self._stored = stored
+        return [stored.get(chunk) for chunk in wanted]
+
+    def _look_up(self, chunk: Chunk) -> Stored | None:
+        if not self.dataset.id.get_num_chunks():  # HDF5 has no answer for a dataset without any chunk
+            return None
+        info = self.dataset.id.get_chunk_info_by_coord(self.offset(chunk))
+        return None if info.byte_offset is None else Stored(info.byte_offset, info.size, info.filter_mask)
+
+    def offset(self, chunk: Chunk) -> tuple[int, ...]:
+        """Where the first sample of a chunk is in the dataset."""
+        return tuple(index * extent for index, extent in zip(chunk, self.chunks, strict=True))
+
+    def may_be_stream(self, chunk: Chunk, stored: Stored) -> bool:
+        """Whether a stored chunk is one of our streams, as far as HDF5 knows.
+
+        Where a property of the dataset's creation says so, chunks at its edge are stored without filters, and their masks say
+        nothing of it: raw samples could look like a stream.
+        """
+        if stored.filter_mask:
+            return False
+        return not (self._raw_edges and self._at_edge(chunk))
+
+    def _at_edge(self, chunk: Chunk) -> bool:
+        """Whether a chunk reaches beyond the dataset."""
+        ends = (begin + extent for begin, extent in zip(self.offset(chunk), self.chunks, strict=True))
+        return any(end > extent for end, extent in zip(ends, self.dataset.shape, strict=True))
+
+    @cached_property
+    def _raw_edges(self) -> bool:
+        return calls.edges_may_be_raw(self.dataset.id.get_create_plist())
+
+    @cached_property
+    def largest_stream(self) -> int:
+        """The most bytes that the stream of a chunk has."""
+        dtype = elements.storage_dtype(self.dataset.dtype)
+        return _core.max_compressed_size(*elements.element_type(dtype), self.chunks)
+
+    @cached_property
+    def fill_value(self) -> Array | None:
+        """The fill value (an array without axes) that stands for chunks that are not stored, None if h5py must tell."""
+        properties = self.dataset.id.get_create_plist()
+        if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
+            return None
+        if properties.fill_value_defined() == h5py.h5d.FILL_VALUE_UNDEFINED:
+            return None
+        return np.array(self.dataset.fillvalue, self.dataset.dtype)
+
+
+def _iterator(identifier: Any) -> Callable[[Callable[[Any], None]], None] | None:
+    """H5Dchunk_iter of a dataset, None where HDF5 or h5py are too old to have it (before 1.12.3 and 3.8)."""
+    return getattr(identifier, "chunk_iter", None)
+
+
+def _open_through_mpi(file: h5py.h5f.FileID) -> bool:
+    """Whether an h5py built for MPI has the file open so.
+
+    A question for this process alone. The access properties would say it too, but to get those of such a file is collective:
+    a rank that reads for itself would wait for ever for the others.
+    """
+    if not h5py.get_config().mpi:
+        return False
+    try:
+        file.get_mpi_atomicity()
+    except (ValueError, RuntimeError, OSError):  # not of this driver
+        return False
+    return True
+
+
+def _reason(dataset: h5py.Dataset, writable: bool) -> str | None:
+    """Why chunks cannot be read one by one, or None."""
+    if _open_through_mpi(dataset.file.id):
+        return "the file is open through MPI, where ranks may have to read together"
+    properties = dataset.id.get_create_plist()
+    if properties.get_layout() != h5py.h5d.CHUNKED:
+        return "the dataset has no chunks of its own"
+    filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
+    if filters != [_core.FILTER_ID]:
+        return "h5stz is not the only filter"
+    try:
+        elements.storage_dtype(dataset.dtype)
+    except StzTypeError as error:
+        return str(error)
+    if dataset.dtype.kind != "c":  # HDF5 has several types for complex numbers; the header of each stream decides
+        if not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
+            return "HDF5 converts the samples when they are read"
+    slots, cache_bytes, _ = dataset.id.get_access_plist().get_chunk_cache()
+    if writable and slots and prod(dataset.chunks or ()) * dataset.dtype.itemsize <= cache_bytes:
+        # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.
+        return "the file is writable and HDF5 may hold chunks that are not stored yet"
+    if confuses_chunks(dataset):
+        return "HDF5 cannot tell where the chunks of a dataset are that grows along another axis than the first"
+    return None
+
+
+def confuses_chunks(dataset: h5py.Dataset) -> bool:
+    """Whether HDF5 (all versions to 2.2) may tell of a chunk what is true of another one.
+
+    It does where an extensible array is the index, and an axis grows that is not the first. The rule is that of
+    filter/region/dataset_facts.cpp.
+    """
+    return None in (dataset.maxshape or ())[1:] and calls.may_be_extensible_array(dataset.id)
+
+
+class FileBytes:
+    """The bytes of the file of a dataset, for ranged reads.
+
+    Attributes:
+        fd: descriptor for pread, open as long as this object lives.
+        parallel: False, what is needed need not be fetched together.
+        lock: nothing, as any number of threads may read at once.
+    """
+
+    parallel = False
+    lock: AbstractContextManager[Any] = nullcontext()
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._stamp = self._now()
+
+    @classmethod
+    def of(cls, dataset: h5py.Dataset) -> FileBytes | None:
+        """The bytes of the file that h5py has open, or None where ranged reads of it are not safe.
+
+        They are where the file is one file on disk (the driver sec2), opened for reading, without a writer beside it (SWMR).
+        """
+        file = dataset.file.id
+        if file.get_intent() != h5py.h5f.ACC_RDONLY or file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
+            return None
+        try:
+            theirs = file.get_vfd_handle()
+            # A descriptor of our own: theirs ends with the file. Not os.dup(), with which HDF5's lock on the file would last
+            # as long as the copy, and nobody could open it for writing after it was closed.
+            ours = cls(os.open(f"/proc/self/fd/{theirs}", os.O_RDONLY | os.O_CLOEXEC))
+            same = os.path.samestat(os.fstat(theirs), os.fstat(ours.fd))
+        except (OSError, RuntimeError, NotImplementedError, TypeError):
+            return None
+        return ours if same else None
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raises the StzError of a file that others changed since it was opened; `error`: what followed from it, or None."""
+        if self._now() != self._stamp:
+            text = "the file was changed while it was open for reading: close it and open it again"
+            raise StzReadError(text, _READ) from error
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes from `address` on, `size` of them; StzError if the file does not have them."""
+        parts, missing = [], size
+        while missing:
+            part = os.pread(self.fd, missing, address + size - missing)
+            if not part:
+                raise StzReadError("the file ends within the chunk: it was cut short", _READ)
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def _now(self) -> tuple[int, int]:
+        state = os.fstat(self.fd)
+        return state.st_mtime_ns, state.st_size
+
+    def __del__(self) -> None:
+        os.close(self.fd)

@@ -1,0 +1,127 @@
+"""Region reads under programs that know of h5py alone: Dataset.__getitem__ is replaced for a while."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, SupportsIndex
+
+import h5py
+
+from h5stz.options.option_checks import thread_count
+from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.readers import Stats
+from h5stz.reading.selection import Selection, parse
+from h5stz.reading.view import CACHE_BYTES, checked_cache_bytes
+from h5stz.signatures import checked
+
+_DATASETS = 16  # so many are remembered at a time: those used last
+
+
+@checked
+@contextmanager
+def partial_reads(
+    *, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | None = None, verify: bool | None = None
+) -> Iterator[Stats]:
+    """While it lasts, plain `dataset[...]` of h5py decodes only what is needed, in all threads of the process.
+
+    That goes for integers, slices and `...` on datasets compressed with h5stz alone. Every other index, and every other
+    dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes`,
+    `threads` and `verify`, and h5py is as before when the last one has ended, also after an error.
+
+    Args:
+        cache_bytes: most that is kept for the next read of the same dataset, in bytes, for each of the 16 last used.
+        threads: as of view().
+        verify: as of view(); what goes to h5py is compared as H5STZ_VERIFY says.
+
+    Yields:
+        readers.Stats: what was read in this way.
+
+    Raises:
+        As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.
+    """
+    kept_bytes = checked_cache_bytes(cache_bytes, threads, verify)
+    with _lock:
+        if not _open:
+            _open.append(_Replacement(kept_bytes, threads, verify))
+        replacement = _open[0]
+        replacement.blocks += 1
+    try:
+        yield replacement.stats
+    finally:
+        with _lock:
+            replacement.blocks -= 1
+            if not replacement.blocks:
+                replacement.end()
+                _open.clear()
+
+
+_lock = threading.Lock()
+_open: list[_Replacement] = []  # the _Replacement while there is one
+
+
+class _Replacement:
+    """Another h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
+
+    def __init__(self, cache_bytes: int, threads: int | None, verify: bool | None) -> None:
+        self.stats, self.blocks = Stats(), 0
+        self._cache_bytes, self._threads, self._verify = cache_bytes, threads, verify
+        self._readers: OrderedDict[int, DatasetReader] = OrderedDict()
+        self._lock = threading.Lock()
+        self._original = original = h5py.Dataset.__getitem__
+
+        @functools.wraps(original)
+        def getitem(dataset: h5py.Dataset, args: Any, *more: Any, **named: Any) -> Any:
+            # Another library may have kept this function beyond end(): then there are no blocks, and h5py reads.
+            plan = None if more or named or not self.blocks else self._plan(dataset, args)
+            if plan is None:
+                return original(dataset, args, *more, **named)
+            reader, selection = plan
+            return reader.read(selection, None, thread_count(self._threads))
+
+        self._replaced = getitem
+        h5py.Dataset.__getitem__ = getitem  # pyright: ignore[reportAttributeAccessIssue]
+
+    def end(self) -> None:
+        """Puts back what was there, unless somebody else has replaced it since."""
+        if h5py.Dataset.__getitem__ is self._replaced:
+            h5py.Dataset.__getitem__ = self._original
+        with self._lock:
+            self._readers.clear()
+
+    def _plan(self, dataset: h5py.Dataset, args: Any) -> tuple[DatasetReader, Selection] | None:
+        """(DatasetReader, Selection), or None if h5py must see to it."""
+        if not dataset.id.valid:
+            return None
+        try:
+            reader = self._reader(dataset)
+            if reader.fallback_reason:
+                return None
+            selection = parse(args, dataset.shape)
+        except (ValueError, TypeError, IndexError, RuntimeError, OSError, KeyError):
+            return None  # h5py takes more kinds of indices and of datasets, and has its own errors for the others
+        return (reader, selection) if all(axis.step > 0 for axis in selection.axes) else None
+
+    def _reader(self, dataset: h5py.Dataset) -> DatasetReader:
+        key = hash(dataset.id)  # of the file and the place of the dataset in it: the same for each h5py.Dataset of it
+        with self._lock:
+            kept = self._readers.get(key)
+        if kept is not None and kept.dataset.id.valid:
+            with self._lock:
+                if key in self._readers:
+                    self._readers.move_to_end(key)
+            return kept
+        fresh = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify)
+        with self._lock:
+            others = list(self._readers.items())
+        closed = [name for name, reader in others if not reader.dataset.id.valid]
+        with self._lock:
+            for name in closed:
+                self._readers.pop(name, None)
+            self._readers[key] = fresh
+            while len(self._readers) > _DATASETS:
+                self._readers.popitem(last=False)
+        return fresh

@@ -1,0 +1,364 @@
+"""Region reads for users: `view` makes an array of a dataset that decodes only what is asked for, at any resolution."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, SupportsIndex
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from h5stz import _core
+from h5stz.elements import Array, DType
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options.option_checks import thread_count, verifies
+from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.readers import Stats
+from h5stz.reading.selection import Selection, parse, parse_region
+from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Source
+from h5stz.signatures import checked
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
+_MOST_LEVELS = 63
+CACHE_BYTES = 128 << 20
+
+
+@checked
+def view(
+    dataset: h5py.Dataset,
+    *,
+    cache_bytes: SupportsIndex = CACHE_BYTES,
+    threads: int | None = None,
+    verify: bool | None = None,
+) -> View:
+    """An array-like over a dataset that reads and decodes only the blocks that an index needs.
+
+    Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py, and a virtual dataset from its
+    sources (docs/region_reads.md).
+
+    Args:
+        dataset: h5py.Dataset; its file must stay open. A view that was pickled opens the file by itself.
+        cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
+        threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
+        verify: True: blocks of the finest level that a read decodes as a whole are compared with the content checks of their
+            streams, as verify() does; not blocks of which it needs a part only, those that were kept, and what h5py reads.
+            False: none are. None: as the environment variable H5STZ_VERIFY says at each read.
+
+    Returns:
+        View.
+
+    Raises:
+        StzError: (a ValueError) the dataset was closed, or cache_bytes is negative.
+        StzTypeError: (a TypeError too) `dataset` is not an h5py.Dataset or has no shape, or a number is of another type.
+    """
+    if not isinstance(dataset, h5py.Dataset):
+        given = type(dataset).__name__
+        raise StzTypeError(f"dataset is of type {given}: give an h5py.Dataset, such as file['name']", _ARGUMENT)
+    if not dataset.id.valid:
+        raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
+    if dataset.shape is None:
+        raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
+    source = GivenSource(dataset, checked_cache_bytes(cache_bytes, threads, verify), verify)
+    rank = len(dataset.shape)
+    return View(source, (0,) * rank, tuple(range(rank)), threads)
+
+
+class View:
+    """A dataset, or one of its resolution levels, as an array that is read piece by piece; made by h5stz.view().
+
+    Indexing is NumPy's basic indexing: integers, slices with any step, `...`; results are what the same index gives of the
+    whole array, bit for bit. Any number of threads may use a view. numpy.asarray() reads all of it.
+
+    A view can be pickled if its file has a name on disk and is open for reading: in the other process it opens the file by
+    that name when it is first used. Copies (the module copy) use the same dataset as their original.
+
+    Attributes:
+        axes: the axes that level(), read() and refine() thin, by rising number; all of them unless level() was told otherwise.
+        spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
+        stats: what was read (readers.Stats), shared with all levels of the same view.
+    """
+
+    def __init__(self, source: Source, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> None:
+        self._source, self._levels, self.axes, self._threads = source, levels, axes, threads
+
+    @property
+    def _reader(self) -> DatasetReader:
+        return self._source.reader
+
+    @property
+    def stats(self) -> Stats:
+        """What was read, a readers.Stats."""
+        return self._reader.stats
+
+    @property
+    def dataset(self) -> h5py.Dataset:
+        """The h5py.Dataset."""
+        return self._reader.dataset
+
+    @property
+    def name(self) -> str | None:
+        """Path of the dataset in its file, as of h5py; None if it has none."""
+        name: str | None = self.dataset.name
+        return name
+
+    @property
+    def file(self) -> h5py.File:
+        """The h5py.File, as of h5py."""
+        return self.dataset.file
+
+    @property
+    def filename(self) -> str:
+        """Name of the file, as h5py gives it: `view.file.filename`."""
+        name: str = self.file.filename
+        return name
+
+    @property
+    def attrs(self) -> h5py.AttributeManager:
+        """The attributes of the dataset, as of h5py."""
+        return self.dataset.attrs
+
+    @property
+    def spacing(self) -> tuple[int, ...]:
+        """Samples of the dataset from one sample of this array to the next, for every axis."""
+        return tuple(1 << level for level in self._levels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the array; those of a growing dataset grow."""
+        return self.thinned(self.dataset.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the dataset, as h5py gives it."""
+        dtype: DType = self.dataset.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._levels)
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the whole array in bytes."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """Shape of the chunks in samples of this array, rounded up; None if the dataset has none."""
+        chunks = self.dataset.chunks
+        return None if chunks is None else self.thinned(chunks)
+
+    @property
+    def storage_unit(self) -> tuple[int, ...] | None:
+        """What is stored together, in samples of the dataset: a chunk, or what a source of a virtual dataset has; or None."""
+        return self._reader.unit
+
+    @property
+    def fallback_reason(self) -> str | None:
+        """Why all of the dataset is read through h5py (text), or None."""
+        return self._reader.fallback_reason
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("a view of a single number has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        """The samples of a NumPy basic index: an ndarray, or a NumPy scalar if every axis is indexed by an integer."""
+        return self._read(parse(index, self.shape), self._levels, None)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a view has to be read to become an array: leave copy=False away")
+        array = np.asarray(self[...])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    @checked
+    def level(self, level: SupportsIndex, axes: SupportsIndex | Iterable[SupportsIndex] | None = None) -> View:
+        """A resolution level of this array, as a View: every 2**level-th sample of some axes, every sample of the others.
+
+        Args:
+            level: 0 or more.
+            axes: number of an axis, or several, that are thinned; negative ones count from the last. They are also those
+                that read(), refine() and level() of the result thin. None: those of this view, all axes to begin with.
+
+        Raises:
+            StzError: (a ValueError) there is no such level or axis, or an axis is given twice.
+            StzTypeError: (a TypeError too) a number is no integer.
+        """
+        thinned = self.axes if axes is None else checked_axes(axes, self.ndim)
+        return View(self._source, self._deeper(level, thinned), thinned, self._threads)
+
+    @checked
+    def read(
+        self, region: Any, level: SupportsIndex = 0, out: Array | None = None, max_bytes: SupportsIndex | None = None
+    ) -> Any:
+        """The samples of a region, on a resolution level.
+
+        Args:
+            region: integer, slice, ... or a tuple of them, in the index space of this array. On level 0 it means the same as
+                an index. On others, along the axes that a level thins, a slice means those of its samples that the level
+                has, possibly none (and cannot have a step), and an integer the last sample of the level that is not behind it.
+            level: 0 for all samples, l for every 2**l-th along the `axes` of this view.
+            out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
+                error its contents are unspecified.
+            max_bytes: refuses to read more than so many bytes; None: no limit.
+
+        Returns:
+            ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
+
+        Raises:
+            StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
+                step on a level; the file was closed, changed or is damaged; the object that h5py reads it from fails.
+            StzTypeError: (a TypeError too) no basic index, or an argument of another type.
+            IndexError: an integer is out of range, or there are too many indices.
+            OSError: HDF5 cannot read the file.
+        """
+        deeper = self._deeper(level, self.axes)
+        selection = parse_region(region, self.shape, [new - old for new, old in zip(deeper, self._levels, strict=True)])
+        if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > _whole_number("max_bytes", max_bytes):
+            raise StzError(
+                f"the result takes {size} bytes, more than max_bytes={max_bytes}: read a smaller region or a coarser level, "
+                "or allow more",
+                _CAPACITY,
+            )
+        if out is not None:
+            _check_out(out, selection.shape, self.dtype)
+        return self._read(selection, deeper, out)
+
+    def refine(self, region: Any = ...) -> Iterator[tuple[int, Any]]:
+        """A region from coarse to fine: yields (level, array), from the coarsest level that the streams have to level 0.
+
+        Arrays are those of read(region, level); levels of which no sample lies in the region are left out. Each step reads
+        and decodes what is new only, as far as `cache_bytes` allows.
+
+        Args:
+            region: integers and slices, as of read(), without steps along the `axes` of this view.
+
+        Raises:
+            As read(), for an impossible region at once.
+        """
+        finest = parse(region, self.shape)
+        parse_region(region, self.shape, self._along_axes(1))  # refuses steps
+        present = max((self._levels[axis] for axis in self.axes), default=_MOST_LEVELS)
+        levels = max(1, self._reader.levels(finest.scaled(self.spacing)) - present)
+        return self._refined(region, levels)
+
+    def _refined(self, region: Any, levels: int) -> Iterator[tuple[int, Any]]:
+        for level in range(levels - 1, -1, -1):
+            if level == 0 or parse_region(region, self.shape, self._along_axes(level)).size:
+                yield level, self.read(region, level)
+
+    def _along_axes(self, level: int) -> tuple[int, ...]:
+        """The level for the axes that are thinned, 0 for the others."""
+        return tuple(level if axis in self.axes else 0 for axis in range(self.ndim))
+
+    def _deeper(self, level: SupportsIndex, axes: Sequence[int]) -> tuple[int, ...]:
+        """The level of every axis of the dataset that a level of this array along `axes` is."""
+        try:
+            number = operator.index(level)
+        except TypeError:
+            raise StzTypeError(
+                f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT
+            ) from None
+        most = _MOST_LEVELS - max((self._levels[axis] for axis in axes), default=0)
+        if not 0 <= number <= most:
+            raise StzError(f"level={number}: levels are 0 (all samples) to {most}", _ARGUMENT)
+        return tuple(old + number * (axis in axes) for axis, old in enumerate(self._levels))
+
+    def thinned(self, extents: Sequence[int]) -> tuple[int, ...]:
+        """How many samples of this array so many of the dataset from its beginning have, for every axis."""
+        return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
+
+    def _read(self, selection: Selection, levels: Sequence[int], out: Array | None) -> Any:
+        return self._reader.read(selection.scaled([1 << level for level in levels]), out, thread_count(self._threads))
+
+    def __repr__(self) -> str:
+        return f"<h5stz view of {self._source.description()}{self._level_text()}>"
+
+    def _level_text(self) -> str:
+        if not any(self._levels):
+            return ""
+        levels = {self._levels[axis] for axis in self.axes}
+        others = any(level for axis, level in enumerate(self._levels) if axis not in self.axes)
+        along = "" if len(self.axes) == self.ndim else f" along axes {', '.join(map(str, self.axes))}"
+        level = f", level {levels.pop()}{along}" if len(levels) == 1 and not others else ""
+        return f"{level}, spacing {self.spacing}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._source.place(), self._levels, self.axes, self._threads)
+
+    def detached(self) -> View:
+        """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
+        return View(self._source.detached(), self._levels, self.axes, self._threads)
+
+    def __copy__(self) -> View:
+        return View(self._source, self._levels, self.axes, self._threads)
+
+    def __deepcopy__(self, memo: Any) -> View:
+        return self.__copy__()
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """What tells the contents of this array from those of others, in any process: for names in dask."""
+        return "h5stz.View", self._source.version(), self._levels
+
+
+def _restored(place: Place, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> View:
+    """A View from its pickle."""
+    return View(ReopenedSource(place), levels, axes, threads)
+
+
+def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:
+    """Axes that are given by number, negative ones from the last, as rising numbers from 0."""
+    try:
+        given = [operator.index(axis) for axis in (axes if isinstance(axes, Iterable) else (axes,))]
+    except TypeError:
+        raise StzTypeError(f"axes={axes!r} must be an integer, the number of an axis, or several of them", _ARGUMENT) from None
+    for axis in given:
+        if not -rank <= axis < rank:
+            raise StzError(f"axes={axes!r}: the array has {rank} axes, counted from 0, or from -1 backwards", _ARGUMENT)
+    numbers = {axis % rank for axis in given}
+    if len(numbers) < len(given):
+        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
+    return tuple(sorted(numbers))
+
+
+def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:
+    """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
+    thread_count(threads)
+    verifies(verify)
+    return _whole_number("cache_bytes", cache_bytes)
+
+
+def _whole_number(name: str, value: SupportsIndex) -> int:
+    """An int of 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
+    if number < 0:
+        raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
+    return number
+
+
+def _check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
+    """Raises the StzError of an `out` that cannot take an array of `shape` and `dtype`."""
+    wanted = f"numpy.empty({shape}, {dtype.str!r})"
+    if not isinstance(out, np.ndarray):
+        raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
+    if out.dtype != dtype:
+        raise StzTypeError(f"out is of dtype {out.dtype.str}, the dataset of {dtype.str}: give {wanted}", _CAPACITY)
+    if out.shape != shape:
+        raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
+    if not out.flags.writeable:
+        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)

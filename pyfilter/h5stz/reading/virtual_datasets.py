@@ -1,0 +1,325 @@
+"""Virtual datasets: each of their sources is read in part, as a dataset of its own.
+
+Read so are mappings of a box of the virtual dataset to a box of a source, samples in the same order. Where anything about a
+source is in doubt, whether there is one, its type, its extents, h5py reads what the mapping has of a selection. A dataset with
+another kind of mapping, or with mappings that overlap, is read through h5py as a whole.
+
+Sources are open as long as the reader lives, at most 32 of them: HDF5 too keeps them open for the next read.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import Any, TypeAlias
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from h5stz.elements import Array
+from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
+from h5stz.reading.readers import PartOfCache, Stats
+from h5stz.reading.selection import Axis, Selection
+
+_OPEN = 32  # sources that are kept open: those used last
+
+#: (start, count) of every axis.
+_Box: TypeAlias = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A box of a virtual dataset whose samples are those of a source.
+
+    Attributes:
+        box: where they are in the virtual dataset.
+        filename, name: the source, as the mapping names it.
+        source: the box of the source; None for all of it, as long as its extents fit.
+        followed: whether the source may be read here; else only h5py can read it.
+    """
+
+    box: _Box
+    filename: str
+    name: str
+    source: _Box | None
+    followed: bool
+
+    def source_in(self, shape: tuple[int, ...]) -> _Box | None:
+        """The box of a source of this shape, None if it does not fit."""
+        box = tuple((0, extent) for extent in shape) if self.source is None else self.source
+        inside = len(box) == len(shape) and all(
+            start + count <= extent for (start, count), extent in zip(box, shape, strict=True)
+        )
+        return box if inside and _long(box) == _long(self.box) else None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a mapping has of a selection.
+
+    Attributes:
+        axes: (start, count, step) of every axis, in samples of the mapping's box.
+        place: where these samples belong in the result.
+    """
+
+    mapping: Mapping
+    axes: tuple[tuple[int, int, int], ...]
+    place: tuple[slice, ...]
+
+    def key(self) -> tuple[slice, ...]:
+        """The index in the virtual dataset."""
+        begins = [begin + start for (begin, _), (start, _, _) in zip(self.mapping.box, self.axes, strict=True)]
+        return tuple(
+            slice(begin, begin + (count - 1) * step + 1, step)
+            for begin, (_, count, step) in zip(begins, self.axes, strict=True)
+        )
+
+    def in_source(self, source: _Box) -> Selection:
+        """The same samples in the source, of which the mapping has the box `source`."""
+        long = iter([axis for axis, (_, extent) in zip(self.axes, self.mapping.box, strict=True) if extent > 1])
+        axes = []
+        for begin, extent in source:
+            start, count, step = next(long) if extent > 1 else (0, 1, 1)
+            axes.append(Axis(begin + start, count, step))
+        return Selection(tuple(axes))
+
+    def with_axes_of(self, source: _Box, target: Array) -> Array:
+        """A view of the samples' place in an array of the result's shape, with the axes of the source."""
+        long: tuple[Any, ...] = (*(slice(None) if extent > 1 else 0 for _, extent in self.mapping.box), ...)
+        axes: tuple[Any, ...] = (*(slice(None) if extent > 1 else np.newaxis for _, extent in source), ...)
+        part: Array = target[self.place][long][axes]
+        return part
+
+
+def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None) -> DatasetReader:
+    """The reader of a dataset, virtual or not; arguments are those of DatasetReader."""
+    kind = VirtualReader if dataset.is_virtual else DatasetReader
+    return kind(dataset, cache_bytes, stats, verify)
+
+
+def file_stamp(filename: str) -> tuple[int, int, int] | None:
+    """What tells a file from what it was before it was changed or replaced; None if there is none."""
+    try:
+        state = os.stat(filename)
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+class VirtualReader(DatasetReader):
+    """Reads a virtual dataset from its sources; any number of threads may use it."""
+
+    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None = None) -> None:
+        super().__init__(dataset, cache_bytes, stats, verify)
+        self._cache_bytes = cache_bytes
+        self._lock = threading.Lock()  # of what follows; never held while h5py is called
+        self._sources: OrderedDict[tuple[str, str], DatasetReader] = OrderedDict()  # that are open
+        self._mappings: list[Mapping] = []
+        self._directory = os.path.dirname(os.path.abspath(dataset.file.filename))
+        self.fallback_reason = _not_followed(dataset) or self._find_mappings()
+        if self.fallback_reason is None and self.index.fill_value is None:
+            self.fallback_reason = "the virtual dataset has no fill value"
+        bounds = [[(start, start + count) for start, count in mapping.box] for mapping in self._mappings]
+        self._bounds: npt.NDArray[np.int64] = np.array(bounds, np.int64).reshape(-1, dataset.ndim, 2)
+        if self.fallback_reason is None and _overlap(self._bounds):
+            self.fallback_reason = "mappings of the virtual dataset overlap"
+
+    def read(self, selection: Selection, out: Array | None, threads: int) -> Any:
+        """See DatasetReader."""
+        if self.fallback_reason or not self.dataset.id.valid:
+            return super().read(selection, out, threads)
+        result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
+        if selection.size:
+            target = selection.target(result)
+            parts = list(self._parts(selection))
+            if sum(prod(count for _, count, _ in part.axes) for part in parts) < selection.size:
+                target[...] = self.index.fill_value
+            for part in parts:
+                self._read_part(part, target, threads)
+        scalar = out is None and not any(axis.keep for axis in selection.axes)
+        return result[()] if scalar else result
+
+    def levels(self, selection: Selection) -> int:
+        """See DatasetReader."""
+        if self.fallback_reason or not selection.size:
+            return 1
+        levels = [1]
+        for part in islice(self._parts(selection), LEVELS_OF):
+            found = self._source(part.mapping)
+            if found is not None:
+                source, box = found
+                levels.append(source.levels(part.in_source(box)))
+        return max(levels)
+
+    def headers(self, most: int = 0) -> list[dict[str, Any]]:
+        """See DatasetReader: a virtual dataset has no streams of its own."""
+        return []
+
+    @property
+    def unit(self) -> tuple[int, ...] | None:
+        """See DatasetReader: the box of a mapping, if all lie on a grid of such boxes."""
+        if self.fallback_reason or not self._mappings:
+            return None
+        unit = tuple(count for _, count in self._mappings[0].box)
+        fits = bool(np.all(self._bounds[:, :, 0] % unit == 0)) and all(
+            count <= most for mapping in self._mappings for (_, count), most in zip(mapping.box, unit, strict=True)
+        )
+        return unit if fits else None
+
+    def sources_version(self) -> Any:
+        """See DatasetReader."""
+        names = sorted({mapping.file_name for mapping in self.dataset.virtual_sources()} - {"."})
+        return tuple((name, file_stamp(os.path.join(self._directory, name))) for name in names)
+
+    def _find_mappings(self) -> str | None:
+        """Fills the list of mappings; why that is not possible (text), or None."""
+        for vspace, filename, name, src_space in self.dataset.virtual_sources():
+            box, source = _box_of(vspace, self.dataset.shape), _box_of(src_space, None)
+            if box is None:
+                return "a mapping of the virtual dataset is no box of it, or has no end"
+            if any(start + count > extent for (start, count), extent in zip(box, self.dataset.shape, strict=True)):
+                return "a mapping reaches beyond the virtual dataset"
+            followed = source is not None or src_space.get_select_type() == h5py.h5s.SEL_ALL
+            pattern = "%" in filename + name
+            self._mappings.append(Mapping(box, filename, name, source, followed and not pattern))
+        return None
+
+    def _parts(self, selection: Selection) -> Iterator[_Part]:
+        """What the mappings have of a Selection, none of it empty."""
+        box = selection.box()
+        ends = [(start, start + (count - 1) * step + 1) for start, count, step in box]
+        low, high = (np.array(bound, np.int64) for bound in zip(*ends, strict=True)) if ends else (np.empty(0), np.empty(0))
+        near = ((self._bounds[:, :, 0] < high) & (self._bounds[:, :, 1] > low)).all(axis=1)
+        for number in np.flatnonzero(near):
+            mapping, axes, place = self._mappings[number], [], []
+            for (start, count, step), (begin, extent) in zip(box, mapping.box, strict=True):
+                first = max(0, -(-(begin - start) // step))
+                end = min(count, -(-(begin + extent - start) // step))
+                axes.append((start + first * step - begin, end - first, step))
+                place.append(slice(first, end))
+            if all(count > 0 for _, count, _ in axes):
+                yield _Part(mapping, tuple(axes), tuple(place))
+
+    def _read_part(self, part: _Part, target: Array, threads: int) -> None:
+        found = self._source(part.mapping)
+        if found is not None:
+            source, box = found
+            source.read(part.in_source(box), part.with_axes_of(box, target), threads)
+            return
+        place = target[part.place]
+        place[...] = h5py_getitem(self.dataset, part.key())
+        self.stats.fell_back((self._mark, part.mapping.box), place.nbytes)
+
+    def _source(self, mapping: Mapping) -> tuple[DatasetReader, _Box] | None:
+        """The reader of a source and the box of it, None if h5py must see what there is."""
+        if not mapping.followed:
+            return None
+        key = mapping.filename, mapping.name
+        with self._lock:
+            reader = self._sources.get(key)
+            if reader is not None:
+                self._sources.move_to_end(key)
+        if reader is None or not reader.dataset.id.valid:
+            reader = self._opened_source(*key)
+            if reader is None:
+                return None
+        box = mapping.source_in(reader.dataset.shape)
+        return None if box is None else (reader, box)
+
+    def _opened_source(self, filename: str, name: str) -> DatasetReader | None:
+        """Opens a source, None if it is not there, or not of the type of this dataset."""
+        dataset = self._open_as_hdf5_does(filename, name)
+        if dataset is None:
+            return None
+        reader = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify, PartOfCache(self._readers))
+        dropped = []  # let go, and closed with that, after the lock was released
+        with self._lock:
+            dropped.append(self._sources.pop((filename, name), None))
+            self._sources[filename, name] = reader
+            while len(self._sources) > _OPEN:
+                dropped.append(self._sources.popitem(last=False)[1])
+        return reader
+
+    def _open_as_hdf5_does(self, filename: str, name: str) -> h5py.Dataset | None:
+        """A source whose samples need no conversion, or None.
+
+        Files are looked for where HDF5 looks first; if there is none, it is HDF5 that looks elsewhere. They are opened as HDF5
+        opens them: in another way (with another degree of closing) it would not find them when it reads a part itself.
+        """
+        try:
+            if filename == ".":
+                file = self.dataset.file
+            else:
+                access = self.dataset.file.id.get_access_plist()
+                access.set_fclose_degree(h5py.h5f.CLOSE_WEAK)
+                path = os.path.join(self._directory, filename)
+                file = h5py.File(h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, access))
+            dataset = file.get(name)
+            if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+                return None
+            return dataset if dataset.id.get_type().equal(self.dataset.id.get_type()) else None
+        except (OSError, KeyError, ValueError, RuntimeError):
+            return None
+
+
+def _not_followed(dataset: h5py.Dataset) -> str | None:
+    """Why the sources of a virtual dataset cannot be looked for here (text), or None."""
+    file = dataset.file.id
+    if file.get_intent() != h5py.h5f.ACC_RDONLY:
+        return "the file of the virtual dataset may change while it is open"
+    if file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
+        return "HDF5 opens the sources of the virtual dataset through another driver than that for files on disk"
+    prefix_of = getattr(dataset.id.get_access_plist(), "get_virtual_prefix", None)  # older h5py cannot set one either
+    if (prefix_of and prefix_of()) or os.environ.get("HDF5_VDS_PREFIX"):
+        return "HDF5 looks for the sources of the virtual dataset under a prefix"
+    try:
+        same = os.path.samestat(os.stat(dataset.file.filename), os.fstat(file.get_vfd_handle()))
+    except OSError:
+        same = False
+    return None if same else "the file of the virtual dataset is not to be found under its name"
+
+
+def _box_of(space: Any, shape: tuple[int, ...] | None) -> _Box | None:
+    """The box that a dataspace (h5py.h5s.SpaceID) selects, None if it is no box or has no end.
+
+    `shape`: of what it selects from, None if it is not known: a dataspace that selects all of it does not say that.
+    """
+    kind = space.get_select_type()
+    if kind == h5py.h5s.SEL_ALL:
+        return None if shape is None else tuple((0, extent) for extent in shape)
+    if kind != h5py.h5s.SEL_HYPERSLABS or not space.is_regular_hyperslab():
+        return None
+    box = []
+    for start, stride, count, block in zip(*space.get_regular_hyperslab(), strict=True):
+        if h5py.h5s.UNLIMITED in (count, block) or (count > 1 and stride != block):
+            return None
+        box.append((int(start), int(count * block)))
+    return tuple(box)
+
+
+def _long(box: _Box) -> list[int]:
+    """Extents of the axes of more than one sample."""
+    return [count for _, count in box if count != 1]
+
+
+def _overlap(bounds: npt.NDArray[np.int64]) -> bool:
+    """Whether two of many boxes have samples in common; `bounds`: (begin, end) by box and axis."""
+    count, rank, _ = bounds.shape
+    if count < 2 or not rank:
+        return bool(count > 1)
+    axis = max(range(rank), key=lambda one: len(np.unique(bounds[:, one, 0])))
+    by_start = bounds[np.argsort(bounds[:, axis, 0], kind="stable")]
+    # Of the boxes that begin later, those that begin before the end of this one.
+    ends = np.searchsorted(by_start[:, axis, 0], by_start[:, axis, 1])
+    for number in np.flatnonzero(ends > np.arange(count) + 1):
+        one, others = by_start[number], by_start[number + 1 : ends[number]]
+        apart = (others[:, :, 0] >= one[:, 1]) | (others[:, :, 1] <= one[:, 0])
+        if not np.all(np.any(apart, axis=1)):
+            return True
+    return False

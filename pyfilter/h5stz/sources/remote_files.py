@@ -1,0 +1,221 @@
+"""A file behind fsspec as a Python object that h5py reads, and that other processes can open again by its address.
+
+HDF5 reads the metadata of a file in many small pieces: blocks around them are fetched and kept. What views read of chunks goes
+past these blocks (remote_requests.RemoteBytes). All bytes that h5py is given belong to one version of the file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import h5py
+
+from h5stz import _core
+from h5stz.errors import StzReadError
+from h5stz.sources.file_objects import object_of, shortened
+from h5stz.sources.remote_requests import RemoteBytes
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+BLOCK_BYTES = 1 << 17
+METADATA_BYTES = 32 << 20
+RETRIES = 4
+RETRY_WAIT = 0.5  # seconds
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a remote file is and how it is read: what another process needs to open it.
+
+    Attributes:
+        url: as fsspec takes it.
+        storage_options: for the file system of fsspec.
+        block_bytes, metadata_bytes, retries, retry_wait: as of open().
+        version: of the file, (name, text) each; () for whatever is there.
+    """
+
+    url: str
+    storage_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    block_bytes: int = BLOCK_BYTES
+    metadata_bytes: int = METADATA_BYTES
+    retries: int = RETRIES
+    retry_wait: float = RETRY_WAIT
+    version: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The address without user, password and query, which may be secret: for messages."""
+        prefix, separator, last = self.url.rpartition("::")
+        parts = urlsplit(last)
+        if not parts.scheme:
+            return self.url
+        return prefix + separator + urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    def open(self) -> RemoteFile:
+        """The file; raises the StzReadError of one that cannot be read or is another version."""
+        system, path = self.located()
+        source = RemoteBytes(system, path, self.name, self.retries, self.retry_wait)
+        version = tuple(sorted((name, str(value)) for name, value in source.version.items()))
+        if self.version not in ((), version):
+            raise StzReadError(f"{self.name} is not what it was when it was opened first: open it again and begin anew", _READ)
+        return RemoteFile(source, replace(self, version=version))
+
+    def located(self) -> tuple[Any, str]:
+        """The file system of fsspec, and the path in it."""
+        try:
+            core: Any = import_module("fsspec.core")
+        except ImportError as error:
+            raise ImportError("remote files need fsspec: pip install 'h5stz[remote]'", name="fsspec") from error
+        try:
+            system, path = core.url_to_fs(self.url, **self.storage_options)
+        except ImportError as error:
+            text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' has those for https:// and s3://"
+            raise ImportError(text, name=error.name) from error
+        except Exception as error:  # whatever a file system of somebody else raises
+            raise StzReadError(f"{self.name} cannot be opened: {shortened(error)}", _READ) from error
+        return system, path
+
+
+def is_address(given: object) -> bool:
+    """Whether something is an address of fsspec rather than a path."""
+    return isinstance(given, str) and ("://" in given or "::" in given)
+
+
+class RemoteFile(io.RawIOBase):
+    """A remote file to read from, for h5py; as any such object for one thread at a time, which h5py's lock ensures.
+
+    Attributes:
+        h5stz_bytes: RemoteBytes, by which views read, and which counts requests.
+        address: Address, with the version that is read.
+    """
+
+    def __init__(self, source: RemoteBytes, address: Address) -> None:
+        super().__init__()
+        self.h5stz_bytes, self.address = source, address
+        self._at = 0
+        self._blocks: OrderedDict[int, memoryview] = OrderedDict()  # by number; the one used last at the end
+        self._most = max(1, address.metadata_bytes // address.block_bytes)
+        last = max(0, source.size - 1) // address.block_bytes
+        if last:  # HDF5 asks for the first one next, after which the version is compared
+            with _no_garbage_collection():
+                self._blocks[last] = source.last_bytes(last * address.block_bytes)
+
+    def hdf5(self) -> h5py.File:
+        """The file as h5py opens it."""
+        try:
+            return h5py.File(self, "r")
+        except StzReadError:
+            raise
+        except Exception as error:  # of HDF5; of fsspec if its loop has ended
+            cause = error.__context__ if isinstance(error.__context__, StzReadError) else error
+            raise StzReadError(f"{self.address.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """The position in bytes."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Moves the position."""
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.h5stz_bytes.size}[whence]
+        self._at = max(0, begin + offset)
+        return self._at
+
+    def readinto(self, target: Any) -> int:
+        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        if self.closed:
+            raise StzReadError(f"{self.address.name} was closed: open it again", _READ)
+        wanted = memoryview(target).cast("B")
+        end = min(self._at + len(wanted), self.h5stz_bytes.size)
+        begin, self._at = self._at, max(self._at, end)
+        if begin >= end:
+            return 0
+        if end - begin > self.address.block_bytes:  # samples, which are not read twice
+            wanted[: end - begin] = self._checked([(begin, end - begin)])[0]
+            return end - begin
+        size = self.address.block_bytes
+        self._need(range(begin // size, (end - 1) // size + 1))
+        for number in range(begin // size, (end - 1) // size + 1):
+            first, last = max(begin, number * size), min(end, (number + 1) * size)
+            wanted[first - begin : last - begin] = self._blocks[number][first - number * size : last - number * size]
+        self._forget()
+        return end - begin
+
+    def _need(self, numbers: range) -> None:
+        """Fetches those of some blocks that are not here, and marks all as used."""
+        size = self.address.block_bytes
+        missing = [number for number in numbers if number not in self._blocks]
+        ranges = [(number * size, min(size, self.h5stz_bytes.size - number * size)) for number in missing]
+        if ranges:
+            self._blocks.update(zip(missing, self._checked(ranges), strict=True))
+        for number in numbers:
+            self._blocks.move_to_end(number)
+
+    def _forget(self) -> None:
+        while len(self._blocks) > self._most:
+            self._blocks.popitem(last=False)
+
+    def _checked(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
+        """The bytes of ranges; the file was not changed until they were here."""
+        with _no_garbage_collection():
+            contents = self.h5stz_bytes.read_all(ranges)
+            self.h5stz_bytes.check()
+        return contents
+
+    def __repr__(self) -> str:
+        return self.address.name  # h5py shows it as the name of the file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Address.open, (self.address,)
+
+
+def _close_all() -> None:
+    """Closes the remote files that are still open: HDF5 would, when Python has ended and cannot be called any more."""
+    for identifier in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
+        if isinstance(object_of(identifier), RemoteFile):
+            h5py.File(identifier).close()
+
+
+atexit.register(_close_all)
+
+_collecting = threading.Lock()
+_paused = 0  # how many threads want that nothing is collected
+_was_enabled = False
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Keeps other threads from freeing cycles that hold objects of h5py while this one has h5py's lock and waits for fsspec's.
+
+    Freeing such an object takes h5py's lock. If the thread that brings the bytes did that, both would wait for ever.
+    """
+    global _paused, _was_enabled
+    with _collecting:
+        if not _paused:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _paused += 1
+    try:
+        yield
+    finally:
+        with _collecting:
+            _paused -= 1
+            if not _paused and _was_enabled:
+                gc.enable()

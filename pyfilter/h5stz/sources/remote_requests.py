@@ -1,0 +1,285 @@
+"""Byte ranges of a file behind fsspec: few requests, many under way at once, repeated where that may help, counted.
+
+Only what fsspec documents for every file system is used: info() and cat_ranges(). What comes back has the length that was asked
+for and belongs to the version of the file that was found first, or it is an error.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+from h5py._objects import phil
+
+from h5stz import _core
+from h5stz.errors import StzReadError
+from h5stz.sources.file_objects import ObjectBytes, shortened, version_of
+
+_Answer = TypeVar("_Answer")
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_REQUESTS = 16  # that are under way at once
+_GAP = 1 << 14  # bytes: transferring so many takes less time than another request
+_LARGEST = 8 << 20  # bytes of one request; what is longer comes in parts, side by side
+_LONGEST_WAIT = 30.0  # seconds
+_TRANSIENT = {408, 425, 429, 500, 502, 503, 504}  # status of HTTP
+_LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+class RemoteStats:
+    """Requests to a server since the file was opened or reset() was called, of all that reads the file in this process.
+
+    Attributes:
+        requests: requests for bytes, and for size and version of the file; repeated ones count again. What a file system does
+            beside that (authentication, the repetitions of s3fs) is not known.
+        bytes_fetched: bytes of the file that came back.
+        seconds: time spent waiting for answers; of threads that wait at the same time, the sum.
+        retries: requests that were repeated.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins to count anew."""
+        with self._lock:
+            self.requests = self.bytes_fetched = self.retries = 0
+            self.seconds = 0.0
+
+    def add(self, requests: int, bytes_fetched: int, seconds: float, retries: int) -> None:
+        """Counts requests that were answered."""
+        with self._lock:
+            self.requests += requests
+            self.bytes_fetched += bytes_fetched
+            self.seconds += seconds
+            self.retries += retries
+
+    def __repr__(self) -> str:
+        return (
+            f"RemoteStats(requests={self.requests}, bytes_fetched={self.bytes_fetched}, seconds={self.seconds:.3f}, "
+            f"retries={self.retries})"
+        )
+
+
+class RemoteBytes(ObjectBytes):
+    """The bytes of a file in a file system of fsspec.
+
+    Attributes:
+        name: its address without what may be secret, for messages.
+        size: bytes of the file.
+        version: what tells this version of the file from others, as far as the file system says it; at least its size.
+        changed: whether another version was met.
+        stats: RemoteStats.
+    """
+
+    def __init__(self, system: Any, path: str, name: str, retries: int, retry_wait: float) -> None:
+        self._system, self._path, self.name = system, path, name
+        self._retry_wait = retry_wait
+        self._retries = retries
+        #: s3fs and gcsfs repeat requests that fail; what they give up is not tried again.
+        self._repeats_itself = isinstance(getattr(system, "retries", None), int)
+        self.stats = RemoteStats()
+        self.parallel = bool(getattr(system, "async_impl", False))
+        self.lock: AbstractContextManager[Any] = nullcontext() if self.parallel else phil
+        self.changed = False
+        self._last: object = None  # as of ObjectBytes
+        self._compared: object = None
+        told = self._told()
+        if told.get("type") == "directory":
+            raise StzReadError(f"{name} is a directory: give the address of an HDF5 file", _READ)
+        if told.get("size") is None:
+            raise StzReadError(f"the server does not say how long {name} is, {_WHOLE}", _READ)
+        if told.get("partial") is False and "http" in self._protocols():  # rather than a copy of the file on this machine
+            raise StzReadError(f"the server does not send parts of {name}, {_WHOLE}", _READ)
+        self.size = int(told["size"])
+        self.version = version_of(told)
+
+    def check(self, error: BaseException | None = None) -> None:
+        """As of ObjectBytes."""
+        last = self._last
+        if self.changed or last is not self._compared:
+            try:
+                now = {} if self.changed else version_of(self._told())
+            except StzReadError as unknown:
+                if error is not None:
+                    return
+                raise StzReadError(f"it cannot be told whether the file has changed: {unknown}", _READ) from unknown
+            if self.changed or any(now.get(name, told) != told for name, told in self.version.items()):
+                self.changed = True
+                text = f"{self.name} was changed while it was open for reading: close it and open it again"
+                raise StzReadError(text, _READ) from error
+            self._compared = last
+
+    def may_have(self, address: int, size: int) -> bool:
+        """As of ObjectBytes."""
+        return address + size <= self.size
+
+    def read(self, address: int, size: int) -> memoryview:
+        """As of ObjectBytes."""
+        return self.read_all([(address, size)])[0]
+
+    def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
+        """As of ObjectBytes; ranges that are near become one request."""
+        if not ranges:
+            return []
+        spans = _joined(ranges)
+        most = _LARGEST if self.parallel else max((end - begin for begin, end in spans), default=1)
+        parts = [(at, min(at + most, end)) for begin, end in spans for at in range(begin, end, most)]
+        pieces = iter(self._fetched(parts))
+        contents = []
+        for begin, end in spans:
+            some = [next(pieces) for _ in range(begin, end, most)]
+            contents.append(memoryview(some[0] if len(some) == 1 else b"".join(some)))
+        begins = [begin for begin, _ in spans]
+        result = []
+        for address, size in ranges:
+            place = bisect_right(begins, address) - 1
+            result.append(contents[place][address - begins[place] :][:size] if size else memoryview(b""))
+        return result
+
+    def last_bytes(self, address: int) -> memoryview:
+        """The bytes from `address` (not 0) to the end of the file; StzReadError if the server sends whole files only.
+
+        A file of HTTP that was opened notices that before the whole file is transferred, cat_ranges() does not.
+        """
+        if "http" not in self._protocols():
+            return self.read(address, self.size - address)
+
+        def end() -> bytes:
+            with self._system.open(self._path, "rb", cache_type="none", size=self.size) as file:
+                file.seek(address)
+                content: bytes = file.read(self.size - address)
+            if len(content) != self.size - address:
+                raise EOFError(f"{len(content)} bytes came instead of {self.size - address}")
+            return content
+
+        try:
+            content = self._repeated(end, "its last bytes")
+        except StzReadError as error:
+            if isinstance(error.__cause__, ValueError):  # of fsspec: "range requests" are not supported
+                raise StzReadError(f"the server does not send parts of {self.name}, {_WHOLE}", _READ) from error.__cause__
+            raise
+        self.stats.add(0, len(content), 0, 0)
+        self._last = object()
+        return memoryview(content)
+
+    def _protocols(self) -> tuple[str, ...]:
+        named = getattr(self._system, "protocol", ())
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    def _told(self) -> Mapping[str, Any]:
+        """What the file system says of the file now."""
+
+        def ask() -> Mapping[str, Any]:
+            self._system.invalidate_cache(self._path)  # of listings: s3fs would answer from an old one
+            told: Mapping[str, Any] = self._system.info(self._path)
+            return told
+
+        return self._repeated(ask, "its size and version")
+
+    def _repeated(self, call: Callable[[], _Answer], what: str) -> _Answer:
+        """What a request answers, also after it failed a few times."""
+        for attempt in range(self._retries + 1):
+            begin = time.perf_counter()
+            try:
+                return call()
+            except Exception as error:
+                if attempt == self._retries or not self._worth_repeating(error):
+                    raise self._failed(what, error, attempt) from error
+            finally:
+                self.stats.add(1, 0, time.perf_counter() - begin, int(attempt > 0))
+            self._wait(attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _fetched(self, parts: list[tuple[int, int]]) -> list[bytes]:
+        """The bytes of parts (begin, end) of the file."""
+        contents: dict[int, bytes] = {}
+        # Of those that other file systems do not know, cat_ranges() would hand them on as options.
+        options = {"batch_size": _REQUESTS} if self.parallel else {}
+        for attempt in range(self._retries + 1):
+            missing = [number for number in range(len(parts)) if number not in contents]
+            begin = time.perf_counter()
+            starts, ends = [parts[number][0] for number in missing], [parts[number][1] for number in missing]
+            answers: list[Any]
+            try:
+                answers = self._system.cat_ranges([self._path] * len(missing), starts, ends, on_error="return", **options)
+            except Exception as error:  # whatever a file system of somebody else raises
+                answers = [error] * len(missing)
+            self._last = object()
+            failed: dict[int, Exception] = {}
+            for number, answer in zip(missing, answers, strict=True):
+                if (problem := self._problem(answer, *parts[number])) is None:
+                    contents[number] = answer
+                else:
+                    failed[number] = problem
+            size = sum(len(answer) for answer in answers if not isinstance(answer, BaseException))
+            self.stats.add(len(missing), size, time.perf_counter() - begin, len(missing) if attempt else 0)
+            if not failed:
+                break
+            lasting = [number for number, error in failed.items() if not self._worth_repeating(error)]
+            if lasting or attempt == self._retries:
+                number = (lasting or list(failed))[0]
+                span = "bytes {} to {}".format(*parts[number])
+                raise self._failed(span, failed[number], attempt) from failed[number]
+            self._wait(attempt)
+        return [contents[number] for number in range(len(parts))]
+
+    @staticmethod
+    def _problem(answer: Any, begin: int, end: int) -> Exception | None:
+        """What is wrong with the answer to a request for bytes, or None."""
+        if isinstance(answer, Exception):
+            return answer
+        if isinstance(answer, BaseException):  # of the user, such as KeyboardInterrupt
+            raise answer
+        return None if len(answer) == end - begin else EOFError(f"{len(answer)} bytes came instead of {end - begin}")
+
+    def _worth_repeating(self, error: BaseException) -> bool:
+        """Whether an error may be gone soon, and nobody has tried that yet."""
+        if isinstance(error, FileNotFoundError) and error.__cause__ is not None:  # what HTTP makes of all that goes wrong
+            error = error.__cause__
+        if isinstance(error, EOFError):
+            return True
+        status = getattr(error, "status", None)
+        if self._repeats_itself or isinstance(error, _LASTING):
+            return False
+        if isinstance(status, int) and status:
+            return status in _TRANSIENT
+        of_aiohttp = type(error).__module__.partition(".")[0] == "aiohttp"  # an answer that was cut off is no OSError
+        # The name is that of asyncio's own before Python 3.11, which is not imported for it.
+        return of_aiohttp or isinstance(error, OSError) or type(error).__name__ == "TimeoutError"
+
+    def _wait(self, attempt: int) -> None:
+        """Waits before the next attempt, longer each time, and not as long as others that failed at the same moment."""
+        longest = min(_LONGEST_WAIT, self._retry_wait * 2**attempt)
+        if longest > 0:
+            time.sleep(longest * random.uniform(0.5, 1))
+
+    def _failed(self, what: str, error: BaseException, attempt: int) -> StzReadError:
+        cause = error.__cause__ if isinstance(error, FileNotFoundError) and error.__cause__ else error
+        times = f" after {attempt + 1} requests" if attempt else ""
+        return StzReadError(f"{self.name} did not give {what}{times}: {shortened(cause)}", _READ)
+
+
+_WHOLE = (
+    "so it cannot be read in parts: download it, or let fsspec keep a copy, "
+    'h5stz.open("simplecache::" + url), which transfers all of it once'
+)
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans (begin, end) by rising begin that contain all ranges (address, size) and are not near each other."""
+    spans: list[tuple[int, int]] = []
+    for address, size in sorted(ranges):
+        if not size:
+            continue
+        if spans and address <= spans[-1][1] + _GAP:
+            begin, end = spans.pop()
+            spans.append((begin, max(end, address + size)))
+        else:
+            spans.append((address, address + size))
+    return spans

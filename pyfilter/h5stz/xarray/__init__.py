@@ -1,0 +1,1 @@
+"""Datasets of xarray: how they are written, and the engine that reads them."""

@@ -1,0 +1,323 @@
+"""Writing datasets of xarray: encodings for to_netcdf, attributes that tell of the loss, and both at once.
+
+xarray is imported by the caller: nothing here needs it before a dataset is given.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from h5stz import _core
+from h5stz.elements import Real
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options.chunks import SMALL
+from h5stz.options.stz import STZ, Block
+from h5stz.signatures import checked
+from h5stz.xarray.bounds import Request, resolve
+from h5stz.xarray.chunks import Chunks, chunks_of
+from h5stz.xarray.origins import Origin, losses, origin_of, warn_of_second_loss
+from h5stz.xarray.variables import StoredArray, carried, fill_number, is_bounded, is_packed, referenced, stored_dtype
+
+if TYPE_CHECKING:
+    import os
+
+    import xarray
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr", "lossless")
+_OTHERS = ("effort", "block", "threads", "integers", "content_check", "append_axis", "fill_value", "chunks")
+_SMALL = 16 * SMALL  # bytes: smaller arrays are not worth a lossless filter
+#: Patterns of names (as of the module fnmatch) and options; None leaves variables as they are.
+Variables: TypeAlias = Mapping[str, Mapping[str, Any] | None]
+Encoding: TypeAlias = dict[Hashable, dict[str, Any]]
+
+
+@checked
+def xarray_encoding(
+    dataset: xarray.Dataset,
+    *,
+    absolute: Real | None = None,
+    relative: Real | None = None,
+    pointwise_relative: Real | None = None,
+    psnr: Real | None = None,
+    lossless: bool = False,
+    engine: Literal["h5netcdf", "netcdf4"] = "h5netcdf",
+    variables: Variables | None = None,
+    chunks: Chunks = "auto",
+    effort: int | None = None,
+    block: Block = "default",
+    unlimited_dims: Iterable[Hashable] | None = None,
+    group: str | None = None,
+) -> Encoding:
+    """The encoding with which ``dataset.to_netcdf(path, engine="h5netcdf", encoding=...)`` compresses a dataset.
+
+    The bound is for data variables in floating point. Coordinates, variables that others name in a CF attribute (bounds,
+    formula_terms, cell_measures ...), flags, integers, times and text have none: those of 64 KiB or more are compressed
+    without loss if they are numbers and have no compression of their own, the others stay as they are. Missing samples
+    (_FillValue, missing_value, NaN) come back bit for bit and count for no bound.
+
+    Args:
+        dataset: xarray.Dataset, with or without dask; one computation looks at all of it if bounds are relative.
+        absolute, relative, pointwise_relative, psnr, lossless: at most one, as of STZ; `relative` and `psnr` refer to each
+            variable as a whole. None of them: variables that were read from a compressed file keep their options.
+        engine: that of to_netcdf. netCDF4-python cannot be told of filters of others: "netcdf4" is an error that says what
+            to do instead.
+        variables: {pattern of names: options of STZ and ``chunks``}, the first that matches counts; options take the place
+            of a bound above; a name without wildcards reaches any variable; None leaves the variables as they are.
+        chunks: lengths of chunks by dimension, -1 for all of it. The others, or all: as in the file that a variable was read
+            from; else the blocks of dask; else of suggest_chunks().
+        effort, block: as of STZ.
+        unlimited_dims: as of to_netcdf, beside those of ``dataset.encoding``. Along the only one of a variable, STZ gets it as
+            append_axis.
+        group: of the file that the dataset was read from, as of open_dataset.
+
+    Returns:
+        dict: for each variable that is to be compressed its encoding, with what must be kept of the one it has.
+
+    Raises:
+        StzError: (a ValueError) no bound where one is needed, two, one that cannot be kept; it names the variable.
+        StzTypeError: (a TypeError too) `dataset` is no xarray.Dataset (for a DataArray: ``array.to_dataset(name=...)``).
+
+    Warns:
+        UserWarning: data that were compressed with loss would be so again under another bound or in other chunks.
+    """
+    _check(dataset, engine)
+    bound = _bound((absolute, relative, pointwise_relative, psnr, lossless or None))
+    grow = {
+        *(dataset.encoding.get("unlimited_dims") or ()),
+        *([unlimited_dims] if isinstance(unlimited_dims, str) else unlimited_dims or ()),
+    }
+    plans = _plans(dataset, bound, {"effort": effort, "block": block}, variables or {}, _Chunking(chunks, grow), group)
+    resolved = resolve({name: plan.request for name, plan in plans.items() if plan.request is not None})
+    encoding: Encoding = {}
+    for name, plan in plans.items():
+        stz = resolved[name] if plan.request is not None else plan.kept
+        if plan.origin is not None:
+            warn_of_second_loss(name, plan.origin, stz, plan.chunks, stacklevel=3)
+        encoding[name] = {**carried(dataset.variables[name]), **dict(stz), "chunksizes": plan.chunks}
+    return encoding
+
+
+@dataclass(frozen=True)
+class _Chunking:
+    chunks: Chunks
+    unlimited: set[Hashable]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What becomes of a variable: options that are asked for (`request`), or those that it had (`kept`)."""
+
+    chunks: tuple[int, ...]
+    origin: Origin | None
+    request: Request | None = None
+    kept: Any = None
+
+
+def _check(dataset: object, engine: str) -> None:
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError("xarray is not installed: pip install 'h5stz[xarray]'") from error
+    if not isinstance(dataset, xarray.Dataset):
+        given = type(dataset).__name__
+        raise StzTypeError(f"a {given} is no xarray.Dataset: of a DataArray make one, array.to_dataset(name='x')", _ARGUMENT)
+    if engine == "netcdf4":
+        raise StzError(
+            'engine="netcdf4": netCDF4-python can set its own filters only, xarray has no encoding for others. Write with '
+            'engine="h5netcdf" (netCDF4 reads such files after import h5stz), or start the program with '
+            "h5stz run --compress '/NAME=absolute:B' -- COMMAND, which needs no encoding",
+            _ARGUMENT,
+        )
+    if engine != "h5netcdf":
+        raise StzError(f'engine={engine!r} cannot write HDF5 filters: use engine="h5netcdf"', _ARGUMENT)
+
+
+def _bound(given: tuple[Any, ...]) -> dict[str, Any]:
+    """The bound among the arguments, as an option of STZ; empty if there is none."""
+    bound = {name: value for name, value in zip(_BOUNDS, given, strict=True) if value is not None}
+    if len(bound) > 1:
+        raise StzError(f"{' and '.join(f'{name}=' for name in bound)}: give one bound, others by name in variables=", _ARGUMENT)
+    return bound
+
+
+def _plans(
+    dataset: xarray.Dataset,
+    bound: Mapping[str, Any],
+    others: Mapping[str, Any],
+    variables: Variables,
+    chunking: _Chunking,
+    group: str | None,
+) -> dict[Hashable, _Plan]:
+    named = referenced(dataset)
+    rules = _rules(dataset, variables, named)
+    plans = {}
+    for name, variable in dataset.variables.items():
+        if name in rules and rules[name] is None:
+            continue
+        of_rule = dict(rules.get(name) or {})
+        is_number = bool(variable.ndim) and variable.dtype.kind in "biuf"
+        if of_rule and not is_number:
+            raise StzError(f"variable {name!r} ({variable.dtype}, {variable.ndim}-D) cannot be compressed", _ARGUMENT)
+        lengths = of_rule.pop("chunks", chunking.chunks)
+        explicit = [key for key in _BOUNDS if of_rule.get(key) not in (None, False)]
+        if len(explicit) > 1:
+            raise StzError(f"variables={{...}}: {name!r} has the bounds {' and '.join(explicit)}: give one", _ARGUMENT)
+        options = {**others, **of_rule} if explicit else {**others, **bound, **of_rule}
+        origin = origin_of(name, variable, group)
+        bounded = bound and is_number and is_bounded(dataset, name, named) and not 0 < _bytes(variable) < SMALL
+        if explicit or bounded:
+            plans[name] = _asked(name, variable, options, lengths, chunking.unlimited, origin)
+        elif origin is not None:
+            plans[name] = _Plan(chunks_of(variable, variable.dtype, lengths, None), origin, kept=origin.options)
+        elif variable.encoding.get("compression") == "unknown":
+            raise StzError(
+                f"variable {name!r} was read from a dataset with a filter that h5py does not know, and its file has none of "
+                "h5stz by this name (group=): drop its encoding, dataset[name].encoding.clear()",
+                _ARGUMENT,
+            )
+        elif bound and is_number and _worth_lossless(variable):
+            lossless = {**others, "lossless": True}
+            plans[name] = _asked(name, variable, lossless, lengths, chunking.unlimited, None)
+    if not plans and not bound and not rules:
+        raise StzError(
+            "no bound is given and no variable was read from a file that h5stz compressed: give one, such as relative=1e-4",
+            _ARGUMENT,
+        )
+    return plans
+
+
+def _asked(
+    name: Hashable,
+    variable: xarray.Variable,
+    options: dict[str, Any],
+    lengths: Chunks,
+    unlimited: set[Hashable],
+    origin: Origin | None,
+) -> _Plan:
+    """The plan for a variable with these options of STZ."""
+    dtype = stored_dtype(variable)
+    axes = [axis for axis, dim in enumerate(variable.dims) if dim in unlimited]
+    append_axis = options.get("append_axis", axes[0] if len(axes) == 1 else None)
+    chunks = chunks_of(variable, dtype, lengths, append_axis)
+    if append_axis is not None and chunks[append_axis] > 1:
+        options["append_axis"] = append_axis
+    lossy = not options.get("lossless")
+    if lossy and dtype.kind == "f" and is_packed(variable):
+        raise StzError(
+            f"variable {name!r} is packed (scale_factor or add_offset in its encoding): a bound would count for the packed "
+            f"numbers. Take both out of dataset[{name!r}].encoding, or give it lossless=True in variables=",
+            _ARGUMENT,
+        )
+    if lossy and dtype.kind != "f" and options.get("integers", "lossless") == "lossless":
+        options = {key: value for key, value in options.items() if key not in _BOUNDS} | {"lossless": True}
+    fill = options.pop("fill_value", None)
+    if fill is None and dtype.kind == "f":
+        fill = fill_number(variable)
+    return _Plan(chunks, origin, Request(StoredArray(variable), options, chunks, fill))
+
+
+def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) -> dict[Hashable, Mapping[str, Any] | None]:
+    """The options of each variable that a pattern names; wildcards give options only to those that a bound is for."""
+    rules: dict[Hashable, Mapping[str, Any] | None] = {}
+    for pattern, options in variables.items():
+        unknown = sorted(set(options or ()) - {*_BOUNDS, *_OTHERS})
+        if unknown:
+            known = ", ".join((*_BOUNDS, *_OTHERS))
+            raise StzError(f"variables={{{pattern!r}: ...}}: {unknown[0]!r} is no option; they are {known}", _ARGUMENT)
+        matching = [name for name in dataset.variables if fnmatch.fnmatchcase(str(name), pattern)]
+        if not matching:
+            names = ", ".join(map(str, dataset.variables))
+            raise StzError(f"variables={{{pattern!r}: ...}}: no variable has such a name; there are {names}", _ARGUMENT)
+        for name in matching:
+            if str(name) == pattern or options is None or is_bounded(dataset, name, named):
+                rules.setdefault(name, options)
+    return rules
+
+
+def _worth_lossless(variable: xarray.Variable) -> bool:
+    """Whether a variable without a bound is compressed without loss: it is large, and has no other compression."""
+    others = ("zlib", "szip", "zstd", "bzip2", "blosc")
+    compressed = any(variable.encoding.get(key) for key in others) or variable.encoding.get("compression") is not None
+    return _bytes(variable) >= _SMALL and not compressed
+
+
+def _bytes(variable: xarray.Variable) -> int:
+    return math.prod(variable.shape) * stored_dtype(variable).itemsize
+
+
+@checked
+def xarray_attributes(
+    encoding: Mapping[Hashable, Mapping[str, Any]],
+    dataset: xarray.Dataset | None = None,
+    *,
+    group: str | None = None,
+) -> dict[Hashable, dict[str, Any]]:
+    """Attributes that tell readers of a file what its variables have lost, for the encoding of xarray_encoding().
+
+    CF 1.12 (section 8.4) has metadata for quantisation by four named algorithms only, none of which is that of h5stz, so its
+    attribute `quantization` would be wrong here. These attributes are outside of CF, under names of our own.
+
+    Args:
+        encoding: of the variables.
+        dataset: that will be written. With it earlier losses count too: those of the compressed file that it was read from.
+        group: as of xarray_encoding().
+
+    Returns:
+        dict: for each variable that loses something, or has lost, ``h5stz_absolute_error_bound`` (in its units),
+        ``h5stz_pointwise_relative_error_bound`` (of each value) or both, which then add up; and ``h5stz_version``.
+    """
+    attributes: dict[Hashable, dict[str, Any]] = {}
+    for name, options in encoding.items():
+        if options.get("compression") != _core.FILTER_ID:
+            continue
+        stz = STZ.from_filter_options(options["compression_opts"], dtype=options.get("dtype", "f8"))
+        variable = None if dataset is None else dataset.variables[name]
+        origin = None if variable is None else origin_of(name, variable, group)
+        lost = losses(origin, stz, tuple(options.get("chunksizes") or ()))
+        if lost:
+            attributes[name] = {f"h5stz_{mode}_error_bound": bound for mode, bound in lost.items()}
+            attributes[name]["h5stz_version"] = _core.VERSION
+    return attributes
+
+
+def to_netcdf(
+    dataset: xarray.Dataset,
+    path: str | os.PathLike[str],
+    *,
+    attributes: bool = True,
+    writing: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Writes a dataset compressed: ``dataset.to_netcdf(path, engine="h5netcdf", encoding=xarray_encoding(dataset, ...))``.
+
+    Args:
+        dataset: xarray.Dataset; it is not changed.
+        path: of the new file.
+        attributes: whether the variables get xarray_attributes().
+        writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "group": "run1"}``; the encoding of
+            variables that are not compressed may be among them.
+        **options: those of xarray_encoding().
+
+    Returns:
+        What Dataset.to_netcdf returns: None, or a delayed object for ``compute=False``.
+
+    Raises:
+        StzError, TypeError: as xarray_encoding().
+    """
+    arguments = dict(writing or {})
+    if "unlimited_dims" in options:
+        arguments.setdefault("unlimited_dims", options["unlimited_dims"])
+    elif "unlimited_dims" in arguments:
+        options["unlimited_dims"] = arguments["unlimited_dims"]
+    encoding = xarray_encoding(dataset, **options)
+    marked = dataset.copy(deep=False)
+    for name, values in (xarray_attributes(encoding, dataset, group=options.get("group")) if attributes else {}).items():
+        kept = {key: value for key, value in marked[name].attrs.items() if not str(key).startswith("h5stz_")}
+        marked[name].attrs = {**kept, **values}
+    both = {**(arguments.pop("encoding", None) or {}), **encoding}
+    return marked.to_netcdf(path, engine="h5netcdf", encoding=both, **arguments)
