@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -115,7 +116,12 @@ def test_a_reader_that_takes_one_line():
 
 def test_ctrl_c():
     words = ["run", "--", sys.executable, "-c", "import os, signal; os.kill(os.getppid(), signal.SIGINT); signal.pause()"]
-    done = subprocess.run([*H5STZ, *words], text=True, capture_output=True)
+    # shells start what is in the background with the signal ignored, which children inherit
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        done = subprocess.run([*H5STZ, *words], text=True, capture_output=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "h5stz: interrupted\n")
 
 

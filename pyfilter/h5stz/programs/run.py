@@ -23,7 +23,7 @@ from h5stz.programs import compress_rules
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
-PRELOAD = Path(__file__).parent / "lib" / "libh5stz_preload.so"
+PRELOAD = Path(__file__).parents[1] / "lib" / "libh5stz_preload.so"
 _PRELOAD_SEPARATORS = " :"  # of LD_PRELOAD, which has no way to write a path that holds one
 
 CONNECTOR = "h5stz under_vol=0;under_info={}"  # what is below it: HDF5's own native connector
