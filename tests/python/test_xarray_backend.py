@@ -107,13 +107,13 @@ def test_a_part_decodes_a_part(tmp_path, monkeypatch):
     """Nothing is decoded when a file is opened, and of a region or a level only the blocks that it needs."""
     import xarray
 
-    from h5stz.xarray import backend
+    from h5stz.xarray import arrays
 
     dataset = xarray.Dataset({"rho": (DIMS, np.tile(field(), (4, 1, 1)))})
     h5stz.to_netcdf(dataset, tmp_path / "a.nc", absolute=1e-3, block="region")
     made = []
-    view = backend.view
-    monkeypatch.setattr(backend, "view", lambda *args, **options: made.append(view(*args, **options)) or made[-1])
+    view = arrays.view
+    monkeypatch.setattr(arrays, "view", lambda *args, **options: made.append(view(*args, **options)) or made[-1])
     with opened(tmp_path / "a.nc") as read, opened(tmp_path / "a.nc", level=1, axes=("y", "x")) as coarse:
         assert not made
         assert np.array_equal(read["rho"][3, 40:44, 7], opened(tmp_path / "a.nc", "h5netcdf")["rho"][3, 40:44, 7])

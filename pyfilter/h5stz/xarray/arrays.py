@@ -1,0 +1,105 @@
+"""Variables of a file as xarray reads them: lazily, from any thread, thinned along some axes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from h5stz.elements import Array
+from h5stz.reading.view import View, view
+
+if TYPE_CHECKING:
+    from h5stz.xarray.store import StzStore
+
+_ATTEMPTS = 3  # xarray closes the files that were not used for long when many are open, also between two lines of ours
+
+
+class StzArray(BackendArray):
+    """A compressed variable, thinned along some axes, as xarray reads it: lazily, from any thread, also after pickling.
+
+    Attributes:
+        shape, dtype: of the thinned array.
+    """
+
+    def __init__(self, name: str, store: StzStore, dataset: h5py.Dataset, axes: tuple[int, ...]) -> None:
+        self._name, self._store, self._axes = name, store, axes
+        self._view: View | None = None
+        self.dtype = dataset.dtype
+        self.shape = tuple(
+            -(-extent >> store.level) if axis in axes and extent else extent for axis, extent in enumerate(dataset.shape)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_view": None}
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _opened(self) -> View:
+        """The view of the whole dataset, of the file as it is open now."""
+        opened = self._view
+        if opened is None or not opened.dataset.id.valid:
+            dataset = self._store.h5py_dataset(self._name)
+            opened = self._view = view(dataset, cache_bytes=self._store.cache_bytes, threads=self._store.threads)
+        return opened
+
+    def _read(self, key: tuple[Any, ...]) -> Array:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return np.asarray(self._part(self._opened(), key))
+            except (ValueError, OSError, KeyError):  # StzError is a ValueError, as are those of h5py of closed files
+                opened = self._view
+                if attempt == _ATTEMPTS - 1 or (opened is not None and opened.dataset.id.valid):
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+    def _part(self, whole: View, key: tuple[Any, ...]) -> Any:
+        level = self._store.level
+        if not level or not self._axes:
+            return whole[key]
+        if set(self._axes) >= {axis for axis, extent in enumerate(whole.shape) if extent > 1}:
+            return whole.level(level)[key]
+        if "axes" in inspect.signature(View.level).parameters:
+            of_some: Any = whole.level
+            return of_some(level, axes=self._axes)[key]
+        return whole[
+            tuple(_scaled(one, 1 << level if axis in self._axes else 1, self.shape[axis]) for axis, one in enumerate(key))
+        ]
+
+
+class ThinnedArray(BackendArray):
+    """A variable without h5stz, thinned along some axes, read lazily as its own store does.
+
+    Attributes:
+        shape, dtype: of the thinned array.
+    """
+
+    def __init__(self, variable: Any, level: int, axes: tuple[int, ...]) -> None:
+        self._variable, self._steps = variable, tuple(1 << level if n in axes else 1 for n in range(variable.ndim))
+        self.dtype = variable.dtype
+        self.shape = tuple(-(-extent // step) for extent, step in zip(variable.shape, self._steps, strict=True))
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    def _read(self, key: tuple[Any, ...]) -> Array:
+        parts = zip(key, self._steps, self.shape, strict=True)
+        return np.asarray(self._variable[tuple(_scaled(*part) for part in parts)].values)
+
+
+def _scaled(index: Any, step: int, thinned: int) -> Any:
+    """An index of every `step`-th sample of an axis as one of the axis; `thinned`: how many there are."""
+    if step == 1:
+        return index
+    if not isinstance(index, slice):
+        return (int(index) + (thinned if index < 0 else 0)) * step
+    chosen = range(thinned)[index]
+    if not chosen:
+        return slice(0, 0)
+    stop = chosen[-1] * step + (1 if chosen.step > 0 else -1)
+    return slice(chosen[0] * step, stop if stop >= 0 else None, chosen.step * step)

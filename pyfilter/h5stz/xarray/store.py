@@ -1,0 +1,99 @@
+"""The store of the engine "h5stz": h5netcdf's store of a file or a group, whose compressed variables are read through views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import h5py
+from xarray.backends.h5netcdf_ import H5NetCDFStore
+from xarray.core import indexing
+
+from h5stz import _core
+from h5stz.errors import StzError
+from h5stz.options.stz import STZ, client_data
+from h5stz.xarray.arrays import StzArray, ThinnedArray
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+
+
+class StzStore(H5NetCDFStore):
+    """h5netcdf's store of a file or group, its variables thinned, and lazily read through views where they are compressed.
+
+    Attributes:
+        level: along each axis in `thinned` every 2**level-th sample.
+        thinned: names of dimensions.
+        cache_bytes, threads: as of h5stz.view, for each variable.
+    """
+
+    __slots__ = ("cache_bytes", "level", "thinned", "threads")
+
+    level: int
+    thinned: frozenset[str]
+    cache_bytes: int
+    threads: int | None
+
+    def h5py_dataset(self, name: str) -> h5py.Dataset:
+        """The dataset that holds a variable."""
+        acquire: Any = self._acquire
+        return acquire().variables[name]._h5ds
+
+    def groups(self) -> Iterator[StzStore]:
+        """A store, not yet configured, of this group and of each below it."""
+        below = [self.ds]
+        while below:
+            group = below.pop(0)
+            yield type(self)(self._manager, group=group.name, mode=self._mode, lock=self.lock, autoclose=self.autoclose)
+            below.extend(group.groups.values())
+
+    @property
+    def path(self) -> str:
+        """Of the group in its file."""
+        return str(self.ds.name)
+
+    def compressed_dimensions(self) -> set[str]:
+        """Those along which a compressed variable has more than one sample."""
+        compressed = [one for one in self.ds.variables.values() if client_data(one._h5ds) is not None]
+        return {dim for one in compressed for dim, size in zip(one.dimensions, one.shape, strict=True) if size > 1}
+
+    def configure(self, level: int, thinned: Iterable[str], cache_bytes: int, threads: int | None) -> None:
+        """Sets the attributes."""
+        self.level, self.cache_bytes, self.threads = level, cache_bytes, threads
+        self.thinned = frozenset(thinned if level else ())
+
+    def open_store_variable(self, name: str, var: Any) -> Any:
+        """xarray's Variable of h5netcdf's."""
+        of_h5netcdf: Any = super().open_store_variable
+        variable = of_h5netcdf(name, var)
+        dataset = var._h5ds
+        axes = tuple(axis for axis, dim in enumerate(variable.dims) if dim in self.thinned)
+        chunks = variable.encoding.get("chunksizes")
+        words = client_data(dataset)
+        encoding = dict(variable.encoding)
+        if words is not None:
+            # With these to_netcdf(engine="h5netcdf") writes it again as it was.
+            encoding |= dict(STZ.from_filter_options(words, dtype=dataset.dtype))
+        if words is not None and dataset.dtype.kind in "iuf" and variable.dtype == dataset.dtype:
+            data = indexing.LazilyIndexedArray(StzArray(name, self, dataset, axes))
+            variable = type(variable)(variable.dims, data, variable.attrs, encoding)
+        elif axes:
+            data = indexing.LazilyIndexedArray(ThinnedArray(variable, self.level, axes))
+            variable = type(variable)(variable.dims, data, variable.attrs, encoding)
+        if axes and chunks:
+            shape = tuple(max(1, -(-n >> self.level)) if axis in axes else n for axis, n in enumerate(chunks))
+            encoding["chunksizes"] = shape
+            encoding["preferred_chunks"] = dict(zip(variable.dims, shape, strict=True))
+        variable.encoding = encoding
+        return variable
+
+
+def thinned_dimensions(stores: Iterable[StzStore], axes: Iterable[str] | None) -> set[str]:
+    """The names that `axes` has, each of a dimension of some store; None: those of compressed variables of any."""
+    groups = list(stores)
+    if axes is None:
+        return set().union(*(each.compressed_dimensions() for each in groups))
+    known = {str(name): None for each in groups for name in each.ds.dimensions}
+    unknown = sorted(set(axes) - known.keys())
+    if unknown:
+        raise StzError(f"axes: the file has no dimension {unknown[0]!r}; it has {', '.join(known)}", _ARGUMENT)
+    return set(axes)
