@@ -95,5 +95,5 @@ def test_after_closing_the_file_can_be_written(path, tmp_path):
 
 
 def test_a_dimension_that_no_group_has(path):
-    with pytest.raises(h5stz.StzError, match="no dimension 'lat'; it has .*z.*time"):
+    with pytest.raises(h5stz.StzError, match=r"no dimension 'lat'; it has .*z.*time"):
         tree(path, level=1, axes=("y", "lat"))
