@@ -1,7 +1,7 @@
 """Hooks of mkdocs (mkdocs.yml): README.md is the first page, and links that leave docs/ lead to the files in the repository.
 
-So every page reads the same in the repository and on the site, and no text is there twice. The notebooks of gallery/ are scripts;
-each is also made an .ipynb beside its page, without outputs, which its first cell links to.
+So every page reads the same in the repository and on the site, and no text is there twice. The notebooks of gallery/ are
+scripts; each is also made an .ipynb beside its page, without outputs, which its first cell links to.
 """
 
 import posixpath
