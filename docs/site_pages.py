@@ -1,12 +1,14 @@
 """Hooks of mkdocs (mkdocs.yml): README.md is the first page, and links that leave docs/ lead to the files in the repository.
 
-So every page reads the same in the repository and on the site, and no text is there twice.
+So every page reads the same in the repository and on the site, and no text is there twice. The notebooks of gallery/ are
+scripts; each is also made an .ipynb beside its page, without outputs, which its first cell links to.
 """
 
 import posixpath
 import re
 from pathlib import Path
 
+import jupytext
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -14,8 +16,11 @@ _LINK = re.compile(r"(\]\()([^)\s:#]+)(#[^)\s]*)?(\))")
 
 
 def on_files(files, config):
-    """Adds README.md as index.md."""
+    """Adds README.md as index.md, and the notebooks for download."""
     files.append(File.generated(config, "index.md", content=(ROOT / "README.md").read_text()))
+    for script in sorted((ROOT / "docs" / "gallery").glob("*.py")):
+        notebook = jupytext.writes(jupytext.read(script), fmt="ipynb")
+        files.append(File.generated(config, f"gallery/{script.stem}.ipynb", content=notebook))
     return files
 
 

@@ -5,8 +5,8 @@ pseudo-spectrally (2/3 rule, exact viscosity, fourth-order Runge-Kutta). The max
 within the range of its initial values. A bound relative to the range of the first frame is therefore also relative to
 the range of the whole series, which does not exist yet.
 
-Frames are written a whole chunk at a time. Appending single frames to a chunk would decode and compress the earlier
-ones again, and break the bound.
+Frames are written a whole chunk at a time, which is the cheapest way. Appending single frames keeps the bound too, but
+decodes and compresses the chunk for each of them (docs/rewriting.md; growing_dataset.py does it).
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The documentation site builds without a warning, has every page, and its links lead somewhere."""
 
 import html.parser
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import h5stz
 from support.paths import ROOT
 from support.requirements import needs_packages
 
-pytestmark = needs_packages("mkdocs", "material", "mkdocstrings")
+pytestmark = needs_packages("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter")
 REPOSITORY = "https://github.com/h5stz/h5stz/blob/main/"
 
 
@@ -46,6 +47,17 @@ def test_every_page_is_there(site):
     for page in (ROOT / "docs").glob("*.md"):
         assert (site / page.stem / "index.html").exists()
     assert "create_dataset" in (site / "index.html").read_text()
+
+
+def test_notebooks_are_run_and_can_be_downloaded(site):
+    scripts = sorted((ROOT / "docs" / "gallery").glob("*.py"))
+    assert scripts
+    for script in scripts:
+        page = site / "gallery" / script.stem / "index.html"
+        assert "data:image/png;base64" in page.read_text(), f"{script.name} shows no figure"
+        assert f"../{script.stem}.ipynb" in Page(page).links
+        notebook = json.loads((site / "gallery" / f"{script.stem}.ipynb").read_text())
+        assert not any(cell.get("outputs") for cell in notebook["cells"])
 
 
 def test_all_public_names_are_described(site):
