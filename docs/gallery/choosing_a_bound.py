@@ -25,7 +25,7 @@ field = (field / field.std()).astype("f4")
 
 # %% [markdown]
 # ## Estimates
-# `h5stz.estimate` looks at samples of the array and says what ratio and PSNR to expect.
+# `h5stz.estimate` says what ratio and PSNR to expect. Of an array this small it is exact, of large ones it looks at samples.
 
 # %%
 bounds = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5]
@@ -55,8 +55,8 @@ plt.show()
 
 # %% [markdown]
 # ## The power spectrum
-# Errors are nearly white noise. Where the spectrum of the field falls below that of the errors, structures are lost:
-# a bound is fine if this happens beyond the wave numbers that you look at.
+# Errors of small bounds are nearly white noise. Where the spectrum of the field falls below theirs, as here at the end
+# with 1e-1, structures are lost: a bound is fine if this happens beyond the wave numbers that you look at.
 
 
 # %%

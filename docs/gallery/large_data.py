@@ -6,7 +6,8 @@
 # %% [markdown]
 # # Looking at large data
 #
-# Overviews and parts of a dataset are decoded without the rest. [Download this notebook](../large_data.ipynb).
+# Overviews and parts of a dataset are decoded without the rest. The one here is small; with a large one nothing changes.
+# [Download this notebook](../large_data.ipynb).
 
 # %%
 import os
