@@ -1,8 +1,8 @@
 """Compression ratio against SZ3 3.4 at the same absolute bound (the relative bound times max - min of the field).
 
 Four parts: each field as one chunk; the arrays with more axes, whole; the volumes cut into chunks (--chunks), edge
-chunks as HDF5 pads them; EBCC and LC beside h5stz (--only wasm: minutes, so in no other run). Sizes of h5stz are those of the chunks in the HDF5 file, its settings the defaults
-throughout.
+chunks as HDF5 pads them; EBCC and LC beside h5stz (--only wasm: minutes, so in no other run). Sizes of h5stz are those
+of the chunks in the HDF5 file, its settings the defaults throughout.
 """
 
 import fields
