@@ -8,12 +8,12 @@ Both kinds of the project's bounds are h5stz's own: an absolute one, and one rel
 zeros. So `build` has to convert neither.
 """
 
-try:
-    from .abc import Compressor
-except ImportError:  # outside of the project: the class alone, without its registry
-    Compressor = object
-
 from h5stz.zarr import Stz
+
+if __package__:
+    from .abc import Compressor
+else:  # run as a script, outside of the project: the class alone, without its registry
+    Compressor = object
 
 
 class H5stz(Compressor):
