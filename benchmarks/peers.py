@@ -123,6 +123,40 @@ def sperr(array, bound):
     return through_hdf5(array, filter_options("sperr", array, bound))
 
 
+def ebcc(array, bound):
+    """EBCC (PyPI `numcodecs-wasm-ebcc`): JPEG 2000 and a residual at an absolute bound; 2-D and 3-D float32.
+
+    The settings are those of ClimateBenchPress. The codec runs in WebAssembly: its sizes are EBCC's, its speed is not.
+    """
+    from numcodecs_wasm_ebcc import Ebcc
+
+    if array.dtype != np.float32:
+        raise Unsupported("EBCC is for float32")
+    if array.ndim not in (2, 3):
+        raise Unsupported("EBCC is for 2-D and 3-D arrays")
+    return _through_numcodecs(Ebcc(residual="absolute", error=bound, base_cr=100, chunk_shape="auto"), array)
+
+
+def lc(array, bound):
+    """LC (PyPI `numcodecs-wasm-lc`): quantization at an absolute bound, then differences, bit shuffle, zero removal.
+
+    LC is a framework that searches a pipeline for each kind of data; this one is fixed, for float32 and any rank. It
+    runs in WebAssembly: its sizes are LC's, its speed is not.
+    """
+    from numcodecs_wasm_lc import Lc
+
+    if array.dtype != np.float32:
+        raise Unsupported("the pipeline is for float32")
+    quantize = {"id": "QUANT", "dtype": "f32", "kind": "ABS", "error_bound": bound, "decorrelation": "0"}
+    steps = [{"id": "DIFFNB", "size": 4}, {"id": "BIT", "size": 4}, {"id": "RZE", "size": 1}]
+    return _through_numcodecs(Lc(preprocessors=[quantize], components=steps), array)
+
+
+def _through_numcodecs(codec, array):
+    stream = np.asarray(codec.encode(np.ascontiguousarray(array)))
+    return stream.nbytes, np.asarray(codec.decode(stream)).reshape(array.shape)
+
+
 def fpzip(array):
     """fpzip in lossless mode; float32 and float64."""
     import fpzip as package

@@ -87,6 +87,16 @@ def test_generated_fields(command, tmp_path):
     assert document["versions"]["h5stz"]
 
 
+@needs_packages("numcodecs_wasm_ebcc", "numcodecs_wasm_lc")
+def test_peers_in_webassembly(tmp_path):
+    """Their sizes and errors; what a codec refuses has no figure, and nobody's speed is measured."""
+    volume, image, line = run("ratio", tmp_path / "figures.json", "--only", "wasm")["records"]
+    assert line["EBCC"] is None and "seconds" not in str(volume)
+    for record, codecs in ((volume, ("EBCC", "LC")), (image, ("EBCC", "LC")), (line, ("LC",))):
+        assert all(record[codec]["ratio"] > 1 and record[codec]["error_over_bound"] > 0 for codec in codecs)
+        assert record["h5stz"]["error_over_bound"] <= 1
+
+
 def test_bound_on_generated_fields(tmp_path):
     document = run("bound", tmp_path / "figures.json", "--edge", "12")
     assert sum(record["violations"] for record in document["records"]) == 0

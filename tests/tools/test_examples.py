@@ -160,6 +160,14 @@ def test_zarr_store(tmp_path):
     assert "through zarr as h5py reads it: True" in output
 
 
+@needs_packages("numcodecs")
+def test_climatebenchpress(tmp_path):
+    """Without the project: the codecs of its two kinds of bounds."""
+    output = run_python(tmp_path, "climatebenchpress_h5stz.py")
+    absolute, relative = (float(error) for error in re.findall(r"largest error ([0-9.e-]+)", output))
+    assert 0 < absolute <= 0.01 and 0 < relative <= 1e-4
+
+
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
     output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
