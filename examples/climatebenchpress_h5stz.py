@@ -1,7 +1,7 @@
 """h5stz as a compressor of ClimateBenchPress (https://github.com/ClimateBenchPress/compressor).
 
 Copy this file to src/climatebenchpress/compressor/compressors/h5stz_codec.py of a checkout, add the line
-`from .h5stz_codec import H5stz` to that folder's __init__.py, and install `h5stz[zarr]` in the project's environment. The
+`from .h5stz_codec import H5stz` to that folder's __init__.py, and install `h5stz` in the project's environment. The
 class registers itself by its name: `--include-compressor h5stz` of the project's commands then runs it.
 
 Both kinds of the project's bounds are h5stz's own: an absolute one, and one relative to each sample, where zeros stay
