@@ -244,6 +244,7 @@ CASES = [
     Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
     Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
     Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
+    Case("recipes.md", "xarray.tests.test_backends", skipped="the suite of another project, two minutes"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),
     Case("region_reads.md", "h5stz.dask_array", before=f"{REGIONS}\n", packages=("dask", "xarray")),
     Case("region_reads.md", "partial_reads() as stats", before=f"{REGIONS}\nfile = h5py.File('regions.h5')\n"),
