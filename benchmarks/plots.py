@@ -85,6 +85,7 @@ def region_curves(path, curves):
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
+        axes.yaxis.set_minor_formatter("")
         axes.set_xlabel("edge of the box (samples)")
         axes.set_ylabel(title)
         axes.grid(alpha=0.3, which="both")

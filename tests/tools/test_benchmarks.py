@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from support.paths import BENCHMARKS
+from support.paths import BENCHMARKS, ROOT
 from support.requirements import needs_data, needs_packages
 
 pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "matplotlib")
@@ -95,6 +95,15 @@ def test_peers_in_webassembly(tmp_path):
     for record, codecs in ((volume, ("EBCC", "LC")), (image, ("EBCC", "LC")), (line, ("LC",))):
         assert all(record[codec]["ratio"] > 1 and record[codec]["error_over_bound"] > 0 for codec in codecs)
         assert record["h5stz"]["error_over_bound"] <= 1
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_documents(tmp_path):
+    script = ROOT / "docs/benchmark_pictures.py"
+    subprocess.run([sys.executable, script, "--quick", "--output", tmp_path], check=True, capture_output=True)
+    pictures = {path.name for path in tmp_path.iterdir() if path.read_bytes().startswith(PNG)}
+    assert pictures == {"rate_distortion.png", "speed.png", "regions.png", "effort.png"}
+    assert all(f"]({name})" in (ROOT / "docs/benchmarks.md").read_text() for name in pictures)
 
 
 def test_bound_on_generated_fields(tmp_path):
