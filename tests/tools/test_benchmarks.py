@@ -97,6 +97,32 @@ def test_peers_in_webassembly(tmp_path):
         assert record["h5stz"]["error_over_bound"] <= 1
 
 
+@needs_packages("numcodecs_wasm_ebcc", "scipy")
+def test_climate_measures(tmp_path):
+    records = run("climate_score", tmp_path / "figures.json")["records"]
+    assert {record["codec"] for record in records} == {"h5stz", "SZ3 3.4", "ZFP", "SPERR", "EBCC"}
+    ours = [record for record in records if record["codec"] == "h5stz"]
+    assert [record["dssim"] for record in ours] == sorted(record["dssim"] for record in ours)  # the bounds get smaller
+    assert [record["spectral_error"] for record in ours] == sorted((record["spectral_error"] for record in ours), reverse=True)
+    assert all(0 < record["dssim"] <= 1 and record["ratio"] > 1 for record in ours) and ours[-1]["correlation"]
+
+
+def test_climate_measures_of_what_is_known(tmp_path):
+    code = """
+import numpy as np
+from climate_score import score, similarity, spectra
+
+x = np.add.outer(np.sin(np.arange(40) * np.pi / 5), np.zeros(60))
+power = spectra(x[None])[0]
+assert abs(similarity(x, x) - 1) < 1e-12 and similarity(x, -x) < -0.6
+assert power.argmax() == 4 and power.sum() > 0.99 * power[4] and power.shape == (30,)
+same = score(x, x, x.nbytes, 1)
+assert same["ratio"] == 1 and same["spectral_error"] == 0 and same["correlation"] and same["small_errors"]
+assert not score(x, x * 1.01, 1, 1)["small_errors"]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=BENCHMARKS)
+
+
 @pytest.mark.slow
 def test_the_pictures_of_the_documents(tmp_path):
     script = ROOT / "docs/benchmark_pictures.py"
