@@ -143,9 +143,10 @@ class _Sample:
         joined = (np.ma.concatenate if masked else np.concatenate)([piece.ravel() for piece in self.pieces])
         return cast(Array, joined)
 
-    def extremes(self, fill: int | None) -> validity.Extremes | None:
-        """Of the valid numbers."""
-        return validity.extremes(slabs.slabs(self.as_one()), () if fill is None else (fill,))
+    def width(self, fill: int | None) -> float:
+        """The range of the valid numbers."""
+        excluded = () if fill is None else (fill,)
+        return bounds.range_of(validity.extremes(slabs.slabs(self.as_one()), excluded, counted=False))
 
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
         """What the codec says of each chunk."""
@@ -170,7 +171,7 @@ class _Sample:
     def result(self, settings: Settings, options: str) -> Estimate:
         """The Estimate for settings."""
         size, spread, square, exact = self.expected(settings)
-        width = bounds.range_of(self.extremes(settings.fill))
+        width = self.width(settings.fill)
         return Estimate(
             bytes=round(size),
             spread=spread,
@@ -206,7 +207,7 @@ def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]
     """The Estimate for the bound with which the data have about a PSNR or a ratio (the kind)."""
     resolved = STZ(**cast(Options, {**options, "absolute": 1.0, "data": sample.as_one()})).resolved
     settings = resolved.settings
-    width = bounds.range_of(sample.extremes(settings.fill))
+    width = sample.width(settings.fill)
     if settings.mode == _core.MODES["absolute"]:  # not integers that are exact anyway
         settings = replace(settings, bound=_bound_for(sample, kind, number, settings, width) if width else 0.0)
     return sample.result(settings, replace(resolved, settings=settings).text())

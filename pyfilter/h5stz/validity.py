@@ -87,15 +87,15 @@ def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
     return selected
 
 
-def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = ()) -> Extremes | None:
-    """The Extremes over arrays (any iterable of them), or None if no number is valid."""
+def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = (), *, counted: bool = True) -> Extremes | None:
+    """The Extremes over arrays (any iterable of them), or None if no number is valid; their counts are 0 if not `counted`."""
     whole: Extremes | None = None
     for piece in pieces:
         values = numbers(piece, excluded)
         if values.size:
             low, high = values.min(), values.max()
-            counts = int(np.count_nonzero(values == low)), int(np.count_nonzero(values == high))
-            part = Extremes(low.item(), high.item(), *counts, values.size)
+            low_count, high_count = (int(np.count_nonzero(values == each)) if counted else 0 for each in (low, high))
+            part = Extremes(low.item(), high.item(), low_count, high_count, values.size)
             whole = part if whole is None else whole.merged(part)
     return whole
 

@@ -40,10 +40,11 @@ class StzStore(H5NetCDFStore):
 
     def groups(self) -> Iterator[StzStore]:
         """A store, not yet configured, of this group and of each below it."""
+        kind: Any = type(self)
         below = [self.ds]
         while below:
             group = below.pop(0)
-            yield type(self)(self._manager, group=group.name, mode=self._mode, lock=self.lock, autoclose=self.autoclose)
+            yield kind(self._manager, group=group.name, mode=self._mode, lock=self.lock, autoclose=self.autoclose)
             below.extend(group.groups.values())
 
     @property
