@@ -12,6 +12,7 @@ import pytest
 import h5stz
 from h5stz import Rule
 from h5stz.files import repack_plan
+from h5stz.options import settings
 from support import exact, host_tools
 from support.fields import load, names, random_field
 from support.requirements import needs_packages, needs_programs, require
@@ -171,9 +172,9 @@ def test_a_file_is_replaced_when_the_new_one_is_right(tmp_path, monkeypatch):
     with pytest.raises(FileExistsError, match="overwrite"):
         h5stz.repack(path, path, absolute=0.01)
     before = path.read_bytes()
-    encode = h5stz.settings.Settings.encode
+    encode = settings.Settings.encode
     with monkeypatch.context() as broken, pytest.raises(h5stz.StzError, match=r"/x\[.*bound"):
-        broken.setattr(h5stz.settings.Settings, "encode", lambda self, array: encode(self, array + 1))
+        broken.setattr(settings.Settings, "encode", lambda self, array: encode(self, array + 1))
         h5stz.repack(path, path, absolute=0.01, overwrite=True)
     assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == ["a.h5"]
     h5stz.repack(path, path, absolute=0.01, overwrite=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import h5stz
+from h5stz.files.spool import spool_beside
 from h5stz.options.settings import Settings
 from support.fields import random_field
 
@@ -178,7 +179,7 @@ def test_errors_leave_what_is_done(source, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         h5stz.repack(source, target, **OPTIONS, resume=True, progress=stop)
     assert sorted(os.listdir(tmp_path)) == [spool_of(target).name, "a.h5"]
-    with pytest.raises(h5stz.StzError, match="another run is making"), h5stz.spool.spool_beside(target, "key"):
+    with pytest.raises(h5stz.StzError, match="another run is making"), spool_beside(target, "key"):
         h5stz.repack(source, target, **OPTIONS, resume=True)
     spool_of(target).unlink(missing_ok=True)
     target.write_bytes(b"mine")
