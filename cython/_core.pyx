@@ -56,6 +56,7 @@ VERSION = stz_version_string().decode()
 FORMAT_VERSION = STZ_FORMAT_VERSION
 CD_FORM_INTEGER, CD_MAX_DECIMALS, CD_MAX_THREADS = STZ_CD_FORM_INTEGER, STZ_CD_MAX_DECIMALS, STZ_CD_MAX_THREADS
 CD_FIXED_WORDS = STZ_CD_FIXED_WORDS
+MAX_LAYERS = STZ_MAX_LAYERS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION, "throughput": STZ_BLOCK_THROUGHPUT}
@@ -274,6 +275,9 @@ cdef info_fields(const stz_stream_info* facts):
         "bound_used": bool(facts.bound_used),
         "accumulated_bound": facts.accumulated_bound or None,
         "content_check": None if facts.content_check < 0 else bool(facts.content_check),
+        "layers": tuple(
+            [(facts.layer_bytes[index], facts.layer_error[index], facts.layer_rmse[index]) for index in range(facts.layers)]
+        ),
     }
 
 

@@ -111,6 +111,10 @@ cdef class Reader:
         """Whether whole blocks of the finest level are compared with the content check from now on."""
         check(stz_reader_verify(self.reader, on))
 
+    def max_error(self, double largest):
+        """Reads take as few precision layers as keep errors within `largest` from now on; 0: all of them."""
+        check(stz_reader_max_error(self.reader, largest))
+
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
         cdef stz_box box

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, uint64_t
 cdef extern from "stz.h" nogil:
     int STZ_FORMAT_VERSION
     int STZ_MAX_RANK
+    int STZ_MAX_LAYERS
 
     enum:
         STZ_OK
@@ -75,6 +76,10 @@ cdef extern from "stz.h" nogil:
         int32_t patches
         int32_t bound_used
         double accumulated_bound
+        int32_t layers
+        uint64_t* layer_bytes
+        double* layer_error
+        double* layer_rmse
 
     ctypedef struct stz_size_estimate:
         size_t struct_size
@@ -127,6 +132,7 @@ cdef extern from "stz_reader.h" nogil:
     int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         void* out, size_t out_size, int threads)
     int stz_reader_verify(stz_reader* reader, int verify)
+    int stz_reader_max_error(stz_reader* reader, double max_error)
     int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         uint64_t* ranges, size_t capacity, size_t* range_count)
     int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)

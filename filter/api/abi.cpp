@@ -9,6 +9,7 @@
 #include "encoder/encode.h"
 #include "format/convert.h"
 #include "format/frame.h"
+#include "precision/encode_layered.h"
 #include "rewrite/rewrite.h"
 #include "stz.h"
 
@@ -81,7 +82,7 @@ size_t stz_max_compressed_size(const stz_layout* layout) {
 }
 
 int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
-  return compress_with(layout, data, options, out, capacity, out_size, encode);
+  return compress_with(layout, data, options, out, capacity, out_size, encode_layered);
 }
 
 int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result) {

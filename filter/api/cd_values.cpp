@@ -92,7 +92,6 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
                       : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
                       : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
-                      : options.layers > 1                              ? "layers (bits 24-26) must be 0 or 1"
                                                                         : nullptr;
   if (!wrong) return STZ_OK;
   message.set("cd_values word 4 (packed options) is 0x%08x: %s; 0 takes every default", word, wrong);

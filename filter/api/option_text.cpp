@@ -45,7 +45,7 @@ struct Count {
 };
 constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THREADS, 0},
                             {"effort", &stz_options::effort, 1, 9, 0},
-                            {"layers", &stz_options::layers, 1, 1, 0},
+                            {"layers", &stz_options::layers, 1, STZ_MAX_LAYERS, 0},
                             {"append_axis", &stz_options::append_axis, 0, 30, 1}};
 
 constexpr const char* all_keys =

@@ -43,6 +43,22 @@ i32 content_check_state(const Header& h, const u8* stream, u64 size) {
   }
 }
 
+// What each number of layers takes and gives. What lies before the base of a patched stream counts for all of them.
+void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info) {
+  const Layers& layers = of_layers.layers;
+  info.layers = i32(layers.refinements()) + 1;
+  u64 bytes = h.base_offset + content_bytes(of_layers);
+  for (u64 n : of_layers.refinement) bytes -= n;
+  info.layer_bytes[0] = bytes;
+  size_t next = 0;
+  for_refinements(layers, [&](size_t r, size_t) { info.layer_bytes[r + 1] = bytes += of_layers.refinement[next++]; });
+  for (size_t taken = 0; taken <= layers.refinements(); taken++) {
+    const bool known = taken < layers.errors.size();
+    info.layer_error[taken] = known ? layers.errors[taken].largest : -1;
+    info.layer_rmse[taken] = known ? layers.errors[taken].root_mean_square : -1;
+  }
+}
+
 }  // namespace
 
 stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_levels, size_t size) {
@@ -63,11 +79,18 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   info.content_check = content_check_state(levels, of_levels, size);
   info.levels = 1;
   info.level_bytes[0] = h.base_offset + content_bytes(levels);
+  fill_layers(h, levels, info);
   if (levels.form == Form::blocks) {
     const std::vector<u64>& section = levels.section;  // the stream that has them stands last
     require(section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);
     info.levels = i32(section.size());
-    for (size_t l = 1; l < section.size(); l++) info.level_bytes[l] = info.level_bytes[l - 1] - section[section.size() - l];
+    u64 end = h.base_offset + sections_offset(levels);
+    for (size_t s = 0; s < section.size(); s++) info.level_bytes[section.size() - 1 - s] = end += section[s];
+    size_t next = 0;
+    for_refinements(levels.layers, [&](size_t, size_t l) {
+      end += levels.refinement[next++];
+      for (size_t finer = 0; finer <= l; finer++) info.level_bytes[finer] = end;
+    });
   }
   return info;
 }

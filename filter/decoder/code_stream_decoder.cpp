@@ -3,6 +3,7 @@
 
 #include "base/stages.h"
 #include "decoder/code_stream_decoder.h"
+#include "format/layers.h"
 #include "simd/kernels.h"
 
 namespace stz {
@@ -373,6 +374,21 @@ void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, co
       outliers.push_back({u32(i), samples[context[i]][taken[context[i]]++]});
     }
 }
+
+template <class U>
+void CodeStreamDecoder::take_bits(U* numbers, size_t n, int width) {
+  int piece = std::min(width, bits_at_once);
+  raw_.take_many(numbers, n, piece, word_);
+  for (int left = width - piece; left > 0; left -= piece) {
+    piece = std::min(left, bits_at_once);
+    low_bits_.resize(n);
+    U* const low = reinterpret_cast<U*>(low_bits_.data());
+    raw_.take_many(low, n, piece, word_);
+    for (size_t i = 0; i < n; i++) numbers[i] = U(numbers[i] << piece) | low[i];
+  }
+}
+template void CodeStreamDecoder::take_bits(u32*, size_t, int);
+template void CodeStreamDecoder::take_bits(u64*, size_t, int);
 
 void CodeStreamDecoder::finish() {
   require(word_ == raw_.end() && raw_.ends_with_zeros(), STZ_ERROR_CORRUPT);

@@ -27,6 +27,9 @@ class CodeStreamDecoder {
   // The same for up to that many classes with one set of models, each from a stream of its own. `Code` bounds the codes.
   template <class Code>
   static void decode_bytes(const ByteClass* classes, int count, const Model* models, int width);
+  // Raw bits, `width` of each of n numbers, as CodeStreamEncoder::add_bits has them.
+  template <class U>
+  void take_bits(U* numbers, size_t n, int width);
   void finish();  // everything consumed, all states at their end
 
  private:

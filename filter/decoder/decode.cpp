@@ -21,7 +21,7 @@ void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, size_t
 }
 
 template <class S>
-void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, Verification* verification) {
+void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
@@ -34,7 +34,8 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
   const bool verified = verification && h.trailer_size != 0;  // which needs the special values
   auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
-    decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, verified ? nullptr : of_masked);
+    decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, taken,
+                       verified ? nullptr : of_masked);
     if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
   };
   const SampleOrder order(h);
@@ -84,11 +85,12 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
 
 }  // namespace
 
-void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification) {
+void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification, size_t refinements) {
   Header h = read_header(stream, size);
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
   const size_t element = element_size(h.layout.dtype);
+  const size_t taken = std::min(refinements, h.layers.refinements());
   if (h.form == Form::patched) {
     decode_patched(h, stream, size, out, out_size, threads, verification);
   } else if (h.form == Form::raw) {
@@ -98,11 +100,11 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
     const u8* payload = checked_payload(h, stream, size);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
   } else if (h.sample == SampleType::f32)
-    decode_blocks<float>(h, stream, size, out, threads, verification);
+    decode_blocks<float>(h, stream, size, out, threads, taken, verification);
   else if (h.sample == SampleType::f64)
-    decode_blocks<double>(h, stream, size, out, threads, verification);
+    decode_blocks<double>(h, stream, size, out, threads, taken, verification);
   else
-    decode_blocks<i64>(h, stream, size, out, threads, verification);
+    decode_blocks<i64>(h, stream, size, out, threads, taken, verification);
 }
 
 }  // namespace stz

@@ -98,7 +98,7 @@ DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hiera
     if (header.masked) base.specials.insert(base.specials.end(), reader.specials.begin(), reader.specials.end());
   }
   const int mean = base_activities(codes, header.masked ? base.specials.data() : nullptr, base.activities);
-  if (mean) state.mean = mean;
+  if (mean) state.codes.mean = mean;
   return base;
 }
 

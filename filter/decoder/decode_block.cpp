@@ -6,6 +6,7 @@
 #include "base/stages.h"
 #include "decoder/decode_edge.h"
 #include "decoder/decode_masks.h"
+#include "decoder/join_codes.h"
 #include "format/checksum.h"
 #include "format/feedback.h"
 #include "format/scattered_mask.h"
@@ -152,13 +153,14 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
 }
 
 // Codes of a class from the stream that is open, or zeros. Returns whether they are bytes that are still to be read, and there is room.
+// `refined`: contexts will be needed in any case.
 template <class S>
-bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
+bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open, bool refined) {
   const ClassParameters& p = level.directory.p[cls];
   const size_t samples = size_t(work_.geometry.samples(cls));
   const bool coded = open && p.mean && samples;
-  if (coded) class_contexts(work_, cls, p, context_);
-  if (!uses_byte_indices(level.quantizer, p)) {
+  if (coded || (refined && samples)) class_contexts(work_, cls, p, context_);
+  if (!(p.unknown_bits ? may_use_byte_indices(level.quantizer, p.mean) : uses_byte_indices(level.quantizer, p))) {
     read_numbers(level, cls, coded);
     return false;
   }
@@ -190,6 +192,101 @@ int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
   return sweep_axis(work_.geometry);
 }
 
+// Opens the k-th stream of a refinement, unless it is empty.
+template <class S>
+bool BlockDecoder<S>::open_refined(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t r, size_t k) {
+  const LevelDirectory& d = *level.refined[r];
+  const size_t n = size_t(d.sizes[size_t(block.number * d.per_block) + k]);
+  const u8* data = block.refined[r][k];
+  if (n && d.with_checks) require_check(check_of(data, n), data + n);
+  if (refined_coders_.size() < level.taken) refined_coders_.resize(level.taken);
+  if (n) refined_coders_[r].open(data, n);
+  return n != 0;
+}
+
+// What a refinement adds to codes of a class that are zero so far. Returns whether these are bytes that are still to be read.
+template <class S>
+bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes) {
+  const size_t n = size_t(work_.geometry.samples(cls));
+  const ClassParameters& p = level.refined[r]->p[cls];
+  const bool coded = refined_open_[r] && p.mean && n;
+  if (coded) contexts_of_zeros(work_.codes[cls], context_.data(), n, context_of_zeros_);
+  added_.as_bytes = level.header.layers.added_bits(r, level.l) <= largest_byte_bits;
+  added_.wide_codes.clear();
+  added_.outliers.clear();
+  if (added_.as_bytes) {
+    added_.bytes.resize(n + row_slack);
+    if (!coded) memset(added_.bytes.data(), 0, n);
+    bytes = {&refined_coders_[r], context_of_zeros_.data(), n, added_.bytes.data(), &added_.wide_codes};
+    return coded;
+  }
+  added_.numbers.resize(n + row_slack);
+  Code* const numbers = added_.numbers.data();
+  if (coded)
+    refined_coders_[r].decode_class(numbers, context_of_zeros_.data(), n, p.model, added_.outliers, 8 * int(sizeof(S)));
+  else
+    std::fill(numbers, numbers + n, Code(0));
+  return false;
+}
+
+// Joins what was read with the codes, and with the bits of those that are not zero.
+template <class S>
+void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls) {
+  const size_t n = size_t(work_.geometry.samples(cls));
+  const int width = level.header.layers.added_bits(r, level.l);
+  ClassCodes<Code>& codes = work_.codes[cls];
+  require(added_.wide_codes.empty() && added_.outliers.empty(), STZ_ERROR_CORRUPT);
+  if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(codes, n);
+  const size_t count = nonzero_codes(codes, n);
+  bits_.resize(count + 1);
+  if (refined_open_[r])
+    refined_coders_[r].take_bits(bits_.data(), count, width);
+  else
+    std::fill_n(bits_.data(), count, 0);
+  bits_[count] = 0;
+  stz::add_bits(codes, n, width, added_, bits_.data());
+}
+
+// The codes of a class in the form in which samples are made of them.
+template <class S>
+void BlockDecoder<S>::complete_class_codes(const LevelToDecode<S>& level, int cls) {
+  const size_t n = size_t(work_.geometry.samples(cls));
+  if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(work_.codes[cls], n);
+  if (const int missing = level.header.layers.unknown_bits(level.l, level.taken)) complete_codes(work_.codes[cls], n, missing);
+}
+
+// Refines the codes of the c-th class of several blocks, side by side.
+template <class S>
+void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count,
+                                   size_t c) {
+  STZ_STAGE(symbols);
+  const bool merged = level.directory.merged;
+  const int cls = decoders->work_.geometry.classes.mask[c];
+  for (size_t r = 0; r < level.taken; r++) {
+    if (!level.refined[r]) continue;
+    CodeStreamDecoder::ByteClass coded[most_together];
+    int coded_count = 0;
+    for (int b = 0; b < count; b++) {
+      BlockDecoder& one = decoders[b];
+      if (!merged || c == 0) one.refined_open_[r] = one.open_refined(level, blocks[b], r, merged ? 0 : c);
+      coded_count += one.read_added(level, r, cls, coded[coded_count]);
+    }
+    if (coded_count) CodeStreamDecoder::decode_bytes<Code>(coded, coded_count, level.refined[r]->p[cls].model, 8 * int(sizeof(S)));
+    for (int b = 0; b < count; b++) {
+      decoders[b].add_bits(level, r, cls);
+      if (!merged && decoders[b].refined_open_[r]) decoders[b].refined_coders_[r].finish();
+    }
+  }
+  for (int b = 0; b < count; b++) decoders[b].complete_class_codes(level, cls);
+}
+
+// Ends the streams of blocks that have one for all classes.
+template <class S>
+void BlockDecoder<S>::finish_refined(const LevelToDecode<S>& level) {
+  for (size_t r = 0; r < level.taken; r++)
+    if (level.refined[r] && refined_open_[r]) refined_coders_[r].finish();
+}
+
 // One class after the other: its codes, its samples where they do not wait for all classes, its activities where anything needs them.
 template <class S>
 void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count,
@@ -197,6 +294,7 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
   const LevelDirectory& d = level.directory;
   const ParityClasses& classes = decoders->work_.geometry.classes;
   const size_t first_stream = size_t(level.header.masked);
+  const bool layered = d.unknown_bits != 0;
   bool open[most_together];
   for (int b = 0; b < count; b++) open[b] = d.merged && decoders[b].open_stream(level, blocks[b], first_stream);
   for (int c = 0; c < classes.count; c++) {
@@ -208,7 +306,7 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
       BlockDecoder& one = decoders[b];
       if (!d.merged) open[b] = one.open_stream(level, blocks[b], first_stream + size_t(c));
       ClassCodes<Code>& codes = one.work_.codes[cls];
-      if (one.read_codes(level, cls, open[b]))
+      if (one.read_codes(level, cls, open[b], layered && blocks[b].grid.data))
         coded[coded_count++] = {&one.coder_, one.context_.data(), size_t(one.work_.geometry.samples(cls)), codes.bytes.data(),
                                 &codes.wide_codes};
     }
@@ -216,12 +314,16 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
     for (int b = 0; b < count; b++) {
       BlockDecoder& one = decoders[b];
       if (!d.merged && open[b]) one.coder_.finish();
-      if (blocks[b].grid.data && one.axis_ < 0) one.place_class(level, cls);
       if (blocks[b].activities.data || c + 1 < classes.count) class_activities(one.work_, cls, d.p[cls].mean);
     }
+    if (layered && blocks->grid.data) refine_codes(level, decoders, blocks, count, size_t(c));
+    for (int b = 0; b < count; b++)
+      if (blocks[b].grid.data && decoders[b].axis_ < 0) decoders[b].place_class(level, cls);
   }
-  for (int b = 0; b < count; b++)
+  for (int b = 0; b < count; b++) {
     if (d.merged && open[b]) decoders[b].coder_.finish();
+    if (layered && blocks->grid.data && d.merged) decoders[b].finish_refined(level);
+  }
 }
 
 // What the finer level needs beyond the samples: final stand-ins of masked samples, activities.

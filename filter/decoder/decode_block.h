@@ -1,5 +1,7 @@
 // Decodes one block of a level.
 #pragma once
+#include <array>
+
 #include "decoder/code_stream_decoder.h"
 #include "decoder/level_directory.h"
 #include "format/edge_coder.h"
@@ -17,6 +19,9 @@ struct LevelToDecode {
   size_t l;
   const Quantizer<S>& quantizer;
   const LevelDirectory& directory;
+  // Of the refinements that are taken (format/layers.h), in order; null: it adds nothing to this level.
+  std::array<const LevelDirectory*, max_refinements> refined{};
+  size_t taken = 0;
   bool streaming = false;                  // past the caches
   const SpecialBits* of_masked = nullptr;  // of level 0: what samples become where they are masked; special values are not stored then
 };
@@ -28,6 +33,7 @@ template <class S>
 struct BlockToDecode {
   u64 number = 0;                  // among those of all items
   const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
+  std::array<std::array<const u8*, most_streams - 1>, max_refinements> refined;  // the same of refinements that are taken
   // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
   // undefined afterwards, and so are those predicted from what `coarse` does not have.
   u32 wanted = all_classes;
@@ -55,7 +61,13 @@ class BlockDecoder {
   int axis_to_sweep(const LevelToDecode<S>& level) const;
   void prepare(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
   static void decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, u32 wanted);
-  bool read_codes(const LevelToDecode<S>& level, int cls, bool open);
+  bool read_codes(const LevelToDecode<S>& level, int cls, bool open, bool refined);
+  static void refine_codes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, size_t c);
+  bool open_refined(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t r, size_t k);
+  bool read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes);
+  void add_bits(const LevelToDecode<S>& level, size_t r, int cls);
+  void complete_class_codes(const LevelToDecode<S>& level, int cls);
+  void finish_refined(const LevelToDecode<S>& level);
   void place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted);
   static void share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
   void place_class(const LevelToDecode<S>& level, int cls);
@@ -72,6 +84,11 @@ class BlockDecoder {
   LineEnds<S> ends_;
   Buffer<S> lines_;
   CodeStreamDecoder coder_;
+  std::vector<CodeStreamDecoder> refined_coders_;
+  std::array<bool, max_refinements> refined_open_{};
+  ClassCodes<Code> added_;
+  Buffer<u8> context_of_zeros_;
+  Buffer<std::make_unsigned_t<Code>> bits_;
   Buffer<u8> context_, block_specials_;
   EdgeWork<S> edge_;
 };

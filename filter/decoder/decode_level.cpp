@@ -15,13 +15,15 @@ constexpr u64 small_block = 1 << 16;     // samples
 template <class S>
 class Decoder {
  public:
-  Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads, const SpecialBits* of_masked)
+  Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads, size_t taken,
+          const SpecialBits* of_masked)
       : header_(header),
         h_(hierarchy_of(header)),
         specials_(specials),
         literals_(literals),
         masked_(header.masked),
         threads_(threads),
+        taken_(taken),
         of_masked_(of_masked) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
   }
@@ -35,7 +37,15 @@ class Decoder {
     ByteReader base = section(0);
     const size_t base_size = base.left();
     coarser_ = decode_base_section(header_, h_, quantizer_, base.take(base_size), base_size, state_, literals_);
-    for (int l = h_.base_level - 1; l >= 0; l--) decode_level(size_t(l), section(size_t(h_.base_level - l)), l == 0 ? out : nullptr);
+    std::vector<ByteReader> of_level;
+    for (int l = h_.base_level - 1; l >= 0; l--) of_level.push_back(section(size_t(h_.base_level - l)));
+    size_t next = 0;
+    for_refinements(header_.layers, [&](size_t r, size_t l) {
+      const u64 n = header_.refinement[next++];
+      const u8* bytes = in.take(n);
+      if (r < taken_) refined_[r][l] = {bytes, n, n, n};
+    });
+    for (size_t l = of_level.size(); l-- > 0;) decode_level(l, of_level[of_level.size() - 1 - l], l == 0 ? out : nullptr);
     require(in.left() >= header_.trailer_size, STZ_ERROR_TRUNCATED);
     require(in.left() == header_.trailer_size, STZ_ERROR_CORRUPT);
     if (h_.base_level == 0) {
@@ -51,8 +61,16 @@ class Decoder {
     const u8* section = in.take(size);
     LevelDirectory directory;
     read_directory(header_, h_, l, LevelSection{section, size, size, size}, state_, directory);
-    const LevelToDecode<S> level{
-        header_, h_, l, quantizer_[l], directory, out && !masked_ && samples * sizeof(S) >= streamed_bytes, out ? of_masked_ : nullptr};
+    std::vector<LevelDirectory> refined(taken_);
+    LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory};
+    level.streaming = out && !masked_ && samples * sizeof(S) >= streamed_bytes;
+    level.of_masked = out ? of_masked_ : nullptr;
+    level.taken = taken_;
+    for (size_t r = 0; r < taken_; r++) {
+      if (!header_.layers.added_bits(r, l)) continue;
+      read_refined_directory(header_, h_, l, r, directory, refined_[r][l], state_, refined[r]);
+      level.refined[r] = &refined[r];
+    }
     DecodedLevel<S> finer;
     if (masked_ && !level.of_masked) finer.specials.resize(samples);
     if (!out) {
@@ -69,6 +87,15 @@ class Decoder {
       for (size_t k = 0; k < directory.per_block; k++) {
         block.stream[k] = at;
         at += directory.stored_size(size_t(number * directory.per_block) + k);
+      }
+      for (size_t r = 0; r < taken_; r++) {
+        if (!level.refined[r]) continue;
+        const LevelDirectory& d = refined[r];
+        const u8* refined_at = refined_[r][l].data + d.begin + d.offset_of(number);
+        for (size_t k = 0; k < d.per_block; k++) {
+          block.refined[r][k] = refined_at;
+          refined_at += d.stored_size(size_t(number * d.per_block) + k);
+        }
       }
       block.coarse = whole_grid<const S>(coarser_.samples.data() + item * coarser.samples(), coarser);
       block.coarse_activities = whole_grid<const u8>(coarser_.activities.data() + item * coarser.samples(), coarser);
@@ -122,24 +149,26 @@ class Decoder {
   std::vector<LiteralElement>& literals_;
   bool masked_;
   const int threads_;
+  const size_t taken_;  // refinements
   const SpecialBits* const of_masked_;
   std::vector<Quantizer<S>> quantizer_;
   DecodedLevel<S> coarser_;  // the level decoded last
   ParameterState state_;
+  std::array<std::array<LevelSection, max_levels>, max_refinements> refined_{};  // sections of refinements
 };
 
 }  // namespace
 
 template <class S>
 void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
-                     std::vector<LiteralElement>& literals, int threads, const SpecialBits* of_masked) {
-  Decoder<S>(h, specials, literals, threads, of_masked).run(sections, size, samples);
+                     std::vector<LiteralElement>& literals, int threads, size_t taken, const SpecialBits* of_masked) {
+  Decoder<S>(h, specials, literals, threads, taken, of_masked).run(sections, size, samples);
 }
-template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
                               const SpecialBits*);
-template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
                               const SpecialBits*);
-template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int,
+template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
                               const SpecialBits*);
 
 }  // namespace stz

@@ -41,9 +41,12 @@ void verify_check(const LevelSection& section, const Front& front) {
   require_check(check_of(section.data, size_t(front.size), streams, covered), stored);
 }
 
-// Reads the index: sizes and offsets of all streams, which must fill `stream_bytes` (their checks included).
-void read_index(BinaryDecoder& in, IndexModels& models, bool masked, u64 blocks, u64 section_size, u64 stream_bytes, LevelDirectory& d) {
-  const u64 entries = blocks * d.per_block;
+// Reads the index: sizes and offsets of all streams, which must fill what the front leaves of the section (their checks included).
+void read_index(BinaryDecoder& in, IndexModels& models, bool masked, u64 blocks, const Front& front, const LevelSection& section,
+                LevelDirectory& d) {
+  const u64 entries = blocks * d.per_block, stream_bytes = section.size - d.begin;
+  require(entries <= most_decisions(front.coded_size) && entries <= most_index_sizes(section.size), STZ_ERROR_CORRUPT);
+  require(entries <= most_index_sizes(section.present), STZ_ERROR_TRUNCATED);
   d.sizes.reserve(size_t(entries));
   d.offsets.reserve(size_t(blocks));
   u64 offset = 0, sum = 0;
@@ -51,13 +54,17 @@ void read_index(BinaryDecoder& in, IndexModels& models, bool masked, u64 blocks,
     if (d.per_block) d.offsets.push_back(offset);
     for (u64 k = 0; k < d.per_block; k++) {
       NumberModel& model = masked && k == 0 ? models.mask : d.merged ? models.block : models.stream[k - u64(masked)];
-      d.sizes.push_back(in.number(model, section_size));
+      d.sizes.push_back(in.number(model, section.size));
       sum += d.sizes.back();
       offset += d.stored_size(d.sizes.size() - 1);
       require(offset <= stream_bytes, STZ_ERROR_CORRUPT);
     }
   }
   require(offset == stream_bytes && (sum > covered_streams) == d.with_checks, STZ_ERROR_CORRUPT);
+}
+
+ParameterContext parameter_context(const Header& h, const Level& level) {
+  return {level.active_mask(), max_model_shift(h.sample == SampleType::f32 ? 32 : 64), h.quantizer != QuantizerKind::ulp};
 }
 
 }  // namespace
@@ -70,8 +77,7 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
 
   const Level& level = hierarchy.level[l];
   const ParityClasses classes = parity_classes_of(level.split_mask());
-  const ParameterContext of_level{level.active_mask(), max_model_shift(h.sample == SampleType::f32 ? 32 : 64),
-                                  h.quantizer != QuantizerKind::ulp};
+  const ParameterContext of_level = parameter_context(h, level);
   LevelDirectory d;
   d.with_checks = !front.check.covers_streams;
   d.begin = front.size + front.check.width;
@@ -83,20 +89,45 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
   require(arrangement < arrangement_count, STZ_ERROR_VERSION);
   d.edge = arrangement == edge_streams;
   d.merged = arrangement == merged_streams || d.edge;
+  d.unknown_bits = h.layers.unknown_bits(l);
+  require(!d.edge || !d.unknown_bits, STZ_ERROR_CORRUPT);
   for (int c = 0; c < classes.count && !d.edge; c++) {
     const int cls = classes.mask[c];
+    d.p[cls].unknown_bits = d.unknown_bits;
     read_class(coded, models, next, cls, of_level, d.p[cls]);
     d.reach = std::max(d.reach, StencilId(d.p[cls].stencil));
   }
   d.per_item = block_count(level);
   require(d.per_item <= (u64(1) << 40) / hierarchy.batch, STZ_ERROR_CORRUPT);
   d.per_block = u64(h.masked) + (d.merged ? 1 : u64(classes.count));
-  const u64 blocks = d.per_item * hierarchy.batch;
-  const u64 entries = blocks * d.per_block;
-  require(entries <= most_decisions(front.coded_size) && entries <= most_index_sizes(section.size), STZ_ERROR_CORRUPT);
-  require(entries <= most_index_sizes(section.present), STZ_ERROR_TRUNCATED);
-  read_index(coded, index, h.masked, blocks, section.size, section.size - d.begin, d);
+  read_index(coded, index, h.masked, d.per_item * hierarchy.batch, front, section, d);
   state = std::move(next);
+  directory = std::move(d);
+  return 0;
+}
+
+u64 read_refined_directory(const Header& h, const Hierarchy& hierarchy, size_t l, size_t refinement, const LevelDirectory& of_level,
+                           const LevelSection& section, ParameterState& state, LevelDirectory& directory) {
+  Front front;
+  if (const u64 needed = read_front(section, front)) return needed;
+  verify_check(section, front);
+
+  const ParityClasses classes = parity_classes_of(hierarchy.level[l].split_mask());
+  LevelDirectory d;
+  d.with_checks = !front.check.covers_streams;
+  d.begin = front.size + front.check.width;
+  d.merged = of_level.merged;
+  d.per_item = of_level.per_item;
+  d.per_block = of_level.per_block - u64(h.masked);
+  state.refined.resize(h.layers.refinements());
+  CodeState next = state.refined[refinement];
+  BinaryDecoder coded(front.coded, size_t(front.coded_size));
+  ParameterModels models = fresh<ParameterModels>;
+  IndexModels index = fresh<IndexModels>;
+  for (int c = 0; c < classes.count; c++)
+    read_refined_class(coded, models, next, parameter_context(h, hierarchy.level[l]), d.p[classes.mask[c]]);
+  read_index(coded, index, false, d.per_item * hierarchy.batch, front, section, d);
+  state.refined[refinement] = next;
   directory = std::move(d);
   return 0;
 }

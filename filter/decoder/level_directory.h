@@ -11,6 +11,7 @@ struct LevelDirectory {
   StencilId reach = stencil_standard;  // the widest of the classes
   bool merged = false;                 // one stream for all classes of a block
   bool edge = false;                   // which is in edge mode
+  int unknown_bits = 0;                // of its codes, which refinements may have
   // `per_block` sizes for each block, items of the batch one after the other; offsets of the first stream of each, from `begin` on.
   u64 per_item = 0, per_block = 0;  // blocks, streams
   std::vector<u64> sizes, offsets;
@@ -32,5 +33,9 @@ struct LevelSection {
 // than are available and at most the section: then nothing has changed. `state` passes from level to level, coarse to fine.
 u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const LevelSection& section, ParameterState& state,
                    LevelDirectory& directory);
+
+// The same of the section of a refinement of level l. `of_level`: the directory of the level's own section.
+u64 read_refined_directory(const Header& h, const Hierarchy& hierarchy, size_t l, size_t refinement, const LevelDirectory& of_level,
+                           const LevelSection& section, ParameterState& state, LevelDirectory& directory);
 
 }  // namespace stz

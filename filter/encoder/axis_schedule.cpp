@@ -122,6 +122,7 @@ ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, con
   part.header.partial = false;
   part.header.axis_map.clear();
   part.header.content_check = STZ_CONTENT_CHECK_NONE;
+  part.header.wanted_layers = 1;
   stz_layout& layout = part.header.layout;
   layout.rank = axes;
   for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);
@@ -146,8 +147,7 @@ class ScheduleTrials {
   struct Result {
     AxisOffsets offset{};  // wanted; written are those without levels that split no axis
     Encoded sections;
-    std::vector<u64> section_sizes;
-    std::vector<u32> content_checks;
+    Header header;  // as the sections call for it
   };
 
   // `n`: the extents of an item.
@@ -188,7 +188,7 @@ class ScheduleTrials {
     Header h = header_;
     h.offset = without_unsplit_levels(n_, offset);
     Encoded sections = make_sections<S>(h, samples_, specials_, literals_, threads_);
-    return {offset, std::move(sections), std::move(h.section), std::move(h.content_checks)};
+    return {offset, std::move(sections), std::move(h)};
   }
 
   // Empty sections are those that cannot be written (make_sections).
@@ -224,9 +224,7 @@ Encoded encode_with_axis_schedule(Header& h, const S* samples, const u8* special
     const ScheduleTrials<S> trials(h, n, samples, specials, literals, threads);
     // Coarse levels are worth trying where they hold a part of the bytes that counts: in small arrays.
     auto least = trials.with_batch(ranked, trials.smallest(ranked, still_better));
-    h.offset = without_unsplit_levels(n, least.offset);
-    h.section = std::move(least.section_sizes);
-    h.content_checks = std::move(least.content_checks);
+    h = std::move(least.header);
     return std::move(least.sections);
   }
   const Index size = small_item ? n : part_extents(n, ranked, tried);

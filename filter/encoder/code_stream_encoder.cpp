@@ -4,6 +4,7 @@
 
 #include "base/stages.h"
 #include "encoder/code_stream_encoder.h"
+#include "format/layers.h"
 #include "simd/kernels.h"
 
 namespace stz {
@@ -293,6 +294,24 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
       add_direct(bin + layout.start(k), length, models[k], samples[k], width);
   }
 }
+
+template <class U>
+void CodeStreamEncoder::add_bits(const U* numbers, size_t n, int width) {
+  U any = 0;
+  for (size_t i = 0; i < n; i++) any |= numbers[i];
+  s_->nonzero |= any != 0;
+  low_bits_.resize(n);
+  for (int left = width; left > 0;) {
+    const int piece = std::min(left, bits_at_once);
+    left -= piece;
+    const U mask = U((U(1) << piece) - 1);
+    U* const low = reinterpret_cast<U*>(low_bits_.data());
+    for (size_t i = 0; i < n; i++) low[i] = U(numbers[i] >> left) & mask;
+    add_low_bits(low, n, piece);
+  }
+}
+template void CodeStreamEncoder::add_bits(const u32*, size_t, int);
+template void CodeStreamEncoder::add_bits(const u64*, size_t, int);
 
 namespace {
 

@@ -16,7 +16,7 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
   require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype) || o.integers != STZ_INTEGERS_BOUNDED, STZ_ERROR_MODE);
   require(
-      o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= 1,
+      o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= STZ_MAX_LAYERS,
       STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
@@ -103,6 +103,7 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
   h.bound_used = options.bound_used != 0;
   h.block = stz_block(options.block);
   h.effort = options.effort;
+  h.wanted_layers = estimate ? 1 : options.layers;
   h.content_check = options.content_check;
   h.estimate = estimate;
   const size_t width = component_size(layout.dtype);

@@ -91,7 +91,7 @@ Bytes encode_base_section(const LevelSource<S>& source, LevelState<S>& state) {
   }
   const int mean =
       base_activities(codes, source.has_specials() ? source.specials(size_t(h.base_level), 0).data : nullptr, state.activities);
-  if (mean) state.parameters.mean = mean;
+  if (mean) state.parameters.codes.mean = mean;
   Bytes out = writer.out.finish();
   put_check(out, check_of(out.data(), out.size()));
   return out;

@@ -4,6 +4,7 @@
 
 #include "base/stages.h"
 #include "encoder/plane_reader.h"
+#include "encoder/split_codes.h"
 #include "format/feedback.h"
 
 namespace stz {
@@ -163,6 +164,11 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
 }
 
 template <class S>
+void leave_out_bits(const ClassParameters& p, int cls, BlockWork<S>& work) {
+  if (p.unknown_bits) leave_out_bits(work.codes[cls], size_t(work.geometry.samples(cls)), p.unknown_bits, work.whole_codes[cls]);
+}
+
+template <class S>
 void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, size_t l, const ClassParameters* p, BlockWork<S>& work,
                 const PlanesDone* done) {
   const BlockGeometry& g = work.geometry;
@@ -204,6 +210,7 @@ void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, 
     }
     if (done) (*done)(Planes{});
   }
+  for (int c = 0; c < g.classes.count; c++) leave_out_bits(p[g.classes.mask[c]], g.classes.mask[c], work);
   for (int c = 0; c < g.classes.count; c++)  // those of the last class of level 0 are of no use
     if (l > 0 || c + 1 < g.classes.count) class_activities(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
 }
@@ -211,6 +218,7 @@ void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, 
 #define STZ_INSTANTIATE(S)                                                                                                        \
   template void prepare_box(const LevelSource<S>&, const BoxSource<S>&, size_t, u64, const Box&, StencilId, BlockWork<S>&, bool); \
   template void code_class(const LevelSource<S>&, size_t, int, const ClassParameters&, bool, BlockWork<S>&);                      \
+  template void leave_out_bits(const ClassParameters&, int, BlockWork<S>&);                                                       \
   template void code_block(const LevelSource<S>&, const GridPart<const S>&, size_t, const ClassParameters*, BlockWork<S>&,        \
                            const PlanesDone*);
 STZ_INSTANTIATE(float)

@@ -10,6 +10,8 @@
 #include "encoder/encode_block.h"
 #include "encoder/encode_edge.h"
 #include "encoder/fit_level.h"
+#include "encoder/plan_layers.h"
+#include "encoder/split_codes.h"
 #include "format/content_check.h"
 #include "format/section.h"
 
@@ -44,27 +46,65 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
   streams.close(from);
 }
 
-// Collects the codes of a block, of class c in stream `first` + c, or of all in that one if they are merged. `ready_contexts`: the contexts
-// of each class, or null.
+// Collects the codes of blocks, one thread's.
 template <class S>
-void collect_codes(const ClassParameters* p, bool merged, int first, BlockWork<S>& work, const Buffer<u8>* ready_contexts,
-                   Buffer<u8>& context_buffer, CodeStreamEncoder& coder) {
-  const BlockGeometry& g = work.geometry;
-  for (int c = 0; c < g.classes.count; c++) {
-    const int cls = g.classes.mask[c];
-    const size_t n = size_t(g.samples(cls));
-    if (!p[cls].mean || !n) continue;
-    coder.select(merged ? first : first + c);
-    if (!ready_contexts) class_contexts(work, cls, p[cls], context_buffer);
-    const Buffer<u8>& context = ready_contexts ? ready_contexts[cls] : context_buffer;
-    const ClassCodes<CodeOf<S>>& codes = work.codes[cls];
-    const int width = 8 * int(sizeof(S));
-    if (codes.as_bytes)
-      coder.add_bytes(codes.bytes.data(), context.data(), n, p[cls].model, codes.wide_codes, width);
-    else
-      coder.add_class(codes.numbers.data(), context.data(), n, p[cls].model, codes.outliers, width);
+class CodeCollector {
+ public:
+  // `parameters`, `refinements`: of the level; must live as long as this. `merged`: the classes of a block share a stream.
+  void start(const ClassParameters* parameters, const std::vector<FittedRefinement>& refinements, bool merged) {
+    parameters_ = parameters;
+    refinements_ = &refinements;
+    merged_ = merged;
+    if (coders_.empty()) coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
   }
-}
+  // The streams of the section, or of a refinement.
+  CodeStreamEncoder& of_section() { return coders_[0]; }
+  CodeStreamEncoder& of_refinement(size_t r) { return coders_[1 + r]; }
+
+  // Those of a block: of class c in stream `first` + c, or of all in that one if they are merged. `ready_contexts`: the contexts of each
+  // class, or null.
+  void collect(int first, BlockWork<S>& work, const Buffer<u8>* ready_contexts) {
+    const BlockGeometry& g = work.geometry;
+    for (int c = 0; c < g.classes.count; c++) {
+      const int cls = g.classes.mask[c];
+      const ClassParameters& p = parameters_[cls];
+      const size_t n = size_t(g.samples(cls));
+      if (!n || (!p.mean && !p.unknown_bits)) continue;
+      if (!ready_contexts) class_contexts(work, cls, p, context_);
+      const u8* context = (ready_contexts ? ready_contexts[cls] : context_).data();
+      const int stream = merged_ ? first : first + c;
+      if (p.mean) add(of_section(), stream, work.codes[cls], context, n, p.model);
+      for (size_t r = 0; r < refinements_->size(); r++)
+        if ((*refinements_)[r].any()) refine((*refinements_)[r], of_refinement(r), stream, work.whole_codes[cls], context, n, cls);
+    }
+  }
+
+ private:
+  static constexpr int width = 8 * int(sizeof(S));
+  static void add(CodeStreamEncoder& coder, int stream, const ClassCodes<CodeOf<S>>& codes, const u8* context, size_t n,
+                  const Model* models) {
+    coder.select(stream);
+    if (codes.as_bytes)
+      coder.add_bytes(codes.bytes.data(), context, n, models, codes.wide_codes, width);
+    else
+      coder.add_class(codes.numbers.data(), context, n, models, codes.outliers, width);
+  }
+  void refine(const FittedRefinement& refinement, CodeStreamEncoder& coder, int stream, const ClassCodes<CodeOf<S>>& whole,
+              const u8* context, size_t n, int cls) {
+    const ClassParameters& p = refinement.parameters[cls];
+    refine_codes(whole, context, n, refinement.before, refinement.after, refined_);
+    if (p.mean) add(coder, stream, refined_.codes, refined_.context.data(), n, p.model);
+    coder.select(stream);
+    coder.add_bits(refined_.bits.data(), refined_.count, refined_.width);
+  }
+
+  const ClassParameters* parameters_ = nullptr;
+  const std::vector<FittedRefinement>* refinements_ = nullptr;
+  bool merged_ = false;
+  std::vector<CodeStreamEncoder> coders_;
+  Buffer<u8> context_;
+  RefinedCodes<CodeOf<S>> refined_;
+};
 
 // Encodes the first `count` streams side by side.
 void write_codes(CodeStreamEncoder& coder, int count, LevelStreams& streams) {
@@ -142,8 +182,9 @@ class LevelEncoder {
     for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
   }
 
-  // The streams of all blocks in order, in pieces. `finer` receives reconstruction and activities, as far as a finer level needs them.
-  std::vector<LevelStreams> encode_blocks(LevelState<S>& finer, int threads) {
+  // The streams of all blocks in order, in pieces; `refined`: of each refinement. `finer` receives reconstruction and activities, as far as
+  // a finer level needs them.
+  std::vector<LevelStreams> encode_blocks(LevelState<S>& finer, std::vector<std::vector<LevelStreams>>& refined, int threads) {
     if (l_ > 0) {
       finer.grid = source_.take_samples(l_);  // a block is read for the last time before it is written
       finer.activities.resize(finer.grid.size());
@@ -152,7 +193,11 @@ class LevelEncoder {
     const u64 together = arrangement_ == merged_streams ? std::clamp<u64>(all_blocks() / u64(std::max(threads, 1)), 1, 8) : 1;
     const u64 blocks_per_task = std::max(items_per_task(level_.samples() / blocks_), together);
     std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
+    refined.assign(fitted_.refinements.size(), std::vector<LevelStreams>(pieces.size()));
     parallel_for<Workspace>(pieces.size(), threads, [&](Workspace& workspace, u64 task) {
+      workspace.codes.start(fitted_.parameters, fitted_.refinements, arrangement_ == merged_streams);
+      workspace.refined.assign(refined.size(), nullptr);
+      for (size_t r = 0; r < refined.size(); r++) workspace.refined[r] = &refined[r][size_t(task)];
       for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
         const BlockWork<S>& work = encode_block(number, workspace, pieces[size_t(task)]);
         if (l_ > 0) store(number / blocks_, work, finer);
@@ -183,6 +228,21 @@ class LevelEncoder {
     return out.finish();
   }
 
+  // The same of the section of a refinement.
+  Bytes write_refined_head(size_t r, const std::vector<LevelStreams>& pieces, CodeState& state) const {
+    BinaryEncoder out;
+    ParameterModels models = fresh<ParameterModels>;
+    IndexModels index = fresh<IndexModels>;
+    for (int c = 0; c < classes_.count; c++)
+      write_refined_class(out, models, state, source_.parameter_context(l_), fitted_.refinements[r].parameters[classes_.mask[c]]);
+    const size_t per_block = streams_per_block() - size_t(source_.has_specials());
+    for (const LevelStreams& piece : pieces)
+      for (size_t s = 0; s < piece.sizes.size(); s++)
+        out.number(arrangement_ == merged_streams ? index.block : index.stream[s % per_block], piece.sizes[s]);
+    return out.finish();
+  }
+  bool has_refinement(size_t r) const { return fitted_.refinements[r].any(); }
+
   u64 stream_count() const { return all_blocks() * streams_per_block(); }
 
  private:
@@ -191,9 +251,9 @@ class LevelEncoder {
     ContentCheck<S> check;
     Buffer<S> planes;
     BlockWork<S> work;
-    CodeStreamEncoder coder;
+    CodeCollector<S> codes;
     int waiting = 0;  // streams of blocks that are to be encoded side by side
-    Buffer<u8> context;
+    std::vector<LevelStreams*> refined;
     EdgeWork<S> edge;
   };
 
@@ -220,7 +280,7 @@ class LevelEncoder {
     }
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
     const bool merged = arrangement_ == merged_streams;
-    collect_codes(p, merged, workspace.waiting, work, ready_contexts, workspace.context, workspace.coder);
+    workspace.codes.collect(workspace.waiting, work, ready_contexts);
     workspace.waiting += merged ? 1 : classes_.count;
     // the streams of masks are between those of blocks
     if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most)
@@ -229,7 +289,10 @@ class LevelEncoder {
   }
 
   void write_waiting(Workspace& workspace, LevelStreams& streams) const {
-    if (workspace.waiting) write_codes(workspace.coder, workspace.waiting, streams);
+    if (!workspace.waiting) return;
+    write_codes(workspace.codes.of_section(), workspace.waiting, streams);
+    for (size_t r = 0; r < fitted_.refinements.size(); r++)
+      if (has_refinement(r)) write_codes(workspace.codes.of_refinement(r), workspace.waiting, *workspace.refined[r]);
     workspace.waiting = 0;
   }
 
@@ -306,37 +369,59 @@ u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>
 }  // namespace
 
 template <class S>
-bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out) {
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out,
+                  RefinementSections* refinements) {
   LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
   LevelState<S> next;
-  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, threads);
+  std::vector<std::vector<LevelStreams>> refined;
+  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, refined, threads);
   next.parameters = state.parameters;
   const Bytes head = encoder.write_head(pieces, next.parameters);
+  next.parameters.refined.resize(refined.size());
   state = std::move(next);
   STZ_STAGE(assemble);
-  const size_t begin = out.size();
-  assemble(head, pieces, out);
-  return encoder.stream_count() <= most_index_sizes(out.size() - begin);
+  auto append = [&](const Bytes& front, const std::vector<LevelStreams>& streams, Bytes& to) {
+    const size_t begin = to.size();
+    assemble(front, streams, to);
+    return encoder.stream_count() <= most_index_sizes(to.size() - begin);
+  };
+  bool possible = append(head, pieces, out);
+  for (size_t r = 0; r < refined.size(); r++) {
+    if (!encoder.has_refinement(r)) continue;
+    Bytes& to = refinements->bytes[r];
+    const size_t begin = to.size();
+    possible &= append(encoder.write_refined_head(r, refined[r], state.parameters.refined[r]), refined[r], to);
+    refinements->sizes[r].push_back(to.size() - begin);
+  }
+  return possible;
 }
 
 template <class S>
 Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
                       bool edge) {
+  h.layers = {};
+  h.refinement.clear();
   LevelSource<S> source(h, samples, specials, literals, threads);
+  if (!edge) h.layers = plan_layers(source, h.wanted_layers);
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
   h.section.assign(1, out.size());
   u32* const checks = prepare_checks(h, source, state);
+  RefinementSections refinements(h.layers.refinements());
   for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
     const size_t begin = out.size();
-    if (!encode_level(source, state, size_t(l), edge, l == 0 ? checks : nullptr, threads, out)) return {};
+    if (!encode_level(source, state, size_t(l), edge, l == 0 ? checks : nullptr, threads, out, &refinements)) return {};
     h.section.push_back(out.size() - begin);
+  }
+  for (size_t r = 0; r < h.layers.refinements(); r++) {
+    out.insert(out.end(), refinements.bytes[r].begin(), refinements.bytes[r].end());
+    h.refinement.insert(h.refinement.end(), refinements.sizes[r].begin(), refinements.sizes[r].end());
   }
   return out;
 }
-template bool encode_level(LevelSource<float>&, LevelState<float>&, size_t, bool, u32*, int, Bytes&);
-template bool encode_level(LevelSource<double>&, LevelState<double>&, size_t, bool, u32*, int, Bytes&);
-template bool encode_level(LevelSource<i64>&, LevelState<i64>&, size_t, bool, u32*, int, Bytes&);
+template bool encode_level(LevelSource<float>&, LevelState<float>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
+template bool encode_level(LevelSource<double>&, LevelState<double>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
+template bool encode_level(LevelSource<i64>&, LevelState<i64>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
 template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int, bool);
 template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int, bool);
 template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int, bool);

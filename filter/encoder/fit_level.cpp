@@ -7,6 +7,7 @@
 #include "encoder/encode_block.h"
 #include "encoder/fit.h"
 #include "encoder/fit_feedback.h"
+#include "encoder/split_codes.h"
 
 namespace stz {
 namespace {
@@ -203,14 +204,14 @@ class PredictionFits {
 
 // Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
 template <class S>
-const ClassHistogram& count_codes(std::vector<SampledBox<S>>& boxes, int cls, u64 want, CodeHistogram& histogram) {
+const ClassHistogram& count_codes(const std::vector<SampledBox<S>>& boxes, int cls, u64 want, CodeHistogram& histogram) {
   histogram.clear();
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
   // pieces of equal length, at a random place in each of as many parts
   u64 part = 0, passed = 0;
   const u64 pieces = samples / modelled_run, wanted = want / modelled_run;
-  for (SampledBox<S>& box : boxes) {
+  for (const SampledBox<S>& box : boxes) {
     const u64 n = box.work.geometry.samples(cls);
     const ClassCodes<CodeOf<S>>& codes = box.work.codes[cls];
     const u8* context = box.context[cls].data();
@@ -259,7 +260,44 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
   if (!p.mean && !(exact && only_zeros())) p.mean = smallest_mean;
   if (!p.mean) return 0;
   const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
-  return choose_models(histogram, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
+  return choose_models(histogram, scale, state.codes.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
+}
+
+// The same for what a refinement adds to codes that are zero so far. Its bits of other codes need no model.
+template <class S>
+double fit_refined_models(const LevelSource<S>& source, const CodeState& state, const std::vector<SampledBox<S>>& boxes, size_t l, int cls,
+                          const FittedRefinement& refinement, CodeHistogram& histogram, ClassParameters& p) {
+  using Code = CodeOf<S>;
+  histogram.clear();
+  RefinedCodes<Code> refined;
+  u64 samples = 0, with_bits = 0;
+  bool any = false;
+  for (const SampledBox<S>& box : boxes) {
+    const size_t n = size_t(box.work.geometry.samples(cls));
+    refine_codes(box.work.whole_codes[cls], box.context[cls].data(), n, refinement.before, refinement.after, refined);
+    histogram.add(refined.codes, 0, refined.context.data(), n, true);
+    samples += n;
+    with_bits += refined.count;
+  }
+  const ClassHistogram& counted = histogram.result();
+  u64 sum = 0, count = 0;
+  add_up<Code>(counted, sum, count);
+  any = sum != 0;
+  const bool exact = samples == source.class_samples(l, cls);
+  p.mean = any || !exact ? std::max(smallest_mean, mean_index(sum, count)) : 0;
+  const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, samples));
+  const double bits = double(with_bits) * (refinement.before - refinement.after);
+  return scale * (bits + (p.mean ? choose_models(counted, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) : 0));
+}
+
+// The refinements of a level, as the header has them.
+std::vector<FittedRefinement> refinements_of(const Layers& layers, size_t l) {
+  std::vector<FittedRefinement> refinements(layers.refinements());
+  for (size_t r = 0; r < refinements.size(); r++) {
+    refinements[r].before = layers.unknown_bits(l, r);
+    refinements[r].after = layers.unknown_bits(l, r + 1);
+  }
+  return refinements;
 }
 
 }  // namespace
@@ -287,12 +325,16 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
   ParameterModels models = fresh<ParameterModels>;
   BinaryEncoder unused;
   CodeHistogram histogram;
+  const int unknown_bits = source.header().layers.unknown_bits(l);
+  fitted.refinements = refinements_of(source.header().layers, l);
+  so_far.refined.resize(fitted.refinements.size());
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
+    p.unknown_bits = unknown_bits;
     // the coarser level tells what codes to expect: half as large ones, as a rule
-    bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), so_far.coarser[cls].mean - 4);
+    bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), whole_mean(so_far.coarser[cls]) - 4);
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
@@ -311,9 +353,19 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
       p.feedback = feedback.parameters;
       as_bytes = feedback.as_bytes;
     }
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { code_class(source, l, cls, p, as_bytes, box.work); });
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+      code_class(source, l, cls, p, as_bytes, box.work);
+      leave_out_bits(p, cls, box.work);
+    });
     fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
+    for (size_t r = 0; r < fitted.refinements.size(); r++) {
+      FittedRefinement& refinement = fitted.refinements[r];
+      if (!refinement.any()) continue;
+      ClassParameters& q = refinement.parameters[cls];
+      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, refinement, histogram, q);
+      write_refined_class(unused, models, so_far.refined[r], source.parameter_context(l), q);
+    }
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
   if (fitted.exact && classes.count) {

@@ -4,9 +4,17 @@
 
 namespace stz {
 
+// What a refinement (format/layers.h) adds to the codes of a level.
+struct FittedRefinement {
+  int before = 0, after = 0;       // lowest bits that are unknown before and after it
+  ClassParameters parameters[16];  // their mean and models alone
+  bool any() const { return before != after; }
+};
+
 template <class S>
 struct FittedLevel {
   ClassParameters parameters[16];
+  std::vector<FittedRefinement> refinements;
   double class_bits[16] = {};  // estimated size of the codes of each class, as if nothing was masked
   double bits = 0;             // and of all
   bool exact = false;          // the boxes are the blocks, coded with these parameters

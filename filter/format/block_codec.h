@@ -1,6 +1,7 @@
 // What encoder and decoder do alike with one block: predict a parity class, form contexts and activities.
 #pragma once
 #include "base/buffer.h"
+#include "format/layers.h"
 #include "format/parameters.h"
 #include "format/quantize.h"
 
@@ -47,6 +48,7 @@ struct BlockWork {
   Buffer<S> values;
   Buffer<u8> activities;
   ClassCodes<Code> codes[16];
+  ClassCodes<Code> whole_codes[16];  // encoder, of levels with refinements: with the bits that `codes` leave out
   Buffer<u8> masks[16];  // empty: no sample of the class is masked
   Buffer<u8> specials;   // empty if nothing is masked
   ClassPlan<S> plans[16];
@@ -98,9 +100,15 @@ bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
   return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.half && q.fast.safe > 0 && mean <= largest_byte_mean;
 }
 
+// The mean of the codes of a class with all their bits.
+inline int whole_mean(const ClassParameters& p) {
+  constexpr int few = 81 - 4 * 3;  // what counts where the section has only zeros
+  if (!p.unknown_bits) return p.mean;
+  return p.unknown_bits > largest_byte_bits ? largest_mean : (p.mean ? p.mean : few) + 4 * p.unknown_bits;
+}
 template <class S>
 bool uses_byte_indices(const Quantizer<S>& q, const ClassParameters& p) {
-  return may_use_byte_indices(q, p.mean) && !p.feedback.all_codes;
+  return may_use_byte_indices(q, whole_mean(p)) && !p.feedback.all_codes;
 }
 
 // Calls row(samples, prediction, n, index, at) for every row of a class; `samples` points at the first one in the value array, `index` is

@@ -22,6 +22,10 @@ void read_axis_map(ByteReader& payload, Header& h) {
 
 void read_record(u64 tag, ByteReader payload, Header& h) {
   switch (tag) {
+    case tag_layers:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_layers(payload, h.layers);
+      break;
     case tag_trailer_size:
       h.trailer_size = payload.varint();
       require(h.trailer_size >= smallest_trailer, STZ_ERROR_CORRUPT);
@@ -36,6 +40,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
     case tag_bound_used:
       require(h.mode == STZ_LOSSLESS, STZ_ERROR_CORRUPT);
       h.bound_used = true;
+      break;
+    case tag_layer_errors:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_layer_errors(payload, h.layers);
       break;
     case tag_exact_size:
       require(h.form == Form::patched, STZ_ERROR_CORRUPT);
@@ -52,6 +60,8 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
 
 Bytes write_extensions(const Header& h) {
   Bytes records, payload;
+  const bool layered = h.form == Form::blocks && h.layers.any();
+  if (layered) put_record(records, tag_layers, write_layers(h.layers));
   if (h.trailer_size) {
     put_varint(payload, h.trailer_size);
     put_record(records, tag_trailer_size, payload);
@@ -63,6 +73,7 @@ Bytes write_extensions(const Header& h) {
     put_record(records, tag_accumulated_bound, payload);
   }
   if (h.bound_used) put_record(records, tag_bound_used, {});
+  if (layered && !h.layers.errors.empty()) put_record(records, tag_layer_errors, write_layer_errors(h.layers));
   if (h.exact_size) {
     payload.clear();
     put_varint(payload, h.exact_size);

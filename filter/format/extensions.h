@@ -10,7 +10,7 @@ namespace stz {
 struct Header;
 
 enum ExtensionTag : u64 {
-  tag_layers = 1,             // reserved
+  tag_layers = 1,             // layers.h; form blocks
   tag_trailer_size = 2,       // a varint
   tag_syntax = 3,             // reserved
   tag_content_check = 4,      // in a trailer: content_check.h
@@ -18,6 +18,7 @@ enum ExtensionTag : u64 {
   tag_accumulated_bound = 6,  // a double
   tag_enhancement = 9,        // reserved
   tag_bound_used = 8,         // empty
+  tag_layer_errors = 10,      // layers.h; form blocks
   tag_exact_size = 12,        // a varint
 };
 

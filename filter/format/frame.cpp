@@ -139,6 +139,7 @@ Bytes write_header(const Header& h) {
   for (auto& block : h.level_block)
     for (int e : block) out.push_back(u8(e));
   for (u64 s : h.section) put_varint(out, s);
+  for (u64 s : h.refinement) put_varint(out, s);
   put_le<u32>(out, crc32c(out.data(), out.size()));
   return out;
 }
@@ -262,6 +263,8 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
       h.level_block.push_back(block);
     }
   for (int s = 0; s <= hierarchy.base_level; s++) h.section.push_back(in.varint());
+  require_layers(h, hierarchy.base_level);
+  for_refinements(h.layers, [&](size_t, size_t) { h.refinement.push_back(in.varint()); });
 }
 
 }  // namespace
@@ -299,7 +302,8 @@ u64 content_bytes(const Header& h) {
   if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
   if (h.form == Form::patched) return h.base_offset + h.base_size;
   u64 end = sections_offset(h);
-  for (u64 n : h.section) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
+  for (const auto& sizes : {h.section, h.refinement})
+    for (u64 n : sizes) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
   return end;
 }
 

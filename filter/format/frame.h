@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/element_type.h"
 #include "format/grid.h"
+#include "format/layers.h"
 #include "format/number_types.h"
 #include "format/patches.h"
 
@@ -33,6 +34,7 @@ struct Header {
   u64 exact_size = 0;            // patched: bytes of the same array without loss, when last found out or estimated; 0: never
   // form blocks
   i32 effort = 0;                                 // encoder: 0 (default) to 9
+  i32 wanted_layers = 1;                          // encoder: precision layers, where a form has any
   bool estimate = false;                          // encoder: nothing is written, sizes are estimated
   i32 content_check = STZ_CONTENT_CHECK_DEFAULT;  // encoder: whether CRCs are wanted
   std::vector<u32> content_checks;                // encoder: one for each block of level 0 (content_check.h); they go to the trailer
@@ -57,6 +59,8 @@ struct Header {
   std::vector<std::array<int, axes>> level_block;  // empty: default extents
   // sections: the base section, then levels base_level - 1 .. 0
   std::vector<u64> section;
+  Layers layers;                // none: the codes of all levels are whole
+  std::vector<u64> refinement;  // sizes of their sections (for_refinements)
   // form patched
   std::vector<Patch> patches;
   u64 base_offset = 0, base_size = 0;  // of the base's stream

@@ -271,6 +271,23 @@ void code_feedback(Coder c, ParameterModels& m, const FeedbackParameters* coarse
   code_weight(3, p.beside);
 }
 
+// The mean of a class and the models of its contexts.
+template <class Coder>
+void code_mean_and_models(Coder c, ParameterModels& m, CodeState& state, int max_shift, ClassParameters& p) {
+  if (!c.bit(m.any_codes, p.mean != 0)) {
+    p.mean = 0;
+    return;  // no models either: every code is zero
+  }
+  i64 mean = state.mean + c.signed_number(m.mean, p.mean - state.mean, 2 * largest_mean);
+  require(mean >= smallest_mean && mean <= largest_mean, STZ_ERROR_CORRUPT);
+  p.mean = int(mean);
+  state.mean = p.mean;
+  for (int k = 0; k < contexts; k++) {
+    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], max_shift);
+    state.models.learn(p.mean, k, p.model[k]);
+  }
+}
+
 template <class Coder>
 void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level, ClassParameters& p) {
   const int active_mask = of_level.active_mask;
@@ -287,18 +304,7 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, con
   if (of_level.with_feedback) code_feedback(c, m, state.has_coarser[cls] ? &state.coarser[cls].feedback : nullptr, active_mask, p.feedback);
   state.coarser[cls] = p;
   state.has_coarser[cls] = true;
-  if (!c.bit(m.any_codes, p.mean != 0)) {
-    p.mean = 0;
-    return;  // no models either: every code is zero
-  }
-  i64 mean = state.mean + c.signed_number(m.mean, p.mean - state.mean, 2 * largest_mean);
-  require(mean >= smallest_mean && mean <= largest_mean, STZ_ERROR_CORRUPT);
-  p.mean = int(mean);
-  state.mean = p.mean;
-  for (int k = 0; k < contexts; k++) {
-    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], of_level.max_shift);
-    state.models.learn(p.mean, k, p.model[k]);
-  }
+  code_mean_and_models(c, m, state.codes, of_level.max_shift, p);
 }
 
 }  // namespace
@@ -312,6 +318,16 @@ void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, 
 void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
                 ClassParameters& p) {
   code_class(Reader{in}, m, state, cls, of_level, p);
+}
+
+void write_refined_class(BinaryEncoder& out, ParameterModels& m, CodeState& state, const ParameterContext& of_level,
+                         const ClassParameters& p) {
+  ClassParameters copy = p;
+  code_mean_and_models(Writer{out}, m, state, of_level.max_shift, copy);
+}
+
+void read_refined_class(BinaryDecoder& in, ParameterModels& m, CodeState& state, const ParameterContext& of_level, ClassParameters& p) {
+  code_mean_and_models(Reader{in}, m, state, of_level.max_shift, p);
 }
 
 }  // namespace stz

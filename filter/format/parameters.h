@@ -37,6 +37,8 @@ struct ClassParameters {
   u8 groups = 0;     // of the stencil
   i32 weight[max_groups] = {};
   FeedbackParameters feedback;
+  // Of the codes that the level's section has, from which it leaves out so many of the lowest bits (layers.h).
+  int unknown_bits = 0;
   int mean = 0;  // of |code| over the class: 0 for no codes but zero, else 2^((mean - 81) / 4)
   Model model[contexts];
 };
@@ -90,10 +92,16 @@ struct ParameterModels {
   NumberModel value;
 };
 
-// State that passes from class to class and from level to level.
-struct ParameterState {
+// Of one stream of codes, from class to class and from level to level.
+struct CodeState {
   ModelState models;
   int mean = 81;
+};
+
+// State that passes from class to class and from level to level.
+struct ParameterState {
+  CodeState codes;
+  std::vector<CodeState> refined;  // of each refinement
   int precision = 8;
   // of the coarser level, by class mask
   ClassParameters coarser[16];
@@ -111,6 +119,10 @@ void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, 
 // Fails with STZ_ERROR_VERSION where the parameters name what is reserved: further predictors and stencils, finer weights, further tables.
 void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
                 ClassParameters& p);
+// Of a class in a refinement: the mean and the models alone.
+void write_refined_class(BinaryEncoder& out, ParameterModels& m, CodeState& state, const ParameterContext& of_level,
+                         const ClassParameters& p);
+void read_refined_class(BinaryDecoder& in, ParameterModels& m, CodeState& state, const ParameterContext& of_level, ClassParameters& p);
 // The widest shift of a model whose codes are `bits` wide.
 constexpr int max_model_shift(int bits) { return bits - 8; }
 

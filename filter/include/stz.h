@@ -80,6 +80,9 @@ STZ_API const char* stz_version_string(void);
 /* Largest number of axes of an array. */
 #define STZ_MAX_RANK 32
 
+/* Largest number of precision layers of a stream. */
+#define STZ_MAX_LAYERS 7
+
 /* Largest number of resolution levels of a stream. */
 #define STZ_MAX_LEVELS 64
 
@@ -156,7 +159,7 @@ typedef struct stz_options {
   int32_t block;      /* stz_block */
   int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
   int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
-  int32_t layers;     /* 0 (default: 1) or 1. Reserved: number of precision layers */
+  int32_t layers;     /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. Of a stream with several, the first ones can be read alone */
   /* The array grows along an axis: 1 + that axis, at most the rank; 0: it does not. If the last planes across it hold nothing but one bit
    * pattern (nothing was written there yet), the array is stored exactly, so that it can be completed without a second loss. */
   int32_t append_axis;
@@ -189,9 +192,15 @@ typedef struct stz_stream_info {
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
   int32_t bound_used;                   /* 1: the samples may differ from what was compressed first, and must not be quantised again */
   double accumulated_bound;             /* between the samples and what was compressed first, if that was before; 0: not recorded */
+  int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */
+  int32_t reserved;                     /* 0 */
+  uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
+  double layer_error[STZ_MAX_LAYERS];   /* the largest |x - x'| with these layers, measured by the writer; -1: not known */
+  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2 */
 } stz_stream_info;
 /* clang-format off */
-#define STZ_STREAM_INFO_INIT {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0}
+#define STZ_STREAM_INFO_INIT \
+  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 /* clang-format on */
 
 /* ---- Functions ---- */

@@ -80,6 +80,13 @@ STZ_API int stz_reader_read(stz_reader* reader, const uint64_t* start, const uin
  *   those that the reader holds already are not compared again. 0: none are. */
 STZ_API int stz_reader_verify(stz_reader* reader, int verify);
 
+/* max_error: from now on, as few precision layers are read as keep every sample within this distance of what was compressed, in the unit of
+ *   the data, as the writer measured it (stz_stream_info.layer_error). 0, the default: all layers. If all of them do not suffice, or the
+ *   stream has no layers, reads give all there is: compare with the last of layer_error, or with the bound.
+ * What the reader keeps of other precisions is dropped when the next read takes another number of layers.
+ * STZ_ERROR_BOUND: the number is negative or NaN. */
+STZ_API int stz_reader_max_error(stz_reader* reader, double max_error);
+
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
  * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).
  * May itself fetch the base section and the directories of levels, and the headers of patches. A plan is exact until the next call that

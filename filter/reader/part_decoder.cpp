@@ -5,8 +5,6 @@
 namespace stz {
 namespace {
 
-bool any_needed(const Box& box) { return box.size[0] && box.size[1] && box.size[2] && box.size[3]; }
-
 // A block with arrays for what decoding gives.
 template <class S>
 std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, const LevelPlan& plan, u64 i, u64 number) {
@@ -17,7 +15,7 @@ std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, 
   decoded->exact = plan.needed(i);
   const Index& n = decoded->box.size;
   const size_t samples = size_t(n[0] * n[1] * n[2] * n[3]);
-  if (any_needed(decoded->exact)) decoded->samples.resize(samples);
+  if (plan.needs_samples(i)) decoded->samples.resize(samples);
   if (plan.l > 0 && decoded->wanted == all_classes) decoded->activities.resize(samples);
   if (sections.header().masked) decoded->specials.resize(samples);
   return decoded;
@@ -106,6 +104,10 @@ typename BlockCache<S>::Block PartDecoder<S>::decode(const StreamSections<S>& se
   std::fill_n(block.stream, most_streams, nullptr);
   sections.for_streams(plan, block.number, [&](size_t k, const ByteRange& range) { block.stream[k] = fetched.at(range.offset); });
 
+  if (plan.needs_samples(planned.i))
+    sections.for_refined_streams(plan, block.number,
+                                 [&](size_t r, size_t k, const ByteRange& range) { block.refined[r][k] = fetched.at(range.offset); });
+
   auto decoded = empty_block(sections, plan, planned.i, block.number);
   if (planned.coarser)
     gather_coarse(sections, planned, *decoded, block);
@@ -116,7 +118,10 @@ typename BlockCache<S>::Block PartDecoder<S>::decode(const StreamSections<S>& se
   if (header.masked) block.specials = {decoded->specials.data(), decoded->box};
 
   decoder_.literals.clear();
-  decoder_.decode(LevelToDecode<S>{header, hierarchy, l, sections.quantizer(l), sections.directory(l)}, block);
+  LevelToDecode<S> level{header, hierarchy, l, sections.quantizer(l), sections.directory(l)};
+  level.taken = sections.taken();
+  for (size_t r = 0; r < level.taken; r++) level.refined[r] = sections.refined_directory(r, l);
+  decoder_.decode(level, block);
   decoded->literals = std::move(decoder_.literals);
   decoder_.literals.clear();
   const std::vector<LiteralElement>& inherited = planned.coarser ? literals_ : sections.base_literals();

@@ -36,6 +36,14 @@ class BlockPartReader : public PartReader {
         present_(sections_.block_count_of_all_levels()),
         verifier_(header, source) {}
 
+  void take(size_t refinements) override {
+    if (refinements == sections_.taken()) return;
+    sections_.take(refinements);
+    columns_ = {};
+    cache_.set_limit(0);
+    cache_.set_limit(limit_);
+  }
+
   void read(const Selection& selection, u8* out, int threads) override {
     Progression in_level;
     const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
@@ -67,7 +75,7 @@ class BlockPartReader : public PartReader {
       const std::vector<ByteRange>& joined = fetched.join();
       ranges.insert(ranges.end(), joined.begin(), joined.end());
     });
-    if (decodes && l == 0)
+    if (decodes && verifies(plans[0]))
       for (const ByteRange& trailer : verifier_.missing()) ranges.push_back(trailer);
     return source_.not_peeked(merged(std::move(ranges), 0));
   }
@@ -84,6 +92,10 @@ class BlockPartReader : public PartReader {
   void verify(bool on) override { verifier_.set(on); }
 
  private:
+  // The content check is of all that the stream knows.
+  bool verifies(const LevelPlan& plan) const {
+    return plan.l == 0 && sections_.taken() == header_.layers.refinements();
+  }
   void read_base_section(const Progression& in_level, const Selection& selection, u8* out) const {
     const size_t l = sections_.base_level();
     const Level& level = sections_.hierarchy().level[l];
@@ -121,7 +133,7 @@ class BlockPartReader : public PartReader {
     Fetched fetched;
     std::vector<LevelBlocks<S>> levels;
     const bool decodes = planner_.collect(plans, item, fetched, &levels);
-    if (decodes && plans[0].l == 0) verifier_.prepare(sections_);
+    if (decodes && verifies(plans[0])) verifier_.prepare(sections_);
     fetched.fetch(source_);
     for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks<S>& level_blocks = levels[p];
@@ -133,7 +145,7 @@ class BlockPartReader : public PartReader {
         auto& block = level_blocks.blocks[size_t(i)];
         if (!block) {
           block = decoder.decode(sections_, {plan, i, item, coarser}, fetched);
-          if (plan.l == 0) verifier_.verify(sections_, *block, item, sections_.block_number(plan, item, i));
+          if (verifies(plan)) verifier_.verify(sections_, *block, item, sections_.block_number(plan, item, i));
           fresh[size_t(i)] = 1;
           decoded++;
         }

@@ -10,6 +10,8 @@ namespace stz {
 class PartReader {
  public:
   virtual ~PartReader() = default;
+  // From now on with so many refinements of the codes (format/layers.h); at first with all. What was kept with others is dropped.
+  virtual void take(size_t refinements) = 0;
   // `out` has the elements of the selection, C order.
   virtual void read(const Selection& selection, u8* out, int threads) = 0;
   // What read() would fetch now of the source, by rising offset, neighbours joined.

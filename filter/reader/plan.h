@@ -21,6 +21,11 @@ struct LevelPlan {
   // The number of the i-th block (C order) among those of an item, and the box of its samples that are needed.
   u64 block(const Level& level, u64 i) const;
   Box needed(u64 i) const;
+  // None: the block is decoded for its activities alone.
+  bool needs_samples(u64 i) const {
+    const Box box = needed(i);
+    return box.size[0] && box.size[1] && box.size[2] && box.size[3];
+  }
 };
 
 // The coarsest level down from the base level that holds all wanted samples, and these in samples of it.

@@ -14,6 +14,7 @@ struct Progression {
 // Elements start[r] + i * step[r], i < count[r], for every axis of the array; null step: 1.
 struct Request {
   const u64 *start, *count, *step;
+  double max_error = 0;  // of what is read, in the unit of the data; where a stream has no layers for that, all of its precision
   u64 step_of(int r) const { return step ? step[r] : 1; }
 };
 

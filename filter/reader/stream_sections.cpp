@@ -26,6 +26,18 @@ StreamSections<S>::StreamSections(Header& header, SourcePart& source)
     section_.push_back({offset, n});
     offset += n;
   }
+  taken_ = header.layers.refinements();
+  refined_.resize(taken_);
+  for (Refinement& r : refined_) {
+    r.section.resize(base_level());
+    r.directory.resize(base_level());
+    r.finest = base_level();
+  }
+  size_t next = 0;
+  for_refinements(header.layers, [&](size_t r, size_t l) {
+    refined_[r].section[l] = {offset, header.refinement[next]};
+    offset += header.refinement[next++];
+  });
 }
 
 template <class S>
@@ -39,7 +51,10 @@ template <class S>
 u64 StreamSections<S>::bytes() const {
   u64 size = base_.samples.size() * sizeof(S) + base_.activities.size() + base_.specials.size() +
              base_literals_.size() * sizeof(LiteralElement) + directory_.size() * sizeof(LevelDirectory);
-  for (const LevelDirectory& d : directory_) size += (d.sizes.size() + d.offsets.size()) * sizeof(u64);
+  auto add = [&](const LevelDirectory& d) { size += (d.sizes.size() + d.offsets.size()) * sizeof(u64); };
+  for (const LevelDirectory& d : directory_) add(d);
+  for (const Refinement& r : refined_)
+    for (const LevelDirectory& d : r.directory) add(d);
   if (header_.palette) size += header_.palette->size() * sizeof(u64);
   return size;
 }
@@ -52,6 +67,14 @@ void StreamSections<S>::read_directories(size_t l) {
     read_level_directory(finest_directory_ - 1);
     finest_directory_--;
   }
+  for (size_t r = 0; r < taken_; r++)
+    for (size_t& finest = refined_[r].finest; finest > l; finest--) {
+      const size_t at = finest - 1;
+      if (!header_.layers.added_bits(r, at)) continue;
+      read_directory_of(refined_[r].section[at], [&](const LevelSection& section) {
+        return read_refined_directory(header_, hierarchy_, at, r, directory_[at], section, state_, refined_[r].directory[at]);
+      });
+    }
 }
 
 template <class S>
@@ -72,19 +95,26 @@ void StreamSections<S>::read_base_section() {
   sort_literals(base_literals_);
 }
 
+// Fetches as much of a section as read(section) needs: it returns how many bytes that is, or 0 when it is done.
 template <class S>
-void StreamSections<S>::read_level_directory(size_t l) {
-  const ByteRange range = section(l);
+template <class Read>
+void StreamSections<S>::read_directory_of(const ByteRange& range, Read read) {
   const u64 present = source_.present(range.offset, range.size);
   Bytes bytes(size_t(std::min(first_peek, present)));
   source_.peek(range.offset, bytes.size(), bytes.data());
-  while (const u64 needed =
-             read_directory(header_, hierarchy_, l, LevelSection{bytes.data(), bytes.size(), present, range.size}, state_, directory_[l])) {
+  while (const u64 needed = read(LevelSection{bytes.data(), bytes.size(), present, range.size})) {
     const size_t have = bytes.size();
     require(needed <= present, STZ_ERROR_TRUNCATED);
     bytes.resize(size_t(needed));
     source_.peek(range.offset + have, needed - have, bytes.data() + have);
   }
+}
+
+template <class S>
+void StreamSections<S>::read_level_directory(size_t l) {
+  read_directory_of(section(l), [&](const LevelSection& of_level) {
+    return read_directory(header_, hierarchy_, l, of_level, state_, directory_[l]);
+  });
   reach_[l] = {directory_[l].reach, directory_[l].edge};
 }
 

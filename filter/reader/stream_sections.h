@@ -14,7 +14,12 @@ class StreamSections {
   // Both must live as long as this.
   StreamSections(Header& header, SourcePart& source);
 
-  // Reads palette, base section and the directories of all levels down to l, as far as they have not been read.
+  // How many refinements of the codes are taken from now on (format/layers.h), at most those that there are.
+  void take(size_t refinements) { taken_ = refinements; }
+  size_t taken() const { return taken_; }
+
+  // Reads palette, base section and the directories of all levels down to l, as far as they have not been read; of refinements, those that
+  // are taken.
   void read_directories(size_t l);
 
   const Header& header() const { return header_; }
@@ -29,6 +34,10 @@ class StreamSections {
   const DecodedLevel<S>& base() const { return base_; }
   const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
   const LevelDirectory& directory(size_t l) const { return directory_[l]; }
+  // Of a refinement; null if it adds nothing to the level.
+  const LevelDirectory* refined_directory(size_t r, size_t l) const {
+    return header_.layers.added_bits(r, l) ? &refined_[r].directory[l] : nullptr;
+  }
   const std::vector<LevelReach>& reach() const { return reach_; }  // of every level below the base level
 
   // The number, among those of all items, of the i-th block of an item's plan.
@@ -39,9 +48,27 @@ class StreamSections {
   // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
   template <class F>
   void for_streams(const LevelPlan& plan, u64 number, F f) const {
-    const LevelDirectory& d = directory_[plan.l];
-    const size_t masks = size_t(header_.masked);
-    u64 offset = section(plan.l).offset + d.begin + d.offset_of(number);
+    for_streams_of(directory_[plan.l], section(plan.l), size_t(header_.masked), plan, number, f);
+  }
+  // The same for the refinements that are taken: f(refinement, k, range).
+  template <class F>
+  void for_refined_streams(const LevelPlan& plan, u64 number, F f) const {
+    for (size_t r = 0; r < taken_; r++)
+      if (const LevelDirectory* d = refined_directory(r, plan.l))
+        for_streams_of(*d, refined_[r].section[plan.l], 0, plan, number, [&](size_t k, const ByteRange& range) { f(r, k, range); });
+  }
+
+ private:
+  // The sections of a refinement, by level.
+  struct Refinement {
+    std::vector<ByteRange> section;
+    std::vector<LevelDirectory> directory;
+    size_t finest;  // directories of this level and coarser ones are read
+  };
+
+  template <class F>
+  static void for_streams_of(const LevelDirectory& d, const ByteRange& section, size_t masks, const LevelPlan& plan, u64 number, F f) {
+    u64 offset = section.offset + d.begin + d.offset_of(number);
     for (size_t k = 0; k < d.per_block; k++) {
       const u64 size = d.stored_size(size_t(number * d.per_block) + k);
       const bool needed = d.merged || k < masks || plan.wanted >> (k - masks) & 1;
@@ -49,8 +76,8 @@ class StreamSections {
       offset += size;
     }
   }
-
- private:
+  template <class Read>
+  void read_directory_of(const ByteRange& range, Read read);
   const ByteRange& section(size_t l) const { return section_[base_level() - l]; }
   void read_palette();
   void read_base_section();
@@ -67,6 +94,8 @@ class StreamSections {
   size_t finest_directory_;  // directories of this level and coarser ones are read
   std::vector<LevelDirectory> directory_;
   std::vector<LevelReach> reach_;
+  size_t taken_ = 0;
+  std::vector<Refinement> refined_;
 };
 
 }  // namespace stz

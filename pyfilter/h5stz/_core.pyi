@@ -25,6 +25,7 @@ class _Info(TypedDict):
     bound_used: bool
     accumulated_bound: float | None
     content_check: bool | None
+    layers: tuple[tuple[int, float, float], ...]
 
 @type_check_only
 class _TextMeaning(TypedDict):
@@ -59,6 +60,7 @@ CD_FIXED_WORDS: int
 CD_FORM_INTEGER: int
 CD_MAX_DECIMALS: int
 CD_MAX_THREADS: int
+MAX_LAYERS: int
 LITTLE: int
 BIG: int
 MODES: dict[str, int]
@@ -163,6 +165,7 @@ class Reader:
         self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...], out: BytesLike, threads: int
     ) -> None: ...
     def verify(self, on: bool) -> None: ...
+    def max_error(self, largest: float) -> None: ...
     def plan(self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...]) -> list[tuple[int, int]]: ...
     def info(self) -> _Info: ...
     def stats(self) -> _Stats: ...

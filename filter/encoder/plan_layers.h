@@ -1,0 +1,11 @@
+// Chooses how the codes (quantization indices) of an array are split into precision layers (encoder only).
+#pragma once
+#include "encoder/level_source.h"
+
+namespace stz {
+
+// None if fewer than two are wanted, or no level could have any.
+template <class S>
+Layers plan_layers(const LevelSource<S>& source, int wanted);
+
+}  // namespace stz

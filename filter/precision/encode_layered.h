@@ -1,0 +1,14 @@
+// Encodes an array in precision layers whose errors are measured.
+#pragma once
+#include "base/bytes.h"
+#include "format/frame.h"
+
+namespace stz {
+
+// As encode(). If the stream has layers, every one of them is decoded once and compared with the array.
+Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& options);
+
+// How far finite components of an array are from those of another one: the largest distance, rounded up, and the root of the mean square.
+LayerError difference(const stz_layout& layout, const u8* array, const u8* other);
+
+}  // namespace stz
