@@ -375,20 +375,16 @@ void CodeStreamDecoder::decode_class(Code* code, const u8* context, size_t n, co
     }
 }
 
-template <class U>
-void CodeStreamDecoder::take_bits(U* numbers, size_t n, int width) {
-  int piece = std::min(width, bits_at_once);
-  raw_.take_many(numbers, n, piece, word_);
-  for (int left = width - piece; left > 0; left -= piece) {
-    piece = std::min(left, bits_at_once);
-    low_bits_.resize(n);
-    U* const low = reinterpret_cast<U*>(low_bits_.data());
-    raw_.take_many(low, n, piece, word_);
-    for (size_t i = 0; i < n; i++) numbers[i] = U(numbers[i] << piece) | low[i];
+void CodeStreamDecoder::take_fields(u8* fields, size_t n, int width) {
+  const size_t words = width < 8 ? n / 8 : 0;
+  if (words) {
+    low_bits_.resize(words);
+    raw_.take_many(low_bits_.data(), words, 8 * width, word_);
+    memset(fields, 0, 8 * words);
+    kernels().bytes.spread_low_bits(low_bits_.data(), words, width, fields);
   }
+  raw_.take_many(fields + 8 * words, n - 8 * words, width, word_);
 }
-template void CodeStreamDecoder::take_bits(u32*, size_t, int);
-template void CodeStreamDecoder::take_bits(u64*, size_t, int);
 
 void CodeStreamDecoder::finish() {
   require(word_ == raw_.end() && raw_.ends_with_zeros(), STZ_ERROR_CORRUPT);

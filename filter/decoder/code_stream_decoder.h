@@ -27,9 +27,8 @@ class CodeStreamDecoder {
   // The same for up to that many classes with one set of models, each from a stream of its own. `Code` bounds the codes.
   template <class Code>
   static void decode_bytes(const ByteClass* classes, int count, const Model* models, int width);
-  // Raw bits, `width` of each of n numbers, as CodeStreamEncoder::add_bits has them.
-  template <class U>
-  void take_bits(U* numbers, size_t n, int width);
+  // n raw bit fields of the same width, at most 8. May write row_slack more.
+  void take_fields(u8* fields, size_t n, int width);
   void finish();  // everything consumed, all states at their end
 
  private:

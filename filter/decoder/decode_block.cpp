@@ -6,7 +6,6 @@
 #include "base/stages.h"
 #include "decoder/decode_edge.h"
 #include "decoder/decode_masks.h"
-#include "decoder/join_codes.h"
 #include "format/checksum.h"
 #include "format/feedback.h"
 #include "format/scattered_mask.h"
@@ -209,8 +208,9 @@ template <class S>
 bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes) {
   const size_t n = size_t(work_.geometry.samples(cls));
   const ClassParameters& p = level.refined[r]->p[cls];
-  const bool coded = refined_open_[r] && p.mean && n;
-  if (coded) contexts_of_zeros(work_.codes[cls], context_.data(), n, context_of_zeros_);
+  joiner_.start(work_.codes[cls], n);
+  const bool coded = refined_open_[r] && p.mean && joiner_.nonzero() < n;
+  if (coded) joiner_.contexts_of_zeros(context_.data(), context_of_zeros_);
   added_.as_bytes = level.header.layers.added_bits(r, level.l) <= largest_byte_bits;
   added_.wide_codes.clear();
   added_.outliers.clear();
@@ -232,19 +232,20 @@ bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cl
 // Joins what was read with the codes, and with the bits of those that are not zero.
 template <class S>
 void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls) {
-  const size_t n = size_t(work_.geometry.samples(cls));
-  const int width = level.header.layers.added_bits(r, level.l);
   ClassCodes<Code>& codes = work_.codes[cls];
   require(added_.wide_codes.empty() && added_.outliers.empty(), STZ_ERROR_CORRUPT);
-  if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(codes, n);
-  const size_t count = nonzero_codes(codes, n);
-  bits_.resize(count + 1);
-  if (refined_open_[r])
-    refined_coders_[r].take_bits(bits_.data(), count, width);
-  else
-    std::fill_n(bits_.data(), count, 0);
-  bits_[count] = 0;
-  stz::add_bits(codes, n, width, added_, bits_.data());
+  if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(codes, size_t(work_.geometry.samples(cls)));
+  for (int left = level.header.layers.added_bits(r, level.l); left > 0;) {
+    const int width = std::min(left, bits_at_once);
+    u8* const fields = joiner_.fields();
+    if (refined_open_[r])
+      refined_coders_[r].take_fields(fields, joiner_.nonzero(), width);
+    else
+      std::fill_n(fields, joiner_.nonzero(), u8(0));
+    joiner_.append(width);
+    left -= width;
+  }
+  joiner_.replace_zeros(added_);
 }
 
 // The codes of a class in the form in which samples are made of them.
@@ -252,7 +253,10 @@ template <class S>
 void BlockDecoder<S>::complete_class_codes(const LevelToDecode<S>& level, int cls) {
   const size_t n = size_t(work_.geometry.samples(cls));
   if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(work_.codes[cls], n);
-  if (const int missing = level.header.layers.unknown_bits(level.l, level.taken)) complete_codes(work_.codes[cls], n, missing);
+  const int missing = level.header.layers.unknown_bits(level.l, level.taken);
+  if (!missing) return;
+  joiner_.start(work_.codes[cls], n);
+  joiner_.complete(missing);
 }
 
 // Refines the codes of the c-th class of several blocks, side by side.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "decoder/code_stream_decoder.h"
+#include "decoder/join_codes.h"
 #include "decoder/level_directory.h"
 #include "format/edge_coder.h"
 #include "format/elements.h"
@@ -88,7 +89,7 @@ class BlockDecoder {
   std::array<bool, max_refinements> refined_open_{};
   ClassCodes<Code> added_;
   Buffer<u8> context_of_zeros_;
-  Buffer<std::make_unsigned_t<Code>> bits_;
+  CodeJoiner<Code> joiner_;
   Buffer<u8> context_, block_specials_;
   EdgeWork<S> edge_;
 };

@@ -4,21 +4,36 @@
 
 namespace stz {
 
-// How many codes of a class of n are not zero.
-template <class Code>
-size_t nonzero_codes(const ClassCodes<Code>& codes, size_t n);
-// The contexts of those that are zero; no_context for the others.
-template <class Code>
-void contexts_of_zeros(const ClassCodes<Code>& codes, const u8* context, size_t n, Buffer<u8>& of_zeros);
 // Numbers in place of bytes.
 template <class Code>
 void make_numbers(ClassCodes<Code>& codes, size_t n);
-// Codes that are zero become those of `added`; the others get `width` lowest bits, from `bits` in raster order. Codes and what is added may be
-// bytes or numbers, but codes that are bytes get bytes, and at most largest_byte_bits. Fails if codes become too large.
+
 template <class Code>
-void add_bits(ClassCodes<Code>& codes, size_t n, int width, const ClassCodes<Code>& added, const std::make_unsigned_t<Code>* bits);
-// Codes whose `missing` lowest bits are unknown become the middle of what they may be. Fails as add_bits() does.
-template <class Code>
-void complete_codes(ClassCodes<Code>& codes, size_t n, int missing);
+class CodeJoiner {
+ public:
+  // Begins with the codes of a class of n as they are. They must not move until they are complete.
+  void start(ClassCodes<Code>& codes, size_t n);
+  // How many of them are not zero.
+  size_t nonzero() const { return nonzero_; }
+  // The contexts of those that are zero; no_context for the others.
+  void contexts_of_zeros(const u8* context, Buffer<u8>& of_zeros) const;
+  // Room for a bit field, at most 8 bits wide, of each code that is not zero, in raster order.
+  u8* fields();
+  // Appends these fields to the codes that are not zero. Fails if a code becomes too large.
+  void append(int width);
+  // Puts in place of codes that are zero what a refinement adds; the others have zeros there. Bytes get bytes.
+  void replace_zeros(const ClassCodes<Code>& added);
+  // Codes whose `missing` lowest bits are unknown become the middle of what they may be.
+  void complete(int missing);
+
+ private:
+  void append_to_bytes(const u8* low, int width);
+
+  ClassCodes<Code>* codes_ = nullptr;
+  size_t n_ = 0, nonzero_ = 0;
+  Buffer<u8> mask_;  // not zero where a code was not at first
+  Buffer<u8> fields_, low_;
+  Buffer<u32> places_;
+};
 
 }  // namespace stz

@@ -167,6 +167,8 @@ struct CodeKernels {  // read and write exactly
   void (*split)(const Code* code, size_t n, int shift, u8* symbols, std::make_unsigned_t<Code>* low);
   // The reverse; bits of a symbol that do not fit are lost.
   void (*join)(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code);
+  // Precision layers: see layer_kernels.h.
+  bool (*append_bits)(Code* code, const u8* low, size_t n, int width, u64 largest);
 };
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
@@ -281,6 +283,11 @@ struct ByteKernels {
   // The low `shift` bits, at most 7, of eight codes per word, the first code lowest; codes are read and written in eights, exactly.
   void (*gather_low_bits)(const u8* code, size_t words, int shift, u64* out);
   void (*spread_low_bits)(const u64* in, size_t words, int shift, u8* code);  // code = code << shift | bits
+  // Precision layers: see layer_kernels.h. Codes are written exactly; of fields, 64 more may be read than there are codes.
+  size_t (*count_nonzero)(const u8* code, size_t n);
+  void (*spread_fields)(const u8* field, const u8* code, size_t n, u8* out);
+  bool (*append_bits)(u8* code, const u8* low, size_t n, int width);
+  void (*cut_bits)(const u8* code, size_t n, int width, u8* out);
 };
 
 struct Kernels {

@@ -1,0 +1,86 @@
+// Codes (quantization indices) with and without their lowest bits, for precision layers (format/layers.h). Included by kernels.cpp only.
+#pragma once
+#include "simd/vectors.h"
+
+namespace stz {
+namespace {
+
+size_t count_nonzero(const u8* code, size_t n) {
+  size_t zeros = 0;
+  for (size_t i = 0; i < n;) {
+    u8 of_part = 0;
+    for (const size_t end = n - i < 255 ? n : i + 255; i < end; i++) of_part = u8(of_part + (code[i] == 0));
+    zeros += of_part;
+  }
+  return n - zeros;
+}
+
+// The k-th field to the place of the k-th code that is not zero, zeros elsewhere. Fields are read beyond the last one that is used.
+void spread_fields(const u8* field, const u8* code, size_t n, u8* out) {
+  size_t i = 0;
+#if defined(STZ_512)
+  for (; i + 64 <= n; i += 64) {
+    const __mmask64 on = _mm512_test_epi8_mask(_mm512_loadu_si512(code + i), _mm512_loadu_si512(code + i));
+    _mm512_storeu_si512(out + i, _mm512_maskz_expand_epi8(on, _mm512_loadu_si512(field)));
+    field += __builtin_popcountll(on);
+  }
+#elif defined(__BMI2__)
+  for (; i + 8 <= n; i += 8) {
+    u64 z, next;
+    __builtin_memcpy(&z, code + i, 8);
+    __builtin_memcpy(&next, field, 8);
+    u64 set = ((z & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | z;  // the highest bit of every byte that is not zero
+    set = (set >> 7 & 0x0101010101010101u) * 255;
+    next = _pdep_u64(next, set);
+    __builtin_memcpy(out + i, &next, 8);
+    field += __builtin_popcountll(set) / 8;
+  }
+#endif
+  for (; i < n; i++) {
+    out[i] = code[i] ? *field : u8(0);
+    field += code[i] != 0;
+  }
+}
+
+// Zig-zag numbers: |code| = |code| << width | low where it is not zero, 255 where that is no byte or was none. `low` is zero for other
+// codes. Returns whether any is 255.
+bool append_bits(u8* __restrict code, const u8* __restrict low, size_t n, int width) {
+  u8 escapes = 0;
+  const u32 most = 255u >> width;
+  for (size_t i = 0; i < n; i++) {
+    const u32 z = code[i], sign = z & 1, even = z + sign;
+    u32 joined = (even << width) + 2u * low[i] - sign;
+    joined = z ? joined : 0;
+    joined = even > most ? 255 : joined;
+    escapes |= u8(joined == 255);
+    code[i] = u8(joined);
+  }
+  return escapes != 0;
+}
+
+// The same for numbers. The most negative one stays as it is. False if one would be larger than `largest`.
+template <class Code>
+bool append_bits(Code* __restrict code, const u8* __restrict low, size_t n, int width, u64 largest) {
+  using U = std::make_unsigned_t<Code>;
+  constexpr U outlier = U(1) << (8 * sizeof(U) - 1);
+  const U most = U(largest >> width);
+  U bad = 0;
+  for (size_t i = 0; i < n; i++) {
+    const U c = U(code[i]), sign = U(0) - (c >> (8 * sizeof(U) - 1)), size = (c ^ sign) - sign;
+    const U joined = ((size << width | low[i]) ^ sign) - sign;
+    bad |= U(size > most) & U(c != outlier);
+    code[i] = Code(c == outlier ? c : c ? joined : U(0));
+  }
+  return bad == 0;
+}
+
+// Zig-zag numbers of codes without their `width` lowest bits; 255 as if it was a number.
+void cut_bits(const u8* __restrict code, size_t n, int width, u8* __restrict out) {
+  for (size_t i = 0; i < n; i++) {
+    const u32 z = code[i], sign = z & 1, even = (z + sign) >> width & ~1u;
+    out[i] = u8(even ? even - sign : 0);
+  }
+}
+
+}  // namespace
+}  // namespace stz
