@@ -152,13 +152,12 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
 }
 
 // Codes of a class from the stream that is open, or zeros. Returns whether they are bytes that are still to be read, and there is room.
-// `refined`: contexts will be needed in any case.
 template <class S>
-bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open, bool refined) {
+bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
   const ClassParameters& p = level.directory.p[cls];
   const size_t samples = size_t(work_.geometry.samples(cls));
   const bool coded = open && p.mean && samples;
-  if (coded || (refined && samples)) class_contexts(work_, cls, p, context_);
+  if (coded) class_contexts(work_, cls, p, context_);
   if (!(p.unknown_bits ? may_use_byte_indices(level.quantizer, p.mean) : uses_byte_indices(level.quantizer, p))) {
     read_numbers(level, cls, coded);
     return false;
@@ -210,7 +209,10 @@ bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cl
   const ClassParameters& p = level.refined[r]->p[cls];
   joiner_.start(work_.codes[cls], n);
   const bool coded = refined_open_[r] && p.mean && joiner_.nonzero() < n;
-  if (coded) joiner_.contexts_of_zeros(context_.data(), context_of_zeros_);
+  if (coded) {
+    refined_contexts(work_, r, cls, level.directory.p[cls], context_);
+    joiner_.contexts_of_zeros(context_.data(), context_of_zeros_);
+  }
   added_.as_bytes = level.header.layers.added_bits(r, level.l) <= largest_byte_bits;
   added_.wide_codes.clear();
   added_.outliers.clear();
@@ -266,8 +268,12 @@ void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* 
   STZ_STAGE(symbols);
   const bool merged = level.directory.merged;
   const int cls = decoders->work_.geometry.classes.mask[c];
+  int mean = level.directory.p[cls].mean;
+  if (c == 0)
+    for (int b = 0; b < count; b++) start_refined_activities(decoders[b].work_, level.taken);
   for (size_t r = 0; r < level.taken; r++) {
     if (!level.refined[r]) continue;
+    mean = refined_mean(mean, level.header.layers.added_bits(r, level.l), level.refined[r]->p[cls].mean);
     CodeStreamDecoder::ByteClass coded[most_together];
     int coded_count = 0;
     for (int b = 0; b < count; b++) {
@@ -278,6 +284,7 @@ void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* 
     if (coded_count) CodeStreamDecoder::decode_bytes<Code>(coded, coded_count, level.refined[r]->p[cls].model, 8 * int(sizeof(S)));
     for (int b = 0; b < count; b++) {
       decoders[b].add_bits(level, r, cls);
+      if (int(c) + 1 < decoders[b].work_.geometry.classes.count) refine_activities(decoders[b].work_, r, cls, mean);
       if (!merged && decoders[b].refined_open_[r]) decoders[b].refined_coders_[r].finish();
     }
   }
@@ -310,7 +317,7 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
       BlockDecoder& one = decoders[b];
       if (!d.merged) open[b] = one.open_stream(level, blocks[b], first_stream + size_t(c));
       ClassCodes<Code>& codes = one.work_.codes[cls];
-      if (one.read_codes(level, cls, open[b], layered && blocks[b].grid.data))
+      if (one.read_codes(level, cls, open[b]))
         coded[coded_count++] = {&one.coder_, one.context_.data(), size_t(one.work_.geometry.samples(cls)), codes.bytes.data(),
                                 &codes.wide_codes};
     }

@@ -62,7 +62,7 @@ class BlockDecoder {
   int axis_to_sweep(const LevelToDecode<S>& level) const;
   void prepare(const LevelToDecode<S>& level, const BlockToDecode<S>& block);
   static void decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, u32 wanted);
-  bool read_codes(const LevelToDecode<S>& level, int cls, bool open, bool refined);
+  bool read_codes(const LevelToDecode<S>& level, int cls, bool open);
   static void refine_codes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, size_t c);
   bool open_refined(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t r, size_t k);
   bool read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes);

@@ -165,7 +165,9 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
 
 template <class S>
 void leave_out_bits(const ClassParameters& p, int cls, BlockWork<S>& work) {
-  if (p.unknown_bits) leave_out_bits(work.codes[cls], size_t(work.geometry.samples(cls)), p.unknown_bits, work.whole_codes[cls]);
+  if (!p.unknown_bits) return;
+  std::swap(work.codes[cls], work.whole_codes[cls]);
+  cut_codes(work.whole_codes[cls], size_t(work.geometry.samples(cls)), p.unknown_bits, work.codes[cls]);
 }
 
 template <class S>

@@ -61,21 +61,21 @@ class CodeCollector {
   CodeStreamEncoder& of_section() { return coders_[0]; }
   CodeStreamEncoder& of_refinement(size_t r) { return coders_[1 + r]; }
 
-  // Those of a block: of class c in stream `first` + c, or of all in that one if they are merged. `ready_contexts`: the contexts of each
+  // Those of a block: of class c in stream `first` + c, or of all in that one if they are merged. `ready`: a box with the contexts of each
   // class, or null.
-  void collect(int first, BlockWork<S>& work, const Buffer<u8>* ready_contexts) {
+  void collect(int first, BlockWork<S>& work, const SampledBox<S>* ready) {
     const BlockGeometry& g = work.geometry;
     for (int c = 0; c < g.classes.count; c++) {
       const int cls = g.classes.mask[c];
       const ClassParameters& p = parameters_[cls];
       const size_t n = size_t(g.samples(cls));
-      if (!n || (!p.mean && !p.unknown_bits)) continue;
-      if (!ready_contexts) class_contexts(work, cls, p, context_);
-      const u8* context = (ready_contexts ? ready_contexts[cls] : context_).data();
+      if (!n) continue;
       const int stream = merged_ ? first : first + c;
-      if (p.mean) add(of_section(), stream, work.codes[cls], context, n, p.model);
-      for (size_t r = 0; r < refinements_->size(); r++)
-        if ((*refinements_)[r].any()) refine((*refinements_)[r], of_refinement(r), stream, work.whole_codes[cls], context, n, cls);
+      if (p.mean) {
+        if (!ready) class_contexts(work, cls, p, context_);
+        add(of_section(), stream, work.codes[cls], (ready ? ready->context[cls] : context_).data(), n, p.model);
+      }
+      if (p.unknown_bits) refine(stream, work, ready, c);
     }
   }
 
@@ -89,13 +89,25 @@ class CodeCollector {
     else
       coder.add_class(codes.numbers.data(), context, n, models, codes.outliers, width);
   }
-  void refine(const FittedRefinement& refinement, CodeStreamEncoder& coder, int stream, const ClassCodes<CodeOf<S>>& whole,
-              const u8* context, size_t n, int cls) {
-    const ClassParameters& p = refinement.parameters[cls];
-    refine_codes(whole, context, n, refinement.before, refinement.after, refined_);
-    if (p.mean) add(coder, stream, refined_.codes, refined_.context.data(), n, p.model);
-    coder.select(stream);
-    coder.add_bits(refined_.bits.data(), refined_.count, refined_.width);
+  // What refinements add to the c-th class of a block.
+  void refine(int stream, BlockWork<S>& work, const SampledBox<S>* ready, int c) {
+    const int cls = work.geometry.classes.mask[c];
+    const size_t n = size_t(work.geometry.samples(cls));
+    int mean = parameters_[cls].mean;
+    if (c == 0 && !ready) start_refined_activities(work, refinements_->size());
+    for (size_t r = 0; r < refinements_->size(); r++) {
+      const FittedRefinement& refinement = (*refinements_)[r];
+      if (!refinement.any()) continue;
+      const ClassParameters& p = refinement.parameters[cls];
+      if (!ready) refined_contexts(work, r, cls, parameters_[cls], context_);
+      const u8* context = (ready ? ready->refined_context[r][size_t(cls)] : context_).data();
+      refine_codes(work.whole_codes[cls], context, n, refinement.before, refinement.after, refined_);
+      if (p.mean) add(of_refinement(r), stream, refined_.codes, refined_.context.data(), n, p.model);
+      of_refinement(r).select(stream);
+      of_refinement(r).add_bits(refined_.bits.data(), refined_.count, refined_.width);
+      mean = refined_mean(mean, refinement.before - refinement.after, p.mean);
+      if (!ready && c + 1 < work.geometry.classes.count) refine_activities(work, r, cls, refinement.after, mean);
+    }
   }
 
   const ClassParameters* parameters_ = nullptr;
@@ -268,7 +280,6 @@ class LevelEncoder {
     const u64 item = number / blocks_;
     const ClassParameters* p = fitted_.parameters;
     BlockWork<S>& work = fitted_.exact ? fitted_.boxes[size_t(number)].work : workspace.work;
-    const Buffer<u8>* ready_contexts = fitted_.exact ? fitted_.boxes[size_t(number)].context : nullptr;
     if (!fitted_.exact) {
       const BoxSource<S> from = whole_item(source_, coarser_, l_, item);
       prepare_box(source_, from, l_, item, block_box(level_, number % blocks_), reach_, work, false);
@@ -280,7 +291,7 @@ class LevelEncoder {
     }
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
     const bool merged = arrangement_ == merged_streams;
-    workspace.codes.collect(workspace.waiting, work, ready_contexts);
+    workspace.codes.collect(workspace.waiting, work, fitted_.exact ? &fitted_.boxes[size_t(number)] : nullptr);
     workspace.waiting += merged ? 1 : classes_.count;
     // the streams of masks are between those of blocks
     if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most)

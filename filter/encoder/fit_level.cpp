@@ -266,7 +266,7 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
 // The same for what a refinement adds to codes that are zero so far. Its bits of other codes need no model.
 template <class S>
 double fit_refined_models(const LevelSource<S>& source, const CodeState& state, const std::vector<SampledBox<S>>& boxes, size_t l, int cls,
-                          const FittedRefinement& refinement, CodeHistogram& histogram, ClassParameters& p) {
+                          size_t number, const FittedRefinement& refinement, CodeHistogram& histogram, ClassParameters& p) {
   using Code = CodeOf<S>;
   histogram.clear();
   RefinedCodes<Code> refined;
@@ -274,7 +274,7 @@ double fit_refined_models(const LevelSource<S>& source, const CodeState& state, 
   bool any = false;
   for (const SampledBox<S>& box : boxes) {
     const size_t n = size_t(box.work.geometry.samples(cls));
-    refine_codes(box.work.whole_codes[cls], box.context[cls].data(), n, refinement.before, refinement.after, refined);
+    refine_codes(box.work.whole_codes[cls], box.refined_context[number][size_t(cls)].data(), n, refinement.before, refinement.after, refined);
     histogram.add(refined.codes, 0, refined.context.data(), n, true);
     samples += n;
     with_bits += refined.count;
@@ -359,12 +359,22 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
     });
     fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
+    int mean = p.mean;
     for (size_t r = 0; r < fitted.refinements.size(); r++) {
       FittedRefinement& refinement = fitted.refinements[r];
       if (!refinement.any()) continue;
       ClassParameters& q = refinement.parameters[cls];
-      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, refinement, histogram, q);
+      for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+        if (c == 0 && box.refined_context.empty()) {
+          box.refined_context.resize(fitted.refinements.size());
+          start_refined_activities(box.work, fitted.refinements.size());
+        }
+        refined_contexts(box.work, r, cls, p, box.refined_context[r][size_t(cls)]);
+      });
+      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, histogram, q);
       write_refined_class(unused, models, so_far.refined[r], source.parameter_context(l), q);
+      mean = refined_mean(mean, refinement.before - refinement.after, q.mean);
+      for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
     }
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all

@@ -29,7 +29,7 @@ std::vector<SampledBox<S>> all_blocks(const LevelSource<S>& source, size_t l) {
   const Level& level = source.level(l);
   std::vector<SampledBox<S>> boxes;
   for (u64 item = 0; item < source.batch(); item++)
-    for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}});
+    for (u64 b = 0; b < block_count(level); b++) boxes.push_back({item, block_box(level, b), {}, {}, {}});
   return boxes;
 }
 
@@ -62,7 +62,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
       if (box.low[a] + 1 == last) box.size[a]++;  // to the face
       size *= u64(box.size[a]);
     }
-    boxes.push_back({places.along(axes, source.batch()), box, {}, {}});
+    boxes.push_back({places.along(axes, source.batch()), box, {}, {}, {}});
     volume += size;
   }
   return boxes;

@@ -15,6 +15,7 @@ struct SampledBox {
   Box place;
   BlockWork<S> work;
   Buffer<u8> context[16];  // of the classes that have codes
+  std::vector<std::array<Buffer<u8>, 16>> refined_context;  // and of refinements
 };
 
 // All blocks of a level.

@@ -25,26 +25,24 @@ inline u64 size_of(i64 code) { return u64(code < 0 ? -code : code); }
 }  // namespace
 
 template <class Code>
-void leave_out_bits(ClassCodes<Code>& codes, size_t n, int bits, ClassCodes<Code>& whole) {
-  std::swap(codes, whole);
-  codes.as_bytes = whole.as_bytes;
-  codes.wide_codes.clear();
-  codes.outliers = whole.outliers;
+void cut_codes(const ClassCodes<Code>& whole, size_t n, int bits, ClassCodes<Code>& cut) {
+  cut.as_bytes = whole.as_bytes;
+  cut.wide_codes.clear();
+  cut.outliers = whole.outliers;
   auto shorter = [bits](i64 code) { return code < 0 ? -i64(size_of(code) >> bits) : code >> bits; };
   if (!whole.as_bytes) {
-    codes.numbers.resize(n + row_slack);
-    Code* const to = codes.numbers.data();
+    cut.numbers.resize(n + row_slack);
+    Code* const to = cut.numbers.data();
     for_codes(whole, n, [&](size_t i, i64 code) { to[i] = code == outlier_mark ? outlier_code<Code> : Code(shorter(code)); });
     return;
   }
-  codes.bytes.resize(n + row_slack);
-  u8 table[256];
-  for (int z = 0; z < 256; z++) table[z] = u8(zigzag(shorter(unzigzag(u64(z)))));
-  for (size_t i = 0; i < n; i++) codes.bytes[i] = table[whole.bytes[i]];
+  cut.bytes.resize(n + row_slack);
+  kernels().bytes.cut_bits(whole.bytes.data(), n, bits, cut.bytes.data());
   for (const WideCode& e : whole.wide_codes) {
-    const u64 z = e.code == outlier_mark ? byte_escape : zigzag(shorter(e.code));
-    codes.bytes[e.index] = u8(std::min<u64>(z, byte_escape));
-    if (z >= byte_escape) codes.wide_codes.push_back({e.index, e.code == outlier_mark ? outlier_mark : shorter(e.code), e.bits});
+    const i64 code = e.code == outlier_mark ? outlier_mark : shorter(e.code);
+    const u64 z = code == outlier_mark ? byte_escape : zigzag(code);
+    cut.bytes[e.index] = u8(std::min<u64>(z, byte_escape));
+    if (z >= byte_escape) cut.wide_codes.push_back({e.index, code, e.bits});
   }
 }
 
@@ -79,8 +77,8 @@ void refine_codes(const ClassCodes<Code>& whole, const u8* context, size_t n, in
   refined.count = size_t(next - refined.bits.data());
 }
 
-template void leave_out_bits(ClassCodes<i32>&, size_t, int, ClassCodes<i32>&);
-template void leave_out_bits(ClassCodes<i64>&, size_t, int, ClassCodes<i64>&);
+template void cut_codes(const ClassCodes<i32>&, size_t, int, ClassCodes<i32>&);
+template void cut_codes(const ClassCodes<i64>&, size_t, int, ClassCodes<i64>&);
 template void refine_codes(const ClassCodes<i32>&, const u8*, size_t, int, int, RefinedCodes<i32>&);
 template void refine_codes(const ClassCodes<i64>&, const u8*, size_t, int, int, RefinedCodes<i64>&);
 

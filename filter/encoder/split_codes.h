@@ -4,9 +4,17 @@
 
 namespace stz {
 
-// Takes the lowest `bits` bits from the codes of a class of n; `whole` gets them as they were.
+// The codes of a class of n without their lowest `bits` bits.
 template <class Code>
-void leave_out_bits(ClassCodes<Code>& codes, size_t n, int bits, ClassCodes<Code>& whole);
+void cut_codes(const ClassCodes<Code>& whole, size_t n, int bits, ClassCodes<Code>& cut);
+// The activities of a class with a refinement after which `unknown_bits` are unknown. work.whole_codes has all bits.
+template <class S>
+void refine_activities(BlockWork<S>& work, size_t refinement, int cls, int unknown_bits, int mean) {
+  cut_codes(work.whole_codes[cls], size_t(work.geometry.samples(cls)), unknown_bits, work.refined_codes);
+  std::swap(work.codes[cls], work.refined_codes);
+  refine_activities(work, refinement, cls, mean);
+  std::swap(work.codes[cls], work.refined_codes);
+}
 
 // What one refinement has of a class.
 template <class Code>

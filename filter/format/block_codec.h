@@ -1,5 +1,7 @@
 // What encoder and decoder do alike with one block: predict a parity class, form contexts and activities.
 #pragma once
+#include <algorithm>
+
 #include "base/buffer.h"
 #include "format/layers.h"
 #include "format/parameters.h"
@@ -48,7 +50,9 @@ struct BlockWork {
   Buffer<S> values;
   Buffer<u8> activities;
   ClassCodes<Code> codes[16];
-  ClassCodes<Code> whole_codes[16];  // encoder, of levels with refinements: with the bits that `codes` leave out
+  // Encoder, of levels with refinements: with the bits that `codes` leave out; with some of them.
+  ClassCodes<Code> whole_codes[16], refined_codes;
+  std::vector<Buffer<u8>> refined_activities;  // of each refinement, as `activities`
   Buffer<u8> masks[16];  // empty: no sample of the class is masked
   Buffer<u8> specials;   // empty if nothing is masked
   ClassPlan<S> plans[16];
@@ -208,5 +212,33 @@ constexpr u8 mean_activity = 16;  // what a masked sample counts in contexts
 // Activities of a class from its codes, with halo.
 template <class S>
 void class_activities(BlockWork<S>& work, int cls, int mean);
+
+// The contexts of a refinement come from class 0 as it is and, of the classes of the level, from codes with this refinement. Before the
+// first class:
+template <class S>
+void start_refined_activities(BlockWork<S>& work, size_t refinements) {
+  work.refined_activities.resize(refinements);
+  for (Buffer<u8>& activities : work.refined_activities) {
+    activities.resize_defined(work.activities.size());
+    memcpy(activities.data(), work.activities.data(), work.activities.size());
+  }
+}
+// As class_contexts() and class_activities(), of a refinement.
+template <class S>
+void refined_contexts(BlockWork<S>& work, size_t refinement, int cls, const ClassParameters& p, Buffer<u8>& context) {
+  std::swap(work.activities, work.refined_activities[refinement]);
+  class_contexts(work, cls, p, context);
+  std::swap(work.activities, work.refined_activities[refinement]);
+}
+template <class S>
+void refine_activities(BlockWork<S>& work, size_t refinement, int cls, int mean) {
+  std::swap(work.activities, work.refined_activities[refinement]);
+  class_activities(work, cls, mean);
+  std::swap(work.activities, work.refined_activities[refinement]);
+}
+// The mean of codes with a refinement that adds so many bits: of what codes were before, and of what it makes of those that were zero.
+inline int refined_mean(int before, int added_bits, int of_zeros) {
+  return std::max(before ? std::min(before + 4 * added_bits, largest_mean) : 0, of_zeros);
+}
 
 }  // namespace stz
