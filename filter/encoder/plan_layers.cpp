@@ -8,8 +8,8 @@ namespace stz {
 namespace {
 
 constexpr size_t most_levels = 3;     // the finest ones: more hold few of the bytes
-constexpr double split_share = 0.85;  // of the bits of a code: what the base layer and each refinement share evenly
-constexpr int fewest_bits = 2;        // that a refinement adds at level 0
+constexpr double split_share = 1.0;  // of the bits of a code: what the base layer and each refinement share evenly
+constexpr int fewest_bits = 2;        // that the last refinement adds at level 0; those before it, one at least
 constexpr u64 probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
 
@@ -26,7 +26,7 @@ Layers plan_layers(const LevelSource<S>& source, int wanted) {
   auto unknown = [&](int layers, size_t l) {
     const int missing = wanted - layers;
     const int share = int(split_share * bits * missing / wanted + 0.5);
-    return std::max(0, std::min(most, std::max(share, fewest_bits * missing)) - int(l));
+    return std::max(0, std::min(most, std::max(share, missing ? fewest_bits + missing - 1 : 0)) - int(l));
   };
   Layers layers;
   layers.missing.resize(levels);
