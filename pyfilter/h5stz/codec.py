@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +32,22 @@ _HDF5_SIGNATURE = b"\x89HDF\r\n"
 
 
 @dataclass(frozen=True)
+class Layer:
+    """What a precision layer of a stream takes and gives, together with those before it.
+
+    Attributes:
+        bytes: of the stream, at full resolution.
+        max_error: the largest distance of a sample from what was compressed, in the units of the data, as it was measured then;
+            None: it was not.
+        rmse: the root of the mean squared distance; None as well.
+    """
+
+    bytes: int
+    max_error: float | None
+    rmse: float | None
+
+
+@dataclass(frozen=True)
 class StreamInfo:
     """What a compressed stream says of itself.
 
@@ -55,6 +72,8 @@ class StreamInfo:
             are missing. Of a patched stream: of what lies beneath the patches.
         array_bytes: size of the array.
         stream_bytes: size of the stream.
+        layers: of each precision layer (Layer), in the order of reading; a single one unless the stream was written with more.
+            Of a patched stream: of what lies beneath the patches.
     """
 
     shape: tuple[int, ...]
@@ -73,6 +92,7 @@ class StreamInfo:
     bound_used: bool = False
     accumulated_bound: float | None = None
     content_check: bool | None = False
+    layers: tuple[Layer, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -242,7 +262,13 @@ def info(stream: BytesLike) -> StreamInfo:
         bound_used=fields["bound_used"],
         accumulated_bound=fields["accumulated_bound"],
         content_check=fields["content_check"],
+        layers=tuple(Layer(size, _known(error), _known(rmse)) for size, error, rmse in fields["layers"]),
     )
+
+
+def _known(error: float) -> float | None:
+    """An error as it was measured; None if it was not."""
+    return error if 0 <= error < math.inf else None
 
 
 def _content(stream: BytesLike) -> memoryview:

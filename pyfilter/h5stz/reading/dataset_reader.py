@@ -28,6 +28,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.option_checks import verifies
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
+from h5stz.reading.precision import EVERYTHING, Precision, best_error
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
 from h5stz.sources.file_objects import ObjectBytes
@@ -83,13 +84,14 @@ class DatasetReader:
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
-    def read(self, selection: Selection, out: Array | None, threads: int) -> Any:
+    def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """The samples of a Selection in the dataset's index space.
 
         Args:
             selection: selection.Selection.
             out: ndarray of its shape and of the dataset's dtype to put them into, or None.
             threads: 1 or more, for decoding.
+            precision: which layers of the streams are read; what h5py reads has all.
 
         Returns:
             `out`, or a new ndarray of the dataset's dtype; a NumPy scalar if every axis is indexed by an integer.
@@ -105,9 +107,30 @@ class DatasetReader:
         result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
             with self._unchanged_file():
-                self._read_box(selection.box(), selection.target(result), threads)
+                self._read_box(selection.box(), selection.target(result), threads, precision)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
+
+    def layer_errors(self, selection: Selection) -> list[float]:
+        """The largest error with one precision layer, with two ... and with all, over the chunks that a Selection meets.
+
+        Empty where nothing is known: h5py reads everything, or a stream does not tell.
+        """
+        if self.fallback_reason or not selection.size:
+            return []
+        errors: list[list[float]] = []
+        with self._unchanged_file():
+            wanted = pieces(selection.box(), self.index.chunks)
+            while chunks := [piece.chunk for piece in islice(wanted, LEVELS_OF)]:
+                for chunk, reader in zip(chunks, self._opened(chunks, self.index.find(chunks)), strict=True):
+                    if isinstance(reader, ChunkReader):
+                        self._readers.keep(chunk, reader)
+                        best = best_error(reader.info)
+                        if best is None:
+                            return []
+                        errors.append([float(error) for _, error, _ in reader.info["layers"][:-1]] + [best])
+        most = max(map(len, errors), default=0)
+        return [max(of_chunk[min(layer, len(of_chunk) - 1)] for of_chunk in errors) for layer in range(most)]
 
     def levels(self, selection: Selection) -> int:
         """How many resolution levels the streams of a Selection have, 1 if there are none. Looks at some of its chunks."""
@@ -156,7 +179,7 @@ class DatasetReader:
                 raise
             self._file.check()
 
-    def _read_box(self, box: BoxAxes, target: Array, threads: int) -> None:
+    def _read_box(self, box: BoxAxes, target: Array, threads: int, precision: Precision) -> None:
         wanted = pieces(box, self.index.chunks)
         batch = list(islice(wanted, _BATCH))
         # A file object has one position: its ranges are read by this thread, and other threads decode the blocks of a chunk.
@@ -169,9 +192,10 @@ class DatasetReader:
                 for group in self._together(batch, self.index.find([piece.chunk for piece in batch])):
                     some, stored = zip(*group, strict=True)
                     readers = self._opened([piece.chunk for piece in some], stored)
-                    self._fetch_ahead(some, readers, passing)
+                    self._fetch_ahead(some, readers, passing, precision)
                     for piece, kept, reader in zip(some, stored, readers, strict=True):
-                        self._read_piece(piece, kept, reader, target[piece.place], run, threads // workers, passing)
+                        decode = partial(self._decode, threads=threads // workers, passing=passing, precision=precision)
+                        self._read_piece(piece, kept, reader, target[piece.place], run, decode)
                 batch = list(islice(wanted, _BATCH))
 
     def _together(self, batch: Sequence[Piece], places: Sequence[Stored | None]) -> Iterator[list[tuple[Piece, Stored | None]]]:
@@ -209,7 +233,9 @@ class DatasetReader:
                 reader.verify(verify)
         return readers
 
-    def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool) -> None:
+    def _fetch_ahead(
+        self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool, precision: Precision
+    ) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
         if not self._fetches_together:
             return
@@ -221,10 +247,10 @@ class DatasetReader:
         for step in ("directories", "blocks"):
             taken: list[tuple[ChunkReader, int, int]] = []
             for piece, reader in wanted:
-                whole = self._whole(piece, passing)
+                whole = self._whole(piece, passing) and reader.takes_all(precision)
                 with self._naming(piece.chunk):
                     if step == "blocks" or whole:
-                        ranges = reader.ranges(piece, whole)
+                        ranges = reader.ranges(piece, whole, precision)
                     else:
                         ranges = reader.directory_ranges(piece)
                 taken.extend((reader, address, size) for address, size in ranges)
@@ -247,15 +273,13 @@ class DatasetReader:
         reader: _Reader,
         part: Array,
         run: Callable[[_Job], None],
-        threads: int,
-        passing: bool,
+        decode: Callable[[ChunkReader, Piece, Array], None],
     ) -> None:
-        """Reads a selection.Piece into `part`, or has it done by `run`; `reader` is what _reader() says of its chunk."""
+        """Reads a selection.Piece into `part`, or has it done by `run`; `reader` is what _reader() says of its chunk, `decode` decodes."""
         if reader is _Instead.NO_CHUNK and self._fill(part):
             return
         if isinstance(reader, ChunkReader):
-            whole = self._whole(piece, passing)
-            run(partial(self._decode, reader, piece, part, threads, whole))
+            run(partial(decode, reader, piece, part))
         else:
             part[...] = h5py_getitem(self.dataset, self._key(piece))
             self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
@@ -301,9 +325,13 @@ class DatasetReader:
                 return _Instead.NO_STREAM
             return fresh if fresh.holds(self.index.chunks, self.dataset.dtype) else _Instead.NO_STREAM
 
-    def _decode(self, reader: ChunkReader, piece: Piece, part: Array, threads: int, whole: bool) -> None:
+    def _decode(
+        self, reader: ChunkReader, piece: Piece, part: Array, *, threads: int, passing: bool, precision: Precision
+    ) -> None:
         with self._naming(piece.chunk):
-            counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads)
+            precision.error_for(reader.info)
+            whole = self._whole(piece, passing) and reader.takes_all(precision)
+            counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads, precision)
             bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
         self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)

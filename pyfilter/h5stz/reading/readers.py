@@ -13,6 +13,7 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError
+from h5stz.reading.precision import EVERYTHING, Precision
 from h5stz.sources.file_objects import ChunkBytes, ObjectBytes
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Stats:
     Attributes:
         bytes_read: bytes fetched from the file, or the file object: ranges where it can be read directly, else whole chunks.
         bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
+        bytes_saved: the difference.
         blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
         blocks_present: blocks in the touched chunks, on all their levels.
         fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
@@ -54,6 +56,11 @@ class Stats:
         """Stored sizes of the chunks that were touched, each once."""
         with self._lock:
             return sum(size for size, _ in self._touched.values())
+
+    @property
+    def bytes_saved(self) -> int:
+        """Bytes of the touched chunks that were not read; below 0 if more was read than they have, as some was read again."""
+        return self.bytes_touched_chunks - self.bytes_read
 
     @property
     def blocks_present(self) -> int:
@@ -206,15 +213,21 @@ class ChunkReader:
             )
         return bool(info["shape"] == tuple(shape))
 
-    def read(self, piece: Piece, target: Array, threads: int) -> tuple[int, int, int]:
+    def takes_all(self, precision: Precision) -> bool:
+        """Whether a read of this precision takes all layers of the stream."""
+        return precision.is_full or len(self.info["layers"]) == 1
+
+    def read(self, piece: Piece, target: Array, threads: int, precision: Precision = EVERYTHING) -> tuple[int, int, int]:
         """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).
 
         `target` may have any strides.
         """
+        max_error = precision.error_for(self.info)
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
         with self._lock:
             self._reader.limit(self._cache_bytes)
+            self._reader.max_error(max_error)
             before = self._reader.stats()
             try:
                 self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
@@ -276,12 +289,13 @@ class ChunkReader:
             self._levels_to_look_up = min(self._levels_to_look_up, finest + 1)
             return self._missing([(begin, min(size, max(_DIRECTORY, size >> 9))) for begin, size in sections])
 
-    def ranges(self, piece: Piece, whole: bool) -> list[tuple[int, int]]:
+    def ranges(self, piece: Piece, whole: bool, precision: Precision = EVERYTHING) -> list[tuple[int, int]]:
         """The ranges (address, size) in the file that reading a piece takes and that are not here; `whole`: all of a chunk."""
         with self._lock:
             if whole:
                 return self._missing([(0, self.size)])
             self._reader.limit(self._cache_bytes)
+            self._reader.max_error(precision.error_for(self.info))
             return self._missing(self._reader.plan(piece.start, piece.count, piece.step))
 
     def give(self, address: int, content: memoryview) -> None:

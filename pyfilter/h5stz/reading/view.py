@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 import h5py
 import numpy as np
@@ -16,6 +17,7 @@ from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.option_checks import thread_count, verifies
 from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.precision import EVERYTHING, Precision, checked_precision
 from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse, parse_region
 from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Source
@@ -82,8 +84,16 @@ class View:
         stats: what was read (readers.Stats), shared with all levels of the same view.
     """
 
-    def __init__(self, source: Source, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        levels: tuple[int, ...],
+        axes: tuple[int, ...],
+        threads: int | None,
+        precision: Precision = EVERYTHING,
+    ) -> None:
         self._source, self._levels, self.axes, self._threads = source, levels, axes, threads
+        self._precision = precision
 
     @property
     def _reader(self) -> DatasetReader:
@@ -175,7 +185,7 @@ class View:
 
     def __getitem__(self, index: Any) -> Any:
         """The samples of a NumPy basic index: an ndarray, or a NumPy scalar if every axis is indexed by an integer."""
-        return self._read(parse(index, self.shape), self._levels, None)
+        return self._read(parse(index, self.shape), self._levels, None, self._precision)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -184,26 +194,70 @@ class View:
         return array if dtype is None else array.astype(dtype, copy=False)
 
     @checked
-    def level(self, level: SupportsIndex, axes: SupportsIndex | Iterable[SupportsIndex] | None = None) -> View:
+    def level(
+        self,
+        level: SupportsIndex,
+        axes: SupportsIndex | Iterable[SupportsIndex] | None = None,
+        *,
+        layers: SupportsIndex | None = None,
+    ) -> View:
         """A resolution level of this array, as a View: every 2**level-th sample of some axes, every sample of the others.
 
         Args:
             level: 0 or more.
             axes: number of an axis, or several, that are thinned; negative ones count from the last. They are also those
                 that read(), refine() and level() of the result thin. None: those of this view, all axes to begin with.
+            layers: 1 or more: only the first so many precision layers of each stream are read (`STZ(layers=)`), with the
+                errors that layer_errors() tells. None: as this view does.
 
         Raises:
             StzError: (a ValueError) there is no such level or axis, or an axis is given twice.
             StzTypeError: (a TypeError too) a number is no integer.
         """
         thinned = self.axes if axes is None else checked_axes(axes, self.ndim)
-        return View(self._source, self._deeper(level, thinned), thinned, self._threads)
+        precision = self._precision if layers is None else checked_precision(None, layers)
+        return View(self._source, self._deeper(level, thinned), thinned, self._threads, precision)
+
+    @checked
+    def at_error(self, max_error: SupportsFloat | None) -> View:
+        """The same array read with fewer bytes: no sample is farther than `max_error` from what was compressed.
+
+        Of streams that were written with precision layers (`STZ(layers=)`), the fewest that suffice are read. Others give all
+        they have. Missing values, NaN and infinities come back exactly. Errors are those that were measured for each chunk when
+        it was compressed; data that had been compressed with loss before have their earlier errors besides.
+
+        Args:
+            max_error: in the units of the data; None: as precise as the data are.
+
+        Raises:
+            StzError: (a ValueError) it is negative or NaN. At each read: less than what was kept when a chunk was compressed.
+            StzTypeError: (a TypeError too) no number.
+        """
+        return View(self._source, self._levels, self.axes, self._threads, checked_precision(max_error, None))
+
+    def layer_errors(self, region: Any = ...) -> list[float]:
+        """The largest errors in a region if one precision layer is read, two, ... and all, in the units of the data.
+
+        Of chunks with fewer layers, all count. Empty if the streams do not tell: point-wise bounds without layers, or data
+        that h5py reads.
+
+        Args:
+            region: integers and slices, as of read().
+        """
+        return self._reader.layer_errors(parse(region, self.shape).scaled(self.spacing))
 
     @checked
     def read(
-        self, region: Any, level: SupportsIndex = 0, out: Array | None = None, max_bytes: SupportsIndex | None = None
+        self,
+        region: Any,
+        level: SupportsIndex = 0,
+        out: Array | None = None,
+        max_bytes: SupportsIndex | None = None,
+        *,
+        max_error: SupportsFloat | None = None,
+        layers: SupportsIndex | None = None,
     ) -> Any:
-        """The samples of a region, on a resolution level.
+        """The samples of a region, on a resolution level and with a precision.
 
         Args:
             region: integer, slice, ... or a tuple of them, in the index space of this array. On level 0 it means the same as
@@ -213,13 +267,15 @@ class View:
             out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
                 error its contents are unspecified.
             max_bytes: refuses to read more than so many bytes; None: no limit.
+            max_error: as of at_error(); None: the precision of this view.
+            layers: as of level().
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
 
         Raises:
             StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
-                step on a level; the file was closed, changed or is damaged; the object that h5py reads it from fails.
+                step on a level; the data are less precise than max_error; the file was closed, changed or is damaged; the object that h5py reads it from fails.
             StzTypeError: (a TypeError too) no basic index, or an argument of another type.
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.
@@ -234,25 +290,40 @@ class View:
             )
         if out is not None:
             _check_out(out, selection.shape, self.dtype)
-        return self._read(selection, deeper, out)
+        given = max_error is not None or layers is not None
+        return self._read(selection, deeper, out, checked_precision(max_error, layers) if given else self._precision)
 
-    def refine(self, region: Any = ...) -> Iterator[tuple[int, Any]]:
-        """A region from coarse to fine: yields (level, array), from the coarsest level that the streams have to level 0.
+    def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:
+        """A region step by step, from coarse to fine.
 
-        Arrays are those of read(region, level); levels of which no sample lies in the region are left out. Each step reads
-        and decodes what is new only, as far as `cache_bytes` allows.
+        By level: yields (level, array), from the coarsest level that the streams have to level 0. Arrays are those of
+        read(region, level); levels of which no sample lies in the region are left out. Each step reads and decodes what is new
+        only, as far as `cache_bytes` allows.
+
+        By error: yields (error, array), with one precision layer, with two ... and with all; arrays are those of
+        read(region, layers=...), and no sample of them is farther than `error` from what was compressed (layer_errors(); NaN
+        where the streams do not tell). Layers that change nothing are left out.
 
         Args:
-            region: integers and slices, as of read(), without steps along the `axes` of this view.
+            region: integers and slices, as of read(), by level without steps along the `axes` of this view.
+            by: "level" or "error".
 
         Raises:
             As read(), for an impossible region at once.
         """
+        if by not in ("level", "error"):
+            raise StzError(f'by={by!r} must be "level" or "error"', _ARGUMENT)
         finest = parse(region, self.shape)
+        if by == "error":
+            return self._refined_by_error(region, self.layer_errors(region) or [math.nan])
         parse_region(region, self.shape, self._along_axes(1))  # refuses steps
         present = max((self._levels[axis] for axis in self.axes), default=_MOST_LEVELS)
         levels = max(1, self._reader.levels(finest.scaled(self.spacing)) - present)
         return self._refined(region, levels)
+
+    def _refined_by_error(self, region: Any, errors: list[float]) -> Iterator[tuple[float, Any]]:
+        for layers, error in enumerate(errors, 1):
+            yield error, self.read(region, layers=layers)
 
     def _refined(self, region: Any, levels: int) -> Iterator[tuple[int, Any]]:
         for level in range(levels - 1, -1, -1):
@@ -280,11 +351,12 @@ class View:
         """How many samples of this array so many of the dataset from its beginning have, for every axis."""
         return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
 
-    def _read(self, selection: Selection, levels: Sequence[int], out: Array | None) -> Any:
-        return self._reader.read(selection.scaled([1 << level for level in levels]), out, thread_count(self._threads))
+    def _read(self, selection: Selection, levels: Sequence[int], out: Array | None, precision: Precision) -> Any:
+        scaled = selection.scaled([1 << level for level in levels])
+        return self._reader.read(scaled, out, thread_count(self._threads), precision)
 
     def __repr__(self) -> str:
-        return f"<h5stz view of {self._source.description()}{self._level_text()}>"
+        return f"<h5stz view of {self._source.description()}{self._level_text()}{self._precision.text}>"
 
     def _level_text(self) -> str:
         if not any(self._levels):
@@ -296,26 +368,28 @@ class View:
         return f"{level}, spacing {self.spacing}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._source.place(), self._levels, self.axes, self._threads)
+        return _restored, (self._source.place(), self._levels, self.axes, self._threads, self._precision)
 
     def detached(self) -> View:
         """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
-        return View(self._source.detached(), self._levels, self.axes, self._threads)
+        return View(self._source.detached(), self._levels, self.axes, self._threads, self._precision)
 
     def __copy__(self) -> View:
-        return View(self._source, self._levels, self.axes, self._threads)
+        return View(self._source, self._levels, self.axes, self._threads, self._precision)
 
     def __deepcopy__(self, memo: Any) -> View:
         return self.__copy__()
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         """What tells the contents of this array from those of others, in any process: for names in dask."""
-        return "h5stz.View", self._source.version(), self._levels
+        return "h5stz.View", self._source.version(), self._levels, self._precision
 
 
-def _restored(place: Place, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None) -> View:
+def _restored(
+    place: Place, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None, precision: Precision = EVERYTHING
+) -> View:
     """A View from its pickle."""
-    return View(ReopenedSource(place), levels, axes, threads)
+    return View(ReopenedSource(place), levels, axes, threads, precision)
 
 
 def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:

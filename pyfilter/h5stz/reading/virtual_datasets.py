@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from h5stz.elements import Array
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
+from h5stz.reading.precision import EVERYTHING, Precision
 from h5stz.reading.readers import PartOfCache, Stats
 from h5stz.reading.selection import Axis, Selection
 
@@ -130,10 +131,10 @@ class VirtualReader(DatasetReader):
         if self.fallback_reason is None and _overlap(self._bounds):
             self.fallback_reason = "mappings of the virtual dataset overlap"
 
-    def read(self, selection: Selection, out: Array | None, threads: int) -> Any:
+    def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """See DatasetReader."""
         if self.fallback_reason or not self.dataset.id.valid:
-            return super().read(selection, out, threads)
+            return super().read(selection, out, threads, precision)
         result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
             target = selection.target(result)
@@ -141,9 +142,22 @@ class VirtualReader(DatasetReader):
             if sum(prod(count for _, count, _ in part.axes) for part in parts) < selection.size:
                 target[...] = self.index.fill_value
             for part in parts:
-                self._read_part(part, target, threads)
+                self._read_part(part, target, threads, precision)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
+
+    def layer_errors(self, selection: Selection) -> list[float]:
+        """See DatasetReader."""
+        if self.fallback_reason or not selection.size:
+            return []
+        errors = []
+        for part in self._parts(selection):
+            found = self._source(part.mapping)
+            errors.append(found[0].layer_errors(part.in_source(found[1])) if found is not None else [0.0])
+        if not all(errors):
+            return []
+        most = max(map(len, errors), default=0)
+        return [max(of_part[min(layer, len(of_part) - 1)] for of_part in errors) for layer in range(most)]
 
     def levels(self, selection: Selection) -> int:
         """See DatasetReader."""
@@ -206,11 +220,11 @@ class VirtualReader(DatasetReader):
             if all(count > 0 for _, count, _ in axes):
                 yield _Part(mapping, tuple(axes), tuple(place))
 
-    def _read_part(self, part: _Part, target: Array, threads: int) -> None:
+    def _read_part(self, part: _Part, target: Array, threads: int, precision: Precision) -> None:
         found = self._source(part.mapping)
         if found is not None:
             source, box = found
-            source.read(part.in_source(box), part.with_axes_of(box, target), threads)
+            source.read(part.in_source(box), part.with_axes_of(box, target), threads, precision)
             return
         place = target[part.place]
         place[...] = h5py_getitem(self.dataset, part.key())

@@ -1,0 +1,92 @@
+"""How precise a read has to be: which precision layers of the streams it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, SupportsFloat, SupportsIndex
+
+from h5stz import _core
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options.option_checks import checked_count
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What a read asks for, at most one of both; neither: everything.
+
+    Attributes:
+        max_error: largest distance from what was compressed, in the units of the data.
+        layers: the first so many precision layers, or all where a stream has fewer.
+    """
+
+    max_error: float | None = None
+    layers: int | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all layers are read."""
+        return self.max_error is None and self.layers is None
+
+    @property
+    def text(self) -> str:
+        """For the repr of what is read so."""
+        if self.layers is not None:
+            return f", {self.layers} layer{'s' if self.layers > 1 else ''}"
+        return "" if self.max_error is None else f", errors up to {self.max_error:g}"
+
+    def error_for(self, info: Mapping[str, Any]) -> float:
+        """What the reader of a stream, whose header says `info`, is told of errors; 0: all layers.
+
+        Raises:
+            StzError: the stream is known to be less precise.
+        """
+        layers = info["layers"]
+        if self.layers is not None:
+            return 0.0 if self.layers >= len(layers) else float(layers[self.layers - 1][1])
+        if self.max_error is None:
+            return 0.0
+        best = best_error(info)
+        if best is not None and best > self.max_error:
+            raise StzError(
+                f"max_error={self.max_error:g} is less than what was kept when the data were compressed, errors of up to "
+                f"{best:g}: ask for that, or for all there is",
+                _BOUND,
+            )
+        return self.max_error
+
+
+EVERYTHING = Precision()
+
+
+def best_error(info: Mapping[str, Any]) -> float | None:
+    """The largest error of a stream at full precision, in the units of the data; None if its header does not tell."""
+    measured = float(info["layers"][-1][1])
+    if 0 <= measured < math.inf and not info["patches"]:
+        return measured
+    bounds = {_core.MODES["lossless"]: 0.0, _core.MODES["absolute"]: float(info["bound"])}
+    bound = bounds.get(info["mode"])
+    return bound if bound is None or not 0 <= measured < math.inf else max(bound, measured)
+
+
+def checked_precision(max_error: SupportsFloat | None, layers: SupportsIndex | None) -> Precision:
+    """The Precision that arguments of a read ask for."""
+    if max_error is not None and layers is not None:
+        raise StzError("max_error= and layers= say the same in two ways: give one of them", _ARGUMENT)
+    if layers is not None:
+        return Precision(layers=checked_count("layers", layers, _core.MAX_LAYERS))
+    if max_error is None:
+        return EVERYTHING
+    try:
+        error = float(max_error)
+    except (TypeError, ValueError):
+        raise StzTypeError(
+            f"max_error={max_error!r} must be a number, the largest error in the units of the data", _ARGUMENT
+        ) from None
+    if not error >= 0:
+        raise StzError(f"max_error={error} must be 0 or more, in the units of the data", _BOUND)
+    return Precision(max_error=error)
