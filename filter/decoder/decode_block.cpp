@@ -269,8 +269,6 @@ void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* 
   const bool merged = level.directory.merged;
   const int cls = decoders->work_.geometry.classes.mask[c];
   int mean = level.directory.p[cls].mean;
-  if (c == 0)
-    for (int b = 0; b < count; b++) start_refined_activities(decoders[b].work_, level.taken);
   for (size_t r = 0; r < level.taken; r++) {
     if (!level.refined[r]) continue;
     mean = refined_mean(mean, level.header.layers.added_bits(r, level.l), level.refined[r]->p[cls].mean);
@@ -306,6 +304,7 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
   const ParityClasses& classes = decoders->work_.geometry.classes;
   const size_t first_stream = size_t(level.header.masked);
   const bool layered = d.unknown_bits != 0;
+  for (int b = 0; layered && b < count; b++) start_refined_activities(decoders[b].work_, level.taken);
   bool open[most_together];
   for (int b = 0; b < count; b++) open[b] = d.merged && decoders[b].open_stream(level, blocks[b], first_stream);
   for (int c = 0; c < classes.count; c++) {

@@ -295,23 +295,24 @@ void CodeStreamEncoder::add_class(const Code* code, const u8* context, size_t n,
   }
 }
 
-template <class U>
-void CodeStreamEncoder::add_bits(const U* numbers, size_t n, int width) {
-  U any = 0;
-  for (size_t i = 0; i < n; i++) any |= numbers[i];
-  s_->nonzero |= any != 0;
-  low_bits_.resize(n);
+void CodeStreamEncoder::add_fields(const u8* fields, size_t n, int width) {
+  s_->nonzero = s_->nonzero || kernels().bytes.largest(fields, n) != 0;
+  const size_t words = width < 8 ? n / 8 : 0;
+  low_bits_.resize(words + 1);
+  if (words) kernels().bytes.gather_low_bits(fields, words, width, low_bits_.data());
+  s_->raw.put_each(words, u64(8 * width), [&](size_t w, RawFields& raw) { raw.put(low_bits_[w], 8 * width); });
+  s_->raw.put_each(n - 8 * words, u64(width), [&](size_t i, RawFields& raw) { raw.put(fields[8 * words + i], width); });
+}
+
+void CodeStreamEncoder::add_fields(const u64* fields, size_t n, int width) {
+  Buffer<u8> piece(n + row_slack);
   for (int left = width; left > 0;) {
-    const int piece = std::min(left, bits_at_once);
-    left -= piece;
-    const U mask = U((U(1) << piece) - 1);
-    U* const low = reinterpret_cast<U*>(low_bits_.data());
-    for (size_t i = 0; i < n; i++) low[i] = U(numbers[i] >> left) & mask;
-    add_low_bits(low, n, piece);
+    const int of_piece = std::min(left, bits_at_once);
+    left -= of_piece;
+    for (size_t i = 0; i < n; i++) piece[i] = u8(fields[i] >> left & ((1u << of_piece) - 1));
+    add_fields(piece.data(), n, of_piece);
   }
 }
-template void CodeStreamEncoder::add_bits(const u32*, size_t, int);
-template void CodeStreamEncoder::add_bits(const u64*, size_t, int);
 
 namespace {
 

@@ -22,9 +22,10 @@ class CodeStreamEncoder {
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
   // The same for codes kept as bytes; may be read row_slack elements beyond n.
   void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
-  // Appends raw bits, `width` of each of n numbers: the highest ones of all numbers first, in pieces (bits_at_once).
-  template <class U>
-  void add_bits(const U* numbers, size_t n, int width);
+  // Appends n raw bit fields of the same width, at most 8; eight more may be read.
+  void add_fields(const u8* fields, size_t n, int width);
+  // The same for wider ones: the highest bits of all of them first, in pieces (bits_at_once).
+  void add_fields(const u64* fields, size_t n, int width);
   // Encodes all streams side by side.
   void encode();
   // The bytes of an encoded stream: none if all codes were zero.

@@ -104,7 +104,10 @@ class CodeCollector {
       refine_codes(work.whole_codes[cls], context, n, refinement.before, refinement.after, refined_);
       if (p.mean) add(of_refinement(r), stream, refined_.codes, refined_.context.data(), n, p.model);
       of_refinement(r).select(stream);
-      of_refinement(r).add_bits(refined_.bits.data(), refined_.count, refined_.width);
+      if (refined_.codes.as_bytes)
+        of_refinement(r).add_fields(refined_.bits.data(), refined_.count, refined_.width);
+      else
+        of_refinement(r).add_fields(refined_.long_bits.data(), refined_.count, refined_.width);
       mean = refined_mean(mean, refinement.before - refinement.after, p.mean);
       if (!ready && c + 1 < work.geometry.classes.count) refine_activities(work, r, cls, refinement.after, mean);
     }

@@ -2,25 +2,42 @@
 
 #include <algorithm>
 
-#include "format/layers.h"
-
 namespace stz {
 namespace {
 
-// Calls f(i, code or outlier_mark) for all codes of a class in raster order.
-template <class Code, class F>
-void for_codes(const ClassCodes<Code>& codes, size_t n, F f) {
-  if (!codes.as_bytes) {
-    const Code* code = codes.numbers.data();
-    for (size_t i = 0; i < n; i++) f(i, code[i] == outlier_code<Code> ? outlier_mark : i64(code[i]));
-    return;
-  }
-  const u8* bytes = codes.bytes.data();
-  auto wide = codes.wide_codes.begin();
-  for (size_t i = 0; i < n; i++) f(i, bytes[i] == byte_escape ? (wide++)->code : unzigzag(bytes[i]));
+inline u64 size_of(i64 code) { return u64(code < 0 ? -code : code); }
+inline i64 without_bits(i64 code, int bits) { return code < 0 ? -i64(size_of(code) >> bits) : code >> bits; }
+
+// What a refinement adds, for codes of any size: of one that is 0 so far the code, of others the bits.
+struct Added {
+  i64 code;
+  u64 bits;
+  bool known;
+};
+inline Added added_to(i64 code, int before, int after) {
+  if (code == outlier_mark) return {0, 0, true};
+  const bool known = size_of(code) >> before != 0;
+  return {known ? 0 : without_bits(code, after), size_of(code) >> after & ((u64(1) << (before - after)) - 1), known};
 }
 
-inline u64 size_of(i64 code) { return u64(code < 0 ? -code : code); }
+// More than 7 bits at once: of numbers, one after the other.
+template <class Code>
+void refine_numbers(const ClassCodes<Code>& whole, const u8* context, size_t n, int before, int after, RefinedCodes<Code>& refined) {
+  refined.codes.numbers.resize(n + row_slack);
+  auto wide = whole.wide_codes.begin();
+  for (size_t i = 0; i < n; i++) {
+    i64 code;
+    if (whole.as_bytes)
+      code = whole.bytes[i] == byte_escape ? (wide++)->code : unzigzag(whole.bytes[i]);
+    else
+      code = whole.numbers[i] == outlier_code<Code> ? outlier_mark : i64(whole.numbers[i]);
+    const Added added = added_to(code, before, after);
+    refined.codes.numbers[i] = Code(added.code);
+    refined.context[i] = u8(context[i] | (added.known ? no_context : 0));
+    if (added.known && context[i] != no_context) refined.long_bits.push_back(added.bits);
+  }
+  refined.count = refined.long_bits.size();
+}
 
 }  // namespace
 
@@ -29,17 +46,15 @@ void cut_codes(const ClassCodes<Code>& whole, size_t n, int bits, ClassCodes<Cod
   cut.as_bytes = whole.as_bytes;
   cut.wide_codes.clear();
   cut.outliers = whole.outliers;
-  auto shorter = [bits](i64 code) { return code < 0 ? -i64(size_of(code) >> bits) : code >> bits; };
   if (!whole.as_bytes) {
     cut.numbers.resize(n + row_slack);
-    Code* const to = cut.numbers.data();
-    for_codes(whole, n, [&](size_t i, i64 code) { to[i] = code == outlier_mark ? outlier_code<Code> : Code(shorter(code)); });
+    code_kernels<Code>().cut_bits(whole.numbers.data(), n, bits, cut.numbers.data());
     return;
   }
   cut.bytes.resize(n + row_slack);
   kernels().bytes.cut_bits(whole.bytes.data(), n, bits, cut.bytes.data());
   for (const WideCode& e : whole.wide_codes) {
-    const i64 code = e.code == outlier_mark ? outlier_mark : shorter(e.code);
+    const i64 code = e.code == outlier_mark ? outlier_mark : without_bits(e.code, bits);
     const u64 z = code == outlier_mark ? byte_escape : zigzag(code);
     cut.bytes[e.index] = u8(std::min<u64>(z, byte_escape));
     if (z >= byte_escape) cut.wide_codes.push_back({e.index, code, e.bits});
@@ -48,33 +63,33 @@ void cut_codes(const ClassCodes<Code>& whole, size_t n, int bits, ClassCodes<Cod
 
 template <class Code>
 void refine_codes(const ClassCodes<Code>& whole, const u8* context, size_t n, int before, int after, RefinedCodes<Code>& refined) {
-  using Bits = std::make_unsigned_t<Code>;
   ClassCodes<Code>& added = refined.codes;
-  added.as_bytes = before - after <= largest_byte_bits;
+  refined.width = before - after;
+  added.as_bytes = refined.width <= largest_byte_bits;
   added.wide_codes.clear();
   added.outliers.clear();
-  if (added.as_bytes)
-    added.bytes.resize(n + row_slack);
-  else
-    added.numbers.resize(n + row_slack);
   refined.context.resize(n + row_slack);
-  std::copy_n(context, n, refined.context.data());
-  refined.bits.resize(n);
-  refined.width = before - after;
-  const u64 low = (u64(1) << refined.width) - 1;
-  Bits* next = refined.bits.data();
-  for_codes(whole, n, [&](size_t i, i64 code) {
-    const bool known = code == outlier_mark || size_of(code) >> before != 0;
-    const i64 added_code = known ? 0 : code < 0 ? -i64(size_of(code) >> after) : code >> after;
-    if (added.as_bytes)
-      added.bytes[i] = u8(zigzag(added_code));
-    else
-      added.numbers[i] = Code(added_code);
-    *next = code == outlier_mark ? Bits(0) : Bits(size_of(code) >> after & low);
-    next += known && context[i] != no_context;
-    if (known) refined.context[i] = no_context;
-  });
-  refined.count = size_t(next - refined.bits.data());
+  refined.long_bits.clear();
+  if (!added.as_bytes) return refine_numbers(whole, context, n, before, after, refined);
+  added.bytes.resize(n + row_slack);
+  refined.low.resize(n + row_slack);
+  refined.known.resize(n + row_slack);
+  refined.bits.resize(n + row_slack);
+  u8 *const low = refined.low.data(), *const known = refined.known.data();
+  if (whole.as_bytes) {
+    kernels().bytes.refine(whole.bytes.data(), n, before, after, added.bytes.data(), low, known);
+    for (const WideCode& e : whole.wide_codes) {
+      const Added one = added_to(e.code, before, after);
+      added.bytes[e.index] = u8(zigzag(one.code));
+      low[e.index] = u8(one.bits);
+      known[e.index] = one.known ? 255 : 0;
+    }
+  } else {
+    code_kernels<Code>().refine(whole.numbers.data(), n, before, after, added.bytes.data(), low, known);
+  }
+  // masked samples have code 0 and are never known
+  refined.count = kernels().bytes.pack_fields(low, known, n, refined.bits.data());
+  for (size_t i = 0; i < n; i++) refined.context[i] = u8(context[i] | known[i]);
 }
 
 template void cut_codes(const ClassCodes<i32>&, size_t, int, ClassCodes<i32>&);

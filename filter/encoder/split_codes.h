@@ -22,10 +22,12 @@ struct RefinedCodes {
   // Of samples whose code was 0 so far: what it becomes; 0 of the others. Never wide, no outliers.
   ClassCodes<Code> codes;
   Buffer<u8> context;  // of these samples; no_context for the others
-  // Of the others that have a code, in raster order: the added bits. Those of outliers mean nothing.
-  Buffer<std::make_unsigned_t<Code>> bits;
+  // Of the others that have a code, in raster order: the added bits, so many of each. Those of outliers mean nothing.
+  Buffer<u8> bits;             // at most largest_byte_bits
+  std::vector<u64> long_bits;  // more
   size_t count = 0;
   int width = 0;
+  Buffer<u8> low, known;  // while they are found
 };
 
 // Codes without their `before` lowest bits become codes without `after`. `context`: of the class, row_slack elements more.

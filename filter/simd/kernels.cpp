@@ -245,7 +245,7 @@ constexpr NumberKernels<T> number_table() {
 }
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
-  return {largest<Code>, activity<Code>, split<Code>, join<Code>, append_bits<Code>};
+  return {largest<Code>, activity<Code>, split<Code>, join<Code>, append_bits<Code>, cut_bits<Code>, refine_numbers<Code>};
 }
 
 }  // namespace
@@ -271,7 +271,7 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     {fit::collect<float>, fit::collect<double>, fit::collect<i64>, fit::cost, fit::products, fit::feedback},
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,
-     spread_low_bits, count_nonzero, spread_fields, append_bits, cut_bits},
+     spread_low_bits, count_nonzero, spread_fields, append_bits, cut_bits, refine_bytes, pack_fields},
     crc_kernel,
     finish_streaming,
     STZ_TEXT(STZ_ISA),

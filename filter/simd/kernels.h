@@ -169,6 +169,8 @@ struct CodeKernels {  // read and write exactly
   void (*join)(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code);
   // Precision layers: see layer_kernels.h.
   bool (*append_bits)(Code* code, const u8* low, size_t n, int width, u64 largest);
+  void (*cut_bits)(const Code* code, size_t n, int width, Code* out);
+  void (*refine)(const Code* code, size_t n, int before, int after, u8* added, u8* low, u8* known);
 };
 
 // Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
@@ -288,6 +290,8 @@ struct ByteKernels {
   void (*spread_fields)(const u8* field, const u8* code, size_t n, u8* out);
   bool (*append_bits)(u8* code, const u8* low, size_t n, int width);
   void (*cut_bits)(const u8* code, size_t n, int width, u8* out);
+  void (*refine)(const u8* code, size_t n, int before, int after, u8* added, u8* low, u8* known);
+  size_t (*pack_fields)(const u8* low, const u8* known, size_t n, u8* fields);  // may write 64 more
 };
 
 struct Kernels {

@@ -82,5 +82,61 @@ void cut_bits(const u8* __restrict code, size_t n, int width, u8* __restrict out
   }
 }
 
+// Numbers without their `width` lowest bits; the most negative one stays as it is.
+template <class Code>
+void cut_bits(const Code* __restrict code, size_t n, int width, Code* __restrict out) {
+  using U = std::make_unsigned_t<Code>;
+  constexpr U outlier = U(1) << (8 * sizeof(U) - 1);
+  for (size_t i = 0; i < n; i++) {
+    const U c = U(code[i]), sign = U(0) - (c >> (8 * sizeof(U) - 1)), size = (c ^ sign) - sign;
+    out[i] = Code(c == outlier ? c : ((size >> width) ^ sign) - sign);
+  }
+}
+
+// What a refinement adds to codes of which `before` lowest bits are unknown before it and `after` after it, before - after being at most
+// 7. Of those that are 0 so far, the zig-zag number of what they become, else 0; the added bits; 255 or 0, whether it was not 0 so far.
+template <class Code>
+void refine_numbers(const Code* __restrict code, size_t n, int before, int after, u8* __restrict added, u8* __restrict low,
+                    u8* __restrict known) {
+  using U = std::make_unsigned_t<Code>;
+  const U mask = U((U(1) << (before - after)) - 1);
+  for (size_t i = 0; i < n; i++) {
+    const U c = U(code[i]), negative = c >> (8 * sizeof(U) - 1), sign = U(0) - negative, size = (c ^ sign) - sign;
+    const U bits = (size >> after) & mask;
+    const bool was = size >> before != 0;
+    added[i] = u8(was || !bits ? U(0) : U(2 * bits - negative));
+    low[i] = u8(bits);
+    known[i] = was ? u8(255) : u8(0);
+  }
+}
+void refine_bytes(const u8* __restrict code, size_t n, int before, int after, u8* __restrict added, u8* __restrict low,
+                  u8* __restrict known) {
+  const u32 mask = (1u << (before - after)) - 1;
+  for (size_t i = 0; i < n; i++) {
+    const u32 z = code[i], negative = z & 1, size = (z + negative) >> 1, bits = (size >> after) & mask;
+    const bool was = size >> before != 0;
+    added[i] = u8(was || !bits ? 0 : 2 * bits - negative);
+    low[i] = u8(bits);
+    known[i] = was ? u8(255) : u8(0);
+  }
+}
+
+// The fields whose code is known, one after the other. Returns how many there are; there is room for n.
+size_t pack_fields(const u8* __restrict low, const u8* __restrict known, size_t n, u8* __restrict fields) {
+  size_t count = 0, i = 0;
+#if defined(STZ_512)
+  for (; i + 64 <= n; i += 64) {
+    const __mmask64 on = _mm512_movepi8_mask(_mm512_loadu_si512(known + i));
+    _mm512_storeu_si512(fields + count, _mm512_maskz_compress_epi8(on, _mm512_loadu_si512(low + i)));
+    count += size_t(__builtin_popcountll(on));
+  }
+#endif
+  for (; i < n; i++) {
+    fields[count] = low[i];
+    count += known[i] != 0;
+  }
+  return count;
+}
+
 }  // namespace
 }  // namespace stz

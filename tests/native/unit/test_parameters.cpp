@@ -61,7 +61,7 @@ ClassParameters random_parameters(Random& random, int cls, const ParameterContex
   }
   p.mean = random.chance(0.8) ? int(random.between(smallest_mean, largest_mean)) : 0;
   for (int k = 0; k < contexts; k++) {
-    const Model usual = state.models.predicted(p.mean, k);
+    const Model usual = state.codes.models.predicted(p.mean, k);
     p.model[k] = random.chance(0.4) && usual.shift() <= max_shift ? usual : random_model(random, max_shift);
   }
   return p;

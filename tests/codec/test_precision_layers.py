@@ -1,0 +1,179 @@
+"""Precision layers: all of them give what a stream without layers gives, fewer of them errors as measured when it was written."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import h5stz
+from h5stz import _core
+from support import boxes, cases, exact, fields
+
+KEPT = 1 << 30
+
+
+def read(stream, max_error, request=None):
+    """The array of a stream, or (start, count, step) of it, with errors up to max_error; and how many bytes were fetched."""
+    info = h5stz.info(stream)
+    reader = _core.Reader.of_bytes(stream, KEPT)
+    reader.max_error(max_error)
+    whole = (0,) * len(info.shape), info.shape, (1,) * len(info.shape)
+    return boxes.read(reader, info.dtype, *(request or whole)), reader.stats()["bytes_read"]
+
+
+def largest_distance(array, other):
+    """max |x - x'| over finite x, in extended precision; what is not finite must have the same bits."""
+    x, y = exact.components(array), exact.components(other)
+    finite = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    assert np.array_equal(exact.bits(x[~finite]), exact.bits(y[~finite]))
+    return np.max(np.abs(x[finite].astype(np.longdouble) - y[finite].astype(np.longdouble)), initial=0)
+
+
+def check_layers(array, stream):
+    """Every layer keeps what the header says of it, exactly; returns how many there are."""
+    layers = h5stz.info(stream).layers
+    for layer in layers if len(layers) > 1 else ():
+        decoded, fetched = read(stream, layer.max_error if layer.max_error is not None else math.inf)
+        assert fetched <= layer.bytes
+        if layer.max_error is None:
+            continue
+        distance = largest_distance(array, decoded)
+        assert distance <= layer.max_error
+        assert distance >= np.longdouble(layer.max_error) * (1 - 2.0**-40)
+        assert layer.rmse <= layer.max_error
+    assert [layer.bytes for layer in layers] == sorted(layer.bytes for layer in layers)
+    return len(layers)
+
+
+@st.composite
+def layered(draw):
+    """(array, options of its compression)."""
+    dtype = draw(st.sampled_from(cases.ONCE))
+    shape = draw(st.sampled_from([(40000,), (150, 170), (31, 33, 29), (5, 9, 30, 21), (300,), (64, 64), (2000, 7)]))
+    array = cases.make(draw(st.sampled_from(sorted(cases.PATTERNS))), shape, dtype, draw(st.integers(0, 99)))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    options = {"layers": draw(st.integers(2, 7)), "block": draw(st.sampled_from(["default", "region", "throughput"]))}
+    if dtype.kind == "f" and draw(st.booleans()):
+        array[rng.random(shape) < draw(st.sampled_from([0.001, 0.3]))] = np.nan
+        array[rng.random(shape) < 0.001] = np.inf
+    mode = draw(st.sampled_from(["absolute", "absolute", "lossless", "pointwise_relative"]))
+    if mode == "lossless" or (mode == "pointwise_relative" and dtype.kind not in "fc"):
+        return array, {**options, "lossless": True}
+    if mode == "pointwise_relative":
+        return array, {**options, "pointwise_relative": draw(st.sampled_from([1e-2, 1e-5]))}
+    numbers = exact.components(array).astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = float(np.ptp(numbers[np.isfinite(numbers)])) if np.isfinite(numbers).any() else 1.0
+    bound = min(span if math.isfinite(span) else 1e300, 1e300) * draw(st.sampled_from([1e-2, 1e-4, 1e-6]))
+    return array, {**options, "absolute": bound, "integers": "lossy"}
+
+
+@settings(max_examples=60)
+@given(layered())
+def test_bounds_of_every_layer(case):
+    array, options = case
+    stream = h5stz.compress(array, fill_value=False, **options)
+    decoded = h5stz.decompress(stream)
+    if "absolute" in options:
+        assert exact.largest_error(array, decoded, options["absolute"]) <= 1
+    elif "lossless" in options:
+        assert exact.same_bits(array, decoded)
+    else:
+        assert exact.largest_error(array, decoded, options["pointwise_relative"], pointwise=True) <= 1
+    check_layers(array, stream)
+
+
+@settings(max_examples=40)
+@given(layered(), st.data())
+def test_parts_are_those_of_the_whole(case, data):
+    array, options = case
+    stream = h5stz.compress(array, fill_value=False, **options)
+    layers = h5stz.info(stream).layers
+    error = data.draw(st.sampled_from(layers)).max_error
+    whole, _ = read(stream, error or 0)
+    request = data.draw(boxes.requests(array.shape))
+    part, fetched = read(stream, error or 0, request)
+    assert exact.same_bits(part, boxes.cut(whole, *request))
+    assert fetched <= len(stream)
+
+
+def smooth(shape=(48, 50, 52), dtype="f4", seed=3):
+    return cases.make("walk", shape, np.dtype(dtype), seed)
+
+
+def test_a_reader_changes_its_precision():
+    array = smooth()
+    stream = h5stz.compress(array, absolute=float(np.ptp(array)) * 1e-5, layers=4)
+    reader = _core.Reader.of_bytes(stream, KEPT)
+    layers = h5stz.info(stream).layers
+    seen = []
+    for layer in [*layers, *reversed(layers)]:
+        reader.max_error(layer.max_error)
+        out = boxes.read(reader, array.dtype, (0, 0, 0), array.shape, threads=2)
+        assert exact.same_bits(out, read(stream, layer.max_error)[0])
+        seen.append(out.tobytes())
+    assert len(set(seen)) == 4
+    reader.max_error(0)
+    assert exact.same_bits(boxes.read(reader, array.dtype, (0, 0, 0), array.shape), h5stz.decompress(stream))
+
+
+def test_layers_do_not_depend_on_threads():
+    array = smooth((100, 110, 120))
+    options = {"absolute": float(np.ptp(array)) * 1e-4, "layers": 3}
+    assert h5stz.compress(array, threads=1, **options) == h5stz.compress(array, threads=4, **options)
+
+
+def test_fill_values_are_exact_in_every_layer():
+    array = smooth()
+    hidden = np.random.default_rng(1).random(array.shape) < 0.2
+    hidden[10:20] = True
+    array[hidden] = -9999
+    stream = h5stz.compress(array, absolute=1e-3, fill_value=-9999, layers=3)
+    for layer in h5stz.info(stream).layers:
+        decoded, _ = read(stream, layer.max_error)
+        assert np.array_equal(decoded == -9999, hidden)
+
+
+def test_a_prefix_gives_the_first_layers():
+    array = smooth()
+    stream = h5stz.compress(array, absolute=float(np.ptp(array)) * 1e-5, layers=3, content_check=False)
+    for layer in h5stz.info(stream).layers:
+        prefix = stream[: layer.bytes]
+        reader = _core.Reader.of_callback(lambda offset, size, prefix=prefix: prefix[offset : offset + size], len(prefix), 0)
+        reader.max_error(layer.max_error)
+        assert largest_distance(array, boxes.read(reader, array.dtype, (0, 0, 0), array.shape)) <= layer.max_error
+        if layer.bytes < len(stream):
+            reader.max_error(0)
+            with pytest.raises(h5stz.StzError):
+                boxes.read(reader, array.dtype, (0, 0, 0), array.shape)
+
+
+def test_what_has_no_layers():
+    ranks = np.random.default_rng(2).choice(np.array([0.1, 3.7, 9.2, 11.4], "f4"), (60, 60))
+    for array in (np.zeros((30, 30), "f4"), np.arange(8, dtype="f4"), ranks):
+        stream = h5stz.compress(array, absolute=1e-3, layers=3, fill_value=False)
+        assert len(h5stz.info(stream).layers) == 1
+        assert np.abs(h5stz.decompress(stream) - array).max() <= 1e-3
+
+
+@pytest.mark.parametrize("layers", [0, 8, -1])
+def test_impossible_numbers(layers):
+    with pytest.raises(h5stz.StzError, match="layers"):
+        h5stz.compress(np.zeros(100), absolute=1, layers=layers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", fields.names())
+def test_fields(name):
+    field = fields.load(name)
+    bound = cases.width(field.array[field.valid]) * 1e-5
+    plain = h5stz.compress(field.array, absolute=bound, integers="lossy", fill_value=field.fill)
+    for layers in (2, 3):
+        stream = h5stz.compress(field.array, absolute=bound, integers="lossy", fill_value=field.fill, layers=layers)
+        decoded = h5stz.decompress(stream)
+        assert exact.largest_error(field.array[field.valid], decoded[field.valid], bound) <= 1
+        assert np.array_equal(decoded[~field.valid], field.array[~field.valid], equal_nan=True)
+        if check_layers(field.array, stream) > 1 and len(plain) > 20000:
+            assert len(stream) < (1.025 if layers == 2 else 1.05) * len(plain)
