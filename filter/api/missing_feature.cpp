@@ -10,8 +10,6 @@ namespace {
 
 const char* record_name(u64 tag) {
   switch (tag) {
-    case tag_layers:
-      return "precision layers";
     case tag_syntax:
       return "a later syntax of sections";
     case tag_enhancement:

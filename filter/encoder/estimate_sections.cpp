@@ -151,7 +151,7 @@ class SectionEstimator {
     std::vector<SampledBox<S>>& boxes = level_[l].boxes;
     double bytes = 0, of_halves = 0, samples = 0;
     for (size_t b = 0; b < boxes.size(); b++) {
-      SampledBox<S> half{boxes[b].item, half_of(level, boxes[b].place, b % 2), {}, {}};
+      SampledBox<S> half{boxes[b].item, half_of(level, boxes[b].place, b % 2), {}, {}, {}};
       of_halves += edge_bytes_of(l, half);
       bytes += edge_bytes_of(l, boxes[b]);
       samples += volume(boxes[b].place);

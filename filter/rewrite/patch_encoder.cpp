@@ -112,6 +112,7 @@ bool encode_patch(const stz_layout& layout, const u8* data, const Changes& chang
     patch.transparent = true;
     hide(elements, layout, patch.pattern);
   }
+  options.layers = 1;  // of the base alone
   result.stream = encode(patch_layout(layout, patch), elements.data.data(), options);
   patch.size = result.stream.size();
   return true;

@@ -8,6 +8,7 @@
 #include "encoder/encode.h"
 #include "format/box_rows.h"
 #include "format/frame.h"
+#include "precision/encode_layered.h"
 #include "rewrite/exact_size.h"
 #include "rewrite/patch_encoder.h"
 
@@ -37,13 +38,13 @@ class Rewriter {
   }
 
   Bytes run() {
-    if (!bound_is_used(old_)) return encode(layout_, data_, options_);
+    if (!bound_is_used(old_)) return encode_layered(layout_, data_, options_);
     Buffer<u8> before(bytes_);
     decode(previous_, previous_size_, before.data(), bytes_, thread_count(options_.threads));
     if (memcmp(before.data(), data_, bytes_) == 0)
       return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
     changes_ = find_changes(layout_, before.data(), data_, options_);
-    if (changes_.kept == 0) return encode(layout_, data_, options_);
+    if (changes_.kept == 0) return encode_layered(layout_, data_, options_);
     if (options_.mode == STZ_LOSSLESS || options_.bound == 0) return without_loss();
     return shortest();
   }
@@ -64,7 +65,7 @@ class Rewriter {
     return exact;
   }
 
-  Bytes without_loss() const { return encode(layout_, data_, lossless_options()); }
+  Bytes without_loss() const { return encode_layered(layout_, data_, lossless_options()); }
 
   Bytes shortest() {
     Bytes best = changed_over_old();
@@ -104,7 +105,7 @@ class Rewriter {
 
   Bytes kept_over_new() const {
     Parts parts;
-    parts.new_base = encode(layout_, data_, options_);
+    parts.new_base = encode_layered(layout_, data_, options_);
     const Header base = read_header(parts.new_base.data(), parts.new_base.size());
     if (!bound_is_used(base)) return {};  // exact: without_loss() serves as well
     stz_options exact = options_;

@@ -103,7 +103,7 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("lossless,threads=256", "OPTION", "threads=256"),
         ("lossless,threads=1.5", "OPTION", "threads=1.5"),
         ("lossless,effort=10", "OPTION", "effort=10"),
-        ("lossless,layers=2", "OPTION", "layers=2"),
+        ("lossless,layers=8", "OPTION", "layers=8"),
         ("lossless,append_axis=-1", "OPTION", "append_axis=-1: it must be an integer from 0 to 30"),
         ("lossless,append_axis=31", "OPTION", "append_axis=31"),
         ("lossless,append_axis=99999999999999999999", "OPTION", "append_axis=9999"),
@@ -135,7 +135,7 @@ def test_the_type_of_the_dataset():
 
 
 def option_sets():
-    counts = {"threads": st.integers(0, 255), "effort": st.integers(0, 9), "layers": st.integers(0, 1)}
+    counts = {"threads": st.integers(0, 255), "effort": st.integers(0, 9), "layers": st.integers(0, 7)}
     return st.builds(
         Options,
         mode=st.sampled_from([LOSSLESS, ABSOLUTE, POINTWISE]),

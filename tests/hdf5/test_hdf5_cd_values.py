@@ -167,7 +167,6 @@ MALFORMED = [
     ((102, 1, 1, 401), ERROR_BOUND, "word 3"),
     ((*good, 3), ERROR_OPTION, "block"),
     ((*good, 10 << 16), ERROR_OPTION, "effort"),
-    ((102, 1, 1, 3, 2 << 24), ERROR_OPTION, "layers"),
     ((*good, 0, 2, 0, 0), ERROR_OPTION, "word 5"),
     (full[:9], ERROR_ARGUMENT, "9 words"),
     ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),

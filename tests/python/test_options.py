@@ -55,7 +55,7 @@ REAL_DTYPES = [order + kind for kind in ("f2", "f4", "f8", "i2", "u2", "i4", "u4
         ({"lossless": True, "threads": True}, "integer"),
         ({"lossless": True, "effort": 0}, "1 to 9"),
         ({"lossless": True, "effort": 10}, "1 to 9"),
-        ({"lossless": True, "layers": 2}, "1 in this version"),
+        ({"lossless": True, "layers": 8}, "1 to 7"),
         ({"absolute": 1.0, "append_axis": -1}, "counted from 0"),
         ({"absolute": 1.0, "append_axis": 31}, "0 to 30"),
         ({"absolute": 1.0, "append_axis": 2, "data": np.zeros((3, 4))}, "the data have 2 axes"),

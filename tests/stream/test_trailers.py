@@ -70,7 +70,6 @@ def test_streams_inside_a_patched_one_have_trailers_of_their_own():
 
 
 FEATURES = {
-    1: r"precision layers \(critical record 1\)",
     3: r"a later syntax of sections \(critical record 3\)",
     9: r"an enhancement layer \(critical record 9\)",
     4711: r"critical record 4711",

@@ -28,7 +28,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.option_checks import verifies
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
-from h5stz.reading.precision import EVERYTHING, Precision, best_error
+from h5stz.reading.precision import EVERYTHING, Precision, best_error, earlier_error
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
 from h5stz.sources.file_objects import ObjectBytes
@@ -128,7 +128,8 @@ class DatasetReader:
                         best = best_error(reader.info)
                         if best is None:
                             return []
-                        errors.append([float(error) for _, error, _ in reader.info["layers"][:-1]] + [best])
+                        layers = [float(error) + earlier_error(reader.info) for _, error, _ in reader.info["layers"][:-1]]
+                        errors.append([*layers, best])
         most = max(map(len, errors), default=0)
         return [max(of_chunk[min(layer, len(of_chunk) - 1)] for of_chunk in errors) for layer in range(most)]
 

@@ -47,7 +47,7 @@ class Precision:
         """
         layers = info["layers"]
         if self.layers is not None:
-            return 0.0 if self.layers >= len(layers) else float(layers[self.layers - 1][1])
+            return 0.0 if self.layers >= len(layers) else float(layers[self.layers - 1][1]) + earlier_error(info)
         if self.max_error is None:
             return 0.0
         best = best_error(info)
@@ -63,14 +63,24 @@ class Precision:
 EVERYTHING = Precision()
 
 
+def earlier_error(info: Mapping[str, Any]) -> float:
+    """What the samples of a stream had lost before they were compressed, in the units of the data."""
+    accumulated = info["accumulated_bound"]
+    return 0.0 if accumulated is None else max(0.0, float(accumulated) - float(info["bound"]))
+
+
 def best_error(info: Mapping[str, Any]) -> float | None:
     """The largest error of a stream at full precision, in the units of the data; None if its header does not tell."""
+    errors = []
     measured = float(info["layers"][-1][1])
-    if 0 <= measured < math.inf and not info["patches"]:
-        return measured
-    bounds = {_core.MODES["lossless"]: 0.0, _core.MODES["absolute"]: float(info["bound"])}
-    bound = bounds.get(info["mode"])
-    return bound if bound is None or not 0 <= measured < math.inf else max(bound, measured)
+    known = 0 <= measured < math.inf
+    if known:
+        errors.append(measured)
+    if not known or info["patches"]:
+        if info["mode"] not in (_core.MODES["lossless"], _core.MODES["absolute"]):
+            return None
+        errors.append(float(info["bound"]))
+    return max(errors) + earlier_error(info)
 
 
 def checked_precision(max_error: SupportsFloat | None, layers: SupportsIndex | None) -> Precision:
