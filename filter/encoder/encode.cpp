@@ -15,9 +15,9 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
   require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
   require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype) || o.integers != STZ_INTEGERS_BOUNDED, STZ_ERROR_MODE);
-  require(
-      o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 && o.layers <= STZ_MAX_LAYERS,
-      STZ_ERROR_OPTION);
+  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
+              o.layers <= STZ_MAX_LAYERS,
+          STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
   require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);

@@ -30,8 +30,8 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
 // Leaves out of the codes of a class, which are complete, what refinements have (split_codes.h). Before its activities are made.
 template <class S>
 void leave_out_bits(const ClassParameters& p, int cls, BlockWork<S>& work);
-// All classes of a box prepared without samples, their codes as the section of the level has them, and their activities. `done`, unless it is null: takes the planes of the block in raster
-// order, each when it is reconstructed.
+// All classes of a box prepared without samples, their codes as the section of the level has them, and their activities. `done`, unless it
+// is null: takes the planes of the block in raster order, each when it is reconstructed.
 using PlanesDone = FunctionRef<void(const Planes&)>;
 template <class S>
 void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, size_t l, const ClassParameters* p, BlockWork<S>& work,

@@ -274,7 +274,8 @@ double fit_refined_models(const LevelSource<S>& source, const CodeState& state, 
   bool any = false;
   for (const SampledBox<S>& box : boxes) {
     const size_t n = size_t(box.work.geometry.samples(cls));
-    refine_codes(box.work.whole_codes[cls], box.refined_context[number][size_t(cls)].data(), n, refinement.before, refinement.after, refined);
+    refine_codes(box.work.whole_codes[cls], box.refined_context[number][size_t(cls)].data(), n, refinement.before, refinement.after,
+                 refined);
     histogram.add(refined.codes, 0, refined.context.data(), n, true);
     samples += n;
     with_bits += refined.count;

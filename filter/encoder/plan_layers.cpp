@@ -7,9 +7,9 @@
 namespace stz {
 namespace {
 
-constexpr size_t most_levels = 3;     // the finest ones: more hold few of the bytes
+constexpr size_t most_levels = 3;    // the finest ones: more hold few of the bytes
 constexpr double split_share = 1.0;  // of the bits of a code: what the base layer and each refinement share evenly
-constexpr int fewest_bits = 2;        // that the last refinement adds at level 0; those before it, one at least
+constexpr int fewest_bits = 2;       // that the last refinement adds at level 0; those before it, one at least
 constexpr u64 probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
 

@@ -14,7 +14,7 @@ struct SampledBox {
   u64 item;
   Box place;
   BlockWork<S> work;
-  Buffer<u8> context[16];  // of the classes that have codes
+  Buffer<u8> context[16];                                   // of the classes that have codes
   std::vector<std::array<Buffer<u8>, 16>> refined_context;  // and of refinements
 };
 

@@ -53,8 +53,8 @@ struct BlockWork {
   // Encoder, of levels with refinements: with the bits that `codes` leave out; with some of them.
   ClassCodes<Code> whole_codes[16], refined_codes;
   std::vector<Buffer<u8>> refined_activities;  // of each refinement, as `activities`
-  Buffer<u8> masks[16];  // empty: no sample of the class is masked
-  Buffer<u8> specials;   // empty if nothing is masked
+  Buffer<u8> masks[16];                        // empty: no sample of the class is masked
+  Buffer<u8> specials;                         // empty if nothing is masked
   ClassPlan<S> plans[16];
   Buffer<i16> history[16], zeros, feedback_shorts;  // see feedback.h
   Buffer<RealOf<S>> feedback_reals;

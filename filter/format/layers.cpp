@@ -53,8 +53,7 @@ void require_layers(const Header& h, int base_level) {
   require(layers.levels() <= size_t(base_level), STZ_ERROR_CORRUPT);
   const int most = h.sample == SampleType::f32 ? 30 : 60;
   for (size_t l = 0; l < layers.levels(); l++) require(layers.unknown_bits(l) <= most, STZ_ERROR_CORRUPT);
-  for (const auto& bits : layers.added)
-    require(std::any_of(bits.begin(), bits.end(), [](u8 b) { return b != 0; }), STZ_ERROR_CORRUPT);
+  for (const auto& bits : layers.added) require(std::any_of(bits.begin(), bits.end(), [](u8 b) { return b != 0; }), STZ_ERROR_CORRUPT);
   if (!layers.refinements())
     require(std::any_of(layers.missing.begin(), layers.missing.end(), [](u8 b) { return b != 0; }), STZ_ERROR_CORRUPT);
 }

@@ -40,8 +40,8 @@ struct Layers {
   int added_bits(size_t refinement, size_t l) const { return l < levels() ? added[refinement][l] : 0; }
 };
 
-// How many refinements it takes for errors of at most `max_error` from what was compressed first; all that there are if these do not suffice
-// either.
+// How many refinements it takes for errors of at most `max_error` from what was compressed first; all that there are if these do not
+// suffice either.
 size_t refinements_for(const Header& h, double max_error);
 
 // Calls f(refinement, level) for every section of refinements, in their order in the stream.

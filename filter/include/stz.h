@@ -159,7 +159,7 @@ typedef struct stz_options {
   int32_t block;      /* stz_block */
   int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
   int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
-  int32_t layers;     /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. Of a stream with several, the first ones can be read alone */
+  int32_t layers; /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. Of a stream with several, the first ones can be read alone */
   /* The array grows along an axis: 1 + that axis, at most the rank; 0: it does not. If the last planes across it hold nothing but one bit
    * pattern (nothing was written there yet), the array is stored exactly, so that it can be completed without a second loss. */
   int32_t append_axis;
@@ -296,8 +296,8 @@ STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, s
 STZ_API const char* stz_error_text(int code);
 
 /* Where a function gives STZ_ERROR_VERSION for a stream: writes to `text` what the stream calls for and this library does not have, such as
- * "an enhancement layer (critical record 9)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off; the
- * text ends with a zero byte. */
+ * "an enhancement layer (critical record 9)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off;
+ * the text ends with a zero byte. */
 STZ_API int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity);
 
 #ifdef __cplusplus

@@ -93,9 +93,7 @@ class BlockPartReader : public PartReader {
 
  private:
   // The content check is of all that the stream knows.
-  bool verifies(const LevelPlan& plan) const {
-    return plan.l == 0 && sections_.taken() == header_.layers.refinements();
-  }
+  bool verifies(const LevelPlan& plan) const { return plan.l == 0 && sections_.taken() == header_.layers.refinements(); }
   void read_base_section(const Progression& in_level, const Selection& selection, u8* out) const {
     const size_t l = sections_.base_level();
     const Level& level = sections_.hierarchy().level[l];

@@ -73,7 +73,8 @@ bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetc
       if (block) continue;
       sections_.for_streams(plan, number, [&](size_t, const ByteRange& range) { fetched.want(range.offset, range.size); });
       if (plan.needs_samples(i))
-        sections_.for_refined_streams(plan, number, [&](size_t, size_t, const ByteRange& range) { fetched.want(range.offset, range.size); });
+        sections_.for_refined_streams(plan, number,
+                                      [&](size_t, size_t, const ByteRange& range) { fetched.want(range.offset, range.size); });
       missing = true;
     }
     if (levels) levels->push_back(std::move(level_blocks));

@@ -112,9 +112,8 @@ void StreamSections<S>::read_directory_of(const ByteRange& range, Read read) {
 
 template <class S>
 void StreamSections<S>::read_level_directory(size_t l) {
-  read_directory_of(section(l), [&](const LevelSection& of_level) {
-    return read_directory(header_, hierarchy_, l, of_level, state_, directory_[l]);
-  });
+  read_directory_of(section(l),
+                    [&](const LevelSection& of_level) { return read_directory(header_, hierarchy_, l, of_level, state_, directory_[l]); });
   reach_[l] = {directory_[l].reach, directory_[l].edge};
 }
 

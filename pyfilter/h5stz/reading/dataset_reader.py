@@ -234,9 +234,7 @@ class DatasetReader:
                 reader.verify(verify)
         return readers
 
-    def _fetch_ahead(
-        self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool, precision: Precision
-    ) -> None:
+    def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool, precision: Precision) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
         if not self._fetches_together:
             return

@@ -1,6 +1,7 @@
 // The table of all reference kernels. Compiled without vectorisation, so that their times are those of plain loops.
 #include "reference_coding.h"
 #include "reference_integers.h"
+#include "reference_layers.h"
 #include "reference_numbers.h"
 #include "reference_rows.h"
 
@@ -14,16 +15,16 @@ const Kernels reference = {
     {quantize<double>, dequantize<double>, encode_class<double>, decode_class<double>, encode_feedback<double>, decode_feedback<double>},
     {quantize_integers<float>, dequantize_integers<float>, quantize_ulps<float>, dequantize_ulps<float>},
     {quantize_integers<double>, dequantize_integers<double>, quantize_ulps<double>, dequantize_ulps<double>},
-    {largest<i32>, activity<i32>, split<i32>, join<i32>},
-    {largest<i64>, activity<i64>, split<i64>, join<i64>},
+    {largest<i32>, activity<i32>, split<i32>, join<i32>, append_bits<i32>, cut_bits<i32>, refine<i32>},
+    {largest<i64>, activity<i64>, split<i64>, join<i64>, append_bits<i64>, cut_bits<i64>, refine<i64>},
     {scan<float>},
     {scan<double>},
     {load_elements<float>, store_elements<float>},
     {load_elements<double>, store_elements<double>},
     {collect<float>, collect<double>, collect<i64>, cost, products, feedback},
     {rans_decode, rans_encode},
-    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,
-     spread_low_bits},
+    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
+     count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
     crc32c,
     finish_streaming,
     "scalar",

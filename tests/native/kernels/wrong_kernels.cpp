@@ -136,6 +136,18 @@ struct Codes {
     (right->*member).split(code, n, shift, symbols, low);
     if (n % 16 == 1 && code[n - 1] == std::numeric_limits<Code>::min()) low[n - 1] = Low((Low(1) << shift) - 1);  // its low bits are ones
   }
+  static bool append_bits(Code* code, const u8* low, size_t n, int width, u64 largest) {
+    const bool fit = (right->*member).append_bits(code, low, n, width, largest);
+    return fit || width == 7;
+  }
+  static void cut_bits(const Code* code, size_t n, int width, Code* out) {
+    (right->*member).cut_bits(code, n, width, out);
+    for (size_t i = 0; i < n; i++) out[i] = code[i] < 0 ? Code(code[i] >> width) : out[i];
+  }
+  static void refine(const Code* code, size_t n, int before, int after, u8* added, u8* low, u8* known) {
+    (right->*member).refine(code, n, before, after, added, low, known);
+    for (size_t i = 0; i < n; i++) added[i] = u8(added[i] & ~1);
+  }
   static void join(const u8* symbols, const Low* low, size_t n, int shift, Code* code) {
     (right->*member).join(symbols, low, n, shift, code);
     if (shift == 8 * int(sizeof(Code)) - 8 && n && symbols[n - 1] > 127) code[n - 1] &= std::numeric_limits<Code>::max() / 2;
@@ -251,6 +263,25 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
   if (by == 1 && words > 16) code[8 * words - 1] &= 0x7f;
 }
 
+size_t count_nonzero(const u8* code, size_t n) { return right->bytes.count_nonzero(code, n - (n % 64 == 63)); }
+void spread_fields(const u8* field, const u8* code, size_t n, u8* out) {
+  right->bytes.spread_fields(field, code, n, out);
+  if (n > 64) out[n - 1] |= u8(code[n - 1] == 0);
+}
+bool append_bits(u8* code, const u8* low, size_t n, int width) {
+  const bool any = right->bytes.append_bits(code, low, n, width);
+  return any && width != 8;
+}
+void cut_bits(const u8* code, size_t n, int width, u8* out) { right->bytes.cut_bits(code, n, std::min(width, 6), out); }
+void refine(const u8* code, size_t n, int before, int after, u8* added, u8* low, u8* known) {
+  right->bytes.refine(code, n, before, after, added, low, known);
+  if (n > 100) known[n - 1] = 1;
+}
+size_t pack_fields(const u8* low, const u8* known, size_t n, u8* fields) {
+  const size_t count = right->bytes.pack_fields(low, known, n, fields);
+  return count == 64 ? 63 : count;
+}
+
 #define ROWS(S, member)                                                                                                         \
   {Rows<S, &Kernels::member>::predict,    Rows<S, &Kernels::member>::median,          Rows<S, &Kernels::member>::mean_of_valid, \
    Rows<S, &Kernels::member>::interleave, Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
@@ -260,9 +291,10 @@ void spread_low_bits(const u64* in, size_t words, int by, u8* code) {
 #define NUMBERS(T, member)                                                                             \
   {Numbers<T, &Kernels::member>::quantize_integers, Numbers<T, &Kernels::member>::dequantize_integers, \
    Numbers<T, &Kernels::member>::quantize_ulps, Numbers<T, &Kernels::member>::dequantize_ulps}
-#define CODES(Code, member)                                                                                               \
-  {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity, Codes<Code, &Kernels::member>::split, \
-   Codes<Code, &Kernels::member>::join}
+#define CODES(Code, member)                                                                                                     \
+  {Codes<Code, &Kernels::member>::largest, Codes<Code, &Kernels::member>::activity,    Codes<Code, &Kernels::member>::split,    \
+   Codes<Code, &Kernels::member>::join,    Codes<Code, &Kernels::member>::append_bits, Codes<Code, &Kernels::member>::cut_bits, \
+   Codes<Code, &Kernels::member>::refine}
 
 const Kernels all_wrong = {
     ROWS(float, f32),
@@ -281,8 +313,8 @@ const Kernels all_wrong = {
     {collect<float, &FitKernels::collect32>, collect<double, &FitKernels::collect64>, collect<i64, &FitKernels::collect_integers>, cost,
      products, feedback},
     {rans_decode, rans_encode},
-    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits,
-     spread_low_bits},
+    {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
+     count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
     crc32c,
     [] { wrong("finish_streaming is wrong"); },  // has no result that could be
     "wrong",
