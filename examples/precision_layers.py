@@ -1,0 +1,42 @@
+"""Precision layers: one file, read with errors of 1e-2, 1e-3 or with all its precision, for a part of the bytes each time.
+
+    python precision_layers.py
+"""
+
+import tempfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+import h5stz
+
+
+def turbulence(extent, seed=1):
+    """A smooth random field (float32) of extent^3 samples with values about -3 to 3."""
+    rng = np.random.default_rng(seed)
+    wave = np.sqrt(sum(np.square(k) for k in np.meshgrid(*[np.fft.fftfreq(extent) * extent] * 3, indexing="ij")))
+    wave[0, 0, 0] = np.inf
+    field = np.fft.ifftn(np.fft.fftn(rng.standard_normal((extent,) * 3)) * wave**-2.5).real
+    return (field / field.std()).astype("f4")
+
+
+data = turbulence(64)
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "layers.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("rho", data=data, chunks=data.shape, **h5stz.STZ(absolute=1e-5, layers=3))
+
+    with h5py.File(path) as file:
+        view = h5stz.view(file["rho"], cache_bytes=0)
+        print("largest errors with one layer, two and all:", ", ".join(f"{error:.1e}" for error in view.layer_errors()))
+        for error, array in view.refine(np.s_[16:48, 16:48, :], by="error"):
+            found = np.abs(array.astype(float) - data[16:48, 16:48, :]).max()
+            print(f"errors up to {error:.1e}, found {found:.1e}, from {view.stats.bytes_read} bytes")
+            view.stats.reset()
+
+        rough = view.at_error(view.layer_errors()[0])  # a view that is read with the layers that suffice for this error
+        plane = rough.level(1)[10]  # region, resolution and precision together
+        print("a plane of every second sample:", plane.shape, f"from {view.stats.bytes_read} bytes")
+
+        assert np.abs(file["rho"][...].astype(float) - data).max() <= 1e-5  # whoever reads as usual gets all of it
