@@ -9,7 +9,7 @@ MOST_REFINEMENTS, MOST_LEVELS, MOST_BITS = 6, 48, {32: 30, 64: 60}
 
 @dataclass
 class Layers:
-    """What records 1 and 10 say: of levels 0, 1 ... the bits that each refinement adds, and those that the stream does not have;
+    """What records 1 and 10 say: of levels 0, 1 ... the bits that each refinement adds, and those that are not in the stream;
     the errors with 1, 2 ... layers."""
 
     added: list = field(default_factory=list)
