@@ -2,8 +2,8 @@
 
 One stream per form, dtype and mode, and the SHA-256 of the array that each decodes to; of streams with several precision layers
 also those of the arrays that the first 1, 2 ... layers give. The arrays are made with integers and exact floating-point
-operations alone, so that they have the same bits with every NumPy on every machine. Once a format version is released its streams
-are never written again.
+operations alone, so that they have the same bits with every NumPy on every machine. Once a format version is released its
+streams are never written again.
 """
 
 import hashlib
