@@ -27,11 +27,11 @@ class Layers:
             return 0
         return self.missing[level] + sum(bits[level] for bits in self.added[taken:])
 
-    def refinements_for(self, max_error):
-        """How many refinements it takes for errors of at most `max_error`; 0: all."""
+    def refinements_for(self, max_error, before):
+        """How many refinements it takes for errors of at most `max_error`, of which `before` were there already; 0: all."""
         if max_error == 0:
             return len(self.added)
-        enough = [taken for taken, (largest, _) in enumerate(self.errors) if largest <= max_error]
+        enough = [taken for taken, (largest, _) in enumerate(self.errors) if largest + before <= max_error]
         return min([*enough, len(self.added)])
 
 

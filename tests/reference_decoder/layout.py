@@ -18,7 +18,8 @@ def decode_blocks(header, data, trailer, max_error):
         raise Truncated("truncated palette")
     if header.transform == PALETTE:
         header.palette = read_palette(header, data[: header.palette_size])
-    sections = Sections(header, data[header.palette_size :], header.layers.refinements_for(max_error))
+    before = max(0.0, header.accumulated_bound - header.bound) if header.accumulated_bound else 0.0
+    sections = Sections(header, data[header.palette_size :], header.layers.refinements_for(max_error, before))
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)

@@ -196,6 +196,16 @@ def test_no_error_is_no_reason_to_read_fewer_layers():
     assert exact.same_bits(h5stz.decompress(stream), read(stream, 0))
 
 
+def test_errors_from_before_count():
+    """What the elements had lost before they were compressed is added to the errors of layers."""
+    stream = extended(LAYERED, record(6, struct.pack("<d", 5.0)))
+    error = h5stz.info(stream).layers[0].max_error
+    for max_error, with_first in ((error + 4.8, False), (error + 5.0, True)):
+        got = read(stream, max_error)
+        assert exact.same_bits(got, reference_decoder.decode(stream, max_error=max_error))
+        assert exact.same_bits(got, read(LAYERED, error)) == with_first
+
+
 def test_an_outlier_in_a_refinement_is_damage():
     """The codes of a refinement swapped with those of the level's own section, which are as long as they like."""
     parts = Parts(LAYERED)
