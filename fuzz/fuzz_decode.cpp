@@ -61,6 +61,7 @@ Bytes make_stream(uint64_t number) {
   options.block = int(random.below(2));
   options.content_check = int(number % 3);
   options.has_fill = int(random.below(4) == 0);
+  if (number % 3 == 1) options.layers = 2 + int(number / 3 % (STZ_MAX_LAYERS - 1));
   const size_t width = number_size(layout.dtype), numbers = size_t(count) * size_t(parts(layout.dtype));
   Bytes array(numbers * width);
   const int kind = int(random.below(7)), masks = int(random.below(4));
@@ -100,14 +101,16 @@ Bytes make_stream(uint64_t number) {
   return number % 4 == 3 ? rewritten(layout, options, stream, array.size(), random) : stream;
 }
 
-// Reads some parts of a stream, each with what the one before it left. `array`: what the whole stream decodes to, or null.
-void read_parts(const uint8_t* data, size_t size, const stz_stream_info& info, const uint8_t* array) {
+// Reads some parts of a stream with errors up to `max_error`, each with what the one before it left. `array`: what the whole stream decodes
+// to with these, or null.
+void read_parts(const uint8_t* data, size_t size, const stz_stream_info& info, const uint8_t* array, double max_error = 0) {
   stz_reader* reader;
   Random random(size * 31 + (size ? data[size - 1] : 0));
   if (int error = stz_reader_open_memory(data, size, random.below(2) ? 1 << 20 : 0, &reader)) {
     promise(!array && error != STZ_ERROR_INTERNAL, "a stream that decodes can be opened");
     return;
   }
+  promise(stz_reader_max_error(reader, max_error) == STZ_OK, "errors of layers are no bad numbers");
   const size_t element = stz_element_size(info.layout.dtype);
   const int rank = info.layout.rank;
   for (int turn = 0; turn < 3; turn++) {
@@ -136,6 +139,26 @@ void read_parts(const uint8_t* data, size_t size, const stz_stream_info& info, c
     }
   }
   stz_reader_close(reader);
+}
+
+// The same of each number of precision layers.
+void read_parts_of_layers(const uint8_t* data, size_t size, const stz_stream_info& info) {
+  const uint64_t start[STZ_MAX_RANK] = {};
+  uint64_t step[STZ_MAX_RANK];
+  std::fill(step, step + STZ_MAX_RANK, 1);
+  for (int k = 0; k < info.layers; k++) {
+    const double max_error = std::max(info.layer_error[k], 0.0);
+    Bytes whole(info.array_bytes + 1);
+    stz_reader* reader;
+    int error = stz_reader_open_memory(data, size, 0, &reader);
+    if (!error) {
+      error = stz_reader_max_error(reader, max_error);
+      if (!error) error = stz_reader_read(reader, start, info.layout.shape, step, whole.data(), info.array_bytes, 1);
+      stz_reader_close(reader);
+    }
+    promise(error != STZ_ERROR_INTERNAL, "reading fewer layers does not fail inside");
+    read_parts(data, size, info, error ? nullptr : whole.data(), max_error);
+  }
 }
 
 }  // namespace
@@ -208,5 +231,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int verified = stz_verify(data, size, 2, nullptr);
   promise(verified != STZ_ERROR_INTERNAL && (!error || verified), "what cannot be decoded cannot be verified");
   read_parts(data, size, info, error ? nullptr : first.data());
+  if (info.layers > 1) read_parts_of_layers(data, size, info);
   return 0;
 }

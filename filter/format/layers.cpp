@@ -60,6 +60,7 @@ void require_layers(const Header& h, int base_level) {
 
 size_t refinements_for(const Header& h, double max_error) {
   const Layers& layers = h.layers;
+  if (max_error == 0) return layers.refinements();  // zeros at no distance may still have other signs
   // what the samples had lost before they were compressed
   const double before = h.accumulated_bound > 0 ? std::max(0.0, h.accumulated_bound - h.bound) : 0;
   size_t taken = 0;

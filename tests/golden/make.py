@@ -1,8 +1,9 @@
 """Writes the golden streams of the current format version: python tests/golden/make.py
 
-One stream per form, dtype and mode, and the SHA-256 of the array that each decodes to. The arrays are made with integers
-and exact floating-point operations alone, so that they have the same bits with every NumPy on every machine. Once a format
-version is released its streams are never written again.
+One stream per form, dtype and mode, and the SHA-256 of the array that each decodes to; of streams with several precision layers
+also those of the arrays that the first 1, 2 ... layers give. The arrays are made with integers and exact floating-point
+operations alone, so that they have the same bits with every NumPy on every machine. Once a format version is released its
+streams are never written again.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import h5stz
+from h5stz import _core
 
 FOLDER = Path(__file__).parent
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
@@ -133,7 +135,7 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | feedback_cases()
+    return found | feedback_cases() | layer_cases()
 
 
 def walks(shape, seed=1):
@@ -163,6 +165,26 @@ def feedback_cases():
     return found
 
 
+def layer_cases():
+    """Streams with precision layers: {name: (array, options)}."""
+    masked = with_bits(of_dtype(waves((40, 43), 200), ">f8"), np.s_[5:16, 9:20], 0x7FF8000000000000)
+    return {
+        "precision_2d": (of_dtype(waves((60, 61), 400), "f4"), {"absolute": 0.5, "layers": 3}),
+        "precision_masked": (masked, {"absolute": 0.25, "layers": 4}),
+        "precision_lossless": (of_dtype(waves((40, 43), 200), "i2"), {"lossless": True, "layers": 2}),
+    }
+
+
+def with_layers(stream, layers):
+    """The array that the first `layers` precision layers of a stream give; the errors of fewer are larger."""
+    info = h5stz.info(stream)
+    reader = _core.Reader.of_bytes(stream, 0)
+    reader.max_error(info.layers[layers - 1].max_error)
+    array = np.empty(info.shape, info.dtype)
+    reader.read((0,) * array.ndim, array.shape, (1,) * array.ndim, array, 1)
+    return array
+
+
 def compress(array, options):
     """The stream of a case; no fill value unless it names one. Bounds count for integers."""
     return h5stz.compress(array, **{"fill_value": False, "integers": "lossy", **options})
@@ -185,6 +207,9 @@ def main():
         decoded = h5stz.decompress(stream)
         (folder / f"{name}.stz").write_bytes(stream)
         arrays[name] = {"dtype": decoded.dtype.str, "shape": decoded.shape, "sha256": digest(decoded)}
+        if name.startswith("precision"):
+            layers = range(1, len(h5stz.info(stream).layers) + 1)
+            arrays[name]["layers"] = [digest(with_layers(stream, number)) for number in layers]
         total += len(stream)
     (folder / "arrays.json").write_text(json.dumps(arrays, indent=1) + "\n")
     print(f"{len(arrays)} streams, {total} bytes in {folder}")

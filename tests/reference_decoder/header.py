@@ -18,17 +18,13 @@ from reference_decoder.hierarchy import (
     default_block,
     hierarchy,
 )
+from reference_decoder.layers import Layers, read_layer_errors, read_layers, require_layers
 from reference_decoder.palette import MOST_VALUES
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
-TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP, ACCUMULATED_BOUND, BOUND_USED, EXACT_SIZE = (
-    2,
-    4,
-    5,
-    6,
-    8,
-    12,
-)  # tags of extension records of this draft
+# tags of extension records of this draft
+LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
+ACCUMULATED_BOUND, BOUND_USED, LAYER_ERRORS, EXACT_SIZE = 6, 8, 10, 12
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -69,6 +65,7 @@ class Header:
     accumulated_bound: float | None = None
     bound_used: bool = False
     exact_size: int | None = None
+    layers: Layers = field(default_factory=Layers)
     flags: int = 0
     samples: int = 0
     quantiser: int = UNIFORM
@@ -94,6 +91,7 @@ class Header:
     level_bounds: list = field(default_factory=list)
     blocks: list = field(default_factory=list)
     section_sizes: list = field(default_factory=list)
+    refined_sizes: dict = field(default_factory=dict)  # (refinement, level): bytes of its section, in the order of the stream
     patches: list = field(default_factory=list)
     base_size: int = 0
     base_offset: int = 0
@@ -195,7 +193,13 @@ def for_records(data, use):
 
 def read_record(tag, payload, header):
     """One record. Those that are not known and even are skipped."""
-    if tag == TRAILER_SIZE:
+    if tag == LAYERS:
+        require(header.form == BLOCKS, "layers: form")
+        read_layers(payload, header.layers)
+    elif tag == LAYER_ERRORS:
+        require(header.form == BLOCKS, "errors of layers: form")
+        read_layer_errors(payload, header.layers)
+    elif tag == TRAILER_SIZE:
         header.trailer_size = payload.varint()
         require(header.trailer_size >= 4, "size of the trailer")
     elif tag == AXIS_MAP:
@@ -209,7 +213,6 @@ def read_record(tag, payload, header):
         require(header.mode == 0, "bound used: mode")
         header.bound_used = True
     elif tag == EXACT_SIZE:
-        require(header.form == PATCHED, "exact size: form")
         require(header.form == PATCHED, "exact size: form")
         header.exact_size = payload.varint()
     else:
@@ -319,3 +322,5 @@ def read_levels(reader, header, flags):
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
     header.section_sizes = [reader.varint() for _ in range(header.base_level + 1)]
+    require_layers(header.layers, header.base_level, header.bits)
+    header.refined_sizes = {place: reader.varint() for place in header.layers.sections()}

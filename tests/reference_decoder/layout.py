@@ -12,13 +12,14 @@ from reference_decoder.palette import read_palette
 from reference_decoder.sections import Sections
 
 
-def decode_blocks(header, data, trailer):
+def decode_blocks(header, data, trailer, max_error):
     """The components of a stream of the form blocks as words, real parts before imaginary ones; compared with `trailer`."""
     if len(data) < header.palette_size:
         raise Truncated("truncated palette")
     if header.transform == PALETTE:
         header.palette = read_palette(header, data[: header.palette_size])
-    sections = Sections(header, data[header.palette_size :])
+    before = max(0.0, header.accumulated_bound - header.bound) if header.accumulated_bound else 0.0
+    sections = Sections(header, data[header.palette_size :], header.layers.refinements_for(max_error, before))
     word = np.dtype(f"u{header.component.itemsize}")
     words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
@@ -31,26 +32,26 @@ def decode_blocks(header, data, trailer):
     return whole
 
 
-def decode_inside(header, stream, shape, verify):
+def decode_inside(header, stream, shape, verify, max_error):
     """The array of the base or of a patch of a patched stream."""
     inner = read_header(stream)
     require(inner.form != PATCHED, "a patched stream in a patched one")
     same_type = (inner.component, inner.parts, inner.byte_order) == (header.component, header.parts, header.byte_order)
     require(same_type and inner.shape == shape, "a patched stream of several types or shapes")
-    return decode(stream, verify)
+    return decode(stream, verify, max_error)
 
 
-def decode_patched(header, stream, verify):
+def decode_patched(header, stream, verify, max_error):
     """The array of a patched stream: the base, and the patches over it."""
     end = header.base_offset + header.base_size
     if len(stream) < end:
         raise Truncated("truncated")
     require(len(stream) == end, "bytes behind the base")
-    whole = decode_inside(header, stream[header.base_offset :], header.shape, verify).copy()
+    whole = decode_inside(header, stream[header.base_offset :], header.shape, verify, max_error).copy()
     word = np.dtype(f"u{header.component.itemsize}").newbyteorder(header.byte_order)
     words = np.frombuffer(whole.data, word).reshape(*header.shape, header.parts)  # of `whole` itself
     for patch in header.patches:
-        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify)
+        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify, max_error)
         new = np.frombuffer(box.tobytes(), word).reshape(*patch.extent, header.parts)
         below = words[ranges(patch.origin, [at + size for at, size in zip(patch.origin, patch.extent, strict=True)])]
         transparent = False if patch.pattern is None else (new == patch.pattern).all(axis=-1, keepdims=True)
@@ -58,20 +59,24 @@ def decode_patched(header, stream, verify):
     return whole
 
 
-def decode(stream, verify=False):
-    """The array of a stream; `verify`: compared with the content check, if there is one."""
+def decode(stream, verify=False, max_error=0.0):
+    """The array of a stream; `verify`: compared with the content check, if there is one.
+
+    `max_error`: takes as few precision layers as have errors of at most this, according to the stream; 0: all. What fewer give
+    differs from the content check.
+    """
     header = read_header(stream)
     if len(stream) < header.size + header.trailer_size:
         raise Truncated("truncated")
     end = len(stream) - header.trailer_size
     stream, trailer = stream[:end], stream[end:]
     if header.form == PATCHED:
-        return decode_patched(header, stream, verify)
+        return decode_patched(header, stream, verify, max_error)
     dtype = header.component if header.parts == 1 else np.dtype(f"c{2 * header.component.itemsize}")
     dtype = dtype.newbyteorder(header.byte_order)
     if header.form == BLOCKS:
         with np.errstate(all="ignore"):
-            words = decode_blocks(header, stream[header.size :], trailer if verify else None)
+            words = decode_blocks(header, stream[header.size :], trailer if verify else None, max_error)
         data = np.moveaxis(words, 0, -1).astype(words.dtype.newbyteorder(header.byte_order)).tobytes()
     else:
         if len(stream) < header.size + 4:

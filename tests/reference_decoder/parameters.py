@@ -63,12 +63,34 @@ class ParameterModels:
             setattr(self, name, SignedModel())
 
 
+class CodeState:
+    """What lives from class to class and from level to level of a stream of codes."""
+
+    def __init__(self, mean=81):
+        self.mean, self.deviations = mean, Deviations()
+
+    def read(self, coder, models, bits):
+        """Parameters with the mean and the models of a class of samples of so many bits."""
+        parameters = Parameters()
+        if coder.bit(models.AC):
+            self.mean += coder.signed(models.ME)
+            require(1 <= self.mean <= 329, "mean")
+            parameters.mean = self.mean
+            for context in range(16):
+                model = read_model(coder, models, self.deviations.default(self.mean, context))
+                require(model.run_length or model.shift <= bits - 8, "shift of a model")
+                self.deviations.learn(self.mean, context, model)
+                parameters.models.append(model)
+        return parameters
+
+
 class ParameterState:
     """What lives from the first level below the base level to level 0."""
 
-    def __init__(self, base_mean):
-        self.precision, self.mean = 8, base_mean or 81
-        self.coarser, self.deviations = {}, Deviations()
+    def __init__(self, base_mean, refinements):
+        self.precision, self.coarser = 8, {}
+        self.codes = CodeState(base_mean or 81)
+        self.refined = [CodeState() for _ in range(refinements)]
 
     def read(self, coder, models, cls, active, bits, with_feedback):
         """The parameters of a class of samples of so many bits."""
@@ -83,15 +105,8 @@ class ParameterState:
             same = coarser is not None and coarser.feedback is not None and coder.bit(models.FC)
             parameters.feedback = coarser.feedback if same else read_feedback(coder, models, active)
         self.coarser[cls] = parameters
-        if coder.bit(models.AC):
-            self.mean += coder.signed(models.ME)
-            require(1 <= self.mean <= 329, "mean")
-            parameters.mean = self.mean
-            for context in range(16):
-                model = read_model(coder, models, self.deviations.default(self.mean, context))
-                require(model.run_length or model.shift <= bits - 8, "shift of a model")
-                self.deviations.learn(self.mean, context, model)
-                parameters.models.append(model)
+        of_codes = self.codes.read(coder, models, bits)
+        parameters.mean, parameters.models = of_codes.mean, of_codes.models
         return parameters
 
     def _read_weights(self, coder, models, cls, active, parameters):

@@ -18,8 +18,10 @@ from reference_decoder.masks import LITERAL, VALID, MaskModels, ScatteredMask, f
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import predict
 from reference_decoder.quantizers import Codes, largest_code, reconstruct
+from reference_decoder.refinements import BlockRefinement, LevelRefinement, complete
 
 EDGES = 2  # an arrangement of streams
+MASK, MERGED = "mask", "merged"  # names of streams of a block; those of classes are their masks
 
 
 @dataclass
@@ -67,13 +69,14 @@ def take_section_check(reader):
 
 
 class Sections:
-    """Decodes the sections of a stream, from the base level to level 0."""
+    """Decodes the sections of a stream, from the base level to level 0; of its refinements the first `taken`."""
 
-    def __init__(self, header, data):
-        self.header = header
+    def __init__(self, header, data, taken):
+        self.header, self.taken = header, taken
         self.literal_bits = {}
         reader = Reader(data)
         sections = [reader.take(size) for size in header.section_sizes]
+        self.refined_sections = {place: reader.take(size) for place, size in header.refined_sizes.items()}
         require(reader.at == len(data), "bytes are left over")
         self.items = self._base_section(sections[0])
         for number, section in zip(reversed(range(header.base_level)), sections[1:], strict=True):
@@ -102,7 +105,7 @@ class Sections:
         for item, codes in zip(items, all_codes, strict=True):
             item.activities = activities(codes, mean, header.bits)
             item.activities[item.specials != VALID] = 16
-        self.state = ParameterState(mean)
+        self.state = ParameterState(mean, len(header.layers.added))
         return items
 
     def _coarsest_level(self, state, number):
@@ -201,38 +204,48 @@ class Sections:
         coder = BinaryDecoder(coded)
         arrangement = coder.number(NumberModel())
         require_version(arrangement < 3, "arrangement of streams")
+        require(arrangement != EDGES or not header.layers.unknown_bits(number, 0), "layers in edge mode")
         merged, parameters, models = arrangement > 0, None, ParameterModels()
         if arrangement < EDGES:
             active, with_feedback = level.active, header.quantiser != ULP
             parameters = {cls: self.state.read(coder, models, cls, active, header.bits, with_feedback) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
         block_count = header.batch * len(corners)
-        size_count = block_count * (header.masked + (1 if merged else len(level.classes)))
         require(block_count <= 2**40, "blocks")
-        require(size_count <= most_decisions(len(coded)), "more sizes than the index can hold")
-        require(size_count <= max(2**22, 256 * len(section)), "an index out of proportion")
-        sizes = self._index(coder, merged, len(level.classes), block_count)
-        streams = self._streams(reader, sizes, covered)
+        names = ([MASK] if header.masked else []) + ([MERGED] if merged else level.classes)
+        streams = self._streams(reader, self._index(coder, names, block_count, len(section)), covered)
+        refinements = [
+            self._refinement(refinement, number, names[header.masked :], block_count)
+            for refinement in range(self.taken)
+            if (refinement, number) in self.refined_sections
+        ]
         items = []
         for item_number, coarser in enumerate(self.items):
             item = Item(*[np.zeros(level.extent, dtype) for dtype in (header.sample, np.uint8, np.uint8)])
             for low in corners:
                 box = [min(extent[axis], level.extent[axis] - low[axis]) for axis in AXES]
                 block = Block(level, low, box)
-                self._block(number, item_number, block, coarser, item, parameters, streams, merged)
+                self._block(number, item_number, block, coarser, item, parameters, streams, merged, refinements)
             items.append(item)
         return items
 
-    def _index(self, coder, merged, class_count, block_count):
-        """The sizes of all streams in order."""
-        mask_model, block_model = NumberModel(), NumberModel()
-        class_models = [NumberModel() for _ in range(class_count)]
-        sizes = []
-        for _ in range(block_count):
-            if self.header.masked:
-                sizes.append(coder.number(mask_model))
-            sizes += [coder.number(model) for model in ([block_model] if merged else class_models)]
-        return sizes
+    def _refinement(self, refinement, number, names, block_count):
+        """The section of a refinement of level `number`, whose blocks have streams with these names."""
+        header, section = self.header, self.refined_sections[refinement, number]
+        reader = Reader(section)
+        coder = BinaryDecoder(reader.take(reader.varint()))
+        covered = take_section_check(reader)
+        models, state = ParameterModels(), self.state.refined[refinement]
+        parameters = {cls: state.read(coder, models, header.bits) for cls in header.levels[number].classes}
+        streams = self._streams(reader, self._index(coder, names, block_count, len(section)), covered)
+        return LevelRefinement(header.layers.added[refinement][number], parameters, streams)
+
+    def _index(self, coder, names, block_count, section_size):
+        """The sizes of all streams in order; `names`: which ones a block has."""
+        require(block_count * len(names) <= max(2**22, 256 * section_size), "an index out of proportion")
+        require(block_count * len(names) <= most_decisions(len(coder.data)), "more sizes than the index can hold")
+        models = [NumberModel() for _ in names]
+        return [coder.number(model) for _ in range(block_count) for model in models]
 
     def _streams(self, reader, sizes, covered):
         """An iterator over the streams, checked."""
@@ -246,7 +259,7 @@ class Sections:
         require(reader.at == len(reader.data), "bytes are left over in a section")
         return iter(streams)
 
-    def _block(self, level_number, item_number, block, coarser, item, parameters, streams, merged):
+    def _block(self, level_number, item_number, block, coarser, item, parameters, streams, merged, refinements):
         """Decodes a block into the grids of `item`."""
         header = self.header
         samples = {0: block.load(coarser.samples)}
@@ -261,6 +274,10 @@ class Sections:
             self._store(level_number, block, item, samples, specials, activity_arrays)
             return
         stream = CodeStream(data, header.bits) if data else None
+        refined = [BlockRefinement(refinement, block, activity_arrays, header.bits) for refinement in refinements]
+        missing = header.layers.unknown_bits(level_number, self.taken)
+        for one in refined if merged else []:
+            one.open()
         for cls in block.level.classes:
             if not merged:
                 data = next(streams)
@@ -273,13 +290,22 @@ class Sections:
                 codes = stream.read_class(context, parameters[cls].models)
             if stream and not merged:
                 stream.finish()
-            self._finish_class(block, samples, specials, cls, level_number, parameters[cls], codes)
             activity_arrays[cls] = block.new(np.uint8)
             class_activities = activities(codes, parameters[cls].mean, header.bits)
             block.view(activity_arrays[cls], cls)[...] = np.where(masked, 16, class_activities)
             block.repeat_halo(activity_arrays[cls], cls)
-        if stream and merged:
-            stream.finish()
+            mean = parameters[cls].mean
+            for one in refined:
+                if not merged:
+                    one.open()
+                mean = one.refine(cls, codes, masked, mean)
+                if one.stream and not merged:
+                    one.stream.finish()
+            complete(codes, missing, header.bits)
+            self._finish_class(block, samples, specials, cls, level_number, parameters[cls], codes)
+        for one in [stream] + [one.stream for one in refined] if merged else []:
+            if one:
+                one.finish()
         self._store(level_number, block, item, samples, specials, activity_arrays)
 
     def _store(self, level_number, block, item, samples, specials, activity_arrays):

@@ -13,6 +13,7 @@ import pytest
 
 import h5stz
 
+PLACES = np.arange(257)
 PARABOLAS = np.array([k % 20 * (20 - k % 20) / 16 for k in range(64)], "<f4")
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "format.md"
@@ -90,6 +91,44 @@ EXAMPLES = {
             (2, "palette: its check"),
             (None, "base section: output of the binary coder"),
             (2, "base section: its check"),
+        ],
+    ),
+    "layers": (
+        (PLACES**2 % 13 * (PLACES % 64 < 6)).astype("i1"),
+        {"lossless": True, "layers": 2},
+        [
+            (4, '"STZ", format version 131'),
+            (1, "form 2 (blocks), mode 0 (lossless), no fill value, default blocks, extended"),
+            (1, "dtype 4 (int8), byte order 0 (little)"),
+            (1, "rank 1"),
+            (2, "extent 257"),
+            (1, "bytes of the extension records"),
+            (2, "record 1, of four bytes:"),
+            (2, "one refinement; one level"),
+            (1, "level 0: bits that the refinement adds"),
+            (1, "level 0: bits that are missing"),
+            (2, "record 10, of 32 bytes:"),
+            (8, "one layer: largest error, 2"),
+            (8, "one layer: root mean square, 0.353"),
+            (8, "two layers: largest error, 0"),
+            (8, "two layers: root mean square, 0"),
+            (1, "samples 0 (f32), quantiser 1 (integer), transform 0 (none)"),
+            (1, "flags: none"),
+            (1, "step"),
+            (1, "bytes of the base section"),
+            (1, "bytes of the section of level 0"),
+            (1, "bytes of the refinement's section of level 0"),
+            (4, "CRC-32C of all bytes before"),
+            (39, "base section: output of the binary coder"),
+            (2, "base section: its check"),
+            (1, "level 0: bytes of parameters and index"),
+            (4, "level 0: parameters and index"),
+            (2, "level 0: the section's check"),
+            (10, "level 0: stream of the only class of the only block"),
+            (1, "refinement: bytes of parameters and index"),
+            (3, "refinement: parameters and index"),
+            (2, "refinement: the section's check"),
+            (None, "refinement: stream of the only class of the only block"),
         ],
     ),
     "patched": (

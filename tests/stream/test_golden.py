@@ -34,6 +34,13 @@ def test_golden_streams_decode_to_the_same_bits(version, name):
     assert make.digest(decoded) == expected["sha256"]
 
 
+@pytest.mark.parametrize(("version", "name"), [key for key, expected in ARRAYS.items() if "layers" in expected])
+def test_golden_streams_in_fewer_layers(version, name):
+    stream, expected = (GOLDEN / version / f"{name}.stz").read_bytes(), ARRAYS[version, name]["layers"]
+    assert [make.digest(make.with_layers(stream, number)) for number in range(1, len(expected) + 1)] == expected
+    assert len(set(expected)) == len(expected) == len(h5stz.info(stream).layers) > 1
+
+
 def test_every_golden_stream_has_its_array():
     for folder in GOLDEN.glob("version_*"):
         assert {path.stem for path in folder.glob("*.stz")} == {name for version, name in ARRAYS if version == folder.name}

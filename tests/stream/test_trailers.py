@@ -17,7 +17,7 @@ from support.two_decoders import decoded, verdict, word_of
 BASE = h5stz.compress(np.linspace(0, 9, 600, dtype="f4").reshape(20, 30), absolute=0.1, fill_value=False, content_check=False)
 PATCH = Patch((2, 3), (4, 5), h5stz.compress(np.ones((4, 5), "f4"), lossless=True))
 PLAIN = {name: stream for name, (_, stream) in STREAMS_WITHOUT_TRAILER.items()} | {"patched": compose(BASE, [PATCH])}
-RECORDS = record(10, b"errors of levels") + record(12345677, b"odd, and yet not critical")
+RECORDS = record(14, b"of a later version") + record(12345677, b"odd, and yet not critical")
 
 
 def with_trailer(stream, trailer, size=None):

@@ -11,11 +11,11 @@ BLOCKS, PATCHED = 2, 3
 
 
 class Recorded(sections.Sections):
-    """Decodes the sections of a stream and keeps the sizes of the streams of each level's section."""
+    """Decodes the sections of a stream and keeps the sizes of the streams in each: those of a level before its refinements."""
 
     def __init__(self, header, data):
         self.sizes = []
-        super().__init__(header, data)
+        super().__init__(header, data, len(header.layers.added))
 
     def _index(self, *arguments):
         self.sizes.append(super()._index(*arguments))
@@ -30,17 +30,21 @@ class Parts:
         end = len(stream) - header.trailer_size
         stream, self.trailer = stream[:end], stream[end:]
         with np.errstate(all="ignore"):
-            sizes = Recorded(header, stream[header.size + header.palette_size :]).sizes
-        self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in header.section_sizes)]
+            sizes = iter(Recorded(header, stream[header.size + header.palette_size :]).sizes)
+        places = [(None, level) for level in reversed(range(header.base_level))] + list(header.refined_sizes)
+        in_order = sorted(places, key=lambda place: (-place[1], -1 if place[0] is None else place[0]))
+        sizes_of = {place: next(sizes) for place in in_order}
+        section_sizes = [*header.section_sizes, *header.refined_sizes.values()]
+        self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in section_sizes)]
         reader = Reader(stream[header.size :])
         self.palette = reader.take(header.palette_size)
-        self.base, *levels = [reader.take(size) for size in header.section_sizes]
+        self.base, *levels = [reader.take(size) for size in section_sizes]
         self.base = self.base[: -2 if len(self.base) < 258 else -4]
-        self.levels = [self._split(section, stream_sizes) for section, stream_sizes in zip(levels, sizes, strict=True)]
+        self.levels = [self._split(section, sizes_of[place]) for section, place in zip(levels, places, strict=True)]
 
     @staticmethod
     def _split(section, sizes):
-        """[parameters and index, streams...] of a level's section."""
+        """[parameters and index, streams...] of the section of a level or of a refinement."""
         reader = Reader(section)
         pieces = [reader.take(reader.varint())]
         covered = sections.take_section_check(reader)

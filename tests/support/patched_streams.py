@@ -10,10 +10,12 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
+from reference_decoder.header import LAYER_ERRORS, LAYERS, for_records
 from support import cases
 from support.stream_bytes import varint, with_crc
 
 PATCHED, TRANSPARENT, EXTENDED = 3, 1, 64
+OF_LAYERS = (LAYERS, LAYER_ERRORS)
 KINDS = [None, *cases.KINDS]  # by the number that a stream gives a dtype
 
 
@@ -75,13 +77,20 @@ def without_trailer(stream):
 
 
 def extended(stream, records, trailer=b""):
-    """A stream with these extension records and this trailer in place of its own."""
+    """A stream with these extension records and this trailer in place of its own; what it says of its layers stays."""
     stream = without_trailer(stream)
-    front, plain = common_header(stream, records=records), len(common_header(stream))
+    plain = len(common_header(stream))
     if stream[4] & EXTENDED:
         old = Reader(stream[plain:])
-        old.take(old.varint())
+        of_layers = {}
+        for_records(
+            old.take(old.varint()), lambda tag, payload: of_layers.update({tag: payload.data} if tag in OF_LAYERS else {})
+        )
         plain += old.at
+        if of_layers:
+            for_records(records, lambda tag, payload: of_layers.update({tag: payload.data}))
+            records = b"".join(record(tag, payload) for tag, payload in sorted(of_layers.items()))
+    front = common_header(stream, records=records)
     if stream[4] & 3 < 2:
         return with_crc(front + stream[plain:-4]) + trailer
     size = read_header(stream).size

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reference_decoder import check, read_header, sections
+from reference_decoder import check, read_header, refinements, sections
 from reference_decoder.binary_coder import BinaryDecoder, NumberModel
 from reference_decoder.code_stream import CodeStream
 from support.patched_streams import without_trailer
@@ -71,46 +71,53 @@ class RecordedCoder(BinaryDecoder):
 
 
 class Rewriter(sections.Sections):
-    """Decodes the sections of a stream; `written` gets each of them with other lanes."""
+    """Decodes the sections of a stream; `written` gets each of them with other lanes, in the order of the stream."""
 
     def __init__(self, header, data, *lanes):
-        self.lanes, self.code_streams = lanes, []
+        self.lanes, self.opened = lanes, {}
+        self.indexes, self.streams, self.of_levels = [], [], []
+        with (
+            patch.object(sections, "BinaryDecoder", RecordedCoder),
+            patch.object(sections, "CodeStream", self._open),
+            patch.object(refinements, "CodeStream", self._open),
+        ):
+            super().__init__(header, data, len(header.layers.added))
+        of_refinements = {place: section for level in self.of_levels for place, section in level[1:]}
         self.written = [data[: header.section_sizes[0]]]
-        with patch.object(sections, "BinaryDecoder", RecordedCoder), patch.object(sections, "CodeStream", self._open):
-            super().__init__(header, data)
+        self.written += [level[0][1] for level in self.of_levels] + [of_refinements[place] for place in header.refined_sizes]
 
     def _open(self, data, bits):
-        self.code_streams.append(RecordedStream(data, bits))
-        return self.code_streams[-1]
+        self.opened[id(data)] = RecordedStream(data, bits)
+        return self.opened[id(data)]
 
-    def _index(self, coder, merged, class_count, block_count):
-        self.parameters = coder.written()
-        masks = [NumberModel()] if self.header.masked else []
-        self.size_models = masks + [NumberModel() for _ in range(1 if merged else class_count)]
-        return super()._index(coder, merged, class_count, block_count)
+    def _index(self, coder, names, *arguments):
+        self.indexes.append((coder.written(), [NumberModel() for _ in names]))
+        return super()._index(coder, names, *arguments)
 
     def _streams(self, reader, sizes, covered):
-        self.streams = list(super()._streams(reader, sizes, covered))
-        return iter(self.streams)
+        self.streams.append(list(super()._streams(reader, sizes, covered)))
+        return iter(self.streams[-1])
 
     def _level_section(self, number, section):
-        self.code_streams.clear()
+        for known in (self.opened, self.indexes, self.streams):
+            known.clear()
         items = super()._level_section(number, section)
-        code_streams = iter(self.code_streams)
-        streams = []
-        for place, data in enumerate(self.streams):
-            is_mask = self.header.masked and place % len(self.size_models) == 0
-            as_it_was = is_mask or not data or not self.code_streams  # in edge mode a level has none of these
-            streams.append(data if as_it_was else next(code_streams).written(*self.lanes))
-            self.parameters.number(self.size_models[place % len(self.size_models)], len(streams[-1]))
-        coded = self.parameters.finish()
+        places = [None, *sorted(place for place in self.refined_sections if place[1] == number)]
+        found = zip(self.indexes, self.streams, strict=True)
+        self.of_levels.append([(place, self._section(*of)) for place, of in zip(places, found, strict=True)])
+        return items
+
+    def _section(self, index, streams):
+        """A section with other lanes; streams that are no code streams stay as they are."""
+        parameters, models = index
+        streams = [self.opened[id(data)].written(*self.lanes) if data and id(data) in self.opened else data for data in streams]
+        for place, data in enumerate(streams):
+            parameters.number(models[place % len(models)], len(data))
+        coded = parameters.finish()
         front, content = varint(len(coded)) + coded, b"".join(streams)
         if len(content) <= 4096:
-            self.written.append(front + check(front + content) + content)
-        else:
-            checked = [data + check(data) for data in streams if data]
-            self.written.append(front + check(front) + b"".join(checked))
-        return items
+            return front + check(front + content) + content
+        return front + check(front) + b"".join(data + check(data) for data in streams if data)
 
 
 def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
@@ -124,6 +131,6 @@ def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
     palette, data = stream[header.size :][: header.palette_size], stream[header.size + header.palette_size :]
     with np.errstate(all="ignore"):
         written = Rewriter(header, data, log_lanes, final_state, lanes_byte).written
-    sizes = b"".join(map(varint, header.section_sizes))
+    sizes = b"".join(map(varint, [*header.section_sizes, *header.refined_sizes.values()]))
     front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
     return with_crc(front) + palette + b"".join(written) + trailer

@@ -48,6 +48,10 @@ def streams(content_check=True):
         "edges": (cases.make("layers", (50, 60), "f4"), {"absolute": 0.5}),
         "edges, lossless": (np.where(hole, np.nan, cases.make("layers", (60, 50), "f8")), {"lossless": True}),
         "edges of labels": (cases.make("layers", (9, 20, 21), "i4"), {"lossless": True}),
+        "layers": (cases.make("rough", (50, 60), "f4"), {"absolute": 0.1, "layers": 3}),
+        "layers, lossless": (cases.make("walk", (700,), "f8"), {"lossless": True, "layers": 4}),
+        "layers, masked": (masked, {"absolute": 0.01, "layers": 3}),
+        "layers of integers": (cases.make("smooth", (40, 44), "i2"), {"absolute": 2.0, "layers": 2}),
         "regions": (cases.make("smooth", (36, 35, 34), "f4"), {"absolute": 20.0, "block": "region"}),
     }
     made = {}
