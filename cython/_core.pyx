@@ -61,6 +61,7 @@ LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION, "throughput": STZ_BLOCK_THROUGHPUT}
 CONTENT_CHECKS = {None: STZ_CONTENT_CHECK_DEFAULT, False: STZ_CONTENT_CHECK_NONE, True: STZ_CONTENT_CHECK_WRITE}
+ENHANCEMENTS = {None: STZ_ENHANCE_NONE, "relaxed": STZ_ENHANCE_RELAXED}
 INTEGERS = {"lossless": STZ_INTEGERS_LOSSLESS, "lossy": STZ_INTEGERS_BOUNDED}
 # The keys are numpy.dtype.str without its byte order.
 DTYPES = {
@@ -100,7 +101,7 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
 
 
 cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
-                  int append_axis, int integers, int content_check):
+                  int append_axis, int integers, int content_check, int enhance=0):
     """`fill` is None or the bits of the fill value as an int."""
     memset(options, 0, sizeof(stz_options))
     options.struct_size = sizeof(stz_options)
@@ -115,10 +116,11 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
     options.append_axis = append_axis
     options.integers = integers
     options.content_check = content_check
+    options.enhance = enhance
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, previous=None):
+             int effort, int layers, int append_axis, int integers, int content_check=0, int enhance=0, previous=None):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
     stream (bytes-like) that the array came out of before it was changed in part."""
     cdef stz_layout layout
@@ -127,7 +129,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -157,7 +159,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
 
 
 def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0):
+             int effort, int layers, int append_axis, int integers, int content_check=0, int enhance=0):
     """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
     cdef stz_layout layout
     cdef stz_options options
@@ -165,7 +167,7 @@ def estimate(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
     memset(&result, 0, sizeof(result))
     result.struct_size = sizeof(result)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -274,6 +276,8 @@ cdef info_fields(const stz_stream_info* facts):
         "patches": facts.patches,
         "bound_used": bool(facts.bound_used),
         "accumulated_bound": facts.accumulated_bound or None,
+        "enhanced": bool(facts.enhanced),
+        "relaxed_bound": facts.relaxed_bound,
         "content_check": None if facts.content_check < 0 else bool(facts.content_check),
         "layers": tuple(
             [(facts.layer_bytes[index], facts.layer_error[index], facts.layer_rmse[index]) for index in range(facts.layers)]
@@ -307,30 +311,31 @@ cdef pack_words(const stz_options* options, const stz_layout* layout):
     return tuple([words[index] for index in range(count)])
 
 
-def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check):
+def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check,
+         int enhance=0):
     """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
     cdef stz_options options
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
     return pack_words(&options, NULL)
 
 
 def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
-              int append_axis, int integers, int content_check):
+              int append_axis, int integers, int content_check, int enhance=0):
     """The same in the full form, for chunks of this type and shape."""
     cdef stz_options options
     cdef stz_layout layout
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
     return pack_words(&options, &layout)
 
 
-def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check):
+def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check, int enhance=0):
     """These options as text; `dtype` is 0 where it is not known."""
     cdef stz_options options
     cdef char text[1024]
     cdef char message[1024]
     cdef size_t length = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
     cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
@@ -349,6 +354,7 @@ cdef meaning_of(const stz_options* options):
         "append_axis": options.append_axis,
         "integers": options.integers,
         "content_check": options.content_check,
+        "enhance": options.enhance,
     }
 
 

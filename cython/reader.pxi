@@ -115,6 +115,10 @@ cdef class Reader:
         """Reads take as few precision layers as keep errors within `largest` from now on; 0: all of them."""
         check(stz_reader_max_error(self.reader, largest))
 
+    def enhance(self, bint on):
+        """Whether samples are read as the enhancement of the stream makes them (the default), or as they were before."""
+        check(stz_reader_enhance(self.reader, on))
+
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
         cdef stz_box box

@@ -32,6 +32,7 @@ cdef extern from "stz.h" nogil:
 
     enum:
         STZ_INTEGERS_LOSSLESS, STZ_INTEGERS_BOUNDED
+        STZ_ENHANCE_NONE, STZ_ENHANCE_RELAXED
 
     enum:
         STZ_CONTENT_CHECK_DEFAULT, STZ_CONTENT_CHECK_NONE, STZ_CONTENT_CHECK_WRITE
@@ -58,6 +59,7 @@ cdef extern from "stz.h" nogil:
         int32_t bound_used
         int32_t content_check
         double prior_bound
+        int32_t enhance
 
     ctypedef struct stz_stream_info:
         size_t struct_size
@@ -80,6 +82,8 @@ cdef extern from "stz.h" nogil:
         uint64_t* layer_bytes
         double* layer_error
         double* layer_rmse
+        double relaxed_bound
+        int32_t enhanced
 
     ctypedef struct stz_size_estimate:
         size_t struct_size
@@ -133,6 +137,7 @@ cdef extern from "stz_reader.h" nogil:
                         void* out, size_t out_size, int threads)
     int stz_reader_verify(stz_reader* reader, int verify)
     int stz_reader_max_error(stz_reader* reader, double max_error)
+    int stz_reader_enhance(stz_reader* reader, int enhance)
     int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         uint64_t* ranges, size_t capacity, size_t* range_count)
     int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)

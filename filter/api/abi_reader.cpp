@@ -50,6 +50,7 @@ struct stz_reader {
   const std::unique_ptr<Source> source;
   const std::unique_ptr<ArrayReader> array;
   double max_error = 0;  // of reads; see stz_reader_max_error
+  bool enhance = true;   // see stz_reader_enhance
 
   stz_reader(std::unique_ptr<Source> from, u64 cache_bytes) : source(std::move(from)), array(open_array(*source, cache_bytes)) {}
 };
@@ -114,7 +115,7 @@ int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* c
                     int threads) {
   if (!reader || !valid_request(reader, start, count) || (!out && out_size)) return STZ_ERROR_ARGUMENT;
   return guarded_read(reader, [&] {
-    const Request request{start, count, step, reader->max_error};
+    const Request request{start, count, step, reader->max_error, reader->enhance};
     const stz_layout& layout = reader->array->header().layout;
     require(out_size == requested_elements(layout, request) * element_size(layout.dtype), STZ_ERROR_CAPACITY);
     reader->array->read(request, static_cast<u8*>(out), thread_count(threads));
@@ -134,12 +135,19 @@ int stz_reader_max_error(stz_reader* reader, double max_error) {
   return STZ_OK;
 }
 
+int stz_reader_enhance(stz_reader* reader, int enhance) {
+  if (!reader) return STZ_ERROR_ARGUMENT;
+  if (enhance != 0 && enhance != 1) return STZ_ERROR_OPTION;
+  reader->enhance = enhance != 0;
+  return STZ_OK;
+}
+
 int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, uint64_t* ranges,
                     size_t capacity, size_t* range_count) {
   if (range_count) *range_count = 0;
   if (!reader || !valid_request(reader, start, count) || (!ranges && capacity) || !range_count) return STZ_ERROR_ARGUMENT;
   return guarded_read(reader, [&] {
-    const std::vector<ByteRange> plan = reader->array->plan({start, count, step, reader->max_error});
+    const std::vector<ByteRange> plan = reader->array->plan({start, count, step, reader->max_error, reader->enhance});
     *range_count = plan.size();
     for (size_t i = 0; i < std::min(capacity, plan.size()); i++) {
       ranges[2 * i] = plan[i].offset;

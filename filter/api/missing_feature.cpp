@@ -12,8 +12,6 @@ const char* record_name(u64 tag) {
   switch (tag) {
     case tag_syntax:
       return "a later syntax of sections";
-    case tag_enhancement:
-      return "an enhancement layer";
     default:
       return "a feature without a name yet";
   }

@@ -35,6 +35,7 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
 constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
 constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
+constexpr Name enhance_names[] = {{"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
 // A count that is written as it is used, and the range that a user may ask for.
@@ -49,7 +50,7 @@ constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THR
                             {"append_axis", &stz_options::append_axis, 0, 30, 1}};
 
 constexpr const char* all_keys =
-    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers, content_check";
+    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers, content_check, enhance";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -210,6 +211,7 @@ class Parser {
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
     if (key == "block") return named(block_names, key, value, options_.block, "default or region");
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
+    if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none or relaxed");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
     if (key == "dtype") return type(key, value);
     for (const Count& each : counts)
@@ -329,6 +331,7 @@ std::string print(const stz_options& options, i32 dtype) {
     if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
   if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
   if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
+  if (options.enhance != STZ_ENHANCE_NONE) add("enhance", name_of(enhance_names, options.enhance));
   return text;
 }
 
@@ -342,7 +345,7 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
                     again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
-                    again.content_check == options.content_check;
+                    again.content_check == options.content_check && again.enhance == options.enhance;
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
       "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",

@@ -1,5 +1,7 @@
 #include "api/stream_info.h"
 
+#include <algorithm>
+
 #include "format/content_check.h"
 
 namespace stz {
@@ -80,6 +82,8 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   info.levels = 1;
   info.level_bytes[0] = h.base_offset + content_bytes(levels);
   fill_layers(h, levels, info);
+  info.enhanced = levels.enhancement.any();
+  info.relaxed_bound = info.enhanced ? std::max(h.bound, relaxed_bound(levels)) : h.bound;
   if (levels.form == Form::blocks) {
     const std::vector<u64>& section = levels.section;  // the stream that has them stands last
     require(section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);

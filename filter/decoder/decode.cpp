@@ -3,15 +3,19 @@
 #include <algorithm>
 
 #include "base/buffer.h"
+#include "base/parallel.h"
 #include "decoder/decode_level.h"
 #include "decoder/decode_patched.h"
 #include "format/convert.h"
 #include "format/elements.h"
+#include "format/enhancement.h"
 #include "format/palette.h"
 #include "format/sample_order.h"
 
 namespace stz {
 namespace {
+
+constexpr u64 small_item = u64(1) << 18;  // samples
 
 void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, size_t width, u8* out) {
   width == 1   ? put_special_bits<u8>(kinds, n, special, out)
@@ -21,7 +25,21 @@ void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, size_t
 }
 
 template <class S>
-void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification) {
+void enhance_samples(const Header& h, S* samples, const std::vector<u8>& specials, int threads) {
+  const Hierarchy hierarchy = hierarchy_of(h);
+  const Level& level = hierarchy.level[0];
+  const u64 in_item = level.samples();
+  const bool many = in_item < small_item;  // too small to be shared
+  parallel_for<std::vector<Enhancer<S>>>(hierarchy.batch, many ? threads : 1, [&](std::vector<Enhancer<S>>& enhancer, u64 item) {
+    if (enhancer.empty()) enhancer.emplace_back(h, hierarchy);
+    const GridPart<S> grid = whole_grid(samples + item * in_item, level);
+    enhancer[0].run(grid, specials.empty() ? nullptr : specials.data() + item * in_item, grid, many ? 1 : threads);
+  });
+}
+
+template <class S>
+void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification,
+                   bool enhance) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);
@@ -32,11 +50,14 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   const u64 sections = sections_offset(h);
   require(sections <= size, STZ_ERROR_TRUNCATED);
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
-  const bool verified = verification && h.trailer_size != 0;  // which needs the special values
+  const bool enhanced = enhance && h.enhancement.any();
+  const bool with_kinds = enhanced || (verification && h.trailer_size != 0);  // special values are needed besides the samples
   auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
     decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, taken,
-                       verified ? nullptr : of_masked);
+                       with_kinds ? nullptr : of_masked);
     if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
+    if constexpr (std::is_floating_point_v<S>)
+      if (enhanced) enhance_samples<S>(h, samples, specials, threads);
   };
   const SampleOrder order(h);
   // plain native numbers in the order of the elements need no other buffer
@@ -85,7 +106,8 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
 
 }  // namespace
 
-void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification, size_t refinements) {
+void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification, size_t refinements,
+            bool enhance) {
   Header h = read_header(stream, size);
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
@@ -100,11 +122,11 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
     const u8* payload = checked_payload(h, stream, size);
     for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
   } else if (h.sample == SampleType::f32)
-    decode_blocks<float>(h, stream, size, out, threads, taken, verification);
+    decode_blocks<float>(h, stream, size, out, threads, taken, verification, enhance);
   else if (h.sample == SampleType::f64)
-    decode_blocks<double>(h, stream, size, out, threads, taken, verification);
+    decode_blocks<double>(h, stream, size, out, threads, taken, verification, enhance);
   else
-    decode_blocks<i64>(h, stream, size, out, threads, taken, verification);
+    decode_blocks<i64>(h, stream, size, out, threads, taken, verification, enhance);
 }
 
 }  // namespace stz

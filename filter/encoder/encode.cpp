@@ -18,6 +18,9 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
               o.layers <= STZ_MAX_LAYERS,
           STZ_ERROR_OPTION);
+  require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_RELAXED, STZ_ERROR_OPTION);
+  require(o.enhance == STZ_ENHANCE_NONE || o.layers <= 1, STZ_ERROR_OPTION);
+  require(o.reserved == 0, STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
   require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);

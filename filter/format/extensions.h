@@ -16,8 +16,8 @@ enum ExtensionTag : u64 {
   tag_content_check = 4,      // in a trailer: content_check.h
   tag_axis_map = 5,           // a byte for each axis (axis_map.h); form blocks
   tag_accumulated_bound = 6,  // a double
-  tag_enhancement = 9,        // reserved
   tag_bound_used = 8,         // empty
+  tag_enhancement = 9,        // enhancement.h; form blocks
   tag_layer_errors = 10,      // layers.h; form blocks
   tag_exact_size = 12,        // a varint
 };

@@ -264,6 +264,7 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
     }
   for (int s = 0; s <= hierarchy.base_level; s++) h.section.push_back(in.varint());
   require_layers(h, hierarchy.base_level);
+  require_enhancement(h, hierarchy);
   for_refinements(h.layers, [&](size_t, size_t) { h.refinement.push_back(in.varint()); });
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/element_type.h"
+#include "format/enhancement.h"
 #include "format/grid.h"
 #include "format/layers.h"
 #include "format/number_types.h"
@@ -60,6 +61,7 @@ struct Header {
   // sections: the base section, then levels base_level - 1 .. 0
   std::vector<u64> section;
   Layers layers;                // none: the codes of all levels are whole
+  Enhancement enhancement;      // none: samples are as they are decoded
   std::vector<u64> refinement;  // sizes of their sections (for_refinements)
   // form patched
   std::vector<Patch> patches;

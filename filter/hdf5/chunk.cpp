@@ -62,7 +62,7 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
 
 double prior_bound_of(const stz_stream_info& info) {
   if (info.accumulated_bound > 0) return info.accumulated_bound;
-  return info.mode == STZ_ABSOLUTE ? info.bound : 0;
+  return info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0;
 }
 
 // Compresses samples as rewrite_memory.h has recognised them.

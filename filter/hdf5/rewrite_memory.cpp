@@ -150,7 +150,7 @@ Recognised by_probes(const Chunk& chunk, const Probes& probes, u64 fingerprint) 
 u64 settings_of(const stz_options& options) noexcept {
   u64 hash = 0;
   for (const u64 each : {u64(options.mode), u64(options.has_fill), bit_cast_to<u64>(options.bound), options.fill, u64(options.block),
-                         u64(options.layers), u64(options.append_axis), u64(options.integers)}) {
+                         u64(options.layers), u64(options.append_axis), u64(options.integers), u64(options.enhance)}) {
     hash = (hash ^ each) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
   }

@@ -137,6 +137,15 @@ typedef enum stz_content_check {
   STZ_CONTENT_CHECK_WRITE = 2
 } stz_content_check;
 
+/* Whether decoded samples are brought nearer to the originals, on average, by a filter that is fitted to the array and stored with it. It is
+ * kept only where the lower error is worth more than its bytes; a stream without it is that of STZ_ENHANCE_NONE, byte for byte. Arrays that
+ * are stored exactly, float16 and integers, and point-wise bounds have none. Not together with several precision layers: STZ_ERROR_OPTION. */
+typedef enum stz_enhance {
+  STZ_ENHANCE_NONE = 0,
+  /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound; for what the error is on average, as a PSNR tells */
+  STZ_ENHANCE_RELAXED = 1
+} stz_enhance;
+
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
  * This structure never grows, so that it can be part of others: it holds what describes any dense array and nothing of how it is
@@ -171,8 +180,10 @@ typedef struct stz_options {
   /* Finite, not negative: an absolute bound between the samples and what was compressed first. The stream records its sum with the bound
    * of this compression; 0 records nothing */
   double prior_bound;
+  int32_t enhance;  /* stz_enhance */
+  int32_t reserved; /* must be 0 */
 } stz_options;
-#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0}
+#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, 0, 0}
 
 /* What the header of a stream says. */
 typedef struct stz_stream_info {
@@ -197,10 +208,13 @@ typedef struct stz_stream_info {
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
   double layer_error[STZ_MAX_LAYERS];   /* the largest |x - x'| with these layers, measured by the writer; -1: not known */
   double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2 */
+  double relaxed_bound;                 /* what the mode promises in place of `bound` (stz_enhance); the bound where nothing is enhanced */
+  int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
+  int32_t reserved2;                    /* 0 */
 } stz_stream_info;
 /* clang-format off */
 #define STZ_STREAM_INFO_INIT \
-  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0}
 /* clang-format on */
 
 /* ---- Functions ---- */

@@ -87,6 +87,10 @@ STZ_API int stz_reader_verify(stz_reader* reader, int verify);
  * STZ_ERROR_BOUND: the number is negative or NaN. */
 STZ_API int stz_reader_max_error(stz_reader* reader, double max_error);
 
+/* enhance: 0: from now on, samples are read as they were before the enhancement of the stream (stz_stream_info.enhanced), within the bound
+ * itself. 1, the default: as stz_decompress gives them. Without an enhancement both are the same. */
+STZ_API int stz_reader_enhance(stz_reader* reader, int enhance);
+
 /* Tells which bytes of the stream such a read would fetch now, beyond what the reader holds: ranges in ascending order.
  * *range_count is the number of ranges; the first `capacity` of them are stored in `ranges`, as offset and size (2 numbers each).
  * May itself fetch the base section and the directories of levels, and the headers of patches. A plan is exact until the next call that

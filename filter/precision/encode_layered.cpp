@@ -7,19 +7,12 @@
 #include "decoder/decode.h"
 #include "encoder/encode.h"
 #include "format/convert.h"
+#include "precision/distance.h"
+#include "precision/enhance_stream.h"
 
 namespace stz {
 namespace {
 
-// The least number above a positive one.
-double next_above(double v) { return v < __builtin_inf() ? bit_cast_to<double>(bit_cast_to<u64>(v) + 1) : v; }
-
-// |x - y|, not less. (TwoSum, Knuth 1969: d + e = x - y exactly.)
-double distance_up(double x, double y) {
-  const double d = x - y, t = d - x, e = (x - (d - t)) + (-y - t);
-  const bool exact = !(__builtin_fabs(d) < __builtin_inf()) || e == 0 || (e < 0) == (d > 0);
-  return exact ? __builtin_fabs(d) : next_above(__builtin_fabs(d));
-}
 double distance_up(u64 x, u64 y) {
   const u64 d = x > y ? x - y : y - x;
   const double v = double(d);
@@ -83,6 +76,7 @@ LayerError difference(const stz_layout& layout, const u8* array, const u8* other
 
 Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& options) {
   Bytes stream = encode(layout, data, options);
+  if (options.enhance) enhance_stream(layout, data, options, stream);
   if (options.layers < 2) return stream;
   Header h = read_header(stream.data(), stream.size());
   if (!h.layers.any()) return stream;

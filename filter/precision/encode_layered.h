@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// As encode(). If the stream has layers, every one of them is decoded once and compared with the array.
+// As encode(), enhanced if the options say so. If the stream has layers, every one of them is decoded once and compared with the array.
 Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& options);
 
 // How far finite components of an array are from those of another one: the largest distance, rounded up, and the root of the mean square.

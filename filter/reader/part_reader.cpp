@@ -44,6 +44,11 @@ class BlockPartReader : public PartReader {
     cache_.set_limit(limit_);
   }
 
+  void enhance(bool on) override {
+    if (on != enhances_) columns_ = {};
+    enhances_ = on;
+  }
+
   void read(const Selection& selection, u8* out, int threads) override {
     Progression in_level;
     const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
@@ -53,7 +58,7 @@ class BlockPartReader : public PartReader {
       return read_base_section(in_level, selection, out);
     }
     const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
-    const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
+    const std::vector<LevelPlan> plans = planner_.plans_for(l, with_neighbours(l, wanted), selection);
     planner_.remember(l, in_level);
     if (wanted != in_level) return read_columns(l, wanted, plans, in_level, selection, out, threads);
     selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
@@ -66,7 +71,7 @@ class BlockPartReader : public PartReader {
     if (l == sections_.base_level()) return source_.not_peeked(l == 0 ? verifier_.missing() : std::vector<ByteRange>{});
     const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
     if (wanted != in_level && columns_.are(l, wanted, selection)) return {};
-    const std::vector<LevelPlan> plans = planner_.plans_for(l, wanted, selection);
+    const std::vector<LevelPlan> plans = planner_.plans_for(l, with_neighbours(l, wanted), selection);
     std::vector<ByteRange> ranges;
     bool decodes = false;
     selection.for_items([&](u64 item, u64) {
@@ -94,6 +99,20 @@ class BlockPartReader : public PartReader {
  private:
   // The content check is of all that the stream knows.
   bool verifies(const LevelPlan& plan) const { return plan.l == 0 && sections_.taken() == header_.layers.refinements(); }
+  bool enhances(size_t l) const { return l == 0 && enhances_ && header_.enhancement.any(); }
+  // What is decoded for samples of a level: for those that are enhanced all around them too.
+  Progression with_neighbours(size_t l, const Progression& p) const {
+    if (!enhances(l)) return p;
+    Progression wide = p;
+    for (const int axis : EnhancementShape(sections_.hierarchy().level[0]).axis) {
+      const size_t a = size_t(axis);
+      wide.start[a] = std::max<i64>(p.start[a] - 1, 0);
+      wide.count[a] = std::min(p.last(a) + 2, sections_.hierarchy().level[0].n[a]) - wide.start[a];
+      wide.step[a] = 1;
+    }
+    return wide;
+  }
+
   void read_base_section(const Progression& in_level, const Selection& selection, u8* out) const {
     const size_t l = sections_.base_level();
     const Level& level = sections_.hierarchy().level[l];
@@ -147,17 +166,51 @@ class BlockPartReader : public PartReader {
           fresh[size_t(i)] = 1;
           decoded++;
         }
-        if (p > 0) return;
+        if (p > 0 || enhances(plan.l)) return;
         copy_elements(header_, bits_, block->box, block->samples.data(), block->specials.empty() ? nullptr : block->specials.data(),
                       block->literals, level_map(sections_.hierarchy(), plan.l, item), in_level, selection, out);
         if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // as much as can be kept
       });
+      if (p == 0 && enhances(plan.l)) copy_enhanced(level_blocks, item, in_level, selection, out, threads);
       decoded_ += decoded;
       for (u64 i = 0; i < level_blocks.blocks.size(); i++)
         if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
           cache_.keep(plan.l, sections_.block_number(plan, item, i), level_blocks.blocks[size_t(i)]);
     }
   }
+
+  // Of blocks of level 0, which are all there: each with what is around it.
+  void copy_enhanced(const LevelBlocks<S>& level_blocks, u64 item, const Progression& in_level, const Selection& selection, u8* out,
+                     int threads) {
+    if constexpr (std::is_floating_point_v<S>) {
+      const Level& level = sections_.hierarchy().level[0];
+      const LevelMap map = level_map(sections_.hierarchy(), 0, item);
+      parallel_for<EnhancingWorker>(level_blocks.blocks.size(), threads, [&](EnhancingWorker& worker, u64 i) {
+        const DecodedBlock<S>& block = *level_blocks.blocks[size_t(i)];
+        Box box;  // of the block, what is wanted
+        for (size_t a = 0; a < axes; a++) {
+          box.low[a] = std::max(block.box.low[a], in_level.start[a]);
+          box.size[a] = std::min(block.box.low[a] + block.box.size[a], in_level.last(a) + 1) - box.low[a];
+          if (box.size[a] <= 0) return;
+        }
+        if (worker.enhancer.empty()) worker.enhancer.emplace_back(header_, sections_.hierarchy());
+        const Box wide = worker.enhancer[0].with_neighbours(box);
+        const GridPart<const S> plain = gather(level, level_blocks, &DecodedBlock<S>::samples, wide, worker.plain);
+        const u8* kinds = header_.masked ? gather(level, level_blocks, &DecodedBlock<S>::specials, wide, worker.kinds).data : nullptr;
+        const u8* inner_kinds = header_.masked ? gather(level, level_blocks, &DecodedBlock<S>::specials, box, worker.inner_kinds).data : nullptr;
+        gather(level, level_blocks, &DecodedBlock<S>::samples, box, worker.enhanced);
+        worker.enhancer[0].run(plain, kinds, {worker.enhanced.data(), box}, 1);
+        copy_elements(header_, bits_, box, worker.enhanced.data(), inner_kinds, block.literals, map, in_level, selection, out);
+      });
+    }
+  }
+
+  struct NoEnhancer {};
+  struct EnhancingWorker {
+    std::vector<std::conditional_t<std::is_floating_point_v<S>, Enhancer<S>, NoEnhancer>> enhancer;
+    Buffer<S> plain, enhanced;
+    Buffer<u8> kinds, inner_kinds;
+  };
 
   const Header& header_;
   SourcePart& source_;
@@ -169,6 +222,7 @@ class BlockPartReader : public PartReader {
   Columns columns_;
   const u64 present_;
   u64 decoded_ = 0;
+  bool enhances_ = true;
   PartVerifier<S> verifier_;
 };
 

@@ -12,6 +12,8 @@ class PartReader {
   virtual ~PartReader() = default;
   // From now on with so many refinements of the codes (format/layers.h); at first with all. What was kept with others is dropped.
   virtual void take(size_t refinements) = 0;
+  // Whether samples are enhanced from now on (format/enhancement.h), as they are at first, if the stream has an enhancement.
+  virtual void enhance(bool on) = 0;
   // `out` has the elements of the selection, C order.
   virtual void read(const Selection& selection, u8* out, int threads) = 0;
   // What read() would fetch now of the source, by rising offset, neighbours joined.

@@ -15,6 +15,7 @@ struct Progression {
 struct Request {
   const u64 *start, *count, *step;
   double max_error = 0;  // of what is read, in the unit of the data; where a stream has no layers for that, all of its precision
+  bool enhance = true;   // where a stream has an enhancement
   u64 step_of(int r) const { return step ? step[r] : 1; }
 };
 

@@ -39,7 +39,7 @@ void StreamReader::read(const Request& request, u8* out, int threads) {
       const u64 size = selection.elements * element_size(header_.layout.dtype);
       for (u64 at = 0; at < size; at += width) store_bits(out + at, header_.padding, width, swapped(header_.layout));
     }
-    blocks_->take(refinements_for(header_, request.max_error));
+    prepare(request);
     if (!selection.none_valid) blocks_->read(selection, out, threads);
     return;
   }
@@ -51,9 +51,14 @@ void StreamReader::read(const Request& request, u8* out, int threads) {
 std::vector<ByteRange> StreamReader::plan(const Request& request) {
   const Selection selection = select(header_, request);
   if (selection.empty) return {};
-  if (blocks_) blocks_->take(refinements_for(header_, request.max_error));
+  if (blocks_) prepare(request);
   if (blocks_) return selection.none_valid ? std::vector<ByteRange>{} : blocks_->plan(selection);
   return payload_.empty() ? source_.not_peeked({{0, source_.size()}}) : std::vector<ByteRange>{};
+}
+
+void StreamReader::prepare(const Request& request) {
+  blocks_->take(refinements_for(header_, request.max_error));
+  blocks_->enhance(request.enhance);
 }
 
 void StreamReader::limit(u64 cache_bytes) {

@@ -29,6 +29,7 @@ class StreamReader : public ArrayReader {
   u64 fixed_bytes() const { return sizeof *this + (blocks_ ? blocks_->fixed_bytes() : 0); }
 
  private:
+  void prepare(const Request& request);
   void load_payload();
   void copy_payload(const Request& request, u8* out) const;
 

@@ -56,12 +56,19 @@ class Rewriter {
            std::equal(old.shape, old.shape + old.rank, layout_.shape);
   }
 
+  // What the previous stream promises: of a patched one, the base may be enhanced.
+  double old_bound() const {
+    if (old_.form != Form::patched) return relaxed_bound(old_);
+    return std::max(old_.bound, relaxed_bound(read_header(previous_ + old_.base_offset, size_t(old_.base_size))));
+  }
+
   stz_options lossless_options() const {
     stz_options exact = options_;
     exact.mode = STZ_LOSSLESS;
+    exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
     exact.prior_bound = old_.accumulated_bound;
-    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = old_.bound;
+    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = old_bound();
     return exact;
   }
 

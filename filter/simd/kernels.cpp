@@ -8,6 +8,7 @@
 #include "simd/byte_kernels.h"
 #include "simd/crc32c.h"
 #include "simd/element_kernels.h"
+#include "simd/enhancement_kernels.h"
 #include "simd/feedback.h"
 #include "simd/fit_kernels.h"
 #include "simd/layer_kernels.h"
@@ -272,6 +273,9 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,
      spread_low_bits, count_nonzero, spread_fields, append_bits, cut_bits, refine_bytes, pack_fields},
+    {to_units<float>, subtract_units<float>},
+    {to_units<double>, subtract_units<double>},
+    enhancement,
     crc_kernel,
     finish_streaming,
     STZ_TEXT(STZ_ISA),

@@ -294,6 +294,20 @@ struct ByteKernels {
   size_t (*pack_fields)(const u8* low, const u8* known, size_t n, u8* fields);  // may write 64 more
 };
 
+// A row of level 0 and what enhances it (format/enhancement.h): samples in units modulo 2^16.
+struct EnhancementRow {
+  const i16 *units, *valid;      // the first sample, with its neighbours around it; -1 for those that count, 0 for others, or null
+  const std::ptrdiff_t* offset;  // of a neighbour in each direction; the other one is on the other side
+  const u32* weights;            // three for each direction, times 2^13: those of samples 0, 2, ..., and << 16 those of 1, 3, ...
+  int directions;
+  i16 limit;
+};
+template <class T>
+struct EnhancementKernels {
+  void (*to_units)(const T* x, int n, double inverse, i16* units);        // written exactly
+  void (*subtract)(T* x, const i16* units, int n, T unit);                // written exactly
+};
+
 struct Kernels {
   RowKernels<float> f32;
   RowKernels<double> f64;
@@ -311,6 +325,9 @@ struct Kernels {
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
+  EnhancementKernels<float> enhancement32;
+  EnhancementKernels<double> enhancement64;
+  void (*enhancement)(const EnhancementRow& row, int n, i16* negative);  // corrections, their sign changed
   // CRC-32C of exactly n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   void (*finish_streaming)();
@@ -361,6 +378,13 @@ const ElementKernels<T>& element_kernels() {
     return kernels().element32;
   else
     return kernels().element64;
+}
+template <class T>
+const EnhancementKernels<T>& enhancement_kernels() {
+  if constexpr (sizeof(T) == 4)
+    return kernels().enhancement32;
+  else
+    return kernels().enhancement64;
 }
 template <class S>
 CollectKernel<S>* collect_kernel() {

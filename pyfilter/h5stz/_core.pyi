@@ -26,6 +26,8 @@ class _Info(TypedDict):
     accumulated_bound: float | None
     content_check: bool | None
     layers: tuple[tuple[int, float, float], ...]
+    enhanced: bool
+    relaxed_bound: float
 
 @type_check_only
 class _TextMeaning(TypedDict):
@@ -39,6 +41,7 @@ class _TextMeaning(TypedDict):
     append_axis: int
     integers: int
     content_check: int
+    enhance: int
 
 @type_check_only
 class _Meaning(_TextMeaning):
@@ -67,6 +70,7 @@ MODES: dict[str, int]
 BLOCKS: dict[str, int]
 CONTENT_CHECKS: dict[bool | None, int]
 INTEGERS: dict[str, int]
+ENHANCEMENTS: dict[str | None, int]
 DTYPES: dict[str, int]
 ERROR_CODES: dict[str, int]
 ERROR_TEXTS: dict[int, str]
@@ -86,6 +90,7 @@ def compress(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    enhance: int = 0,
     previous: BytesLike | None = None,
 ) -> bytes: ...
 def estimate(
@@ -103,6 +108,7 @@ def estimate(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    enhance: int = 0,
 ) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
 def verify(stream: BytesLike, threads: int) -> int: ...
@@ -122,6 +128,7 @@ def pack(
     append_axis: int,
     integers: int,
     content_check: int,
+    enhance: int = 0,
 ) -> tuple[int, ...]: ...
 def pack_full(
     dtype: int,
@@ -137,6 +144,7 @@ def pack_full(
     append_axis: int,
     integers: int,
     content_check: int,
+    enhance: int = 0,
 ) -> tuple[int, ...]: ...
 def print_text(
     dtype: int,
@@ -150,6 +158,7 @@ def print_text(
     append_axis: int,
     integers: int,
     content_check: int,
+    enhance: int = 0,
 ) -> str: ...
 def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
 def parse(words: Sequence[int]) -> _Meaning: ...
@@ -166,6 +175,7 @@ class Reader:
     ) -> None: ...
     def verify(self, on: bool) -> None: ...
     def max_error(self, largest: float) -> None: ...
+    def enhance(self, on: bool) -> None: ...
     def plan(self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...]) -> list[tuple[int, int]]: ...
     def info(self) -> _Info: ...
     def stats(self) -> _Stats: ...

@@ -74,6 +74,8 @@ class StreamInfo:
         stream_bytes: size of the stream.
         layers: of each precision layer (Layer), in the order of reading; a single one unless the stream was written with more.
             Of a patched stream: of what lies beneath the patches.
+        enhanced: decoded samples are brought nearer to the originals by a filter (`STZ(enhance=)`).
+        relaxed_bound: what is promised in place of `bound` where samples are enhanced; else the bound.
     """
 
     shape: tuple[int, ...]
@@ -93,6 +95,8 @@ class StreamInfo:
     accumulated_bound: float | None = None
     content_check: bool | None = False
     layers: tuple[Layer, ...] = ()
+    enhanced: bool = False
+    relaxed_bound: float = 0.0
 
     @property
     def ratio(self) -> float:
@@ -262,6 +266,8 @@ def info(stream: BytesLike) -> StreamInfo:
         bound_used=fields["bound_used"],
         accumulated_bound=fields["accumulated_bound"],
         content_check=fields["content_check"],
+        enhanced=fields["enhanced"],
+        relaxed_bound=fields["relaxed_bound"],
         layers=tuple(Layer(size, _known(error), _known(rmse)) for size, error, rmse in fields["layers"]),
     )
 

@@ -134,3 +134,22 @@ def checked_switch(name: str, value: object, choices: Mapping[bool | None, int])
     if value is not None and not isinstance(value, (bool, np.bool_)):
         raise StzTypeError(f"{name}={value!r} must be True, False or None", _OPTION)
     return choices[None if value is None else bool(value)]
+
+
+def checked_enhance(value: object, bound: str, layers: int) -> int:
+    """The core's code of an enhancement for a kind of bound."""
+    if value is None or (isinstance(value, (bool, np.bool_)) and not value):
+        return _core.ENHANCEMENTS[None]
+    if isinstance(value, (bool, np.bool_)):
+        if bound not in ("psnr", "lossless"):
+            raise StzError(
+                f"enhance=True is for psnr=; with {bound}= say enhance='relaxed': errors may then be up to 1.5 times the bound",
+                _OPTION,
+            )
+        value = "relaxed"
+    code = checked_choice("enhance", value, {name: code for name, code in _core.ENHANCEMENTS.items() if name is not None})
+    if layers > 1:
+        raise StzError("enhance= and layers= exclude each other: the filter is for full precision", _OPTION)
+    if bound == "pointwise_relative":
+        raise StzError("enhance= is for absolute bounds, not for pointwise_relative=", _OPTION)
+    return code

@@ -31,6 +31,7 @@ from h5stz.options.option_checks import (
     checked_chunks,
     checked_count,
     checked_dtype,
+    checked_enhance,
     checked_switch,
 )
 from h5stz.options.ratio_bounds import ratio_bound
@@ -68,6 +69,7 @@ class Options(TypedDict, total=False):
     append_axis: int | None
     integers: Integers
     content_check: bool | np.bool_ | None
+    enhance: bool | np.bool_ | str | None
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves (not for
             integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
             most a 300th of the stream.
+        enhance: a filter that is fitted to the data brings decoded samples nearer to the originals on average; it is kept only
+            where that is worth its bytes. True: with `psnr`, which then takes fewer bytes. "relaxed": with any absolute bound.
+            With both, errors may be up to 1.5 times the bound, as ``info().relaxed_bound`` says. For float32, float64 and
+            complex data, not with several `layers`. None, False: no.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
@@ -202,6 +208,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         append_axis: int | None = None,
         integers: Integers = "lossless",
         content_check: bool | np.bool_ | None = None,
+        enhance: bool | np.bool_ | str | None = None,
     ) -> None:
         if text is not None:
             given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
@@ -233,6 +240,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
             integers=bounded_integers,
             content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
+            enhance=checked_enhance(enhance, kind, layers),
         )
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
@@ -341,6 +349,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config["append_axis"] = settings.append_axis - 1
         if settings.integers:
             config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
+        if settings.layers > 1:
+            config["layers"] = settings.layers
+        if settings.enhance:
+            config["enhance"] = elements.name_of(_core.ENHANCEMENTS, settings.enhance)
         if settings.content_check:
             config["content_check"] = settings.content_check == _core.CONTENT_CHECKS[True]
         return config

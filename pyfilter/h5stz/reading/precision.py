@@ -66,7 +66,7 @@ EVERYTHING = Precision()
 def earlier_error(info: Mapping[str, Any]) -> float:
     """What the samples of a stream had lost before they were compressed, in the units of the data."""
     accumulated = info["accumulated_bound"]
-    return 0.0 if accumulated is None else max(0.0, float(accumulated) - float(info["bound"]))
+    return 0.0 if accumulated is None else max(0.0, float(accumulated) - float(info["relaxed_bound"]))
 
 
 def best_error(info: Mapping[str, Any]) -> float | None:
@@ -79,7 +79,7 @@ def best_error(info: Mapping[str, Any]) -> float | None:
     if not known or info["patches"]:
         if info["mode"] not in (_core.MODES["lossless"], _core.MODES["absolute"]):
             return None
-        errors.append(float(info["bound"]))
+        errors.append(float(info["relaxed_bound"]))
     return max(errors) + earlier_error(info)
 
 

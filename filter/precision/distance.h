@@ -1,0 +1,17 @@
+// How far numbers are from each other, rounded up.
+#pragma once
+#include "base/common.h"
+
+namespace stz {
+
+// The least number above a positive one.
+inline double next_above(double v) { return v < __builtin_inf() ? bit_cast_to<double>(bit_cast_to<u64>(v) + 1) : v; }
+
+// |x - y|, not less. (TwoSum, Knuth 1969: d + e = x - y exactly.)
+inline double distance_up(double x, double y) {
+  const double d = x - y, t = d - x, e = (x - (d - t)) + (-y - t);
+  const bool exact = !(__builtin_fabs(d) < __builtin_inf()) || e == 0 || (e < 0) == (d > 0);
+  return exact ? __builtin_fabs(d) : next_above(__builtin_fabs(d));
+}
+
+}  // namespace stz
