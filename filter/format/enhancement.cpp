@@ -14,8 +14,10 @@ double relaxed_bound(const Header& h) {
 }
 
 EnhancementShape::EnhancementShape(const Level& level) : split(level.split_mask()), sets(std::popcount(u32(level.split_mask()))) {
-  for (int a = axes; a-- > 0 && axis.size() < size_t(enhanced_axes);)
-    if (level.split[size_t(a)]) axis.insert(axis.begin(), a);
+  for (const bool wanted : {true, false})
+    for (int a = axes; a-- > 0 && axis.size() < size_t(enhanced_axes);)
+      if (level.split[size_t(a)] == wanted && level.n[size_t(a)] > 1) axis.push_back(a);
+  std::sort(axis.begin(), axis.end());
   int combinations = 1;
   for (size_t k = 0; k < axis.size(); k++) combinations *= 3;
   for (int c = combinations / 2 + 1; c < combinations; c++) {  // the first step that is not 0 is upwards

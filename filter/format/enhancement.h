@@ -32,7 +32,7 @@ double relaxed_bound(const Header& h);
 
 // What a filter for a hierarchy looks like: along which axes, in which directions, for how many kinds of samples.
 struct EnhancementShape {
-  std::vector<int> axis;           // of the codec: the last three that are split at level 0
+  std::vector<int> axis;           // of the codec, at most three: the last ones that are split at level 0, then the last others
   std::vector<Index> direction;    // from a sample to one of two neighbours
   std::vector<int> axes_of;        // of each direction, how many axes it goes along
   int split = 0, sets = 0;         // a mask of axes; sets of weights: by the number of odd indices along these, which is 1 at least
