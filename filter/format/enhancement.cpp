@@ -28,7 +28,12 @@ EnhancementShape::EnhancementShape(const Level& level) : split(level.split_mask(
       along += rest % 3 != 1;
     }
     direction.push_back(step);
-    axes_of.push_back(along);
+    group.push_back(along - 1);
+  }
+  for (const int a : axis) {
+    direction.push_back({});
+    direction.back()[size_t(a)] = 2;
+    group.push_back(int(axis.size()));
   }
 }
 
@@ -86,8 +91,8 @@ Box Enhancer<S>::with_neighbours(const Box& box) const {
   Box wide = box;
   for (const int axis : shape_.axis) {
     const size_t a = size_t(axis);
-    wide.low[a] = std::max<i64>(0, box.low[a] - 1);
-    wide.size[a] = std::min(level_.n[a], box.low[a] + box.size[a] + 1) - wide.low[a];
+    wide.low[a] = std::max<i64>(0, box.low[a] - enhancement_reach);
+    wide.size[a] = std::min(level_.n[a], box.low[a] + box.size[a] + enhancement_reach) - wide.low[a];
   }
   return wide;
 }
@@ -96,7 +101,7 @@ Box Enhancer<S>::with_neighbours(const Box& box) const {
 template <class S>
 void Enhancer<S>::load(const GridPart<const S>& plain, const u8* kinds, const Box& box, int threads) {
   margin_ = {};
-  for (const int axis : shape_.axis) margin_[size_t(axis)] = 1;
+  for (const int axis : shape_.axis) margin_[size_t(axis)] = enhancement_reach;
   i64 pitch = 1;
   for (size_t a = axes; a-- > 0;) {
     extent_[a] = box.size[a] + 2 * margin_[a];
@@ -113,8 +118,8 @@ void Enhancer<S>::load(const GridPart<const S>& plain, const u8* kinds, const Bo
   const i64 left = std::max<i64>(box.low[3] - m, 0), right = std::min(box.low[3] + n + m, level_.n[3]);  // of what there is
   const i64 skipped = left - (box.low[3] - m), there = right - left;
   const auto extend = [&](i16* row) {
-    if (skipped) row[0] = row[1];
-    if (skipped + there < extent_[3]) row[extent_[3] - 1] = row[extent_[3] - 2];
+    for (i64 x = 0; x < skipped; x++) row[x] = row[skipped];
+    for (i64 x = skipped + there; x < extent_[3]; x++) row[x] = row[skipped + there - 1];
   };
   const u64 per_task = items_per_task(u64(extent_[3]));
   struct None {};

@@ -12,7 +12,7 @@ struct Header;
 
 constexpr int enhanced_axes = 3;         // that neighbours lie along, at most
 constexpr int enhancement_clips = 3;     // of each second difference, at 1/2, 2 and 8 bounds
-constexpr int largest_directions = 13;   // (3^3 - 1) / 2
+constexpr i64 enhancement_reach = 2;     // of neighbours, in samples along an axis
 constexpr int units_per_bound = 64;      // of samples
 constexpr int result_units = 512;        // per bound, of corrections
 constexpr int relaxation_units = 64;     // per bound, of limit and promise
@@ -21,7 +21,7 @@ constexpr int least_weight_shift = 6, most_weight_shift = 13;
 struct Enhancement {
   u8 limit = 0;         // of corrections, in relaxation_units; 0: there is no enhancement
   u8 promise = 0;       // how far errors may be beyond the bound, in relaxation_units, as measured by the encoder
-  bool shared = false;  // directions along as many axes have the same weights
+  bool shared = false;  // directions of a group have the same weights
   u8 shift = 0;         // weights are integers times 2^-shift
   std::vector<i8> weights;
   bool any() const { return limit != 0; }
@@ -34,13 +34,13 @@ double relaxed_bound(const Header& h);
 struct EnhancementShape {
   std::vector<int> axis;           // of the codec, at most three: the last ones that are split at level 0, then the last others
   std::vector<Index> direction;    // from a sample to one of two neighbours
-  std::vector<int> axes_of;        // of each direction, how many axes it goes along
+  std::vector<int> group;          // of each direction: directions of one may share their weights
   int split = 0, sets = 0;         // a mask of axes; sets of weights: by the number of odd indices along these, which is 1 at least
   explicit EnhancementShape(const Level& level);
-  size_t groups(bool shared) const { return shared ? axis.size() : direction.size(); }
+  size_t groups(bool shared) const { return shared ? axis.size() + 1 : direction.size(); }
   size_t weights(bool shared) const { return size_t(sets) * groups(shared) * enhancement_clips; }
   // Where the weights of a direction begin in a set.
-  size_t at(size_t d, bool shared) const { return (shared ? size_t(axes_of[d] - 1) : d) * enhancement_clips; }
+  size_t at(size_t d, bool shared) const { return (shared ? size_t(group[d]) : d) * enhancement_clips; }
 };
 
 // May a stream with this header be enhanced?

@@ -106,8 +106,8 @@ class BlockPartReader : public PartReader {
     Progression wide = p;
     for (const int axis : EnhancementShape(sections_.hierarchy().level[0]).axis) {
       const size_t a = size_t(axis);
-      wide.start[a] = std::max<i64>(p.start[a] - 1, 0);
-      wide.count[a] = std::min(p.last(a) + 2, sections_.hierarchy().level[0].n[a]) - wide.start[a];
+      wide.start[a] = std::max<i64>(p.start[a] - enhancement_reach, 0);
+      wide.count[a] = std::min(p.last(a) + 1 + enhancement_reach, sections_.hierarchy().level[0].n[a]) - wide.start[a];
       wide.step[a] = 1;
     }
     return wide;

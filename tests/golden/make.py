@@ -135,7 +135,7 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | feedback_cases() | layer_cases()
+    return found | feedback_cases() | layer_cases() | enhanced_cases()
 
 
 def walks(shape, seed=1):
@@ -172,6 +172,20 @@ def layer_cases():
         "precision_2d": (of_dtype(waves((60, 61), 400), "f4"), {"absolute": 0.5, "layers": 3}),
         "precision_masked": (masked, {"absolute": 0.25, "layers": 4}),
         "precision_lossless": (of_dtype(waves((40, 43), 200), "i2"), {"lossless": True, "layers": 2}),
+    }
+
+
+def enhanced_cases():
+    """Streams with an enhancement: {name: (array, options)}."""
+    masked = with_bits(walks((60, 63), 3).astype(">f8"), np.s_[5:26, 9:40], 0x7FF8000000000000)
+    masked[::9, ::7] = np.inf
+    relaxed = {"enhance": "relaxed"}
+    return {
+        "enhanced_1d": (walks((4000,), 5).astype("f4"), {"absolute": 100.0, **relaxed}),
+        "enhanced_2d": (walks((70, 71), 6).astype("f4"), {"absolute": 300.0, **relaxed}),
+        "enhanced_3d": (walks((26, 27, 28), 7).astype("<f8"), {"absolute": 2000.0, **relaxed, "block": "region"}),
+        "enhanced_complex": ((walks((60, 50), 8) + 1j * walks((60, 50), 9)).astype("c8"), {"absolute": 200.0, **relaxed}),
+        "enhanced_masked": (masked, {"absolute": 100.0, **relaxed}),
     }
 
 

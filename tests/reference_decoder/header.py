@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated, crc, require, require_version
+from reference_decoder.enhancement import Enhancement, read_enhancement, require_enhancement
 from reference_decoder.hierarchy import (
     LARGEST_BLOCK,
     MERGED,
@@ -24,7 +25,7 @@ from reference_decoder.palette import MOST_VALUES
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this draft
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, BOUND_USED, LAYER_ERRORS, EXACT_SIZE = 6, 8, 10, 12
+ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE = 6, 8, 9, 10, 12
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -66,6 +67,7 @@ class Header:
     bound_used: bool = False
     exact_size: int | None = None
     layers: Layers = field(default_factory=Layers)
+    enhancement: Enhancement | None = None
     flags: int = 0
     samples: int = 0
     quantiser: int = UNIFORM
@@ -212,6 +214,9 @@ def read_record(tag, payload, header):
     elif tag == BOUND_USED:
         require(header.mode == 0, "bound used: mode")
         header.bound_used = True
+    elif tag == ENHANCEMENT:
+        require(header.form == BLOCKS, "enhancement: form")
+        header.enhancement = read_enhancement(payload)
     elif tag == EXACT_SIZE:
         require(header.form == PATCHED, "exact size: form")
         header.exact_size = payload.varint()
@@ -323,4 +328,6 @@ def read_levels(reader, header, flags):
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
     header.section_sizes = [reader.varint() for _ in range(header.base_level + 1)]
     require_layers(header.layers, header.base_level, header.bits)
+    if header.enhancement:
+        require_enhancement(header)
     header.refined_sizes = {place: reader.varint() for place in header.layers.sections()}

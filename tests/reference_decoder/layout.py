@@ -7,9 +7,18 @@ import numpy as np
 from reference_decoder.content import compare
 from reference_decoder.conventions import Truncated, crc, ranges, require
 from reference_decoder.elements import elements, put_masked
+from reference_decoder.enhancement import enhanced
 from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_header
 from reference_decoder.palette import read_palette
 from reference_decoder.sections import Sections
+
+
+def words_of(header, sections):
+    """The components of all items as words."""
+    word = np.dtype(f"u{header.component.itemsize}")
+    words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
+    put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
+    return words
 
 
 def decode_blocks(header, data, trailer, max_error):
@@ -20,14 +29,16 @@ def decode_blocks(header, data, trailer, max_error):
         header.palette = read_palette(header, data[: header.palette_size])
     before = max(0.0, header.accumulated_bound - header.bound) if header.accumulated_bound else 0.0
     sections = Sections(header, data[header.palette_size :], header.layers.refinements_for(max_error, before))
-    word = np.dtype(f"u{header.component.itemsize}")
-    words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
-    put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
+    words = words_of(header, sections)
     if trailer:
         compare(header, words, trailer)
+    if header.enhancement:
+        for item in sections.items:
+            item.samples = enhanced(header, item.samples, item.specials)
+        words = words_of(header, sections)
     words = words.reshape(header.parts, *[header.valid[axis] for axis in header.order])
     words = np.moveaxis(words, range(1, words.ndim), [1 + axis for axis in header.order])
-    whole = np.full((header.parts, *header.shape), header.padding, word)
+    whole = np.full((header.parts, *header.shape), header.padding, words.dtype)
     whole[(slice(None), *ranges([0] * len(header.valid), header.valid))] = words
     return whole
 
