@@ -62,6 +62,7 @@ Bytes make_stream(uint64_t number) {
   options.content_check = int(number % 3);
   options.has_fill = int(random.below(4) == 0);
   if (number % 3 == 1) options.layers = 2 + int(number / 3 % (STZ_MAX_LAYERS - 1));
+  if (options.layers <= 1 && number % 2) options.enhance = STZ_ENHANCE_RELAXED;
   const size_t width = number_size(layout.dtype), numbers = size_t(count) * size_t(parts(layout.dtype));
   Bytes array(numbers * width);
   const int kind = int(random.below(7)), masks = int(random.below(4));

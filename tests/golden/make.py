@@ -181,9 +181,9 @@ def enhanced_cases():
     masked[::9, ::7] = np.inf
     relaxed = {"enhance": "relaxed"}
     return {
-        "enhanced_1d": (walks((4000,), 5).astype("f4"), {"absolute": 100.0, **relaxed}),
+        "enhanced_1d": (walks((4000,), 5).astype("f4"), {"absolute": 30.0, **relaxed}),
         "enhanced_2d": (walks((70, 71), 6).astype("f4"), {"absolute": 300.0, **relaxed}),
-        "enhanced_3d": (walks((26, 27, 28), 7).astype("<f8"), {"absolute": 2000.0, **relaxed, "block": "region"}),
+        "enhanced_3d": (walks((26, 27, 28), 7).astype("<f8"), {"absolute": 100.0, **relaxed, "block": "region"}),
         "enhanced_complex": ((walks((60, 50), 8) + 1j * walks((60, 50), 9)).astype("c8"), {"absolute": 200.0, **relaxed}),
         "enhanced_masked": (masked, {"absolute": 100.0, **relaxed}),
     }

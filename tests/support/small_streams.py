@@ -4,6 +4,7 @@ import numpy as np
 
 import h5stz
 from support import cases
+from support.fields import random_field
 
 
 def streams(content_check=True):
@@ -22,6 +23,7 @@ def streams(content_check=True):
     ranks = np.round(cases.make("smooth", (50, 60), "f8") / 2)
     hole = np.hypot(*np.mgrid[-20:40, -25:25]) < 12
     ordered = cases.make("walk", (700,), "f8")
+    grained = (random_field((50, 60), 3.5, 1) + 0.1 * rng.standard_normal((50, 60))).astype("f4")
     plans = {
         "raw": (cases.make("random bits", (40,), "i8"), {"lossless": True}),
         "empty": (np.zeros((3, 0)), {"absolute": 1.0}),
@@ -49,6 +51,8 @@ def streams(content_check=True):
         "edges, lossless": (np.where(hole, np.nan, cases.make("layers", (60, 50), "f8")), {"lossless": True}),
         "edges of labels": (cases.make("layers", (9, 20, 21), "i4"), {"lossless": True}),
         "layers": (cases.make("rough", (50, 60), "f4"), {"absolute": 0.1, "layers": 3}),
+        "enhanced": (grained, {"absolute": 0.3, "enhance": "relaxed"}),
+        "enhanced, masked": (masked, {"absolute": 2.0, "enhance": "relaxed"}),
         "layers, lossless": (cases.make("walk", (700,), "f8"), {"lossless": True, "layers": 4}),
         "layers, masked": (masked, {"absolute": 0.01, "layers": 3}),
         "layers of integers": (cases.make("smooth", (40, 44), "i2"), {"absolute": 2.0, "layers": 2}),

@@ -1,0 +1,256 @@
+"""Enhancement: errors within the bound that the stream states, every reader with the same bits, plain streams where it does not pay."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import h5stz
+from h5stz import _core
+from support import boxes, cases, exact, fields
+from support.fields import random_field
+from support.paths import TESTS
+from test_isa import each_instruction_set
+
+RELAXED = {"enhance": "relaxed"}
+
+
+def noisy(shape, dtype, seed=1):
+    """A smooth field with noise: at loose bounds an enhancement pays."""
+    rng = np.random.default_rng(seed)
+    if len(shape) == 1:
+        return np.cumsum(rng.standard_normal(shape)).astype(dtype)
+    return (random_field(shape, 3.5, seed) + 0.1 * rng.standard_normal(shape)).astype(dtype)
+
+
+def pair(array, **options):
+    """(plain stream, enhanced stream)."""
+    options = {"fill_value": False, **options}
+    return h5stz.compress(array, **options), h5stz.compress(array, **options, **RELAXED)
+
+
+def mean_square(array, stream):
+    """Of the errors of finite samples."""
+    x, y = exact.components(array), exact.components(h5stz.decompress(stream))
+    finite = np.isfinite(x)
+    return np.mean((x[finite].astype("f8") - y[finite]) ** 2)
+
+
+def check(array, plain, enhanced):
+    """The promises of an enhanced stream; whether it is one."""
+    info = h5stz.info(enhanced)
+    if not info.enhanced:
+        assert enhanced == plain and info.relaxed_bound == info.bound
+        return False
+    assert info.bound <= info.relaxed_bound <= 2 * info.bound
+    decoded = h5stz.decompress(enhanced)
+    exact.largest_error(array, decoded, info.relaxed_bound)
+    assert mean_square(array, enhanced) < mean_square(array, plain)
+    reader = _core.Reader.of_bytes(enhanced, 0)
+    reader.enhance(False)
+    whole = boxes.read(reader, array.dtype, (0,) * array.ndim, array.shape)
+    assert exact.same_bits(whole, h5stz.decompress(plain)), "without its enhancement a stream gives what the plain one gives"
+    every_second = (slice(None, None, 2),) * array.ndim
+    if array.ndim == 1 and info.levels > 1:
+        assert exact.same_bits(decoded[every_second], whole[every_second]), "samples of coarser levels stay"
+    return True
+
+
+SHAPES = [(9000,), (90, 110), (31, 33, 29), (3, 60, 61), (5, 9, 30, 21), (2000, 7), (64, 64), (40, 50, 3), (300,), (7,)]
+
+
+@st.composite
+def enhanced_arrays(draw):
+    """(array, options)."""
+    dtype = np.dtype(draw(st.sampled_from(["f4", ">f4", "f8", ">f8", "c8", "c16"])))
+    shape = draw(st.sampled_from(SHAPES))
+    if draw(st.integers(0, 3)):
+        array = noisy(shape, dtype, draw(st.integers(0, 9)))
+        if dtype.kind == "c":
+            array += 1j * noisy(shape, dtype, 11)
+        bound = draw(st.sampled_from([0.5, 0.1, 0.02]))
+    else:
+        array = cases.make(draw(st.sampled_from(sorted(cases.PATTERNS))), shape, dtype, draw(st.integers(0, 9)))
+        bound = draw(st.sampled_from([10.0, 1.0, 1e-3, 1e-12]))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    if draw(st.booleans()):
+        array[rng.random(shape) < draw(st.sampled_from([0.001, 0.3]))] = np.nan
+        array[rng.random(shape) < 0.001] = np.inf
+    if draw(st.booleans()):
+        array[tuple(slice(2 * n // 3, None) for n in shape[:1])] = 0
+    return array, {"absolute": bound, "block": draw(st.sampled_from(["default", "region", "throughput"]))}
+
+
+@settings(max_examples=60, deadline=None)
+@given(enhanced_arrays(), st.data())
+def test_errors_keep_the_stated_bound_and_parts_are_slices(case, data):
+    array, options = case
+    plain, enhanced = pair(array, **options)
+    check(array, plain, enhanced)
+    decoded = h5stz.decompress(enhanced)
+    reader = _core.Reader.of_bytes(enhanced, data.draw(st.sampled_from([0, 1 << 16, 1 << 28])))
+    for _ in range(3):
+        request = data.draw(boxes.requests(array.shape))
+        part = boxes.read(reader, array.dtype, *request, threads=data.draw(st.integers(1, 3)))
+        assert exact.same_bits(part, boxes.cut(decoded, *request))
+
+
+ENHANCED = [((90, 110), "f4", 0.5), ((40, 41, 42), "f8", 0.5), ((9000,), "f4", 1.5), ((40, 41, 42), "c8", 0.5), ((6, 20, 22, 24), "f4", 0.5)]
+
+
+@pytest.mark.parametrize(("shape", "dtype", "bound"), ENHANCED, ids=str)
+def test_noise_on_a_smooth_field_is_enhanced_whatever_the_threads(shape, dtype, bound):
+    array = noisy(shape, dtype)
+    plain, enhanced = pair(array, absolute=bound)
+    assert check(array, plain, enhanced)
+    assert pair(array, absolute=bound, threads=3)[1] == enhanced
+    assert exact.same_bits(h5stz.decompress(enhanced, threads=3), h5stz.decompress(enhanced, threads=1))
+    assert h5stz.verify(enhanced) == h5stz.verify(plain)
+
+
+def test_a_large_array_in_threads():
+    array = noisy((70, 80, 90), "f4")
+    enhanced = pair(array, absolute=0.5)[1]
+    assert h5stz.info(enhanced).enhanced
+    assert exact.same_bits(h5stz.decompress(enhanced, threads=4), h5stz.decompress(enhanced, threads=1))
+
+
+def test_values_that_are_missing_change_nothing_but_their_neighbourhood():
+    array = noisy((90, 110), "f8")
+    array[30:50, 40:60] = -999.0
+    plain, enhanced = pair(array, absolute=0.5, fill_value=-999.0)
+    assert h5stz.info(enhanced).enhanced
+    decoded = h5stz.decompress(enhanced)
+    assert np.array_equal(decoded == -999, array == -999)
+
+
+@pytest.mark.parametrize(
+    ("array", "options"),
+    [
+        (noisy((60, 60), "f2"), {"absolute": 0.5}),
+        ((noisy((60, 60), "f4") * 9).astype("i4"), {"absolute": 5.0, "integers": "lossy"}),
+        (noisy((60, 60), "f4"), {"lossless": True}),
+        (np.round(noisy((60, 60), "f4")), {"absolute": 1e-9}),
+        (np.zeros((60, 60)), {"absolute": 0.5}),
+        (noisy((60, 60), "f4") * 0 + np.inf, {"absolute": 0.5}),
+        (noisy((5, 5), "f4"), {"absolute": 0.5}),
+    ],
+    ids=["float16", "integers", "lossless", "palette", "constant", "infinite", "tiny"],
+)
+def test_what_has_no_enhancement_is_the_plain_stream(array, options):
+    plain, enhanced = pair(array, **options)
+    assert plain == enhanced
+
+
+def test_a_psnr_takes_fewer_bytes():
+    array = noisy((50, 51, 52), "f4")
+    plain = h5stz.compress(array, psnr=24)
+    enhanced = h5stz.compress(array, psnr=24, enhance=True)
+    assert exact.psnr(array, h5stz.decompress(enhanced)) >= 24
+    assert h5stz.info(enhanced).enhanced and len(enhanced) < 0.97 * len(plain)
+
+
+def test_real_fields_get_smaller_at_the_same_error():
+    ratios = []
+    for name in fields.names("f")[:6]:
+        field = fields.load(name)
+        array = field.array
+        width = float(np.ptp(array[field.valid].astype("f8")))
+        plain, enhanced = pair(array, absolute=1e-2 * width, fill_value=False)
+        ratios.append(mean_square(array, enhanced) / mean_square(array, plain))
+        assert len(enhanced) < 1.06 * len(plain)
+    assert max(ratios, default=1) <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"absolute": 0.5, "enhance": True}, "enhance='relaxed'"),
+        ({"absolute": 0.5, "enhance": "strict"}, "enhance="),
+        ({"absolute": 0.5, "enhance": "relaxed", "layers": 3}, "exclude each other"),
+        ({"pointwise_relative": 0.1, "enhance": "relaxed"}, "pointwise_relative"),
+    ],
+)
+def test_options_that_do_not_go_together(options, part):
+    with pytest.raises(h5stz.StzError, match=part):
+        h5stz.STZ(**options)
+
+
+def test_options_survive_text_and_client_data():
+    options = h5stz.STZ(absolute=0.5, enhance="relaxed", block="region")
+    assert str(options) == "absolute=0.5,block=region,enhance=relaxed"
+    again = h5stz.STZ.from_filter_options(options.filter_options)
+    assert again.resolved.settings == options.resolved.settings == h5stz.STZ(str(options)).resolved.settings
+    assert options.get_config()["enhance"] == "relaxed"
+    with pytest.raises(h5stz.StzError, match="bits 6-7"):
+        h5stz.STZ.from_filter_options((101, 1, 0, 0x3FE00000, 2 << 6))
+    with pytest.raises(h5stz.StzError, match="exclude each other"):
+        h5stz.STZ.from_filter_options((101, 1, 0, 0x3FE00000, 1 << 6 | 3 << 24))
+
+
+def test_a_part_that_is_written_again_keeps_the_rest():
+    array = noisy((60, 61, 30), "f4")
+    enhanced = pair(array, absolute=0.5)[1]
+    relaxed = h5stz.info(enhanced).relaxed_bound
+    decoded = h5stz.decompress(enhanced)
+    changed = decoded.copy()
+    changed[10:30, 5:40] = noisy((20, 35, 30), "f4", 5)
+    stream = h5stz.rewrite(changed, enhanced, absolute=0.5, fill_value=False, **RELAXED)
+    again = h5stz.decompress(stream)
+    same = changed == decoded
+    assert np.array_equal(again[same], decoded[same])
+    assert np.max(np.abs(again.astype("f8") - changed)) <= relaxed
+    assert h5stz.info(stream).relaxed_bound == relaxed
+    reader = _core.Reader.of_bytes(stream, 0)
+    assert exact.same_bits(boxes.read(reader, "f4", (8, 2, 3), (20, 30, 7)), again[8:28, 2:32, 3:10])
+
+
+def digests():
+    """Of streams and what they decode to."""
+    found = []
+    for shape, dtype, bound in ENHANCED:
+        array = noisy(shape, dtype)
+        array[5] = np.nan
+        enhanced = pair(array, absolute=bound)[1]
+        found.append([enhanced.hex()[:200], len(enhanced), h5stz.decompress(enhanced).tobytes().hex()[-4000:], h5stz.info(enhanced).enhanced])
+    return found
+
+
+def run(isa):
+    path = os.pathsep.join([str(TESTS), str(TESTS / "codec"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "H5STZ_ISA": isa, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    found = run("baseline")
+    assert all(enhanced for *_, enhanced in found)
+    return found
+
+
+@pytest.mark.parametrize("isa", each_instruction_set()[1:], ids=str)
+def test_bytes_and_bits_do_not_depend_on_the_instruction_set(isa, reference):
+    assert run(isa) == reference
+
+
+def test_damage_is_found():
+    array = noisy((60, 61), "f4")
+    enhanced = pair(array, absolute=0.5)[1]
+    rng = np.random.default_rng(3)
+    for place in rng.integers(0, 120, 200):
+        stream = bytearray(enhanced)
+        stream[place] ^= 1 << int(rng.integers(8))
+        with pytest.raises(h5stz.StzError):
+            h5stz.decompress(bytes(stream))
+
+
+if __name__ == "__main__":
+    print(json.dumps(digests()))
