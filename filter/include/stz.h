@@ -310,7 +310,7 @@ STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, s
 STZ_API const char* stz_error_text(int code);
 
 /* Where a function gives STZ_ERROR_VERSION for a stream: writes to `text` what the stream calls for and this library does not have, such as
- * "an enhancement layer (critical record 9)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off;
+ * "a later syntax of sections (critical record 3)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off;
  * the text ends with a zero byte. */
 STZ_API int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity);
 

@@ -13,5 +13,10 @@ inline double distance_up(double x, double y) {
   const bool exact = !(__builtin_fabs(d) < __builtin_inf()) || e == 0 || (e < 0) == (d > 0);
   return exact ? __builtin_fabs(d) : next_above(__builtin_fabs(d));
 }
+inline double distance_up(u64 x, u64 y) {
+  const u64 d = x > y ? x - y : y - x;
+  const double v = double(d);
+  return v < 18446744073709551616.0 && u64(v) < d ? next_above(v) : v;
+}
 
 }  // namespace stz

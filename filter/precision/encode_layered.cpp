@@ -13,12 +13,6 @@
 namespace stz {
 namespace {
 
-double distance_up(u64 x, u64 y) {
-  const u64 d = x > y ? x - y : y - x;
-  const double v = double(d);
-  return v < 18446744073709551616.0 && u64(v) < d ? next_above(v) : v;
-}
-
 struct Distances {
   double largest = 0, squares = 0;
   u64 count = 0;

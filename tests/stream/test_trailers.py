@@ -71,7 +71,7 @@ def test_streams_inside_a_patched_one_have_trailers_of_their_own():
 
 FEATURES = {
     3: r"a later syntax of sections \(critical record 3\)",
-    9: r"an enhancement layer \(critical record 9\)",
+    11: r"a feature without a name yet \(critical record 11\)",
     4711: r"critical record 4711",
     2**64 - 1: rf"critical record {2**64 - 1}",
 }
@@ -89,8 +89,8 @@ def test_an_unknown_critical_record_is_named(name, tag):
 
 
 def test_it_is_named_inside_a_patched_stream():
-    later = Patch(PATCH.origin, PATCH.extent, extended(PATCH.stream, record(9)))
-    for stream in (compose(extended(BASE, record(9)), [PATCH]), compose(BASE, [later])):
+    later = Patch(PATCH.origin, PATCH.extent, extended(PATCH.stream, record(11)))
+    for stream in (compose(extended(BASE, record(11)), [PATCH]), compose(BASE, [later])):
         with pytest.raises(h5stz.StzError, match="enhancement"):
             h5stz.decompress(stream)
 

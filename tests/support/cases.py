@@ -159,6 +159,8 @@ def keeps(array, **options):
     if bound == 0 or (array.dtype.kind in "iu" and bound < 1):
         assert exact.same_bits(array, decoded)
     else:
+        if options.get("enhance"):
+            bound = h5stz.info(stream).relaxed_bound
         exact.largest_error(array, decoded, bound, pointwise="pointwise_relative" in options)
     fill = options.get("fill_value", False)
     if fill is not False:

@@ -10,12 +10,12 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
-from reference_decoder.header import LAYER_ERRORS, LAYERS, for_records
+from reference_decoder.header import ENHANCEMENT, LAYER_ERRORS, LAYERS, for_records
 from support import cases
 from support.stream_bytes import varint, with_crc
 
 PATCHED, TRANSPARENT, EXTENDED = 3, 1, 64
-OF_LAYERS = (LAYERS, LAYER_ERRORS)
+OF_LAYERS = (LAYERS, ENHANCEMENT, LAYER_ERRORS)
 KINDS = [None, *cases.KINDS]  # by the number that a stream gives a dtype
 
 
@@ -77,7 +77,7 @@ def without_trailer(stream):
 
 
 def extended(stream, records, trailer=b""):
-    """A stream with these extension records and this trailer in place of its own; what it says of its layers stays."""
+    """A stream with these extension records and this trailer in place of its own; what it says of its layers and its enhancement stays."""
     stream = without_trailer(stream)
     plain = len(common_header(stream))
     if stream[4] & EXTENDED:
