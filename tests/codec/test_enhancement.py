@@ -5,17 +5,18 @@ import os
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_isa import each_instruction_set
 
 import h5stz
 from h5stz import _core
 from support import boxes, cases, exact, fields
 from support.fields import random_field
 from support.paths import TESTS
-from test_isa import each_instruction_set
 
 RELAXED = {"enhance": "relaxed"}
 
@@ -100,7 +101,13 @@ def test_errors_keep_the_stated_bound_and_parts_are_slices(case, data):
         assert exact.same_bits(part, boxes.cut(decoded, *request))
 
 
-ENHANCED = [((90, 110), "f4", 0.5), ((40, 41, 42), "f8", 0.5), ((9000,), "f4", 1.5), ((40, 41, 42), "c8", 0.5), ((6, 20, 22, 24), "f4", 0.5)]
+ENHANCED = [
+    ((90, 110), "f4", 0.5),
+    ((40, 41, 42), "f8", 0.5),
+    ((9000,), "f4", 1.5),
+    ((40, 41, 42), "c8", 0.5),
+    ((6, 20, 22, 24), "f4", 0.5),
+]
 
 
 @pytest.mark.parametrize(("shape", "dtype", "bound"), ENHANCED, ids=str)
@@ -210,6 +217,25 @@ def test_a_part_that_is_written_again_keeps_the_rest():
     assert exact.same_bits(boxes.read(reader, "f4", (8, 2, 3), (20, 30, 7)), again[8:28, 2:32, 3:10])
 
 
+def test_a_dataset(tmp_path):
+    array = noisy((60, 61, 30), "f4")
+    plain = np.empty_like(array)
+    with h5py.File(tmp_path / "enhanced.h5", "w") as file:
+        dataset = file.create_dataset("d", data=array, chunks=(30, 40, 30), **h5stz.STZ(absolute=0.5, enhance="relaxed"))
+        for low in ((0, 0), (0, 40), (30, 0), (30, 40)):
+            chunk = np.s_[low[0] : low[0] + 30, low[1] : low[1] + 40]
+            plain[chunk] = h5stz.decompress(h5stz.compress(array[chunk], absolute=0.5))
+        file.flush()
+        decoded = dataset[()]
+        view = h5stz.view(dataset)
+        region = np.s_[20:47, 33:50, 4:9]
+        assert exact.same_bits(view[region], decoded[region])
+        assert exact.same_bits(view[::3, 1::2, ::4], decoded[::3, 1::2, ::4])
+        assert exact.same_bits(view.read(np.s_[0:30, 0:40], enhance=False), plain[0:30, 0:40])
+    assert 0.5 < np.max(np.abs(decoded.astype("f8") - array)) <= 0.75
+    assert np.mean((decoded - array) ** 2) < np.mean((plain - array) ** 2)
+
+
 def digests():
     """Of streams and what they decode to."""
     found = []
@@ -217,7 +243,14 @@ def digests():
         array = noisy(shape, dtype)
         array[5] = np.nan
         enhanced = pair(array, absolute=bound)[1]
-        found.append([enhanced.hex()[:200], len(enhanced), h5stz.decompress(enhanced).tobytes().hex()[-4000:], h5stz.info(enhanced).enhanced])
+        found.append(
+            [
+                enhanced.hex()[:200],
+                len(enhanced),
+                h5stz.decompress(enhanced).tobytes().hex()[-4000:],
+                h5stz.info(enhanced).enhanced,
+            ]
+        )
     return found
 
 

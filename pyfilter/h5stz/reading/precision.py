@@ -22,10 +22,12 @@ class Precision:
     Attributes:
         max_error: largest distance from what was compressed, in the units of the data.
         layers: the first so many precision layers, or all where a stream has fewer.
+        enhance: samples as the enhancement of a stream makes them, if it has one; else as they were before.
     """
 
     max_error: float | None = None
     layers: int | None = None
+    enhance: bool = True
 
     @property
     def is_full(self) -> bool:

@@ -214,7 +214,9 @@ class ChunkReader:
         return bool(info["shape"] == tuple(shape))
 
     def takes_all(self, precision: Precision) -> bool:
-        """Whether a read of this precision takes all layers of the stream."""
+        """Whether a read of this precision takes all that the stream has."""
+        if self.info["enhanced"] and not precision.enhance:
+            return False
         return precision.is_full or len(self.info["layers"]) == 1
 
     def read(self, piece: Piece, target: Array, threads: int, precision: Precision = EVERYTHING) -> tuple[int, int, int]:
@@ -228,6 +230,7 @@ class ChunkReader:
         with self._lock:
             self._reader.limit(self._cache_bytes)
             self._reader.max_error(max_error)
+            self._reader.enhance(precision.enhance)
             before = self._reader.stats()
             try:
                 self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
@@ -296,6 +299,7 @@ class ChunkReader:
                 return self._missing([(0, self.size)])
             self._reader.limit(self._cache_bytes)
             self._reader.max_error(precision.error_for(self.info))
+            self._reader.enhance(precision.enhance)
             return self._missing(self._reader.plan(piece.start, piece.count, piece.step))
 
     def give(self, address: int, content: memoryview) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
@@ -256,6 +257,7 @@ class View:
         *,
         max_error: SupportsFloat | None = None,
         layers: SupportsIndex | None = None,
+        enhance: bool = True,
     ) -> Any:
         """The samples of a region, on a resolution level and with a precision.
 
@@ -269,6 +271,8 @@ class View:
             max_bytes: refuses to read more than so many bytes; None: no limit.
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
+            enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the bound
+                itself. What h5py reads has it always.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
@@ -291,7 +295,8 @@ class View:
         if out is not None:
             _check_out(out, selection.shape, self.dtype)
         given = max_error is not None or layers is not None
-        return self._read(selection, deeper, out, checked_precision(max_error, layers) if given else self._precision)
+        precision = checked_precision(max_error, layers) if given else self._precision
+        return self._read(selection, deeper, out, precision if enhance else replace(precision, enhance=False))
 
     def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:
         """A region step by step, from coarse to fine.
