@@ -77,7 +77,7 @@ def without_trailer(stream):
 
 
 def extended(stream, records, trailer=b""):
-    """A stream with these extension records and this trailer in place of its own; what it says of its layers and its enhancement stays."""
+    """A stream with these extension records and this trailer in place of its own; its layers and its enhancement stay."""
     stream = without_trailer(stream)
     plain = len(common_header(stream))
     if stream[4] & EXTENDED:

@@ -271,8 +271,8 @@ class View:
             max_bytes: refuses to read more than so many bytes; None: no limit.
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
-            enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the bound
-                itself. What h5py reads has it always.
+            enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the
+                bound itself. What h5py reads has it always.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
