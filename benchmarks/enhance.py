@@ -2,9 +2,10 @@
 
     python benchmarks/enhance.py [--relative R]... [DIRECTORY]
 
-DIRECTORY (or H5STZ_DATA) has .npy fields. For each field and bound: the plain stream; the enhanced stream with the loosest bound that
-has the plain stream's PSNR (or the plain one, if that is not longer); what the tighter plain bound would cost that has the PSNR of the
-enhanced stream at the same bound; the largest error, in bounds; decoding times of one thread, the faster of five turns.
+DIRECTORY (or H5STZ_DATA) has .npy fields. For each field and bound: the plain stream; the enhanced stream with the loosest
+bound that has the plain stream's PSNR (or the plain one, if that is not longer); what the tighter plain bound would cost that
+has the PSNR of the enhanced stream at the same bound; the largest error, in bounds; decoding times of one thread, the best of
+five turns.
 """
 
 import math
