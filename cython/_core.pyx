@@ -257,6 +257,11 @@ def verify_of_environment():
     return stz_environment_verify() != 0
 
 
+def max_error_of_environment():
+    """The largest error that H5STZ_MAX_ERROR allows now for what is read of datasets, 0 if it says nothing that can be used."""
+    return stz_environment_max_error()
+
+
 cdef info_fields(const stz_stream_info* facts):
     return {
         "dtype": facts.layout.dtype,

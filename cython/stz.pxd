@@ -102,6 +102,7 @@ cdef extern from "stz.h" nogil:
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_environment_verify()
+    double stz_environment_max_error()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
     int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity)

@@ -1,6 +1,7 @@
 // Options as text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar).
 // Invariants: what print() writes parse() reads as the same options; numbers are exact and do not depend on a locale; every rejection names
 // the key. Text comes from users, files and the environment, so nothing about it is assumed.
+#include "api/number_text.h"
 #include "base/common.h"
 #include "base/element_type.h"
 #include "base/floating_environment.h"
@@ -61,24 +62,6 @@ Text trimmed(Text text) {
   return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// std::from_chars and std::to_chars; for floating-point numbers some versions of libc++ lack them, such as that of WebAssembly, where
-// strtod and snprintf know no locale.
-template <class Number>
-std::from_chars_result read_number(const char* first, const char* last, Number& number) {
-#if !defined(__cpp_lib_to_chars)
-  if constexpr (std::is_floating_point_v<Number>) {
-    const std::string copy(first, last);
-    char* stop;
-    if (copy.find_first_not_of("+-.0123456789eEinfatyINFATY") != copy.npos) return {first, std::errc::invalid_argument};
-    number = static_cast<Number>(strtod(copy.c_str(), &stop));
-    if (stop == copy.c_str()) return {first, std::errc::invalid_argument};
-    if (std::isinf(number) && copy.find_first_of("iI") == copy.npos) return {last, std::errc::result_out_of_range};
-    return {first + (stop - copy.c_str()), std::errc{}};
-  } else
-#endif
-    return std::from_chars(first, last, number);
-}
-
 template <class Number>
 std::string shortest(Number number) {
   char text[32];
@@ -92,14 +75,6 @@ std::string shortest(Number number) {
   } else
 #endif
     return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-template <class Number>
-bool parse_number(Text text, Number& number) {
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = read_number(text.data(), end, number);
-  return error == std::errc{} && stop == end;
 }
 
 template <size_t n>

@@ -282,6 +282,11 @@ STZ_API int stz_environment_threads(void);
  * partial reads of HDF5 datasets check what they decode; the functions above do not obey it. */
 STZ_API int stz_environment_verify(void);
 
+/* Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no number of 0 or
+ * more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as stz_reader_max_error says. The
+ * filter and the functions above do not obey it: what HDF5 decodes may be written again. */
+STZ_API double stz_environment_max_error(void);
+
 /* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
  * _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that have a
  * fill value as they are.

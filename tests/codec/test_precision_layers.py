@@ -1,4 +1,4 @@
-"""Precision layers: all of them give what a stream without layers gives, fewer of them errors as measured when it was written."""
+"""Precision layers: all of them give what a stream without layers gives, fewer have errors as measured when it was written."""
 
 import math
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 
 from h5stz import cli
@@ -14,6 +16,13 @@ def _mebibytes(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
         raise ValueError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
     return int(text)
+
+
+def _error(text: str) -> float:
+    error = float(text)
+    if not 0 <= error < math.inf:
+        raise ValueError(f"{text!r} is no error of 0 or more")
+    return error
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -36,15 +45,29 @@ def _mebibytes(text: str) -> int:
     help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; connector: a VOL "
     "connector, for HDF5 1.14 and newer.",
 )
+@click.option(
+    "--max-error",
+    type=Parsed("error", _error),
+    metavar="E",
+    help="Of datasets with precision layers, read as few as keep errors up to E. Not for programs that write what they read.",
+)
 @click.argument("words", metavar="-- COMMAND ...", nargs=-1, type=click.UNPROCESSED)
-def run(stats: bool, compress: tuple[str, ...], chunks: str, cache: int | None, through: str, words: tuple[str, ...]) -> int:
+def run(
+    stats: bool,
+    compress: tuple[str, ...],
+    chunks: str,
+    cache: int | None,
+    through: str,
+    max_error: float | None,
+    words: tuple[str, ...],
+) -> int:
     """Run a program with the filter and with region reads.
 
     Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only. With
     --compress, datasets that it creates are chunked and compressed.
     """
     rules = [compress_rules.parse(text) for text in compress]
-    status, sums = running.run(words, stats, rules, cache, through)
+    status, sums = running.run(words, stats, rules, cache, through, max_error)
     for line in run_report.lines(sums or {}, stats, rules):
         cli.complain(line)
     return status

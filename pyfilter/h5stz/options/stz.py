@@ -149,8 +149,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
             is set, overrides it and counts for reading too. The bytes do not depend on it.
         effort: 1 (fastest) to 9 (smallest) for compression; None: the default, 5. Streams of all efforts keep the same bound.
-        layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of the
-            bytes (``view.read(max_error=)``); the stream gets some percent longer, and compressing takes twice the time.
+        layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of
+            the bytes (``view.read(max_error=)``); streams get up to some percent longer, and compressing takes 2 to 5 times as
+            long.
         append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
             yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
         integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
