@@ -156,6 +156,25 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         free(out)
 
 
+def drop_layers(stream, double max_error):
+    """The stream (bytes) with as few of its precision layers as keep this error."""
+    cdef Py_buffer view
+    cdef size_t size = 0
+    cdef int code
+    PyObject_GetBuffer(stream, &view, PyBUF_SIMPLE)
+    cdef char* out = <char*>malloc(<size_t>max(view.len, 1))
+    try:
+        if out == NULL:
+            check(ERROR_CODES["STZ_ERROR_MEMORY"])
+        with nogil:
+            code = stz_drop_layers(view.buf, view.len, max_error, out, view.len, &size)
+        check(code)
+        return PyBytes_FromStringAndSize(out, <Py_ssize_t>size)
+    finally:
+        PyBuffer_Release(&view)
+        free(out)
+
+
 def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
              int effort, int layers, int append_axis, int integers, int content_check=0):
     """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""

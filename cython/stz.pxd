@@ -94,6 +94,7 @@ cdef extern from "stz.h" nogil:
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
                      size_t capacity, size_t* out_size)
     int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result)
+    int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size) nogil
     int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                     void* out, size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)

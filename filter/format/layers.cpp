@@ -58,11 +58,15 @@ void require_layers(const Header& h, int base_level) {
     require(std::any_of(layers.missing.begin(), layers.missing.end(), [](u8 b) { return b != 0; }), STZ_ERROR_CORRUPT);
 }
 
+double earlier_error(const Header& h) {
+  if (!(h.accumulated_bound > h.bound)) return 0;
+  return h.mode == STZ_POINTWISE_RELATIVE ? __builtin_inf() : h.accumulated_bound - h.bound;
+}
+
 size_t refinements_for(const Header& h, double max_error) {
   const Layers& layers = h.layers;
   if (max_error == 0) return layers.refinements();  // zeros at no distance may still have other signs
-  // what the samples had lost before they were compressed
-  const double before = h.accumulated_bound > 0 ? std::max(0.0, h.accumulated_bound - h.bound) : 0;
+  const double before = earlier_error(h);
   size_t taken = 0;
   while (taken < layers.refinements() && !(taken < layers.errors.size() && layers.errors[taken].largest + before <= max_error)) taken++;
   return taken;

@@ -244,6 +244,16 @@ STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_o
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
 
+/* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep every
+ * sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole stream: its
+ * mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
+ * (stz_reader_max_error), and it has no content check. Of a patched stream, what lies beneath the patches gets shorter.
+ * A stream that has no layers to spare is copied as it is.
+ * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
+ * capacity: `size` is always enough. *out_size: bytes of the result.
+ * Trust: as for stz_decompress. */
+STZ_API int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size);
+
 /* Decompresses the stream of `size` bytes into `out`, in the byte order in which the array was compressed.
  * out_size must be array_bytes of stz_info, else STZ_ERROR_CAPACITY. `stream` and `out` must not overlap.
  * Uses the calling thread alone. */

@@ -163,6 +163,28 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
 
 
 @checked
+def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
+    """Makes a stream shorter by leaving out its last precision layers (`STZ(layers=)`), without decoding it.
+
+    Args:
+        stream: bytes-like.
+        max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the data.
+
+    Returns:
+        bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content
+        check. `stream` as it is where it has no layers to spare. Of a patched stream, what lies beneath the patches gets shorter.
+
+    Raises:
+        StzError: (a ValueError) `stream` is none, or less precise than max_error.
+        StzTypeError: (a TypeError too) max_error is no number.
+    """
+    content = _content(stream)
+    precision = checked_precision(max_error, None)
+    precision.error_for(_core.info(content))
+    return _core.drop_layers(content, precision.max_error or 0.0)
+
+
+@checked
 def decompress(
     stream: BytesLike,
     *,

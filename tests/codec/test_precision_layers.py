@@ -155,6 +155,66 @@ def test_a_prefix_gives_the_first_layers():
                 boxes.read(reader, array.dtype, (0, 0, 0), array.shape)
 
 
+@settings(max_examples=60)
+@given(layered(), st.integers(0, 6))
+def test_layers_are_dropped(case, which):
+    array, options = case
+    stream = h5stz.compress(array, fill_value=False, **options)
+    layers = h5stz.info(stream).layers
+    error = layers[min(which, len(layers) - 1)].max_error
+    if error is None or error < (h5stz.options.precision.best_error(_core.info(stream)) or 0):
+        return
+    shorter = h5stz.drop_layers(stream, error)
+    assert exact.same_bits(h5stz.decompress(shorter), read(stream, error)[0])
+    assert exact.same_bits(h5stz.decompress(shorter), h5stz.decompress(stream, max_error=error))
+    info = h5stz.info(shorter)
+    if len(shorter) == len(stream):
+        assert shorter == stream
+        return
+    assert (info.mode, info.bound > 0, info.stream_bytes) == ("absolute", True, len(shorter))
+    assert largest_distance(array, h5stz.decompress(shorter)) <= info.bound <= error
+    assert len(info.layers) < len(layers)
+    check_layers(array, shorter)
+    assert h5stz.drop_layers(shorter, error) == shorter
+    whole, request = h5stz.decompress(shorter), ((0,) * array.ndim, tuple(-(-n // 2) for n in array.shape), (2,) * array.ndim)
+    assert exact.same_bits(read(shorter, 0, request)[0], boxes.cut(whole, *request))
+
+
+def test_what_lies_beneath_patches_loses_layers():
+    array = smooth()
+    bound = float(np.ptp(array)) * 1e-6
+    stream = h5stz.compress(array, absolute=bound, layers=3)
+    changed = h5stz.decompress(stream)
+    changed[4:9, 5:20, 6:30] += 1
+    patched = h5stz.rewrite(changed, stream, absolute=bound, layers=3)
+    assert h5stz.info(patched).patches
+    error = h5stz.info(stream).layers[0].max_error
+    shorter = h5stz.drop_layers(patched, error)
+    assert len(shorter) < 0.8 * len(patched)
+    assert h5stz.info(shorter).bound == error
+    decoded = h5stz.decompress(shorter)
+    assert largest_distance(changed[4:9, 5:20, 6:30], decoded[4:9, 5:20, 6:30]) <= bound
+    assert largest_distance(changed, decoded) <= error + bound
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("nan")])
+def test_impossible_errors(wrong):
+    stream = h5stz.compress(smooth(), absolute=1e-3, layers=2)
+    with pytest.raises(h5stz.StzError, match="max_error"):
+        h5stz.drop_layers(stream, wrong)
+    with pytest.raises(h5stz.StzError, match="max_error"):
+        h5stz.decompress(stream, max_error=wrong)
+
+
+def test_more_precision_than_there_is():
+    stream = h5stz.compress(smooth(), absolute=1e-3, layers=2)
+    for read_with in (h5stz.drop_layers, lambda stream, error: h5stz.decompress(stream, max_error=error)):
+        with pytest.raises(h5stz.StzError, match="less than what was kept"):
+            read_with(stream, 1e-5)
+    with pytest.raises(h5stz.StzError, match="verify"):
+        h5stz.decompress(stream, max_error=1, verify=True)
+
+
 def test_what_has_no_layers():
     ranks = np.random.default_rng(2).choice(np.array([0.1, 3.7, 9.2, 11.4], "f4"), (60, 60))
     for array in (np.zeros((30, 30), "f4"), np.arange(8, dtype="f4"), ranks):

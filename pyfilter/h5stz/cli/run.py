@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import click
 
 from h5stz import cli
-from h5stz.cli.parameters import Parsed
+from h5stz.cli.parameters import ERROR, Parsed
 from h5stz.programs import compress_rules, run_report
 from h5stz.programs import run as running
 
@@ -16,13 +14,6 @@ def _mebibytes(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
         raise ValueError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
     return int(text)
-
-
-def _error(text: str) -> float:
-    error = float(text)
-    if not 0 <= error < math.inf:
-        raise ValueError(f"{text!r} is no error of 0 or more")
-    return error
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -47,7 +38,7 @@ def _error(text: str) -> float:
 )
 @click.option(
     "--max-error",
-    type=Parsed("error", _error),
+    type=ERROR,
     metavar="E",
     help="Of datasets with precision layers, read as few as keep errors up to E. Not for programs that write what they read.",
 )

@@ -66,9 +66,11 @@ EVERYTHING = Precision()
 
 
 def earlier_error(info: Mapping[str, Any]) -> float:
-    """What the samples of a stream had lost before they were compressed, in the units of the data."""
+    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity if nobody knows."""
     accumulated = info["accumulated_bound"]
-    return 0.0 if accumulated is None else max(0.0, float(accumulated) - float(info["bound"]))
+    if accumulated is None or accumulated <= info["bound"]:
+        return 0.0
+    return math.inf if info["mode"] == _core.MODES["pointwise_relative"] else float(accumulated) - float(info["bound"])
 
 
 def best_error(info: Mapping[str, Any]) -> float | None:

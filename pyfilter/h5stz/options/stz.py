@@ -338,6 +338,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         if settings.block:
             config["block"] = elements.name_of(_core.BLOCKS, settings.block)
         config |= {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
+        if settings.layers > 1:
+            config["layers"] = settings.layers
         if settings.append_axis:
             config["append_axis"] = settings.append_axis - 1
         if settings.integers:

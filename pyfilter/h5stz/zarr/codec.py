@@ -128,11 +128,10 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             filled = values.reshape(chunk_spec.shape) if values.ndim else np.full(chunk_spec.shape, values)
             array: Array = filled.astype(dtype, copy=False)
         else:
-            array = (
-                np.full(chunk_spec.shape, _fill(chunk_spec), dtype)
-                if previous is None
-                else self._chunk(previous, chunk_spec, None)
-            )
+            if previous is None:
+                array = np.full(chunk_spec.shape, _fill(chunk_spec), dtype)
+            else:
+                array = self._chunk(previous, chunk_spec, None)
             place = array[selection].shape
             # Of a selection by arrays zarr has dropped the axes that an integer indexes; the order of the values is the same.
             array[selection] = values.reshape(place) if values.ndim and values.size == np.prod(place, dtype=int) else values

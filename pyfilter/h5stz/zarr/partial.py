@@ -121,9 +121,8 @@ async def read_part(
     check_shape(held, shape)
     if held == shape:
         return np.asarray(of_dtype(await _box(fetch, reader, part, threads, precision), dtype)[part.index])
-    everything = await _box(
-        fetch, reader, Part.of((), held), threads, precision
-    )  # axes of length 1 differ: the samples lie in this order
+    # Axes of length 1 differ: the samples lie in this order.
+    everything = await _box(fetch, reader, Part.of((), held), threads, precision)
     return np.asarray(of_dtype(everything, dtype).reshape(shape)[part.window()][part.index])
 
 
