@@ -168,11 +168,13 @@ def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
 
     Args:
         stream: bytes-like.
-        max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the data.
+        max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the
+            data.
 
     Returns:
         bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content
-        check. `stream` as it is where it has no layers to spare. Of a patched stream, what lies beneath the patches gets shorter.
+        check. `stream` as it is where it has no layers to spare. Of a patched stream, what lies beneath the patches gets
+        shorter.
 
     Raises:
         StzError: (a ValueError) `stream` is none, or less precise than max_error.

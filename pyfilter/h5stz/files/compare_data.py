@@ -27,8 +27,8 @@ def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], 
     """Raises StzError where a number of a dataset has other bits in the other one.
 
     Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
-    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared. `read`: reads
-    `before` in its place.
+    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared. `read`
+    reads the first one in its place.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]

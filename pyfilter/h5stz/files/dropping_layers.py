@@ -1,4 +1,4 @@
-"""Copies compressed datasets without the precision layers that a larger error does not need: chunks get shorter, none is decoded."""
+"""Datasets without the precision layers that a larger error does not need: chunks get shorter, and none is decoded."""
 
 from __future__ import annotations
 
