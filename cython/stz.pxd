@@ -58,6 +58,7 @@ cdef extern from "stz.h" nogil:
         int32_t bound_used
         int32_t content_check
         double prior_bound
+        double layer_bounds[6]
 
     ctypedef struct stz_stream_info:
         size_t struct_size

@@ -9,6 +9,7 @@
 #include "base/message.h"
 #include "base/struct_size.h"
 #include "format/convert.h"
+#include "format/layers.h"
 #include "stz_cd_values.h"
 
 #include <charconv>
@@ -50,7 +51,8 @@ constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THR
                             {"append_axis", &stz_options::append_axis, 0, 30, 1}};
 
 constexpr const char* all_keys =
-    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers, content_check";
+    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, layer_bounds, append_axis, integers, "
+    "content_check";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -164,6 +166,10 @@ class Parser {
       if (end == text.npos) break;
       text.remove_prefix(end + 1);
     }
+    if (bounds_ == 1 && layer_bound_count(options_) < 0) {
+      message_.set("layer_bounds= must fall and be above the bound, and layers= one more than there are, or not given");
+      return STZ_ERROR_OPTION;
+    }
     if (bounds_ == 1) return fill_value();
     message_.set("%s: give exactly one of absolute=, pointwise_relative= and lossless",
                  bounds_ ? "two bounds are given" : "no bound is given");
@@ -187,6 +193,7 @@ class Parser {
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
     if (key == "dtype") return type(key, value);
+    if (key == "layer_bounds") return layer_bounds(key, value);
     for (const Count& each : counts)
       if (key == each.key) return count(each, value);
     if (key == "fill_value") {
@@ -238,6 +245,20 @@ class Parser {
       return STZ_ERROR_OPTION;
     }
     options_.*of.field = number + of.offset;
+    return STZ_OK;
+  }
+
+  int layer_bounds(Text key, Text list) {
+    size_t count = 0;
+    for (Text rest = list; count <= STZ_MAX_LAYERS - 1; count++) {
+      const size_t end = rest.find('/');
+      double bound = 0;
+      if (count == STZ_MAX_LAYERS - 1 || !parse_number(trimmed(rest.substr(0, end)), bound) || !(bound > 0 && std::isfinite(bound)))
+        return wrong(STZ_ERROR_OPTION, key, list, "give 1 to 6 finite numbers above 0, such as 1e-2/1e-4");
+      options_.layer_bounds[count] = bound;
+      if (end == rest.npos) break;
+      rest.remove_prefix(end + 1);
+    }
     return STZ_OK;
   }
 
@@ -302,6 +323,9 @@ std::string print(const stz_options& options, i32 dtype) {
   if (options.block != STZ_BLOCK_DEFAULT) add("block", name_of(block_names, options.block));
   for (const Count& each : counts)
     if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
+  std::string layer_bounds;
+  for (int i = 0; i < layer_bound_count(options); i++) layer_bounds += (i ? "/" : "") + shortest(options.layer_bounds[i]);
+  if (!layer_bounds.empty()) add("layer_bounds", layer_bounds);
   if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
   if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
   return text;
@@ -317,7 +341,8 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
                     again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
-                    again.content_check == options.content_check;
+                    again.content_check == options.content_check &&
+                    std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
       "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",

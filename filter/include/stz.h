@@ -171,8 +171,15 @@ typedef struct stz_options {
   /* Finite, not negative: an absolute bound between the samples and what was compressed first. The stream records its sum with the bound
    * of this compression; 0 records nothing */
   double prior_bound;
+  /* Largest errors of precision layers, in the unit of the data: that of the first layer, of the first two ...; above 0 and falling, all
+   * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
+   * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses */
+  double layer_bounds[STZ_MAX_LAYERS - 1];
 } stz_options;
-#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0}
+#define STZ_OPTIONS_INIT                                                                                             \
+  {                                                                                                                  \
+    sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, { 0 } \
+  }
 
 /* What the header of a stream says. */
 typedef struct stz_stream_info {
@@ -244,9 +251,9 @@ STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_o
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
 
-/* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep every
- * sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole stream: its
- * mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
+/* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep
+ * every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole
+ * stream: its mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
  * (stz_reader_max_error), and it has no content check. Of a patched stream, what lies beneath the patches gets shorter.
  * A stream that has no layers to spare is copied as it is.
  * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.

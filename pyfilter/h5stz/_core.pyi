@@ -39,6 +39,7 @@ class _TextMeaning(TypedDict):
     append_axis: int
     integers: int
     content_check: int
+    layer_bounds: tuple[float, ...]
 
 @type_check_only
 class _Meaning(_TextMeaning):
@@ -86,6 +87,7 @@ def compress(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    layer_bounds: tuple[float, ...] = (),
     previous: BytesLike | None = None,
 ) -> bytes: ...
 def estimate(
@@ -103,6 +105,7 @@ def estimate(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    layer_bounds: tuple[float, ...] = (),
 ) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
 def verify(stream: BytesLike, threads: int) -> int: ...
@@ -124,6 +127,7 @@ def pack(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
 ) -> tuple[int, ...]: ...
 def pack_full(
     dtype: int,
@@ -139,6 +143,7 @@ def pack_full(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
 ) -> tuple[int, ...]: ...
 def print_text(
     dtype: int,
@@ -152,6 +157,7 @@ def print_text(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
 ) -> str: ...
 def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
 def parse(words: Sequence[int]) -> _Meaning: ...

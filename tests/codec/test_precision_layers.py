@@ -155,6 +155,53 @@ def test_a_prefix_gives_the_first_layers():
                 boxes.read(reader, array.dtype, (0, 0, 0), array.shape)
 
 
+@settings(max_examples=40)
+@given(layered(), st.lists(st.floats(-0.5, 4), min_size=1, max_size=6, unique=True))
+def test_wanted_errors_of_layers(case, octaves):
+    array, options = case
+    options = {name: value for name, value in options.items() if name != "layers"}
+    numbers = exact.components(array).astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.max(np.abs(numbers[np.isfinite(numbers)]), initial=1e-300))
+    least = options.get("absolute", min(largest, 1e300) * 1e-6) * 1.01
+    wanted = sorted({least * 10.0**octave for octave in octaves if least < least * 10.0**octave < 1e300}, reverse=True)
+    if not wanted:
+        return
+    stream = h5stz.compress(array, fill_value=False, layer_bounds=wanted, **options)
+    assert exact.same_bits(h5stz.decompress(stream), h5stz.decompress(h5stz.compress(array, fill_value=False, **options)))
+    layers = h5stz.info(stream).layers
+    assert len(layers) <= len(wanted) + 1
+    check_layers(array, stream)
+    kept = largest_distance(array, h5stz.decompress(stream))
+    for error in wanted:
+        decoded, _ = read(stream, error)
+        assert largest_distance(array, decoded) <= max(error, kept)
+
+
+def test_wanted_errors_are_nearly_used_up():
+    array = smooth((64, 64, 64))
+    span = float(np.ptp(array))
+    stream = h5stz.compress(array, absolute=1e-6 * span, layer_bounds=[1e-2 * span, 1e-4 * span], fill_value=False)
+    first, second, last = h5stz.info(stream).layers
+    assert 2e-3 * span < first.max_error <= 1e-2 * span
+    assert 2e-5 * span < second.max_error <= 1e-4 * span
+    assert first.bytes < 0.7 * second.bytes < 0.7 * last.bytes
+
+
+@pytest.mark.parametrize(
+    "wrong", [(), (1, 2), (1, 1), (1, 0), (1e-4,), (float("inf"),), (float("nan"),), "ab", (7, 6, 5, 4, 3, 2, 1), 1]
+)
+def test_impossible_layer_bounds(wrong):
+    with pytest.raises(h5stz.StzError, match="layer"):
+        h5stz.compress(smooth((9, 9, 9)), absolute=1e-3, layer_bounds=wrong)
+
+
+def test_layer_bounds_beside_layers():
+    assert h5stz.STZ(absolute=1e-3, layers=3, layer_bounds=(1, 0.1)) == h5stz.STZ(absolute=1e-3, layer_bounds=(1, 0.1))
+    with pytest.raises(h5stz.StzError, match="leave layers= away"):
+        h5stz.STZ(absolute=1e-3, layers=2, layer_bounds=(1, 0.1))
+
+
 @settings(max_examples=60)
 @given(layered(), st.integers(0, 6))
 def test_layers_are_dropped(case, which):
@@ -213,6 +260,13 @@ def test_more_precision_than_there_is():
             read_with(stream, 1e-5)
     with pytest.raises(h5stz.StzError, match="verify"):
         h5stz.decompress(stream, max_error=1, verify=True)
+
+
+def test_useless_layers_are_left_out():
+    signed = fields.random_field((40, 44, 48), 4, 1).astype("f4")
+    for options in ({"lossless": True}, {"pointwise_relative": 1e-4}):
+        assert len(h5stz.info(h5stz.compress(signed, layers=3, **options)).layers) == 1
+        assert len(h5stz.info(h5stz.compress(signed + 99, layers=3, **options)).layers) == 3
 
 
 def test_what_has_no_layers():

@@ -96,6 +96,23 @@ def test_a_part_becomes_more_precise(view, written):
     assert exact.same_bits(steps[-1][1], view[part])
 
 
+def test_layers_with_wanted_errors(tmp_path, field):
+    options = h5stz.STZ(absolute=BOUND, layer_bounds=(0.3, 0.01), fill_value=False)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=field, chunks=CHUNKS, **options)
+    with h5py.File(tmp_path / "x.h5") as file:
+        stored = h5stz.STZ.from_dataset(file["x"])
+        assert str(stored) == "absolute=0.0001,layer_bounds=0.3/0.01"
+        assert h5stz.STZ(str(stored)) == h5stz.STZ(absolute=BOUND, layer_bounds=(0.3, 0.01))
+        first, second, last = h5stz.view(file["x"]).layer_errors()
+        assert 0.03 < first <= 0.3 and 0.001 < second <= 0.01 and last <= BOUND
+        assert distance(h5stz.view(file["x"]).at_error(0.01)[...], field) <= 0.01
+    h5stz.repack(tmp_path / "x.h5", tmp_path / "y.h5", max_error=0.02)
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert str(h5stz.STZ.from_dataset(file["x"])) == "absolute=0.02,layer_bounds=0.3"
+        assert distance(file["x"][...], field) <= 0.01
+
+
 def test_without_layers(path, written):
     with h5py.File(path) as file:
         plain, raw = h5stz.view(file["plain"]), h5stz.view(file["raw"])

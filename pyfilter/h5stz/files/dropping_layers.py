@@ -18,7 +18,10 @@ def has_layers(dataset: h5py.Dataset) -> bool:
     """Whether its chunks were written with precision layers, and hold nothing but streams."""
     words = client_data(dataset)
     alone = dataset.id.get_create_plist().get_nfilters() == 1
-    return words is not None and alone and bool(dataset.chunks) and _core.parse(words)["layers"] > 1
+    if words is None or not alone or not dataset.chunks:
+        return False
+    meaning = _core.parse(words)
+    return meaning["layers"] > 1 or bool(meaning["layer_bounds"])
 
 
 def options_at_error(dataset: h5py.Dataset, max_error: float) -> STZ | None:
@@ -29,6 +32,8 @@ def options_at_error(dataset: h5py.Dataset, max_error: float) -> STZ | None:
     config.pop("lossless", None)
     config.pop("pointwise_relative", None)
     config |= {"absolute": max_error, "dtype": dataset.dtype}
+    if bounds := [bound for bound in config.pop("layer_bounds", ()) if bound > max_error]:
+        config["layer_bounds"] = bounds
     if dataset.dtype.kind in "iu":
         config["integers"] = "lossy"
     return STZ(**cast(Options, config))

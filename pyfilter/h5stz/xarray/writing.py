@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr", "lossless")
-_OTHERS = ("effort", "block", "layers", "threads", "integers", "content_check", "append_axis", "fill_value", "chunks")
+_OTHERS = (
+    "effort",
+    "block",
+    "layers",
+    "layer_bounds",
+    "threads",
+    "integers",
+    "content_check",
+    "append_axis",
+    "fill_value",
+    "chunks",
+)
 _SMALL = 16 * SMALL  # bytes: smaller arrays are not worth a lossless filter
 #: Patterns of names (as of the module fnmatch) and options; None leaves variables as they are.
 Variables: TypeAlias = Mapping[str, Mapping[str, Any] | None]

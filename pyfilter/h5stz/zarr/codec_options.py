@@ -33,7 +33,7 @@ class CodecOptions:
         lossless: True: every bit comes back.
         fill_value: number that marks missing samples, which come back bit for bit and count for no bound. None: there is none.
             NaN and infinities are always kept.
-        block, effort, layers, integers, content_check: as of STZ.
+        block, effort, layers, layer_bounds, integers, content_check: as of STZ.
         threads: 1 to 255 for each chunk, both ways; None: as H5STZ_THREADS says, or 1.
         max_error: of chunks with precision layers, reads take as few as keep every sample within this distance of what was
             compressed, in the units of the data, and zarr fetches only these. None: all.
@@ -49,12 +49,15 @@ class CodecOptions:
     integers: Integers = "lossless"
     content_check: bool | None = None
     layers: int = 1
+    layer_bounds: tuple[float, ...] | None = None
     max_error: Real | None = None
 
     def __post_init__(self) -> None:
         for field in fields(CodecOptions):
             value = getattr(self, field.name)
             object.__setattr__(self, field.name, value.item() if isinstance(value, np.generic) else value)  # JSON has no others
+        if self.layer_bounds is not None:
+            object.__setattr__(self, "layer_bounds", tuple(self.layer_bounds))
         if self.fill_value is False or (isinstance(self.fill_value, float) and not np.isfinite(self.fill_value)):
             object.__setattr__(self, "fill_value", None)
         checked_precision(self.max_error, None)
