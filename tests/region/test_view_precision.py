@@ -102,7 +102,7 @@ def test_layers_with_wanted_errors(tmp_path, field):
         file.create_dataset("x", data=field, chunks=CHUNKS, **options)
     with h5py.File(tmp_path / "x.h5") as file:
         stored = h5stz.STZ.from_dataset(file["x"])
-        assert str(stored) == "absolute=0.0001,layer_bounds=0.3/0.01"
+        assert str(stored) == "absolute=1e-04,layer_bounds=0.3/0.01"
         assert h5stz.STZ(str(stored)) == h5stz.STZ(absolute=BOUND, layer_bounds=(0.3, 0.01))
         first, second, last = h5stz.view(file["x"]).layer_errors()
         assert 0.03 < first <= 0.3 and 0.001 < second <= 0.01 and last <= BOUND
