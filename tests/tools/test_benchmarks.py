@@ -80,6 +80,18 @@ def test_layered(tmp_path):
     assert {record["field"] for record in document["records"]} == {"layers", "gradients", "labels", "mask", "blobs"}
 
 
+@pytest.mark.slow
+def test_precision_layers(tmp_path):
+    records = run("progressive", tmp_path / "figures.json", "--repeats", "1")["records"]
+    costs, reads = [r for r in records if "layers" in r], [r for r in records if "codec" in r]
+    assert [record["layers"] for record in costs] == [2, 3]
+    assert all(1 <= record["bytes"] < 1.1 and record["first layer"] < 0.8 for record in costs)
+    assert len(reads) == 5
+    for record in reads:
+        bits = list(record["bits"].values())
+        assert bits == sorted(bits) and 0 < bits[0] < bits[-1] < 32
+
+
 @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
 def test_generated_fields(command, tmp_path):
     document = run(command, tmp_path / "figures.json")
