@@ -1,24 +1,29 @@
 """A small network that enhances decoded fields, as NeurLZ does (arXiv 2409.05785): what it gains, and what that costs.
 
-Each field is compressed by h5stz. A convolutional network of some 4,000 weights then learns original - decoded from the decoded field
-alone; its weights would be stored beside the stream. What it adds is clipped to the bound, so an enhanced sample is within twice the
-bound. Its gain in PSNR counts as bytes: the plain stream of the same PSNR, at a tighter bound that is searched, is compared with the
-stream plus the weights. Needs JAX (`pip install 'h5stz[bench-network]'`).
+Each field is compressed by h5stz. A convolutional network of some 4,000 weights then learns original - decoded from the
+decoded field alone; its weights would be stored beside the stream. What it adds is clipped to the bound, so an enhanced
+sample is within twice the bound. Its gain in PSNR counts as bytes: the plain stream of the same PSNR, at a tighter bound
+that is searched, is compared with the stream plus the weights. Needs JAX (`pip install 'h5stz[bench-network]'`).
 """
 
+import itertools
 import math
 import time
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
 
 import fields
 import h5stz
 import peers
 import report
 import timing
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import optax
+except ImportError as error:
+    raise ImportError("The network needs JAX and Optax: pip install 'h5stz[bench-network]'") from error
 
 FIELDS = ("turb_wmag_91", "isabel_wind_4d", "xtal_density_3ek3")  # of fields.volumes
 BOUNDS = (1e-2, 1e-3)
@@ -34,14 +39,14 @@ def new_weights(seed=0):
     """Four layers of 3^3 kernels: [(kernel, bias)]."""
     widths = (2, CHANNELS, CHANNELS, CHANNELS, 1)
     keys = jax.random.split(jax.random.key(seed), len(widths) - 1)
-    shapes = [(27 * before, after) for before, after in zip(widths, widths[1:], strict=False)]
+    shapes = [(27 * before, after) for before, after in itertools.pairwise(widths)]
     kernels = [math.sqrt(2 / shape[0]) * jax.random.normal(key, shape) for key, shape in zip(keys, shapes, strict=True)]
     kernels[-1] *= 0.0  # begins with the plain decoded field
     return [(kernel, jnp.zeros(kernel.shape[1])) for kernel in kernels]
 
 
 def convolve(images, layer):
-    """A layer on (box, z, y, x, channel), zeros outside: one matrix product, which on processors is faster than XLA's convolution."""
+    """A layer on (box, z, y, x, channel), zeros outside: one matrix product, faster than XLA's convolution."""
     kernel, bias = layer
     padded = jnp.pad(images, ((0, 0), (1, 1), (1, 1), (1, 1), (0, 0)))
     z, y, x = images.shape[1:4]
@@ -90,7 +95,8 @@ def train(inputs, wanted, seconds, seed=0):
     state = OPTIMIZER.init(weights)
     size = [min(EDGE, n) for n in wanted.shape]
     origin = tuple(slice(0, s) for s in size)
-    jax.block_until_ready(step(weights, state, 0.0, np.stack([inputs[origin]] * BOXES), np.zeros((BOXES, *size, 1), np.float32)))
+    sample = np.stack([inputs[origin]] * BOXES)
+    jax.block_until_ready(step(weights, state, 0.0, sample, np.zeros_like(sample[..., :1])))
     begin = time.perf_counter()
     while (passed := (time.perf_counter() - begin) / seconds) < 1:
         lows = [[rng.integers(0, n - s + 1) for n, s in zip(wanted.shape, size, strict=True)] for _ in range(BOXES)]
