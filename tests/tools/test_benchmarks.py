@@ -109,6 +109,16 @@ def test_peers_in_webassembly(tmp_path):
         assert record["h5stz"]["error_over_bound"] <= 1
 
 
+@needs_packages("jax", "optax")
+@pytest.mark.slow  # compiles the network
+def test_network_on_a_generated_field(tmp_path):
+    """--check: no enhanced sample is farther off than twice the bound; what is saved is less by the weights."""
+    loose, tight = run("enhance_network", tmp_path / "figures.json", "--seconds", "2", "--fields", "turb_wmag_91")["records"]
+    for record in (loose, tight):
+        assert record["steps"] > 0 and record["net"] < record["saved"] and record["error_over_bound"] <= 2.0001
+    assert loose["bytes"] < tight["bytes"]
+
+
 @needs_packages("numcodecs_wasm_ebcc", "scipy")
 def test_climate_measures(tmp_path):
     records = run("climate_score", tmp_path / "figures.json")["records"]
