@@ -92,3 +92,11 @@ EFFORT_RATIO = {3: (1.60, 1.44, 1.36), 5: (1.74, 1.54, 1.43), 9: (1.79, 1.57, 1.
 
 ESTIMATE_ERROR = {"median": 0.05, "worst": 0.12}  # of the size, where it is not exact
 ESTIMATE_TIME = 0.10  # over that of compressing, volumes of the speed figure
+
+# Precision layers at 1e-5, every three-dimensional field: bytes over those without layers, by number of layers; the first
+# layer's share of two; its bytes over those of a single stream with the same PSNR; speed of reading everything over that
+# without layers.
+LAYER_BYTES = {2: 1.02, 3: 1.03}
+FIRST_LAYER = 0.7
+LAYER_PSNR = 1.25
+LAYER_SPEED = 0.75

@@ -101,8 +101,9 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
 
 
 cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
-                  int append_axis, int integers, int content_check, int enhance=0):
+                  int append_axis, int integers, int content_check, tuple layer_bounds, int enhance=0):
     """`fill` is None or the bits of the fill value as an int."""
+    cdef int index
     memset(options, 0, sizeof(stz_options))
     options.struct_size = sizeof(stz_options)
     options.mode = mode
@@ -116,11 +117,15 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
     options.append_axis = append_axis
     options.integers = integers
     options.content_check = content_check
+    if len(layer_bounds) >= MAX_LAYERS:
+        raise StzError(f"there are {len(layer_bounds)} layer bounds: at most {MAX_LAYERS - 1} are possible", ERROR_CODES["STZ_ERROR_OPTION"])
+    for index in range(len(layer_bounds)):
+        options.layer_bounds[index] = layer_bounds[index]
     options.enhance = enhance
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, int enhance=0, previous=None):
+             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, previous=None):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
     stream (bytes-like) that the array came out of before it was changed in part."""
     cdef stz_layout layout
@@ -129,7 +134,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -158,8 +163,27 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
         free(out)
 
 
+def drop_layers(stream, double max_error):
+    """The stream (bytes) with as few of its precision layers as keep this error."""
+    cdef Py_buffer view
+    cdef size_t size = 0
+    cdef int code
+    PyObject_GetBuffer(stream, &view, PyBUF_SIMPLE)
+    cdef char* out = <char*>malloc(<size_t>max(view.len, 1))
+    try:
+        if out == NULL:
+            check(ERROR_CODES["STZ_ERROR_MEMORY"])
+        with nogil:
+            code = stz_drop_layers(view.buf, view.len, max_error, out, view.len, &size)
+        check(code)
+        return PyBytes_FromStringAndSize(out, <Py_ssize_t>size)
+    finally:
+        PyBuffer_Release(&view)
+        free(out)
+
+
 def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, int enhance=0):
+             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0):
     """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
     cdef stz_layout layout
     cdef stz_options options
@@ -167,7 +191,7 @@ def estimate(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
     memset(&result, 0, sizeof(result))
     result.struct_size = sizeof(result)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -236,7 +260,7 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED, 0)
+    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED, 0, ())
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
@@ -257,6 +281,11 @@ def threads_of_environment():
 def verify_of_environment():
     """Whether H5STZ_VERIFY asks now that what is decoded is compared with content checks."""
     return stz_environment_verify() != 0
+
+
+def max_error_of_environment():
+    """The largest error that H5STZ_MAX_ERROR allows now for what is read of datasets, 0 if it says nothing that can be used."""
+    return stz_environment_max_error()
 
 
 cdef info_fields(const stz_stream_info* facts):
@@ -311,31 +340,34 @@ cdef pack_words(const stz_options* options, const stz_layout* layout):
     return tuple([words[index] for index in range(count)])
 
 
-def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check,
-         int enhance=0):
+def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
+               int integers, int content_check,
+         tuple layer_bounds=(), int enhance=0):
     """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
     cdef stz_options options
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
     return pack_words(&options, NULL)
 
 
 def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
-              int append_axis, int integers, int content_check, int enhance=0):
+              int append_axis, int integers, int content_check, tuple layer_bounds=(), int enhance=0):
     """The same in the full form, for chunks of this type and shape."""
     cdef stz_options options
     cdef stz_layout layout
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
     return pack_words(&options, &layout)
 
 
-def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis, int integers, int content_check, int enhance=0):
+def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
+               int integers, int content_check,
+               tuple layer_bounds=(), int enhance=0):
     """These options as text; `dtype` is 0 where it is not known."""
     cdef stz_options options
     cdef char text[1024]
     cdef char message[1024]
     cdef size_t length = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
     cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
@@ -355,6 +387,7 @@ cdef meaning_of(const stz_options* options):
         "integers": options.integers,
         "content_check": options.content_check,
         "enhance": options.enhance,
+        "layer_bounds": tuple([options.layer_bounds[index] for index in range(STZ_MAX_LAYERS - 1) if options.layer_bounds[index] != 0]),
     }
 
 

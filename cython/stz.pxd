@@ -59,6 +59,7 @@ cdef extern from "stz.h" nogil:
         int32_t bound_used
         int32_t content_check
         double prior_bound
+        double layer_bounds[6]
         int32_t enhance
 
     ctypedef struct stz_stream_info:
@@ -98,6 +99,7 @@ cdef extern from "stz.h" nogil:
     int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out,
                      size_t capacity, size_t* out_size)
     int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result)
+    int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size) nogil
     int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                     void* out, size_t capacity, size_t* out_size)
     int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads)
@@ -106,6 +108,7 @@ cdef extern from "stz.h" nogil:
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_environment_verify()
+    double stz_environment_max_error()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
     int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity)

@@ -1,6 +1,6 @@
 """Precision layers: one file, read with errors of 1e-2, 1e-3 or with all its precision, for a part of the bytes each time.
 
-    python precision_layers.py
+python precision_layers.py
 """
 
 import tempfile

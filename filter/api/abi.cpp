@@ -9,6 +9,7 @@
 #include "encoder/encode.h"
 #include "format/convert.h"
 #include "format/frame.h"
+#include "precision/drop_layers.h"
 #include "precision/encode_layered.h"
 #include "rewrite/rewrite.h"
 #include "stz.h"
@@ -111,6 +112,18 @@ int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* o
                        [&](const stz_layout& of, const u8* array, const stz_options& given) {
                          return rewrite(of, array, given, static_cast<const u8*>(previous), previous_size);
                        });
+}
+
+int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size) {
+  if (out_size) *out_size = 0;
+  if (!stream || !out || !out_size) return STZ_ERROR_ARGUMENT;
+  if (!(max_error >= 0)) return STZ_ERROR_BOUND;
+  return guarded([&] {
+    const Bytes shorter = drop_layers(static_cast<const u8*>(stream), size, max_error);
+    require(shorter.size() <= capacity, STZ_ERROR_CAPACITY);
+    std::copy(shorter.begin(), shorter.end(), static_cast<u8*>(out));
+    *out_size = shorter.size();
+  });
 }
 
 int stz_decompress(const void* stream, size_t size, void* out, size_t out_size) {

@@ -3,8 +3,10 @@
 // rejection names the word. Words come from files and from users, so nothing about them is assumed.
 #include "base/common.h"
 #include "base/floating_environment.h"
+#include "format/layers.h"
 #include "stz_cd_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -111,10 +113,16 @@ int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   return STZ_OK;
 }
 
+// Words that the extents of the full forms take.
+size_t layout_words(const unsigned* values) {
+  const size_t rank = values[word_type] >> 16 & 0xff;
+  return values[word_form] == STZ_CD_FORM_FULL ? rank : 2 * rank;
+}
+
 int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Message& message) {
   const unsigned type = values[word_type];
   const unsigned rank = type >> 16 & 0xff;
-  const bool wide = values[word_form] == STZ_CD_FORM_WIDE;
+  const bool wide = values[word_form] != STZ_CD_FORM_FULL;
   const size_t words_per_extent = wide ? 2 : 1;
   const u64 most_bytes = wide ? most_wide_bytes : STZ_MAX_CHUNK_BYTES;
   layout.dtype = static_cast<i32>(type & 0xff);
@@ -146,6 +154,38 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
   return STZ_OK;
 }
 
+// The records of form 105: a tag, a number of words, and so many words.
+int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
+  while (word < count) {
+    const unsigned tag = values[word];
+    const size_t words = word + 1 < count ? values[word + 1] : 0;
+    if (word + 2 > count || words > count - word - 2) {
+      message.set("cd_values word %zu begins a record that is cut short: it needs a tag, a number of words and these words", word);
+      return STZ_ERROR_ARGUMENT;
+    }
+    if (tag != STZ_CD_RECORD_LAYER_BOUNDS) {
+      message.set("cd_values word %zu is the tag %u of a record that this version does not know: update h5stz if it is newer", word, tag);
+      return STZ_ERROR_OPTION;
+    }
+    if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
+      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d, once", word, words,
+                  STZ_MAX_LAYERS - 1);
+      return STZ_ERROR_OPTION;
+    }
+    for (size_t i = 0; i < words / 2; i++)
+      options.layer_bounds[i] = bit_cast_to<double>(join(values[word + 2 + 2 * i], values[word + 3 + 2 * i]));
+    if (layer_bound_count(options) != static_cast<int>(words / 2)) {
+      message.set(
+          "the layer bounds at cd_values word %zu must fall and be above the bound, and `layers` (bits 24-26 of word 4) 0 or one more "
+          "than there are",
+          word);
+      return STZ_ERROR_OPTION;
+    }
+    word += 2 + words;
+  }
+  return STZ_OK;
+}
+
 int check_append_axis(const stz_options& options, const stz_layout& layout, Message& message) {
   if (options.append_axis <= layout.rank) return STZ_OK;
   message.set("the append axis (bits 27-31 of cd_values word 4, less 1) is axis %d, the chunk has %d: count from 0",
@@ -166,9 +206,12 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
     case STZ_CD_FORM_FULL:
       needed = "10 to 41: 103, mode, bound low, bound high, packed, fill kind, fill low, fill high, type, dims";
       return count > word_dims && count <= word_dims + STZ_MAX_RANK;
-    default:
+    case STZ_CD_FORM_WIDE:
       needed = "11 to 73: 104, the words 1 to 8 of form 103, two words for each extent";
-      return count > word_dims && count <= STZ_CD_MAX_WORDS;
+      return count > word_dims && count <= word_dims + 2 * STZ_MAX_RANK;
+    default:
+      needed = "9 or more: 105, the words 1 to 8 of form 103, two words for each extent, records";
+      return count >= word_dims && count <= STZ_CD_MAX_WORDS;
   }
 }
 
@@ -179,11 +222,11 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   if (count == 0) return STZ_OK;
 
   const unsigned form = values[word_form];
-  if (form < STZ_CD_FORM_SHORT || form > STZ_CD_FORM_WIDE) {
+  if (form < STZ_CD_FORM_SHORT || form > STZ_CD_FORM_RECORDS) {
     message.set(
         "cd_values word 0 (version and form) is %u: this version knows 101 (bound as a double), 102 (bound m x 10^-e),"
-        " 103 (full) and 104 (full, chunks from 4 GiB on)%s",
-        form, form > STZ_CD_FORM_WIDE && form < 1000 ? "; update h5stz if it is newer" : "");
+        " 103 (full), 104 (full, chunks from 4 GiB on) and 105 (full, with records)%s",
+        form, form > STZ_CD_FORM_RECORDS && form < 1000 ? "; update h5stz if it is newer" : "");
     return STZ_ERROR_ARGUMENT;
   }
   const unsigned mode = count > word_mode ? values[word_mode] : unsigned{STZ_ABSOLUTE};
@@ -208,8 +251,16 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   static_assert(word_packed == integer_form_word_packed);
   if (!error && count > word_packed) error = parse_packed(values[word_packed], options, message);
   if (!error && count > word_fill_high) error = parse_fill(values, options, message);
-  if (!error && form >= STZ_CD_FORM_FULL) error = parse_layout(count, values, layout, message);
-  if (!error && form >= STZ_CD_FORM_FULL) error = check_append_axis(options, layout, message);
+  const bool has_records = form == STZ_CD_FORM_RECORDS;
+  const bool has_layout = form >= STZ_CD_FORM_FULL && !(has_records && values[word_type] == 0);
+  const size_t records = has_records ? word_dims + layout_words(values) : count;
+  if (!error && records > count) {
+    message.set("cd_values has %zu words, the extents of form 105 end at %zu", count, records);
+    error = STZ_ERROR_ARGUMENT;
+  }
+  if (!error && has_layout) error = parse_layout(records, values, layout, message);
+  if (!error && has_layout) error = check_append_axis(options, layout, message);
+  if (!error) error = parse_records(count, values, records, options, message);
   return error;
 }
 
@@ -234,6 +285,10 @@ int check_option_widths(const stz_options& options, Message& message) {
   }
   if (!field_enhance.holds(options.enhance)) {
     message.set("enhance is %d: use 0 none or 1 relaxed", options.enhance);
+    return STZ_ERROR_OPTION;
+  }
+  if (layer_bound_count(options) < 0) {
+    message.set("layer_bounds must fall and be above the bound, and `layers` 0 or one more than there are");
     return STZ_ERROR_OPTION;
   }
   if (options.bound_used != 0 || options.prior_bound != 0) {
@@ -273,8 +328,9 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
   const u64 bound_bits = bit_cast_to<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
-  const bool wide = layout && needs_wide_form(*layout);
-  out[word_form] = wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
+  const int layer_bounds = layer_bound_count(options);
+  const bool wide = layout && (layer_bounds > 0 || needs_wide_form(*layout));
+  out[word_form] = layer_bounds > 0 ? STZ_CD_FORM_RECORDS : wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
@@ -284,17 +340,26 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);
-  if (!layout) {
+  if (!layout && layer_bounds == 0) {
     if (options.has_fill) return word_fill_high + 1;
     if (out[word_packed]) return word_packed + 1;
     return options.mode == STZ_LOSSLESS ? word_mode + 1 : word_bound_high + 1;
   }
-  out[word_type] =
-      static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 | static_cast<unsigned>(layout->rank) << 16;
+  out[word_type] = !layout ? 0
+                           : static_cast<unsigned>(layout->dtype) | static_cast<unsigned>(layout->byte_order) << 8 |
+                                 static_cast<unsigned>(layout->rank) << 16;
   size_t count = word_dims;
-  for (int axis = 0; axis < layout->rank; ++axis) {
+  for (int axis = 0; layout && axis < layout->rank; ++axis) {
     out[count++] = low_word(layout->shape[axis]);
     if (wide) out[count++] = high_word(layout->shape[axis]);
+  }
+  if (layer_bounds > 0) {
+    out[count++] = STZ_CD_RECORD_LAYER_BOUNDS;
+    out[count++] = 2 * static_cast<unsigned>(layer_bounds);
+  }
+  for (int i = 0; i < layer_bounds; i++) {
+    out[count++] = low_word(bit_cast_to<u64>(options.layer_bounds[i]));
+    out[count++] = high_word(bit_cast_to<u64>(options.layer_bounds[i]));
   }
   return count;
 }

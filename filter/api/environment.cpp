@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "api/number_text.h"
 #include "stz_cd_values.h"
 
 extern "C" int stz_environment_verify() {
@@ -18,4 +19,10 @@ extern "C" int stz_environment_threads() {
     threads = std::min(10 * threads + (*text - '0'), STZ_CD_MAX_THREADS);
   }
   return threads;
+}
+
+extern "C" double stz_environment_max_error() {
+  const char* text = std::getenv("H5STZ_MAX_ERROR");
+  double error = 0;
+  return text && stz::parse_number(text, error) && error >= 0 ? error : 0;
 }

@@ -1,6 +1,7 @@
 // Options as text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar).
 // Invariants: what print() writes parse() reads as the same options; numbers are exact and do not depend on a locale; every rejection names
 // the key. Text comes from users, files and the environment, so nothing about it is assumed.
+#include "api/number_text.h"
 #include "base/common.h"
 #include "base/element_type.h"
 #include "base/floating_environment.h"
@@ -8,6 +9,7 @@
 #include "base/message.h"
 #include "base/struct_size.h"
 #include "format/convert.h"
+#include "format/layers.h"
 #include "stz_cd_values.h"
 
 #include <charconv>
@@ -50,7 +52,8 @@ constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THR
                             {"append_axis", &stz_options::append_axis, 0, 30, 1}};
 
 constexpr const char* all_keys =
-    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, append_axis, integers, content_check, enhance";
+    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, layer_bounds, append_axis, integers, "
+    "content_check, enhance";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -60,24 +63,6 @@ Text trimmed(Text text) {
   constexpr Text blanks = " \t\r\n";
   const size_t first = text.find_first_not_of(blanks);
   return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-// std::from_chars and std::to_chars; for floating-point numbers some versions of libc++ lack them, such as that of WebAssembly, where
-// strtod and snprintf know no locale.
-template <class Number>
-std::from_chars_result read_number(const char* first, const char* last, Number& number) {
-#if !defined(__cpp_lib_to_chars)
-  if constexpr (std::is_floating_point_v<Number>) {
-    const std::string copy(first, last);
-    char* stop;
-    if (copy.find_first_not_of("+-.0123456789eEinfatyINFATY") != copy.npos) return {first, std::errc::invalid_argument};
-    number = static_cast<Number>(strtod(copy.c_str(), &stop));
-    if (stop == copy.c_str()) return {first, std::errc::invalid_argument};
-    if (std::isinf(number) && copy.find_first_of("iI") == copy.npos) return {last, std::errc::result_out_of_range};
-    return {first + (stop - copy.c_str()), std::errc{}};
-  } else
-#endif
-    return std::from_chars(first, last, number);
 }
 
 template <class Number>
@@ -93,14 +78,6 @@ std::string shortest(Number number) {
   } else
 #endif
     return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
-template <class Number>
-bool parse_number(Text text, Number& number) {
-  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = read_number(text.data(), end, number);
-  return error == std::errc{} && stop == end;
 }
 
 template <size_t n>
@@ -190,6 +167,10 @@ class Parser {
       if (end == text.npos) break;
       text.remove_prefix(end + 1);
     }
+    if (bounds_ == 1 && layer_bound_count(options_) < 0) {
+      message_.set("layer_bounds= must fall and be above the bound, and layers= one more than there are, or not given");
+      return STZ_ERROR_OPTION;
+    }
     if (bounds_ == 1) return fill_value();
     message_.set("%s: give exactly one of absolute=, pointwise_relative= and lossless",
                  bounds_ ? "two bounds are given" : "no bound is given");
@@ -214,6 +195,7 @@ class Parser {
     if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none or relaxed");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
     if (key == "dtype") return type(key, value);
+    if (key == "layer_bounds") return layer_bounds(key, value);
     for (const Count& each : counts)
       if (key == each.key) return count(each, value);
     if (key == "fill_value") {
@@ -265,6 +247,20 @@ class Parser {
       return STZ_ERROR_OPTION;
     }
     options_.*of.field = number + of.offset;
+    return STZ_OK;
+  }
+
+  int layer_bounds(Text key, Text list) {
+    size_t count = 0;
+    for (Text rest = list; count <= STZ_MAX_LAYERS - 1; count++) {
+      const size_t end = rest.find('/');
+      double bound = 0;
+      if (count == STZ_MAX_LAYERS - 1 || !parse_number(trimmed(rest.substr(0, end)), bound) || !(bound > 0 && std::isfinite(bound)))
+        return wrong(STZ_ERROR_OPTION, key, list, "give 1 to 6 finite numbers above 0, such as 1e-2/1e-4");
+      options_.layer_bounds[count] = bound;
+      if (end == rest.npos) break;
+      rest.remove_prefix(end + 1);
+    }
     return STZ_OK;
   }
 
@@ -329,6 +325,9 @@ std::string print(const stz_options& options, i32 dtype) {
   if (options.block != STZ_BLOCK_DEFAULT) add("block", name_of(block_names, options.block));
   for (const Count& each : counts)
     if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
+  std::string layer_bounds;
+  for (int i = 0; i < layer_bound_count(options); i++) layer_bounds += (i ? "/" : "") + shortest(options.layer_bounds[i]);
+  if (!layer_bounds.empty()) add("layer_bounds", layer_bounds);
   if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
   if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
   if (options.enhance != STZ_ENHANCE_NONE) add("enhance", name_of(enhance_names, options.enhance));
@@ -345,7 +344,8 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
                     again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
-                    again.content_check == options.content_check && again.enhance == options.enhance;
+                    again.content_check == options.content_check && again.enhance == options.enhance &&
+                    std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
       "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",

@@ -123,6 +123,7 @@ ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, con
   part.header.axis_map.clear();
   part.header.content_check = STZ_CONTENT_CHECK_NONE;
   part.header.wanted_layers = 1;
+  part.header.wanted_unknown_bits.clear();
   stz_layout& layout = part.header.layout;
   layout.rank = axes;
   for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);

@@ -18,8 +18,9 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
               o.layers <= STZ_MAX_LAYERS,
           STZ_ERROR_OPTION);
+  require(layer_bound_count(o) >= 0, STZ_ERROR_OPTION);
   require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_RELAXED, STZ_ERROR_OPTION);
-  require(o.enhance == STZ_ENHANCE_NONE || o.layers <= 1, STZ_ERROR_OPTION);
+  require(o.enhance == STZ_ENHANCE_NONE || (o.layers <= 1 && o.layer_bounds[0] == 0), STZ_ERROR_OPTION);
   require(o.reserved == 0, STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
@@ -93,7 +94,8 @@ Encoded encode_bytes(Header h, Form form, const Array& a, size_t size) {
 Encoded encode_raw(const Header& h, const Array& a) { return encode_bytes(h, Form::raw, a, a.elements * a.width * size_t(a.parts)); }
 Encoded encode_constant(const Header& h, const Array& a) { return encode_bytes(h, Form::constant, a, a.width * size_t(a.parts)); }
 
-Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_options& options, bool estimate) {
+Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits,
+                           bool estimate) {
   require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
   array_bytes(layout);  // checks dtype and shape
   check_options(layout, options);
@@ -107,6 +109,7 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
   h.block = stz_block(options.block);
   h.effort = options.effort;
   h.wanted_layers = estimate ? 1 : options.layers;
+  if (!estimate) h.wanted_unknown_bits = unknown_bits;
   h.content_check = options.content_check;
   h.estimate = estimate;
   const size_t width = component_size(layout.dtype);
@@ -141,12 +144,12 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
 
 }  // namespace
 
-Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options) {
-  return encode_or_estimate(layout, data, options, false).bytes;
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
+  return encode_or_estimate(layout, data, options, unknown_bits, false).bytes;
 }
 
 Encoded estimate(const stz_layout& layout, const u8* data, const stz_options& options) {
-  return encode_or_estimate(layout, data, options, true);
+  return encode_or_estimate(layout, data, options, {}, true);
 }
 
 }  // namespace stz

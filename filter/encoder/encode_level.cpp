@@ -416,7 +416,7 @@ Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std
   h.layers = {};
   h.refinement.clear();
   LevelSource<S> source(h, samples, specials, literals, threads);
-  if (!edge) h.layers = plan_layers(source, h.wanted_layers);
+  if (!edge) h.layers = plan_layers(source);
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
   h.section.assign(1, out.size());

@@ -59,6 +59,7 @@ Encoded encode_palette(Header p, const S* samples, u64 n, const Masks& m, const 
   p.quantizer = QuantizerKind::integer;
   p.transform = Transform::palette;
   p.wanted_layers = 1;  // a rank that is nearly right is another value
+  p.wanted_unknown_bits.clear();
   p.step = 1;
   p.palette_count = found->bits.size();
   p.palette_size = table.size();

@@ -13,35 +13,43 @@ constexpr int fewest_bits = 2;       // that the last refinement adds at level 0
 constexpr u64 probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
 
+// Of the lowest bits of level 0, those that are unknown with one layer, with two, ...: an even share of the bits of a sample.
+template <class S>
+std::vector<int> even_cuts(const LevelSource<S>& source, int wanted) {
+  const RoughnessSum sum = Roughness<S>(source, 0).of_level(probes);
+  const double bits = sum.samples ? sum.mean() : bits_of_flat_axes;
+  std::vector<int> unknown;
+  for (int missing = wanted - 1; missing > 0; missing--)
+    unknown.push_back(std::max(int(split_share * bits * missing / wanted + 0.5), fewest_bits + missing - 1));
+  return unknown;
+}
+
 }  // namespace
 
 template <class S>
-Layers plan_layers(const LevelSource<S>& source, int wanted) {
+Layers plan_layers(const LevelSource<S>& source) {
+  const Header& h = source.header();
   const size_t levels = std::min(most_levels, size_t(source.hierarchy().base_level));
-  if (wanted < 2 || levels == 0) return {};
-  const RoughnessSum sum = Roughness<S>(source, 0).of_level(probes);
-  const double bits = sum.samples ? sum.mean() : bits_of_flat_axes;
-  const int most = source.header().sample == SampleType::f32 ? 24 : 54;
-  // Of the lowest bits of level 0, those that are unknown with so many layers; each coarser level lacks one bit less: its errors spread.
-  auto unknown = [&](int layers, size_t l) {
-    const int missing = wanted - layers;
-    const int share = int(split_share * bits * missing / wanted + 0.5);
-    return std::max(0, std::min(most, std::max(share, missing ? fewest_bits + missing - 1 : 0)) - int(l));
-  };
+  if ((h.wanted_layers < 2 && h.wanted_unknown_bits.empty()) || levels == 0) return {};
+  std::vector<int> cuts = h.wanted_unknown_bits.empty() ? even_cuts(source, h.wanted_layers) : h.wanted_unknown_bits;
+  cuts.push_back(0);
+  const int most = h.sample == SampleType::f32 ? 24 : 54;
+  // Each coarser level lacks one bit less: its errors spread.
+  auto unknown = [&](size_t cut, size_t l) { return std::max(0, std::min(most, cuts[cut]) - int(l)); };
   Layers layers;
   layers.missing.resize(levels);
-  for (int taken = 1; taken < wanted; taken++) {
+  for (size_t cut = 0; cut + 1 < cuts.size(); cut++) {
     std::vector<u8> added(levels);
-    for (size_t l = 0; l < levels; l++) added[l] = u8(unknown(taken, l) - unknown(taken + 1, l));
-    layers.added.push_back(std::move(added));
+    for (size_t l = 0; l < levels; l++) added[l] = u8(unknown(cut, l) - unknown(cut + 1, l));
+    if (added[0]) layers.added.push_back(std::move(added));
   }
-  constexpr double unknown_error = __builtin_inf();  // until it is measured (precision/)
-  layers.errors.assign(size_t(wanted), {unknown_error, unknown_error});
+  constexpr double unmeasured = __builtin_inf();  // until precision/ has decoded them
+  layers.errors.assign(layers.refinements() + 1, {unmeasured, unmeasured});
   return layers;
 }
 
-template Layers plan_layers(const LevelSource<float>&, int);
-template Layers plan_layers(const LevelSource<double>&, int);
-template Layers plan_layers(const LevelSource<i64>&, int);
+template Layers plan_layers(const LevelSource<float>&);
+template Layers plan_layers(const LevelSource<double>&);
+template Layers plan_layers(const LevelSource<i64>&);
 
 }  // namespace stz

@@ -36,6 +36,7 @@ struct Header {
   // form blocks
   i32 effort = 0;                                 // encoder: 0 (default) to 9
   i32 wanted_layers = 1;                          // encoder: precision layers, where a form has any
+  std::vector<int> wanted_unknown_bits;           // encoder: where they are cut (encode.h); empty: evenly
   bool estimate = false;                          // encoder: nothing is written, sizes are estimated
   i32 content_check = STZ_CONTENT_CHECK_DEFAULT;  // encoder: whether CRCs are wanted
   std::vector<u32> content_checks;                // encoder: one for each block of level 0 (content_check.h); they go to the trailer

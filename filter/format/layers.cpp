@@ -6,6 +6,20 @@
 
 namespace stz {
 
+int layer_bound_count(const stz_options& options) {
+  constexpr int most = STZ_MAX_LAYERS - 1;
+  const double* bounds = options.layer_bounds;
+  int count = 0;
+  while (count < most && bounds[count] != 0) count++;
+  for (int i = 0; i < most; i++) {
+    if (i >= count ? bounds[i] != 0 : !(bounds[i] > 0 && bounds[i] < __builtin_inf())) return -1;
+    if (i > 0 && i < count && bounds[i] >= bounds[i - 1]) return -1;
+  }
+  if (count == 0) return 0;
+  const bool above = options.mode != STZ_ABSOLUTE || bounds[count - 1] > options.bound;
+  return above && (options.layers == 0 || options.layers == count + 1) ? count : -1;
+}
+
 Bytes write_layers(const Layers& layers) {
   Bytes payload;
   put_varint(payload, layers.refinements());
@@ -58,11 +72,15 @@ void require_layers(const Header& h, int base_level) {
     require(std::any_of(layers.missing.begin(), layers.missing.end(), [](u8 b) { return b != 0; }), STZ_ERROR_CORRUPT);
 }
 
+double earlier_error(const Header& h) {
+  if (!(h.accumulated_bound > h.bound)) return 0;
+  return h.mode == STZ_POINTWISE_RELATIVE ? __builtin_inf() : h.accumulated_bound - h.bound;
+}
+
 size_t refinements_for(const Header& h, double max_error) {
   const Layers& layers = h.layers;
   if (max_error == 0) return layers.refinements();  // zeros at no distance may still have other signs
-  // what the samples had lost before they were compressed
-  const double before = h.accumulated_bound > 0 ? std::max(0.0, h.accumulated_bound - h.bound) : 0;
+  const double before = earlier_error(h);
   size_t taken = 0;
   while (taken < layers.refinements() && !(taken < layers.errors.size() && layers.errors[taken].largest + before <= max_error)) taken++;
   return taken;

@@ -21,6 +21,9 @@ struct LayerError {
   double largest, root_mean_square;
 };
 
+// How many layer bounds the options have; -1 if they are none, or do not fit the number of layers (stz.h).
+int layer_bound_count(const stz_options& options);
+
 struct Layers {
   // Of each refinement, in the order of reading: how many bits it adds to the codes of levels 0, 1, ...; all have as many levels.
   std::vector<std::vector<u8>> added;
@@ -39,6 +42,9 @@ struct Layers {
   }
   int added_bits(size_t refinement, size_t l) const { return l < levels() ? added[refinement][l] : 0; }
 };
+
+// What the elements had lost before they were compressed, in the unit of the data: infinite if it is known in another unit only.
+double earlier_error(const Header& h);
 
 // How many refinements it takes for errors of at most `max_error` from what was compressed first; all that there are if these do not
 // suffice either.

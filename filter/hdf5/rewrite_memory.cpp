@@ -154,6 +154,7 @@ u64 settings_of(const stz_options& options) noexcept {
     hash = (hash ^ each) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
   }
+  for (const double each : options.layer_bounds) hash = (hash ^ bit_cast_to<u64>(each)) * 0x9e3779b97f4a7c15;
   return hash;
 }
 

@@ -180,10 +180,17 @@ typedef struct stz_options {
   /* Finite, not negative: an absolute bound between the samples and what was compressed first. The stream records its sum with the bound
    * of this compression; 0 records nothing */
   double prior_bound;
+  /* Largest errors of precision layers, in the unit of the data: that of the first layer, of the first two ...; above 0 and falling, all
+   * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
+   * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses */
+  double layer_bounds[STZ_MAX_LAYERS - 1];
   int32_t enhance;  /* stz_enhance */
   int32_t reserved; /* must be 0 */
 } stz_options;
-#define STZ_OPTIONS_INIT {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, 0, 0}
+#define STZ_OPTIONS_INIT                                                                                             \
+  {                                                                                                                  \
+    sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0 \
+  }
 
 /* What the header of a stream says. */
 typedef struct stz_stream_info {
@@ -258,6 +265,16 @@ STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_o
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
 
+/* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep
+ * every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole
+ * stream: its mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
+ * (stz_reader_max_error), and it has no content check. Of a patched stream, what lies beneath the patches gets shorter.
+ * A stream that has no layers to spare is copied as it is.
+ * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
+ * capacity: `size` is always enough. *out_size: bytes of the result.
+ * Trust: as for stz_decompress. */
+STZ_API int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size);
+
 /* Decompresses the stream of `size` bytes into `out`, in the byte order in which the array was compressed.
  * out_size must be array_bytes of stz_info, else STZ_ERROR_CAPACITY. `stream` and `out` must not overlap.
  * Uses the calling thread alone. */
@@ -295,6 +312,11 @@ STZ_API int stz_environment_threads(void);
 /* Returns 1 if the environment variable H5STZ_VERIFY is 1, else 0. The filter then decompresses chunks as stz_decompress_verified does, and
  * partial reads of HDF5 datasets check what they decode; the functions above do not obey it. */
 STZ_API int stz_environment_verify(void);
+
+/* Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no number of 0 or
+ * more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as stz_reader_max_error says. The
+ * filter and the functions above do not obey it: what HDF5 decodes may be written again. */
+STZ_API double stz_environment_max_error(void);
 
 /* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
  * _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that have a

@@ -20,18 +20,20 @@ extern "C" {
 #define STZ_CD_FORM_SHORT 101u
 #define STZ_CD_FORM_INTEGER 102u
 #define STZ_CD_FORM_FULL 103u
-#define STZ_CD_FORM_WIDE 104u     /* full, with two words for each extent: chunks of 4 GiB and more */
-#define STZ_CD_FORM_RESERVED 105u /* 104 and records after it, of later versions */
+#define STZ_CD_FORM_WIDE 104u    /* full, with two words for each extent: chunks of 4 GiB and more */
+#define STZ_CD_FORM_RECORDS 105u /* 104, with or without a layout, and records after it */
 
-#define STZ_CD_FIXED_WORDS 9                                     /* words of the full forms before the extents */
-#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + 2 * STZ_MAX_RANK) /* no form is longer */
-#define STZ_CD_MAX_THREADS 255                                   /* largest number of threads that client data hold */
-#define STZ_CD_MAX_DECIMALS 400u                                 /* largest e of the integer form */
-#define STZ_MAX_CHUNK_BYTES 0xffffffffull                        /* of form 103, and of HDF5 files without 64-bit chunks */
+#define STZ_CD_FIXED_WORDS 9         /* words of the full forms before the extents */
+#define STZ_CD_RECORD_LAYER_BOUNDS 1 /* the tag of stz_options.layer_bounds: two words for each */
+/* no form is longer */
+#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + 2 * STZ_MAX_RANK + 2 + 2 * (STZ_MAX_LAYERS - 1))
+#define STZ_CD_MAX_THREADS 255            /* largest number of threads that client data hold */
+#define STZ_CD_MAX_DECIMALS 400u          /* largest e of the integer form */
+#define STZ_MAX_CHUNK_BYTES 0xffffffffull /* of form 103, and of HDF5 files without 64-bit chunks */
 
-/* Reads options from the `count` words at `values`: one of the forms 101 to 104, or no words (the defaults).
+/* Reads options from the `count` words at `values`: one of the forms 101 to 105, or no words (the defaults).
  * options: an output; set its struct_size first.
- * layout: gets the chunk's type and shape from the forms 103 and 104, and rank -1 from the others. May be NULL.
+ * layout: gets the chunk's type and shape from the forms 103 to 105 where they have them, else rank -1. May be NULL.
  * message: gets a text of up to message_size bytes, the final 0 included: empty if all is well, else which word is wrong and what to
  *   do. May be NULL.
  * Errors: STZ_ERROR_ARGUMENT (form, number of words or a reserved bit), _MODE, _BOUND, _OPTION, _DTYPE or _SHAPE.
@@ -40,7 +42,7 @@ STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_option
                                 size_t message_size);
 
 /* Writes options as words to `out` and sets *count to their number: form 103, or 104 if the chunk has 4 GiB or more; or 101 in its
- * shortest spelling if `layout` is NULL.
+ * shortest spelling if `layout` is NULL; or 105 if the options have layer bounds.
  * capacity: words that `out` holds; STZ_CD_MAX_WORDS always suffices.
  * message: as for stz_cd_values_parse.
  * Errors: STZ_ERROR_CAPACITY, with *count the number of words that are needed; or the code with which stz_cd_values_parse would
@@ -51,8 +53,8 @@ STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* lay
 
 /* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
  * Exactly one bound: absolute=B, pointwise_relative=R or lossless. Then fill_value=X, dtype=f4, block=region, threads=N, effort=N,
- * layers=N, append_axis=N (the first axis is 0), integers=lossy and content_check=no, as those of h5stz.STZ in Python. Numbers become the
- * nearest double, in every locale.
+ * layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy and content_check=no, as those of h5stz.STZ in Python.
+ * Numbers become the nearest double, in every locale.
  *
  * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets that of the text. A fill value needs it. May be NULL.
  *

@@ -35,8 +35,9 @@ std::atomic<DatasetKey> plain_datasets[dataset_slots];
 
 std::atomic<DatasetKey>& slot_of(DatasetKey key) { return plain_datasets[key % dataset_slots]; }
 
-// Are the dataset's chunks compressed by the filter, and larger than the chunk cache, so that HDF5 would decode them at every read?
-bool outgrows_cache(const Calls& calls, hid_t dataset) {
+// Are the dataset's chunks compressed, and larger than the chunk cache, so that HDF5 would decode them at every read? Or may they be
+// read with errors, which HDF5 cannot do?
+bool gains(const Calls& calls, hid_t dataset) {
   const hdf5::Library& library = *calls.library;
   if (!calls.H5Dget_access_plist || !calls.H5Pget_chunk_cache) return false;
   const ScopedId creation(calls.H5Pclose, calls.H5Dget_create_plist(dataset));
@@ -53,7 +54,7 @@ bool outgrows_cache(const Calls& calls, hid_t dataset) {
   hsize_t bytes = library.H5Tget_size(type.get());
   for (int axis = 0; axis < rank; ++axis)
     if (__builtin_mul_overflow(bytes, chunk[axis], &bytes)) return false;
-  return bytes > cache;
+  return bytes > cache || stz_environment_max_error() > 0;
 }
 
 void count(const stz_h5_stats& stats) {
@@ -84,7 +85,7 @@ DatasetKey key_of(const void* library, u64 dataset) noexcept {
 }
 
 bool worth_reading_directly(DatasetKey key, hid_t file_space) noexcept {
-  return file_space != hdf5::space_all && slot_of(key).load(std::memory_order_relaxed) != key;
+  return (file_space != hdf5::space_all || stz_environment_max_error() > 0) && slot_of(key).load(std::memory_order_relaxed) != key;
 }
 
 void invalidate(DatasetKey key) noexcept { slot_of(key).compare_exchange_strong(key, 0, std::memory_order_relaxed); }
@@ -95,7 +96,7 @@ bool read_needed_blocks(const Calls& calls, DatasetKey key, const ReadArguments&
   bool done = false;
   try {
     const hdf5::SuppressErrors suppressed(calls);  // H5Dread will say what is wrong
-    if (!outgrows_cache(calls, arguments.dataset)) {
+    if (!gains(calls, arguments.dataset)) {
       slot_of(key).store(key, std::memory_order_relaxed);
       return false;
     }

@@ -68,20 +68,139 @@ LayerError difference(const stz_layout& layout, const u8* array, const u8* other
   return all.error();
 }
 
-Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& options) {
-  Bytes stream = encode(layout, data, options);
-  if (options.enhance) enhance_stream(layout, data, options, stream);
-  if (options.layers < 2) return stream;
-  Header h = read_header(stream.data(), stream.size());
-  if (!h.layers.any()) return stream;
+namespace {
+
+// Decodes every layer once and writes its errors into the header of the stream, which `h` describes.
+void measure_layers(const stz_layout& layout, const u8* data, int threads, Header& h, Bytes& stream) {
   Buffer<u8> decoded(array_bytes(layout));
   for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
-    decode(stream.data(), stream.size(), decoded.data(), decoded.size(), thread_count(options.threads), nullptr, taken);
+    decode(stream.data(), stream.size(), decoded.data(), decoded.size(), threads, nullptr, taken);
     h.layers.errors[taken] = difference(layout, data, decoded.data());
   }
   const Bytes header = write_header(h);
   require(header.size() == h.size, STZ_ERROR_INTERNAL);
   std::copy(header.begin(), header.end(), stream.begin());
+}
+
+// Where layers are cut that are of some use: not those whose errors are larger than the numbers themselves. Numbers on both sides of zero
+// have such in ULP space, where a missing bit may mean another sign and exponent.
+std::vector<int> useful_cuts(const stz_layout& layout, const u8* data, const Layers& layers) {
+  Buffer<u8> zeros(array_bytes(layout));
+  std::fill(zeros.data(), zeros.data() + zeros.size(), u8(0));
+  const double largest = difference(layout, data, zeros.data()).largest;
+  std::vector<int> cuts;
+  for (size_t taken = 0; taken < layers.refinements(); taken++)
+    if (layers.errors[taken].largest <= largest) cuts.push_back(layers.unknown_bits(0, taken));
+  return cuts;
+}
+
+// Where layers are cut so that they keep given errors: found by trial, since errors spread as only decoding tells. They grow by about two
+// with each bit that is unknown.
+class CutSearch {
+ public:
+  explicit CutSearch(const stz_options& options) {
+    for (int i = 0; i < layer_bound_count(options); i++)
+      wanted_.push_back({options.layer_bounds[i], first_cut(options, i), fewest_failing});
+  }
+  // The cuts of the next trial: different ones, falling, above 0.
+  std::vector<int> cuts() const {
+    std::vector<int> cuts;
+    for (const Wanted& w : wanted_)
+      if (w.cut > 0 && (cuts.empty() || w.cut < cuts.back())) cuts.push_back(w.cut);
+    return cuts;
+  }
+  // Takes what a trial has measured. True if all errors are kept; `better`: whether another trial could leave more bits unknown.
+  bool judge(const Layers& layers, bool& better) {
+    bool kept = true;
+    better = false;
+    for (Wanted& w : wanted_) {
+      w.next = 0;
+      if (w.cut <= 0) continue;
+      const double ratio = error_with(layers, w.cut) / w.bound;
+      if (!(ratio <= 1)) {
+        kept = false;
+        w.failing = std::min(w.failing, w.cut);
+        w.cut -= std::max(1, octaves(ratio));
+      } else if (const int more = octaves(1 / ratio); more > 0 && w.cut + 1 < w.failing) {
+        better = true;
+        w.next = std::min(w.cut + more, w.failing - 1);
+      }
+    }
+    return kept;
+  }
+  void go_on() {
+    for (Wanted& w : wanted_) w.cut = std::max(w.cut, w.next);
+  }
+
+ private:
+  static constexpr int fewest_failing = 60, most_cut = 50;
+  struct Wanted {
+    double bound;
+    int cut, failing;  // the least cut that is known to fail
+    int next = 0;
+  };
+  static int octaves(double ratio) {
+    int n = 0;
+    for (; ratio >= 2 && n < most_cut; ratio /= 2) n++;
+    return n;
+  }
+  // With an absolute bound, errors were three to five times the half step of what is known wherever they were looked at.
+  static int first_cut(const stz_options& options, int i) {
+    if (options.mode != STZ_ABSOLUTE || options.bound <= 0) return 4;
+    return std::max(1, std::min(most_cut, octaves(options.layer_bounds[i] / (4 * options.bound))));
+  }
+  static double error_with(const Layers& layers, int cut) {
+    for (size_t taken = 0; taken < layers.errors.size(); taken++)
+      if (layers.unknown_bits(0, taken) <= cut) return layers.errors[taken].largest;
+    return layers.errors.back().largest;
+  }
+  std::vector<Wanted> wanted_;
+};
+
+// The stream whose layers keep options.layer_bounds with as many bits unknown as a few trials find.
+Bytes encode_with_layer_bounds(const stz_layout& layout, const u8* data, const stz_options& options) {
+  constexpr int most_trials = 6;
+  CutSearch search(options);
+  Bytes best;
+  for (int trial = 0; trial < most_trials; trial++) {
+    const std::vector<int> cuts = search.cuts();
+    if (cuts.empty()) break;
+    Bytes stream = encode(layout, data, options, cuts);
+    Header h = read_header(stream.data(), stream.size());
+    if (!h.layers.any()) return stream;
+    measure_layers(layout, data, thread_count(options.threads), h, stream);
+    bool better = false;
+    if (search.judge(h.layers, better)) {
+      best = std::move(stream);
+      if (!better) break;
+      search.go_on();
+    } else if (!best.empty()) {
+      break;
+    }
+  }
+  return best.empty() ? encode(layout, data, options) : best;
+}
+
+}  // namespace
+
+Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& given) {
+  stz_options options = given;
+  if (layer_bound_count(options) > 0) {
+    options.layers = 0;
+    return encode_with_layer_bounds(layout, data, options);
+  }
+  Bytes stream = encode(layout, data, options);
+  if (options.enhance) enhance_stream(layout, data, options, stream);
+  if (options.layers < 2) return stream;
+  Header h = read_header(stream.data(), stream.size());
+  if (!h.layers.any()) return stream;
+  measure_layers(layout, data, thread_count(options.threads), h, stream);
+  const std::vector<int> cuts = useful_cuts(layout, data, h.layers);
+  if (cuts.size() == h.layers.refinements()) return stream;
+  options.layers = 1;
+  stream = encode(layout, data, options, cuts);
+  h = read_header(stream.data(), stream.size());
+  if (h.layers.any()) measure_layers(layout, data, thread_count(options.threads), h, stream);
   return stream;
 }
 

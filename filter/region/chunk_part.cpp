@@ -173,7 +173,8 @@ void count(const stz_reader_stats& decoded, u64 fetched, stz_h5_stats& stats) {
 }
 
 // Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
-// for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved.
+// for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved, unless precision
+// layers are left out.
 bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t stored) {
   const FloatingEnvironment environment;
   constexpr double cheap_bytes = 65536, bytes_per_lookup = 128;
@@ -185,7 +186,7 @@ bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t 
     chunks *= static_cast<double>(transfer.selection.extents[axis]) / extent + 1;
     part *= static_cast<double>(decoded) / extent;
   }
-  return part <= 0.5 && static_cast<double>(stored) >= cheap_bytes + bytes_per_lookup * chunks;
+  return (part <= 0.5 || stz_environment_max_error() > 0) && static_cast<double>(stored) >= cheap_bytes + bytes_per_lookup * chunks;
 }
 
 // Fetches with pread what the part needs. False, with nothing counted, if anything is not as expected.
@@ -213,8 +214,7 @@ bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const
   stz_reader* opened = nullptr;
   const int error = stz_reader_open_file(transfer.facts.descriptor, address, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
-  if (!error) stz_reader_verify(opened, stz_environment_verify());
-  return !error && decode_with(opened);
+  return !error && obey_environment(opened) == STZ_OK && decode_with(opened);
 }
 
 Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, const unsigned char* stored, size_t size, int& error) {
@@ -224,7 +224,7 @@ Route decode_stored(const Transfer& transfer, const ChunkAxis* const* axes, cons
   stz_reader_stats decoded = STZ_READER_STATS_INIT;
   error = stz_reader_open_memory(stored, size, cache_limit(transfer, axes), &opened);
   const Reader reader(opened);
-  if (!error) error = stz_reader_verify(opened, stz_environment_verify());
+  if (!error) error = obey_environment(opened);
   if (!error) error = decode_chunk(transfer, axes, opened, decoded);
   if (error) return Route::failed;
   count(decoded, size, transfer.stats);

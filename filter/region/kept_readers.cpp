@@ -61,6 +61,11 @@ void KeptReaders::shrink() {
   }
 }
 
+int obey_environment(stz_reader* reader) {
+  const int error = stz_reader_verify(reader, stz_environment_verify());
+  return error ? error : stz_reader_max_error(reader, stz_environment_max_error());
+}
+
 bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(stz_reader*)> use) {
   struct stat now;
   if (fstat(descriptor, &now) != 0 || !is_settled(now)) return false;
@@ -80,7 +85,7 @@ bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(s
     return false;
   kept_.front().descriptor = descriptor;
   stz_reader* const reader = kept_.front().reader.get();
-  const bool result = stz_reader_verify(reader, stz_environment_verify()) == STZ_OK && use(reader);
+  const bool result = obey_environment(reader) == STZ_OK && use(reader);
   if (!result) kept_.pop_front();
   shrink();
   return result;

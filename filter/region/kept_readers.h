@@ -4,7 +4,7 @@
 // another one; of a file that was changed a moment ago nothing is kept, as its next change may have the same time. Readers read through the
 // descriptor of the caller, which is the same file, and own none: a program may count its descriptors, and to close one would end its
 // locks on the file. What is kept is bounded, and the readers used longest ago go first. The environment says at each use
-// whether what is decoded is compared with content checks; blocks that a reader holds are not compared again.
+// whether what is decoded is compared with content checks, and how precise it has to be; blocks that a reader holds are not compared again.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -21,6 +21,9 @@ struct CloseReader {
   void operator()(stz_reader* reader) const { stz_reader_close(reader); }
 };
 using Reader = std::unique_ptr<stz_reader, CloseReader>;
+
+// Tells a reader what the environment says of checks and of errors. An error code.
+int obey_environment(stz_reader* reader);
 
 class KeptReaders {
  public:

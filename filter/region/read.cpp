@@ -119,6 +119,24 @@ stz_h5_reason check(const Calls& calls, const Request& request, hid_t type, Data
   return target.conversion == Conversion::by_hdf5 ? STZ_H5_TYPE : STZ_H5_DIRECT;
 }
 
+// A read of everything as one of a box that is all of it: only of boxes are precision layers left out. No id if it is another read.
+hid_t whole_dataset(const Calls& calls, const Request& request) {
+  if (request.file_space != space_all && calls.H5Sget_select_type(request.file_space) != selection_all) return -1;
+  const hid_t space = calls.H5Dget_space(request.dataset);
+  hsize_t extents[max_rank], zeros[max_rank] = {};
+  const int rank = space < 0 ? -1 : calls.H5Sget_simple_extent_ndims(space);
+  const bool is_box = rank >= 1 && rank <= max_rank && calls.H5Sget_simple_extent_dims(space, extents, nullptr) >= 0 &&
+                      calls.H5Sselect_hyperslab(space, select_set, zeros, nullptr, extents, nullptr) >= 0;
+  if (is_box || space < 0) return space;
+  calls.H5Sclose(space);
+  return -1;
+}
+
+Request with_file_space(Request request, hid_t space) {
+  request.file_space = space;
+  return request;
+}
+
 }  // namespace
 
 Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& stats, Message& message) try {
@@ -127,7 +145,9 @@ Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& 
     return Outcome::through_hdf5;
   };
   if (!calls.complete) return through_hdf5(STZ_H5_LIBRARY);
-  if (request.file_space == space_all) return through_hdf5(STZ_H5_WHOLE);
+  const ScopedId everything(calls.H5Sclose, stz_environment_max_error() > 0 ? whole_dataset(calls, request) : -1);
+  const Request wanted = everything.valid() ? with_file_space(request, everything.get()) : request;
+  if (wanted.file_space == space_all) return through_hdf5(STZ_H5_WHOLE);
   if (!request.buffer) return through_hdf5(STZ_H5_REFUSED);
   const hdf5::TypeId type(*calls.library, calls.H5Dget_type(request.dataset));
   if (!type.valid()) return through_hdf5(STZ_H5_REFUSED);
@@ -135,9 +155,9 @@ Outcome read_directly(const Calls& calls, const Request& request, stz_h5_stats& 
   DatasetFacts facts;
   FileSelection selection;
   Target target{};
-  if (const stz_h5_reason reason = check(calls, request, type.get(), facts, selection, target)) return through_hdf5(reason);
+  if (const stz_h5_reason reason = check(calls, wanted, type.get(), facts, selection, target)) return through_hdf5(reason);
   stats.reason = STZ_H5_DIRECT;
-  return gather_and_deliver(calls, request, type.get(), facts, selection, target, stats, message);
+  return gather_and_deliver(calls, wanted, type.get(), facts, selection, target, stats, message);
 } catch (const std::bad_alloc&) {
   stats.reason = STZ_H5_MEMORY;
   return Outcome::through_hdf5;

@@ -113,6 +113,7 @@ bool encode_patch(const stz_layout& layout, const u8* data, const Changes& chang
     hide(elements, layout, patch.pattern);
   }
   options.layers = 1;  // of the base alone
+  std::fill(std::begin(options.layer_bounds), std::end(options.layer_bounds), 0);
   options.enhance = STZ_ENHANCE_NONE;
   result.stream = encode(patch_layout(layout, patch), elements.data.data(), options);
   patch.size = result.stream.size();

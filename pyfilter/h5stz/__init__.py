@@ -12,7 +12,7 @@ from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 from h5stz.analysis.comparing import Comparison, compare
 from h5stz.analysis.extracting import Extracted, extract
-from h5stz.codec import StreamInfo, compress, decompress, info, rewrite, verify
+from h5stz.codec import Layer, StreamInfo, compress, decompress, drop_layers, info, rewrite, verify
 from h5stz.dask.arrays import dask_array
 from h5stz.dask.writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
@@ -47,6 +47,7 @@ __all__ = [
     "Extracted",
     "File",
     "Group",
+    "Layer",
     "Options",
     "Outcome",
     "Planned",
@@ -65,6 +66,7 @@ __all__ = [
     "compress",
     "dask_array",
     "decompress",
+    "drop_layers",
     "estimate",
     "extract",
     "get_config",

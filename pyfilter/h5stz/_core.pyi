@@ -41,6 +41,7 @@ class _TextMeaning(TypedDict):
     append_axis: int
     integers: int
     content_check: int
+    layer_bounds: tuple[float, ...]
     enhance: int
 
 @type_check_only
@@ -90,6 +91,7 @@ def compress(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
     previous: BytesLike | None = None,
 ) -> bytes: ...
@@ -108,6 +110,7 @@ def estimate(
     append_axis: int,
     integers: int,
     content_check: int = 0,
+    layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
 ) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
@@ -116,6 +119,8 @@ def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> 
 def find_fill(data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], mode: int, bound: float) -> int | None: ...
 def threads_of_environment() -> int: ...
 def verify_of_environment() -> bool: ...
+def drop_layers(stream: BytesLike, max_error: float) -> bytes: ...
+def max_error_of_environment() -> float: ...
 def info(stream: BytesLike) -> _Info: ...
 def pack(
     mode: int,
@@ -128,6 +133,7 @@ def pack(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
 ) -> tuple[int, ...]: ...
 def pack_full(
@@ -144,6 +150,7 @@ def pack_full(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
 ) -> tuple[int, ...]: ...
 def print_text(
@@ -158,6 +165,7 @@ def print_text(
     append_axis: int,
     integers: int,
     content_check: int,
+    layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
 ) -> str: ...
 def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...

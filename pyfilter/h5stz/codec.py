@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, SupportsFloat, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.option_checks import thread_count
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import checked, with_options_of
 
@@ -166,6 +167,30 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
 
 
 @checked
+def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
+    """Makes a stream shorter by leaving out its last precision layers (`STZ(layers=)`), without decoding it.
+
+    Args:
+        stream: bytes-like.
+        max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the
+            data.
+
+    Returns:
+        bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content
+        check. `stream` as it is where it has no layers to spare. Of a patched stream, what lies beneath the patches gets
+        shorter.
+
+    Raises:
+        StzError: (a ValueError) `stream` is none, or less precise than max_error.
+        StzTypeError: (a TypeError too) max_error is no number.
+    """
+    content = _content(stream)
+    precision = checked_precision(max_error, None)
+    precision.error_for(_core.info(content))
+    return _core.drop_layers(content, precision.max_error or 0.0)
+
+
+@checked
 def decompress(
     stream: BytesLike,
     *,
@@ -173,6 +198,7 @@ def decompress(
     max_bytes: int = 2**32,
     threads: int | None = None,
     verify: bool = False,
+    max_error: SupportsFloat | None = None,
 ) -> Array:
     """Decompresses what compress() made, or one chunk as HDF5 stores it.
 
@@ -182,16 +208,20 @@ def decompress(
             decode into. After an error its contents are unspecified.
         max_bytes: largest array that is allocated; streams of unknown origin may announce any size.
         threads: as of compress().
-        verify: compares what was decoded with the content check of the stream, as verify() does.
+        verify: compares what was decoded with the content check of the stream, as verify() does; not with a max_error.
+        max_error: as few precision layers are decoded (`STZ(layers=)`) as keep every sample within this distance of what was
+            compressed, in the units of the data. None: all.
 
     Returns:
         ndarray: `out`, or a new array in the byte order that was compressed.
 
     Raises:
-        StzError: (a ValueError) not a stream, damaged, too large, or `out` does not fit; `code` says which.
+        StzError: (a ValueError) not a stream, damaged, too large, less precise than max_error, or `out` does not fit; `code`
+            says which.
         StzTypeError: (a TypeError too) `out` is no ndarray or of another dtype; `threads` is no integer.
     """
     threads = thread_count(threads)
+    precision = checked_precision(max_error, None)
     header = info(stream)
     if out is None:
         if header.array_bytes > max_bytes:
@@ -203,7 +233,15 @@ def decompress(
         out = np.empty(header.shape, header.dtype)
     else:
         _check_out(out, header)
-    _core.decompress(stream, elements.as_bytes(out), threads, verify)
+    if precision.is_full:
+        _core.decompress(stream, elements.as_bytes(out), threads, verify)
+        return out
+    if verify:
+        raise StzError("verify=True compares what all layers give: leave max_error= away", _ARGUMENT)
+    reader = _core.Reader.of_bytes(stream, 0)
+    reader.max_error(precision.error_for(reader.info()))
+    rank = len(header.shape)
+    reader.read((0,) * rank, header.shape, (1,) * rank, elements.as_bytes(out), threads)
     return out
 
 

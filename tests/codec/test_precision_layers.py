@@ -1,4 +1,4 @@
-"""Precision layers: all of them give what a stream without layers gives, fewer of them errors as measured when it was written."""
+"""Precision layers: all of them give what a stream without layers gives, fewer have errors as measured when it was written."""
 
 import math
 
@@ -47,7 +47,7 @@ def check_layers(array, stream):
             continue  # fewer layers are as good, and were read
         falling.append(layer.max_error)
         assert distance >= np.longdouble(layer.max_error) * (1 - 2.0**-40)
-        assert layer.rmse <= layer.max_error
+        assert layer.rmse is None or layer.rmse <= layer.max_error  # squares of huge errors overflow
     assert [layer.bytes for layer in layers] == sorted(layer.bytes for layer in layers)
     return len(layers)
 
@@ -153,6 +153,120 @@ def test_a_prefix_gives_the_first_layers():
             reader.max_error(0)
             with pytest.raises(h5stz.StzError):
                 boxes.read(reader, array.dtype, (0, 0, 0), array.shape)
+
+
+@settings(max_examples=40)
+@given(layered(), st.lists(st.floats(-0.5, 4), min_size=1, max_size=6, unique=True))
+def test_wanted_errors_of_layers(case, octaves):
+    array, options = case
+    options = {name: value for name, value in options.items() if name != "layers"}
+    numbers = exact.components(array).astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(np.max(np.abs(numbers[np.isfinite(numbers)]), initial=1e-300))
+    least = options.get("absolute", min(largest, 1e300) * 1e-6) * 1.01
+    wanted = sorted({least * 10.0**octave for octave in octaves if least < least * 10.0**octave < 1e300}, reverse=True)
+    if not wanted:
+        return
+    stream = h5stz.compress(array, fill_value=False, layer_bounds=wanted, **options)
+    assert exact.same_bits(h5stz.decompress(stream), h5stz.decompress(h5stz.compress(array, fill_value=False, **options)))
+    layers = h5stz.info(stream).layers
+    assert len(layers) <= len(wanted) + 1
+    check_layers(array, stream)
+    kept = largest_distance(array, h5stz.decompress(stream))
+    for error in wanted:
+        decoded, _ = read(stream, error)
+        assert largest_distance(array, decoded) <= max(error, kept)
+
+
+def test_wanted_errors_are_nearly_used_up():
+    array = smooth((64, 64, 64))
+    span = float(np.ptp(array))
+    stream = h5stz.compress(array, absolute=1e-6 * span, layer_bounds=[1e-2 * span, 1e-4 * span], fill_value=False)
+    first, second, last = h5stz.info(stream).layers
+    assert 2e-3 * span < first.max_error <= 1e-2 * span
+    assert 2e-5 * span < second.max_error <= 1e-4 * span
+    assert first.bytes < 0.7 * second.bytes < 0.7 * last.bytes
+
+
+@pytest.mark.parametrize(
+    "wrong", [(), (1, 2), (1, 1), (1, 0), (1e-4,), (float("inf"),), (float("nan"),), "ab", (7, 6, 5, 4, 3, 2, 1), 1]
+)
+def test_impossible_layer_bounds(wrong):
+    with pytest.raises(h5stz.StzError, match="layer"):
+        h5stz.compress(smooth((9, 9, 9)), absolute=1e-3, layer_bounds=wrong)
+
+
+def test_layer_bounds_beside_layers():
+    assert h5stz.STZ(absolute=1e-3, layers=3, layer_bounds=(1, 0.1)) == h5stz.STZ(absolute=1e-3, layer_bounds=(1, 0.1))
+    with pytest.raises(h5stz.StzError, match="leave layers= away"):
+        h5stz.STZ(absolute=1e-3, layers=2, layer_bounds=(1, 0.1))
+
+
+@settings(max_examples=60)
+@given(layered(), st.integers(0, 6))
+def test_layers_are_dropped(case, which):
+    array, options = case
+    stream = h5stz.compress(array, fill_value=False, **options)
+    layers = h5stz.info(stream).layers
+    error = layers[min(which, len(layers) - 1)].max_error
+    if error is None or error < (h5stz.options.precision.best_error(_core.info(stream)) or 0):
+        return
+    shorter = h5stz.drop_layers(stream, error)
+    assert exact.same_bits(h5stz.decompress(shorter), read(stream, error)[0])
+    assert exact.same_bits(h5stz.decompress(shorter), h5stz.decompress(stream, max_error=error))
+    info = h5stz.info(shorter)
+    if len(shorter) == len(stream):
+        assert shorter == stream
+        return
+    assert (info.mode, info.bound > 0, info.stream_bytes) == ("absolute", True, len(shorter))
+    assert largest_distance(array, h5stz.decompress(shorter)) <= info.bound <= error
+    assert len(info.layers) < len(layers)
+    check_layers(array, shorter)
+    assert h5stz.drop_layers(shorter, error) == shorter
+    whole, request = h5stz.decompress(shorter), ((0,) * array.ndim, tuple(-(-n // 2) for n in array.shape), (2,) * array.ndim)
+    assert exact.same_bits(read(shorter, 0, request)[0], boxes.cut(whole, *request))
+
+
+def test_what_lies_beneath_patches_loses_layers():
+    array = smooth()
+    bound = float(np.ptp(array)) * 1e-6
+    stream = h5stz.compress(array, absolute=bound, layers=3)
+    changed = h5stz.decompress(stream)
+    changed[4:9, 5:20, 6:30] += 1
+    patched = h5stz.rewrite(changed, stream, absolute=bound, layers=3)
+    assert h5stz.info(patched).patches
+    error = h5stz.info(stream).layers[0].max_error
+    shorter = h5stz.drop_layers(patched, error)
+    assert len(shorter) < 0.8 * len(patched)
+    assert h5stz.info(shorter).bound == error
+    decoded = h5stz.decompress(shorter)
+    assert largest_distance(changed[4:9, 5:20, 6:30], decoded[4:9, 5:20, 6:30]) <= bound
+    assert largest_distance(changed, decoded) <= error + bound
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("nan")])
+def test_impossible_errors(wrong):
+    stream = h5stz.compress(smooth(), absolute=1e-3, layers=2)
+    with pytest.raises(h5stz.StzError, match="max_error"):
+        h5stz.drop_layers(stream, wrong)
+    with pytest.raises(h5stz.StzError, match="max_error"):
+        h5stz.decompress(stream, max_error=wrong)
+
+
+def test_more_precision_than_there_is():
+    stream = h5stz.compress(smooth(), absolute=1e-3, layers=2)
+    for read_with in (h5stz.drop_layers, lambda stream, error: h5stz.decompress(stream, max_error=error)):
+        with pytest.raises(h5stz.StzError, match="less than what was kept"):
+            read_with(stream, 1e-5)
+    with pytest.raises(h5stz.StzError, match="verify"):
+        h5stz.decompress(stream, max_error=1, verify=True)
+
+
+def test_useless_layers_are_left_out():
+    signed = fields.random_field((40, 44, 48), 4, 1).astype("f4")
+    for options in ({"lossless": True}, {"pointwise_relative": 1e-4}):
+        assert len(h5stz.info(h5stz.compress(signed, layers=3, **options)).layers) == 1
+        assert len(h5stz.info(h5stz.compress(signed + 99, layers=3, **options)).layers) == 3
 
 
 def test_what_has_no_layers():

@@ -38,7 +38,9 @@ def structures():
     found = {}
     for header in headers():
         for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", _text(header), re.DOTALL):
-            fields = [re.search(r"\(\*(\w+)\)|(\w+)(\[\w+\])?$", field.strip()) for field in body.split(";") if field.strip()]
+            fields = [
+                re.search(r"\(\*(\w+)\)|(\w+)(\[[^\]]+\])?$", field.strip()) for field in body.split(";") if field.strip()
+            ]
             found[name] = [match[1] or match[2] for match in fields]
     return found
 

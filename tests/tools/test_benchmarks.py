@@ -80,6 +80,18 @@ def test_layered(tmp_path):
     assert {record["field"] for record in document["records"]} == {"layers", "gradients", "labels", "mask", "blobs"}
 
 
+@pytest.mark.slow
+def test_precision_layers(tmp_path):
+    records = run("progressive", tmp_path / "figures.json", "--repeats", "1")["records"]
+    costs, reads = [r for r in records if "layers" in r], [r for r in records if "codec" in r]
+    assert [record["layers"] for record in costs] == [2, 3]
+    assert all(1 <= record["bytes"] < 1.1 and record["first layer"] < 0.8 for record in costs)
+    assert len(reads) == 5
+    for record in reads:
+        bits = list(record["bits"].values())
+        assert bits == sorted(bits) and 0 < bits[0] < bits[-1] < 32
+
+
 @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
 def test_generated_fields(command, tmp_path):
     document = run(command, tmp_path / "figures.json")
@@ -95,6 +107,16 @@ def test_peers_in_webassembly(tmp_path):
     for record, codecs in ((volume, ("EBCC", "LC")), (image, ("EBCC", "LC")), (line, ("LC",))):
         assert all(record[codec]["ratio"] > 1 and record[codec]["error_over_bound"] > 0 for codec in codecs)
         assert record["h5stz"]["error_over_bound"] <= 1
+
+
+@needs_packages("jax", "optax")
+@pytest.mark.slow  # compiles the network
+def test_network_on_a_generated_field(tmp_path):
+    """--check: no enhanced sample is farther off than twice the bound; what is saved is less by the weights."""
+    loose, tight = run("enhance_network", tmp_path / "figures.json", "--seconds", "2", "--fields", "turb_wmag_91")["records"]
+    for record in (loose, tight):
+        assert record["steps"] > 0 and record["net"] < record["saved"] and record["error_over_bound"] <= 2.0001
+    assert loose["bytes"] < tight["bytes"]
 
 
 @needs_packages("numcodecs_wasm_ebcc", "scipy")

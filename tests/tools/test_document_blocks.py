@@ -79,6 +79,12 @@ with netCDF4.Dataset("plain.nc", "w") as file:
         file.createDimension(name, 64)
     file.createVariable("rho", "f4", tuple("zyx"), chunksizes=(32, 64, 64))[:] = values
 """
+LAYERS = """
+import h5py, h5stz, numpy as np
+with h5py.File("full.h5", "w") as file:
+    field = np.random.default_rng(1).normal(size=(64, 64, 64)).cumsum(0)
+    file.create_dataset("rho", data=field, chunks=field.shape, **h5stz.STZ(absolute=1e-6, layers=2))
+"""
 WORKERS = """
 import distributed
 cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
@@ -243,6 +249,8 @@ CASES = [
     Case("recipes.md", "vtkHDFReader", packages=("vtkmodules",), makes=("image.vtkhdf",), prints="largest error: 0.000"),
     Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
     Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
+    Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
+    Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),
     Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
     Case("recipes.md", "xarray.tests.test_backends", skipped="the suite of another project, two minutes"),
     Case("region_reads.md", "cache_bytes=128 << 20", files=REGIONS),

@@ -11,14 +11,14 @@ import click
 
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
-from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given
+from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.files import repack_plan, repack_preview, repacking
 from h5stz.options.stz import Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort")
+_SHARED = ("block", "effort", "layers")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -35,6 +35,13 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 )
 @click.option("--block", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7: the first ones are a preview. [default: 1]")
+@click.option(
+    "--max-error",
+    type=ERROR,
+    metavar="E",
+    help="Of datasets with precision layers, leave out those that this error does not need, without decoding anything.",
+)
 @click.option("--chunks", default="auto", metavar="auto|keep|N,N", help="auto changes small and huge ones. [default: auto]")
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option(
@@ -58,11 +65,13 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
 
     At most one bound is for all datasets that no --dataset names.
     """
-    rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED})
+    rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
     rechunk = _rechunk(given.pop("chunks"))
     if dry_run:
         with explained(source, "h5py cannot read a part of it"):
-            planned = repack_preview.plan_repack(source, rules, rechunk=rechunk, again=given["again"])
+            planned = repack_preview.plan_repack(
+                source, rules, rechunk=rechunk, again=given["again"], max_error=given["max_error"]
+            )
         _print_plan(planned, as_json)
         return
     if target is None:
@@ -75,13 +84,16 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
         _print(report)
 
 
-def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any]) -> list[repack_plan.Rule]:
-    """What --dataset says, then the bound for all others; `shared` are options of both, None where they were not given."""
+def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any], none_do: bool) -> list[repack_plan.Rule]:
+    """What --dataset says, then the bound for all others; `shared` are options of both, None where they were not given.
+
+    `none_do`: there need not be any.
+    """
     shared = {name: value for name, value in shared.items() if value is not None}
     rules = [_rule(text, shared) for text in datasets]
     if bounds:
         rules.append(repack_plan.Rule("*", cast(Options, bounds | shared)))
-    if not rules:
+    if not rules and not none_do:
         raise StzError("give a bound, such as --relative 1e-3, or --dataset GLOB=BOUND", _ARGUMENT)
     return rules
 

@@ -209,6 +209,10 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     of = f" of the first {facts.looked_at}" if facts.looked_at < stored else ""
     if facts.looked_at:
         yield f"levels: {facts.levels}"
+    if facts.layers:
+        everything = facts.layers[-1].bytes
+        texts = [f"{layer.max_error:.2g} from {layer.bytes / everything:.0%}" for layer in facts.layers[:-1]]
+        yield f"precision layers: {len(facts.layers)}, errors up to {', '.join(texts)} of the bytes{of}"
     if facts.patched:
         yield f"written again in part: {facts.patched} chunks{of}, {facts.patches} patches"
     if facts.exact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -62,6 +63,17 @@ class Parsed(_ParamType):
             return self._parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+def _error(text: str) -> float:
+    error = float(text)
+    if not 0 <= error < math.inf:
+        raise ValueError(f"{text!r} is no error of 0 or more")
+    return error
+
+
+#: A largest error in the units of the data.
+ERROR = Parsed("error", _error)
 
 
 def chunk_shape(text: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from h5stz import cli
-from h5stz.cli.parameters import Parsed
+from h5stz.cli.parameters import ERROR, Parsed
 from h5stz.programs import compress_rules, run_report
 from h5stz.programs import run as running
 
@@ -36,15 +36,29 @@ def _mebibytes(text: str) -> int:
     help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; connector: a VOL "
     "connector, for HDF5 1.14 and newer.",
 )
+@click.option(
+    "--max-error",
+    type=ERROR,
+    metavar="E",
+    help="Of datasets with precision layers, read as few as keep errors up to E. Not for programs that write what they read.",
+)
 @click.argument("words", metavar="-- COMMAND ...", nargs=-1, type=click.UNPROCESSED)
-def run(stats: bool, compress: tuple[str, ...], chunks: str, cache: int | None, through: str, words: tuple[str, ...]) -> int:
+def run(
+    stats: bool,
+    compress: tuple[str, ...],
+    chunks: str,
+    cache: int | None,
+    through: str,
+    max_error: float | None,
+    words: tuple[str, ...],
+) -> int:
     """Run a program with the filter and with region reads.
 
     Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only. With
     --compress, datasets that it creates are chunked and compressed.
     """
     rules = [compress_rules.parse(text) for text in compress]
-    status, sums = running.run(words, stats, rules, cache, through)
+    status, sums = running.run(words, stats, rules, cache, through, max_error)
     for line in run_report.lines(sums or {}, stats, rules):
         cli.complain(line)
     return status

@@ -16,24 +16,26 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.settings import Settings
+from h5stz.reading.view import View
 from h5stz.slabs import STORED_BYTES, Box, slab_extents
 
 _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
 
 
-def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> None:
+def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> None:
     """Raises StzError where a number of a dataset has other bits in the other one.
 
     Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
-    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared.
+    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared. `read`
+    reads the first one in its place.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
     elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
     if before.shape is None or before.dtype.kind not in "iufcbV" or before.dtype.hasobject or elsewhere:
         return
-    for box, one, other in _pieces(before, after, add):
+    for box, one, other in _pieces(before, after, add, read):
         if one.tobytes() != other.tobytes():
             raise _broken(before, box, "its elements have other bits")
 
@@ -68,11 +70,13 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
     return largest
 
 
-def _pieces(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
+def _pieces(
+    before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None
+) -> Iterator[tuple[Box, Array, Array]]:
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
     for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
-        one, other = np.asarray(before[box]), np.asarray(after[box])
+        one, other = np.asarray((read or before)[box]), np.asarray(after[box])
         yield box, one, other
         add(one.nbytes)
 

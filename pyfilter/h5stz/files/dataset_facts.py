@@ -6,6 +6,7 @@ A file may have millions of chunks: of each dataset the headers of a limited num
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,20 @@ from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files import verify_files
 from h5stz.options.chunks import SMALL
+from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.readers import Stats
 
 _PALETTE = "blocks of ranks in a palette"  # as streams say of their form
+
+
+@dataclass(frozen=True)
+class LayerFacts:
+    """What the first chunks take and keep with one precision layer, with two ...: `bytes` in sum, and the largest error."""
+
+    bytes: int
+    max_error: float
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class ChunkFacts:
         growing: likewise, as the last plane along the axis of growth holds one value only.
         few_values: likewise, as that is shorter where different values are few.
         accumulated, accumulated_bound: chunks whose bound has those of earlier compressions added, and the largest; else None.
+        layers: LayerFacts with one precision layer, two ... and all; empty where there are none, or errors were not measured.
         damaged: why no more is known, or None.
     """
 
@@ -47,6 +58,7 @@ class ChunkFacts:
     few_values: int = 0
     accumulated: int = 0
     accumulated_bound: float | None = None
+    layers: tuple[LayerFacts, ...] = ()
     damaged: str | None = None
 
 
@@ -171,7 +183,17 @@ def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts
         sum(_few_values(header) for header in headers),
         len(accumulated),
         max(accumulated, default=None),
+        _layer_facts(headers),
     )
+
+
+def _layer_facts(headers: Sequence[dict[str, Any]]) -> tuple[LayerFacts, ...]:
+    errors = errors_by_layers(headers)
+    if len(errors) < 2:
+        return ()
+    sizes = [[size for size, _, _ in header["layers"]] for header in headers]
+    sums = [sum(of_chunk[min(layer, len(of_chunk) - 1)] for of_chunk in sizes) for layer in range(len(errors))]
+    return tuple(map(LayerFacts, sums, errors))
 
 
 def _few_values(header: dict[str, Any]) -> bool:

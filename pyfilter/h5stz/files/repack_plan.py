@@ -19,6 +19,7 @@ import h5py
 from h5stz import _core
 from h5stz.elements import DType
 from h5stz.errors import StzError
+from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.tree_contents import Contents, identity
@@ -44,6 +45,7 @@ REASONS = {
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
     "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
     "nothing valid": "a relative bound needs a finite number, and there is none",
+    "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }
 _LOSSY = {_core.FILTER_ID, 32013, 32017, 32024, 32028}  # this one, ZFP, SZ, SZ3, SPERR
@@ -72,18 +74,29 @@ class Rule:
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a dataset: `options` and `chunks`, or the `reason` (a key of REASONS) why it stays as it is."""
+    """What becomes of a dataset: `options` and `chunks`, or the `reason` (a key of REASONS) why it stays as it is.
+
+    `drops_layers`: its chunks are copied without some of their precision layers.
+    """
 
     reason: str | None
     options: STZ | None = None
     chunks: tuple[int, ...] = ()
+    drops_layers: bool = False
 
 
 class Plan:
     """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts."""
 
-    def __init__(self, file: h5py.File, rules: Sequence[Rule], rechunk: Rechunk = "auto", again: bool = False) -> None:
-        self._rules, self._rechunk, self._again = rules, rechunk, again
+    def __init__(
+        self,
+        file: h5py.File,
+        rules: Sequence[Rule],
+        rechunk: Rechunk = "auto",
+        again: bool = False,
+        max_error: float | None = None,
+    ) -> None:
+        self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
         self._contents = Contents(file)
         paths = [path for each in self._contents.paths.values() for path in each]
         for rule in rules:
@@ -99,6 +112,9 @@ class Plan:
         Raises:
             StzError: (a ValueError) the options do not fit it.
         """
+        if self._max_error is not None and has_layers(dataset):
+            shorter = options_at_error(dataset, self._max_error)
+            return Decision("less precise") if shorter is None else Decision(None, shorter, tuple(dataset.chunks or ()), True)
         paths = self._contents.paths[identity(dataset)]
         rule = next((rule for rule in self._rules if any(map(rule.names, paths))), None)
         if rule is None or rule.options is None:
@@ -197,9 +213,9 @@ def _some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"
 
 
-def all_rules(rules: Sequence[Rule], options: Options) -> list[Rule]:
-    """`rules`, then one with `options`, if there are any, for all other datasets. StzError if there is nothing at all."""
+def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:
+    """`rules`, then one with `options`, if there are any, for all other datasets. StzError if there is nothing to do at all."""
     rules = [*rules, *([Rule("*", options)] if options else [])]
-    if not rules:
-        raise StzError("give a bound such as relative=1e-3, or rules", _ARGUMENT)
+    if not rules and max_error is None:
+        raise StzError("give a bound such as relative=1e-3, or rules, or max_error= for datasets with layers", _ARGUMENT)
     return rules

@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import h5py
 
 from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
 
@@ -51,6 +52,7 @@ def plan_repack(
     *,
     rechunk: Rechunk = "auto",
     again: bool = False,
+    max_error: SupportsFloat | None = None,
     **options: Unpack[Options],
 ) -> list[Planned]:
     """What repack() would do with each dataset of a file, in their order in the file.
@@ -59,14 +61,15 @@ def plan_repack(
 
     Args:
         source: path of an HDF5 or netCDF-4 file.
-        rules, rechunk, again, **options: as of repack().
+        rules, rechunk, again, max_error, **options: as of repack().
 
     Raises:
         StzError: (a ValueError) options that do not fit.
         OSError: `source` cannot be read.
     """
+    error = checked_precision(max_error, None).max_error
     with h5py.File(source) as file:
-        plan = Plan(file, all_rules(rules, options), rechunk, again)
+        plan = Plan(file, all_rules(rules, options, error), rechunk, again, error)
         datasets: list[h5py.Dataset] = []
         file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
         return [_planned(plan, dataset) for dataset in datasets]

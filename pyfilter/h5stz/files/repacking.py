@@ -13,21 +13,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import h5py
 
 from h5stz import _core
+from h5stz.errors import StzError
 from h5stz.files import compare_data
 from h5stz.files.chunk_compressors import Compressor, Stream, compressor
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
+from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.option_checks import checked_count
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.progress import Meter, Progress
+from h5stz.reading.view import view
 from h5stz.signatures import with_options_of
 from h5stz.slabs import Box
 
@@ -91,6 +95,7 @@ def repack(
     jobs: int = 1,
     scheduler: Any = None,
     again: bool = False,
+    max_error: SupportsFloat | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress | None = None,
@@ -111,6 +116,9 @@ def repack(
         scheduler: address of a scheduler of dask.distributed, or a Client: its workers compress the chunks in their place, and
             need `source` under the same name. The new file is the same.
         again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
+        max_error: datasets that were written with precision layers (`STZ(layers=)`) are copied without those that this largest
+            error, in the units of the data, does not need: none of their chunks is decoded, and the options of the new dataset
+            name the error as its bound. Those that were kept with larger errors stay as they are. Needs no options.
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
         resume: keep what is compressed in a file beside `target`, its name with a dot before and ".unfinished" behind it, until
             the new file is complete, and take over what an earlier run left there that was killed, or failed. The result is
@@ -125,11 +133,12 @@ def repack(
         OSError: `source` cannot be read, or there is a file at `target`.
     """
     source, target = Path(source), Path(target)
-    rules = all_rules(rules, options)
+    error = checked_precision(max_error, None).max_error
+    rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)
     unfinished: AbstractContextManager[Spool | None] = nullcontext()
     if resume:
-        unfinished = spool_beside(target, _key(source, rules, rechunk, again))
+        unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))
     with (
         compressor(jobs, scheduler) as using,
         unfinished as spool,
@@ -138,7 +147,7 @@ def repack(
     ):
         if spool is not None:
             spool.note_part(part)
-        report = _Repack(old, Plan(old, rules, rechunk, again), using, spool, progress).write(part)
+        report = _Repack(old, Plan(old, rules, rechunk, again, error), error, using, spool, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
         if spool is not None:
             report.resumed = spool.taken
@@ -147,20 +156,27 @@ def repack(
     return report
 
 
-def _key(source: Path, rules: Sequence[Rule], rechunk: Rechunk, again: bool) -> str:
+def _key(source: Path, rules: Sequence[Rule], rechunk: Rechunk, again: bool, max_error: float | None) -> str:
     """What streams depend on: the source as it is, and how it is compressed."""
     found = source.stat()
     options = [(rule.pattern, sorted((rule.options or {"none": True}).items())) for rule in rules]
     version = _core.VERSION, _core.FORMAT_VERSION
-    return repr((os.path.realpath(source), found.st_size, found.st_mtime_ns, options, rechunk, again, version))
+    return repr((os.path.realpath(source), found.st_size, found.st_mtime_ns, options, rechunk, again, max_error, version))
 
 
 class _Repack:
     def __init__(
-        self, old: h5py.File, plan: Plan, compressor: Compressor, spool: Spool | None, progress: Progress | None
+        self,
+        old: h5py.File,
+        plan: Plan,
+        max_error: float | None,
+        compressor: Compressor,
+        spool: Spool | None,
+        progress: Progress | None,
     ) -> None:
-        self.old, self.plan, self.compressor, self.spool = old, plan, compressor, spool
+        self.old, self.plan, self.max_error, self.compressor, self.spool = old, plan, max_error, compressor, spool
         self.compressed: dict[str, Decision] = {}
+        self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
         self.reasons: dict[str, str | None] = {}
         sizes: list[int] = []
         old.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
@@ -183,6 +199,10 @@ class _Repack:
             if reason is not None:
                 compare_data.same(before, made, add)
                 return Outcome(path, reason, *sizes)
+            if path in self.shortened:
+                read = view(before).at_error(self.max_error)
+                compare_data.same(before, made, add, read)
+                return Outcome(path, None, *sizes, str(self.compressed[path].options), self.shortened[path])
             options = self.compressed[path].options
             assert options is not None
             error = compare_data.within(before, made, options.resolved.settings, add)
@@ -196,6 +216,8 @@ class _Repack:
         if decision.options is None:
             with self.meter.share(path, dataset.nbytes):
                 return False
+        if decision.drops_layers:
+            return self._store_shorter(dataset, place, stored_type, decision)
         if self.spool is not None:
             self.spool.note_options(path, decision.options.filter_options)
         made = _create(dataset, place, stored_type, decision)
@@ -208,6 +230,25 @@ class _Repack:
             self.reasons[path] = "larger"
             return False
         self.compressed[path] = decision
+        return True
+
+    def _store_shorter(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> bool:
+        """Copies the chunks of a dataset without layers that the error does not need, unless one of them is less precise."""
+        path, largest = str(dataset.name), 0.0
+        made = _create(dataset, place, stored_type, decision)
+        with self.meter.share(path, dataset.nbytes) as add:
+            try:
+                for offset, mask, content, error in shorter_chunks(dataset, self.max_error or 0.0):
+                    made.write_direct_chunk(offset, content, mask)
+                    largest = max(largest, error)
+                    add(math.prod(decision.chunks) * dataset.dtype.itemsize)
+            except StzError as error:
+                if error.code != _core.ERROR_CODES["STZ_ERROR_BOUND"]:
+                    raise
+                place[0].unlink(place[1])
+                self.reasons[path] = "less precise"
+                return False
+        self.compressed[path], self.shortened[path] = decision, largest
         return True
 
     def _found(self, dataset: h5py.Dataset) -> STZ | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterable, Mapping
+from typing import SupportsFloat, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,25 @@ def checked_chunks(chunks: object, data: ArraySource) -> tuple[int, ...] | None:
     if not isinstance(chunks, tuple) or len(chunks) != len(data.shape):
         raise StzError(f"chunks={chunks!r} must be a tuple of {len(data.shape)} integers, one for each axis of data", _ARGUMENT)
     return tuple(checked_count("chunks", extent, 2**32 - 1) for extent in chunks)
+
+
+def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object) -> tuple[float, ...]:
+    """Errors of precision layers, falling and above 0; `layers` says nothing, or how many layers that makes."""
+    if bounds is None:
+        return ()
+    most = _core.MAX_LAYERS - 1
+    try:
+        given = tuple(map(float, bounds))
+    except (TypeError, ValueError):
+        raise StzTypeError(
+            f"layer_bounds={bounds!r} must be numbers, the largest errors of layers, such as (1e-2, 1e-4)", _OPTION
+        ) from None
+    falling = all(one > other > 0 for one, other in zip((math.inf, *given), given, strict=False))
+    if not 1 <= len(given) <= most or not falling:
+        raise StzError(f"layer_bounds={given} must be 1 to {most} falling numbers above 0, in the units of the data", _OPTION)
+    if layers not in (1, len(given) + 1):
+        raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: leave layers= away", _OPTION)
+    return given
 
 
 def checked_number(name: str, value: object) -> Real:

@@ -26,6 +26,7 @@ class Settings:
     append_axis: int = 0
     integers: int = 0
     content_check: int = 0
+    layer_bounds: tuple[float, ...] = ()
     enhance: int = 0
 
     def encode(self, array: elements.Array, previous: elements.BytesLike | None = None) -> bytes:
@@ -55,7 +56,7 @@ class Settings:
         code, byte_order = elements.element_type(dtype)
         return _core.pack_full(code, byte_order, chunk, *self.fields())
 
-    def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, int]:
+    def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, tuple[float, ...], int]:
         """Everything in the order in which the binding takes it."""
         return _fields(self)
 

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import h5py
 import numpy as np
@@ -32,6 +32,7 @@ from h5stz.options.option_checks import (
     checked_count,
     checked_dtype,
     checked_enhance,
+    checked_layer_bounds,
     checked_switch,
 )
 from h5stz.options.ratio_bounds import ratio_bound
@@ -66,6 +67,7 @@ class Options(TypedDict, total=False):
     threads: int | None
     effort: int | None
     layers: int
+    layer_bounds: Iterable[SupportsFloat] | None
     append_axis: int | None
     integers: Integers
     content_check: bool | np.bool_ | None
@@ -151,8 +153,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
             is set, overrides it and counts for reading too. The bytes do not depend on it.
         effort: 1 (fastest) to 9 (smallest) for compression; None: the default, 5. Streams of all efforts keep the same bound.
-        layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of the
-            bytes (``view.read(max_error=)``); the stream gets some percent longer, and compressing takes twice the time.
+        layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of
+            the bytes (``view.read(max_error=)``); streams get up to some percent longer, and compressing takes 2 to 5 times as
+            long.
+        layer_bounds: falling numbers, up to 6: the largest errors with one precision layer, with two ..., in the units of the
+            data; the last layer has the bound. Found by trial, which takes up to six times as long again. Instead of `layers`.
         append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
             yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
         integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
@@ -205,6 +210,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         threads: int | None = None,
         effort: int | None = None,
         layers: int = 1,
+        layer_bounds: Iterable[SupportsFloat] | None = None,
         append_axis: int | None = None,
         integers: Integers = "lossless",
         content_check: bool | np.bool_ | None = None,
@@ -226,6 +232,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
         rank = None if source is None else len(source.shape)
+        cuts = checked_layer_bounds(layer_bounds, layers)
         settings = Settings(
             _core.MODES["absolute" if measured else kind],
             number,
@@ -234,13 +241,14 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             # Defaults are 0: so the core takes them, and the client data are the shortest.
             threads=0 if threads is None else checked_count("threads", threads, _core.CD_MAX_THREADS, default=1),
             effort=0 if effort is None else checked_count("effort", effort, 9),
-            layers=checked_count("layers", layers, _core.MAX_LAYERS, default=1),
+            layers=0 if cuts else checked_count("layers", layers, _core.MAX_LAYERS, default=1),
             append_axis=0
             if append_axis is None
             else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
             integers=bounded_integers,
             content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
-            enhance=checked_enhance(enhance, kind, layers),
+            enhance=checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers),
+            layer_bounds=cuts,
         )
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
@@ -345,12 +353,14 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         if settings.block:
             config["block"] = elements.name_of(_core.BLOCKS, settings.block)
         config |= {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
+        if settings.layers > 1:
+            config["layers"] = settings.layers
+        if settings.layer_bounds:
+            config["layer_bounds"] = settings.layer_bounds
         if settings.append_axis:
             config["append_axis"] = settings.append_axis - 1
         if settings.integers:
             config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
-        if settings.layers > 1:
-            config["layers"] = settings.layers
         if settings.enhance:
             config["enhance"] = elements.name_of(_core.ENHANCEMENTS, settings.enhance)
         if settings.content_check:
@@ -444,4 +454,6 @@ def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, ch
         return bounds.relative_bound(number, extremes)
     shape = checked_chunks(chunks, scan.source)
     find = bounds.psnr_bound if kind == "psnr" else ratio_bound
-    return find(number, scan.source, extremes, lambda bound: replace(settings, bound=bound), shape)
+    # Layers do not change values; where they are cut is of no use before the bound is known.
+    plain = replace(settings, layers=0 if kind == "psnr" else settings.layers, layer_bounds=())
+    return find(number, scan.source, extremes, lambda bound: replace(plain, bound=bound), shape)

@@ -85,6 +85,7 @@ def run(
     compress: Sequence[compress_rules.Rule] = (),
     cache: int | None = None,
     through: str = "auto",
+    max_error: float | None = None,
 ) -> tuple[int, dict[str, Any] | None]:
     """Runs `command` (a list of words) to its end.
 
@@ -94,6 +95,8 @@ def run(
         compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
         cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
         through: "preload" or "connector", see environment(); "auto" is the former where there is such a thing, on Linux.
+        max_error: of datasets with precision layers, what the program reads may be so far from what was compressed, in the
+            units of the data; None: as H5STZ_MAX_ERROR says, or not at all.
 
     Returns:
         (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
@@ -113,6 +116,8 @@ def run(
         raise StzReadError(f"{command[0]}: no such program: check its name, or give its path", _READ)
     with tempfile.TemporaryDirectory() as directory:
         variables = environment(os.environ, through, Path(directory)) | compress_rules.variables(compress, cache)
+        if max_error is not None:
+            variables["H5STZ_MAX_ERROR"] = repr(max_error)
         record = Path(directory) / "stats"
         if stats or compress:
             variables["H5STZ_RUN_STATS"] = str(record)

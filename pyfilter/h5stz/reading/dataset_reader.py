@@ -27,8 +27,8 @@ from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.option_checks import verifies
+from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
-from h5stz.reading.precision import EVERYTHING, Precision, best_error, earlier_error
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
 from h5stz.sources.file_objects import ObjectBytes
@@ -118,32 +118,24 @@ class DatasetReader:
         """
         if self.fallback_reason or not selection.size:
             return []
-        errors: list[list[float]] = []
         with self._unchanged_file():
-            wanted = pieces(selection.box(), self.index.chunks)
-            while chunks := [piece.chunk for piece in islice(wanted, LEVELS_OF)]:
-                for chunk, reader in zip(chunks, self._opened(chunks, self.index.find(chunks)), strict=True):
-                    if isinstance(reader, ChunkReader):
-                        self._readers.keep(chunk, reader)
-                        best = best_error(reader.info)
-                        if best is None:
-                            return []
-                        layers = [float(error) + earlier_error(reader.info) for _, error, _ in reader.info["layers"][:-1]]
-                        errors.append([*layers, best])
-        most = max(map(len, errors), default=0)
-        return [max(of_chunk[min(layer, len(of_chunk) - 1)] for of_chunk in errors) for layer in range(most)]
+            return errors_by_layers(reader.info for reader in self._readers_of(pieces(selection.box(), self.index.chunks)))
 
     def levels(self, selection: Selection) -> int:
         """How many resolution levels the streams of a Selection have, 1 if there are none. Looks at some of its chunks."""
         if self.fallback_reason or not selection.size:
             return 1
         with self._unchanged_file():
-            chunks = [piece.chunk for piece in islice(pieces(selection.box(), self.index.chunks), LEVELS_OF)]
-            readers = self._opened(chunks, self.index.find(chunks))
-            for chunk, reader in zip(chunks, readers, strict=True):
+            some = islice(pieces(selection.box(), self.index.chunks), LEVELS_OF)
+            return max((reader.levels for reader in self._readers_of(some)), default=1)
+
+    def _readers_of(self, wanted: Iterator[Piece]) -> Iterator[ChunkReader]:
+        """The readers of the chunks that have a stream, opened and kept."""
+        while chunks := [piece.chunk for piece in islice(wanted, LEVELS_OF)]:
+            for chunk, reader in zip(chunks, self._opened(chunks, self.index.find(chunks)), strict=True):
                 if isinstance(reader, ChunkReader):
                     self._readers.keep(chunk, reader)
-        return max((reader.levels for reader in readers if isinstance(reader, ChunkReader)), default=1)
+                    yield reader
 
     @property
     def unit(self) -> tuple[int, ...] | None:
@@ -274,7 +266,10 @@ class DatasetReader:
         run: Callable[[_Job], None],
         decode: Callable[[ChunkReader, Piece, Array], None],
     ) -> None:
-        """Reads a selection.Piece into `part`, or has it done by `run`; `reader` is what _reader() says of its chunk, `decode` decodes."""
+        """Reads a selection.Piece into `part`, or has it done by `run`.
+
+        `reader` is what _reader() says of its chunk; `decode` decodes.
+        """
         if reader is _Instead.NO_CHUNK and self._fill(part):
             return
         if isinstance(reader, ChunkReader):

@@ -18,7 +18,8 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
-from h5stz.reading.view import CACHE_BYTES, View, checked_cache_bytes, view
+from h5stz.reading.arguments import checked_cache_bytes
+from h5stz.reading.view import CACHE_BYTES, View, view
 from h5stz.signatures import checked
 from h5stz.sources.remote_files import BLOCK_BYTES, METADATA_BYTES, RETRIES, RETRY_WAIT, Address, RemoteFile, is_address
 from h5stz.sources.remote_requests import RemoteStats

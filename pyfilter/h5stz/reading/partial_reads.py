@@ -7,15 +7,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, SupportsIndex
+from typing import Any, SupportsFloat, SupportsIndex
 
 import h5py
 
 from h5stz.options.option_checks import thread_count
+from h5stz.options.precision import Precision, checked_precision, precision_of_environment
+from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse
-from h5stz.reading.view import CACHE_BYTES, checked_cache_bytes
+from h5stz.reading.view import CACHE_BYTES
 from h5stz.signatures import checked
 
 _DATASETS = 16  # so many are remembered at a time: those used last
@@ -24,18 +26,24 @@ _DATASETS = 16  # so many are remembered at a time: those used last
 @checked
 @contextmanager
 def partial_reads(
-    *, cache_bytes: SupportsIndex = CACHE_BYTES, threads: int | None = None, verify: bool | None = None
+    *,
+    cache_bytes: SupportsIndex = CACHE_BYTES,
+    threads: int | None = None,
+    verify: bool | None = None,
+    max_error: SupportsFloat | None = None,
 ) -> Iterator[Stats]:
     """While it lasts, plain `dataset[...]` of h5py decodes only what is needed, in all threads of the process.
 
     That goes for integers, slices and `...` on datasets compressed with h5stz alone. Every other index, and every other
     dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes`,
-    `threads` and `verify`, and h5py is as before when the last one has ended, also after an error.
+    `threads`, `verify` and `max_error`, and h5py is as before when the last one has ended, also after an error.
 
     Args:
         cache_bytes: most that is kept for the next read of the same dataset, in bytes, for each of the 16 last used.
         threads: as of view().
         verify: as of view(); what goes to h5py is compared as H5STZ_VERIFY says.
+        max_error: largest error in the units of the data, as of View.at_error(); None: as the environment variable
+            H5STZ_MAX_ERROR says at each read, or none. Do not write again what was read with errors.
 
     Yields:
         readers.Stats: what was read in this way.
@@ -44,9 +52,10 @@ def partial_reads(
         As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.
     """
     kept_bytes = checked_cache_bytes(cache_bytes, threads, verify)
+    precision = None if max_error is None else checked_precision(max_error, None)
     with _lock:
         if not _open:
-            _open.append(_Replacement(kept_bytes, threads, verify))
+            _open.append(_Replacement(kept_bytes, threads, verify, precision))
         replacement = _open[0]
         replacement.blocks += 1
     try:
@@ -66,8 +75,9 @@ _open: list[_Replacement] = []  # the _Replacement while there is one
 class _Replacement:
     """Another h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
 
-    def __init__(self, cache_bytes: int, threads: int | None, verify: bool | None) -> None:
+    def __init__(self, cache_bytes: int, threads: int | None, verify: bool | None, precision: Precision | None) -> None:
         self.stats, self.blocks = Stats(), 0
+        self._precision = precision  # None: as the environment says
         self._cache_bytes, self._threads, self._verify = cache_bytes, threads, verify
         self._readers: OrderedDict[int, DatasetReader] = OrderedDict()
         self._lock = threading.Lock()
@@ -80,7 +90,7 @@ class _Replacement:
             if plan is None:
                 return original(dataset, args, *more, **named)
             reader, selection = plan
-            return reader.read(selection, None, thread_count(self._threads))
+            return reader.read(selection, None, thread_count(self._threads), self._precision or precision_of_environment())
 
         self._replaced = getitem
         h5py.Dataset.__getitem__ = getitem  # pyright: ignore[reportAttributeAccessIssue]

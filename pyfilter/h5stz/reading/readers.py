@@ -13,7 +13,7 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError
-from h5stz.reading.precision import EVERYTHING, Precision
+from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.sources.file_objects import ChunkBytes, ObjectBytes
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from h5stz import _core
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
-from h5stz.options.option_checks import thread_count, verifies
+from h5stz.options.option_checks import thread_count
+from h5stz.options.precision import EVERYTHING, Precision, checked_precision
+from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes, whole_number
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.precision import EVERYTHING, Precision, checked_precision
 from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse, parse_region
 from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Source
@@ -279,21 +280,22 @@ class View:
 
         Raises:
             StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
-                step on a level; the data are less precise than max_error; the file was closed, changed or is damaged; the object that h5py reads it from fails.
+                step on a level; the data are less precise than max_error; the file was closed, changed or is damaged; the
+                object that h5py reads it from fails.
             StzTypeError: (a TypeError too) no basic index, or an argument of another type.
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.
         """
         deeper = self._deeper(level, self.axes)
         selection = parse_region(region, self.shape, [new - old for new, old in zip(deeper, self._levels, strict=True)])
-        if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > _whole_number("max_bytes", max_bytes):
+        if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > whole_number("max_bytes", max_bytes):
             raise StzError(
                 f"the result takes {size} bytes, more than max_bytes={max_bytes}: read a smaller region or a coarser level, "
                 "or allow more",
                 _CAPACITY,
             )
         if out is not None:
-            _check_out(out, selection.shape, self.dtype)
+            check_out(out, selection.shape, self.dtype)
         given = max_error is not None or layers is not None
         precision = checked_precision(max_error, layers) if given else self._precision
         return self._read(selection, deeper, out, precision if enhance else replace(precision, enhance=False))
@@ -395,49 +397,3 @@ def _restored(
 ) -> View:
     """A View from its pickle."""
     return View(ReopenedSource(place), levels, axes, threads, precision)
-
-
-def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:
-    """Axes that are given by number, negative ones from the last, as rising numbers from 0."""
-    try:
-        given = [operator.index(axis) for axis in (axes if isinstance(axes, Iterable) else (axes,))]
-    except TypeError:
-        raise StzTypeError(f"axes={axes!r} must be an integer, the number of an axis, or several of them", _ARGUMENT) from None
-    for axis in given:
-        if not -rank <= axis < rank:
-            raise StzError(f"axes={axes!r}: the array has {rank} axes, counted from 0, or from -1 backwards", _ARGUMENT)
-    numbers = {axis % rank for axis in given}
-    if len(numbers) < len(given):
-        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
-    return tuple(sorted(numbers))
-
-
-def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:
-    """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
-    thread_count(threads)
-    verifies(verify)
-    return _whole_number("cache_bytes", cache_bytes)
-
-
-def _whole_number(name: str, value: SupportsIndex) -> int:
-    """An int of 0 or more."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
-    if number < 0:
-        raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
-    return number
-
-
-def _check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
-    """Raises the StzError of an `out` that cannot take an array of `shape` and `dtype`."""
-    wanted = f"numpy.empty({shape}, {dtype.str!r})"
-    if not isinstance(out, np.ndarray):
-        raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
-    if out.dtype != dtype:
-        raise StzTypeError(f"out is of dtype {out.dtype.str}, the dataset of {dtype.str}: give {wanted}", _CAPACITY)
-    if out.shape != shape:
-        raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
-    if not out.flags.writeable:
-        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)

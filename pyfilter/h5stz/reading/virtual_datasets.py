@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz.elements import Array
+from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
-from h5stz.reading.precision import EVERYTHING, Precision
 from h5stz.reading.readers import PartOfCache, Stats
 from h5stz.reading.selection import Axis, Selection
 

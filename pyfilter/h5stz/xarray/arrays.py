@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -45,7 +44,9 @@ class StzArray(BackendArray):
         opened = self._view
         if opened is None or not opened.dataset.id.valid:
             dataset = self._store.h5py_dataset(self._name)
-            opened = self._view = view(dataset, cache_bytes=self._store.cache_bytes, threads=self._store.threads)
+            whole = view(dataset, cache_bytes=self._store.cache_bytes, threads=self._store.threads)
+            max_error = self._store.max_errors.get(self._name)
+            opened = self._view = whole if max_error is None else whole.at_error(max_error)
         return opened
 
     def _read(self, key: tuple[Any, ...]) -> Array:
@@ -59,17 +60,7 @@ class StzArray(BackendArray):
         raise AssertionError("the last attempt returns or raises")
 
     def _part(self, whole: View, key: tuple[Any, ...]) -> Any:
-        level = self._store.level
-        if not level or not self._axes:
-            return whole[key]
-        if set(self._axes) >= {axis for axis, extent in enumerate(whole.shape) if extent > 1}:
-            return whole.level(level)[key]
-        if "axes" in inspect.signature(View.level).parameters:
-            of_some: Any = whole.level
-            return of_some(level, axes=self._axes)[key]
-        return whole[
-            tuple(_scaled(one, 1 << level if axis in self._axes else 1, self.shape[axis]) for axis, one in enumerate(key))
-        ]
+        return whole.level(self._store.level, axes=self._axes)[key] if self._axes else whole[key]
 
 
 class ThinnedArray(BackendArray):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import io
 import operator
 import os
-from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsFloat, SupportsIndex
 
 import xarray
 from xarray.backends import BackendEntrypoint
@@ -21,7 +21,7 @@ from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.sources.remote_files import Address, is_address
-from h5stz.xarray.store import StzStore, thinned_dimensions
+from h5stz.xarray.store import StzStore, largest_errors, thinned_dimensions
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -51,6 +51,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         group: str | None = None,
         level: SupportsIndex = 0,
         axes: Iterable[str] | None = None,
+        max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
         phony_dims: str | None = "access",
@@ -68,10 +69,14 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
                 `driver_kwds` and `storage_options`.
             level: 0 for all samples, l for every 2**l-th along `axes`, of all variables that have them.
             axes: names of dimensions; None: all along which a compressed variable has more than one sample.
+            max_error: of variables that were written with precision layers as few are read as keep every sample within this
+                distance of what was compressed, in the units in which the file stores it: a number for all variables but
+                dimension coordinates, or a dict of a number for each of some. None: all layers of all.
             cache_bytes, threads: as of h5stz.view, for each variable.
 
         Raises:
-            StzError: (a ValueError) a negative level, or a dimension that there is not.
+            StzError: (a ValueError) a negative level, or a dimension or variable that there is not. When it is read: a variable
+                is less precise than max_error.
         """
         store = _opened(
             filename_or_obj,
@@ -84,7 +89,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             storage_options=storage_options,
         )
         try:
-            _configure([store], level, axes, cache_bytes, threads)
+            _configure([store], level, axes, max_error, cache_bytes, threads)
             return StoreBackendEntrypoint().open_dataset(
                 store,
                 mask_and_scale=mask_and_scale,
@@ -106,6 +111,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         group: str | None = None,
         level: SupportsIndex = 0,
         axes: Iterable[str] | None = None,
+        max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
         phony_dims: str | None = "access",
@@ -122,8 +128,8 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             axes: names of dimensions, each of some group; None: all along which a compressed variable of some group has more
                 than one sample. Dimensions of that name are thinned in all groups, as groups share those of the ones above.
             **decoding: `mask_and_scale` and what else xarray decodes by, and `drop_variables`.
-            filename_or_obj, level, cache_bytes, threads, phony_dims, invalid_netcdf, decode_vlen_strings, driver, driver_kwds,
-                storage_options: as of open_dataset.
+            filename_or_obj, level, max_error, cache_bytes, threads, phony_dims, invalid_netcdf, decode_vlen_strings, driver,
+                driver_kwds, storage_options: as of open_dataset.
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension that no group has.
@@ -140,7 +146,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         )
         try:
             stores = {_relative(each.path, store.path): each for each in store.groups()}
-            _configure(list(stores.values()), level, axes, cache_bytes, threads)
+            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads)
             return {path: StoreBackendEntrypoint().open_dataset(each, **decoding) for path, each in stores.items()}
         except BaseException:
             store.close()
@@ -166,12 +172,18 @@ def _opened(filename_or_obj: Any, *, group: str | None, decode_vlen_strings: boo
 
 
 def _configure(
-    stores: list[StzStore], level: SupportsIndex, axes: Iterable[str] | None, cache_bytes: int, threads: int | None
+    stores: list[StzStore],
+    level: SupportsIndex,
+    axes: Iterable[str] | None,
+    max_error: SupportsFloat | Mapping[str, SupportsFloat] | None,
+    cache_bytes: int,
+    threads: int | None,
 ) -> None:
     number = _checked_level(level)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
+    max_errors = largest_errors(stores, max_error)
     for store in stores:
-        store.configure(number, names, cache_bytes, threads)
+        store.configure(number, names, cache_bytes, threads, max_errors)
 
 
 def _relative(path: str, parent: str) -> str:

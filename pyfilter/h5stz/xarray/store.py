@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, SupportsFloat
 
 import h5py
 from xarray.backends.h5netcdf_ import H5NetCDFStore
@@ -11,6 +11,7 @@ from xarray.core import indexing
 
 from h5stz import _core
 from h5stz.errors import StzError
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, client_data
 from h5stz.xarray.arrays import StzArray, ThinnedArray
 
@@ -24,14 +25,16 @@ class StzStore(H5NetCDFStore):
         level: along each axis in `thinned` every 2**level-th sample.
         thinned: names of dimensions.
         cache_bytes, threads: as of h5stz.view, for each variable.
+        max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
     """
 
-    __slots__ = ("cache_bytes", "level", "thinned", "threads")
+    __slots__ = ("cache_bytes", "level", "max_errors", "thinned", "threads")
 
     level: int
     thinned: frozenset[str]
     cache_bytes: int
     threads: int | None
+    max_errors: dict[str, float]
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
         """The dataset that holds a variable."""
@@ -57,10 +60,13 @@ class StzStore(H5NetCDFStore):
         compressed = [one for one in self.ds.variables.values() if client_data(one._h5ds) is not None]
         return {dim for one in compressed for dim, size in zip(one.dimensions, one.shape, strict=True) if size > 1}
 
-    def configure(self, level: int, thinned: Iterable[str], cache_bytes: int, threads: int | None) -> None:
+    def configure(
+        self, level: int, thinned: Iterable[str], cache_bytes: int, threads: int | None, max_errors: dict[str, float]
+    ) -> None:
         """Sets the attributes."""
         self.level, self.cache_bytes, self.threads = level, cache_bytes, threads
         self.thinned = frozenset(thinned if level else ())
+        self.max_errors = max_errors
 
     def open_store_variable(self, name: str, var: Any) -> Any:
         """xarray's Variable of h5netcdf's."""
@@ -86,6 +92,23 @@ class StzStore(H5NetCDFStore):
             encoding["preferred_chunks"] = dict(zip(variable.dims, shape, strict=True))
         variable.encoding = encoding
         return variable
+
+
+def largest_errors(
+    stores: Iterable[StzStore], max_error: SupportsFloat | Mapping[str, SupportsFloat] | None
+) -> dict[str, float]:
+    """The largest error of each variable by its name; a single number is that of all but dimension coordinates."""
+    groups = list(stores)
+    variables = {str(name): one for each in groups for name, one in each.ds.variables.items()}
+    if max_error is None:
+        return {}
+    if not isinstance(max_error, Mapping):
+        error = checked_precision(max_error, None).max_error or 0.0
+        return {name: error for name, one in variables.items() if name not in one.dimensions}
+    unknown = sorted(set(max_error) - variables.keys())
+    if unknown:
+        raise StzError(f"max_error: the file has no variable {unknown[0]!r}; it has {', '.join(variables)}", _ARGUMENT)
+    return {name: checked_precision(error, None).max_error or 0.0 for name, error in max_error.items()}
 
 
 def thinned_dimensions(stores: Iterable[StzStore], axes: Iterable[str] | None) -> set[str]:

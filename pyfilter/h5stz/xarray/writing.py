@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr", "lossless")
-_OTHERS = ("effort", "block", "threads", "integers", "content_check", "append_axis", "fill_value", "chunks")
+_OTHERS = (
+    "effort",
+    "block",
+    "layers",
+    "layer_bounds",
+    "threads",
+    "integers",
+    "content_check",
+    "append_axis",
+    "fill_value",
+    "chunks",
+)
 _SMALL = 16 * SMALL  # bytes: smaller arrays are not worth a lossless filter
 #: Patterns of names (as of the module fnmatch) and options; None leaves variables as they are.
 Variables: TypeAlias = Mapping[str, Mapping[str, Any] | None]
@@ -50,6 +61,7 @@ def xarray_encoding(
     chunks: Chunks = "auto",
     effort: int | None = None,
     block: Block = "default",
+    layers: int = 1,
     unlimited_dims: Iterable[Hashable] | None = None,
     group: str | None = None,
 ) -> Encoding:
@@ -70,7 +82,7 @@ def xarray_encoding(
             of a bound above; a name without wildcards reaches any variable; None leaves the variables as they are.
         chunks: lengths of chunks by dimension, -1 for all of it. The others, or all: as in the file that a variable was read
             from; else the blocks of dask; else of suggest_chunks().
-        effort, block: as of STZ.
+        effort, block, layers: as of STZ.
         unlimited_dims: as of to_netcdf, beside those of ``dataset.encoding``. Along the only one of a variable, STZ gets it as
             append_axis.
         group: of the file that the dataset was read from, as of open_dataset.
@@ -91,7 +103,9 @@ def xarray_encoding(
         *(dataset.encoding.get("unlimited_dims") or ()),
         *([unlimited_dims] if isinstance(unlimited_dims, str) else unlimited_dims or ()),
     }
-    plans = _plans(dataset, bound, {"effort": effort, "block": block}, variables or {}, _Chunking(chunks, grow), group)
+    plans = _plans(
+        dataset, bound, {"effort": effort, "block": block, "layers": layers}, variables or {}, _Chunking(chunks, grow), group
+    )
     resolved = resolve({name: plan.request for name, plan in plans.items() if plan.request is not None})
     encoding: Encoding = {}
     for name, plan in plans.items():

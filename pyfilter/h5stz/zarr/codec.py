@@ -19,6 +19,7 @@ from zarr.abc.store import RangeByteRequest
 from h5stz import _core, codec
 from h5stz.elements import Array, DType, Real
 from h5stz.errors import StzError
+from h5stz.options.precision import checked_precision
 from h5stz.zarr.codec_options import CodecOptions, check_shape, decoded_array, of_dtype
 from h5stz.zarr.partial import Part, read_part
 
@@ -78,7 +79,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         raise NotImplementedError
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
-        array = await asyncio.to_thread(self._chunk, chunk_data.to_bytes(), chunk_spec)
+        array = await asyncio.to_thread(self._chunk, chunk_data.to_bytes(), chunk_spec, self.max_error)
         decoded: NDBuffer = chunk_spec.prototype.nd_buffer.from_numpy_array(array)
         return decoded
 
@@ -89,9 +90,9 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
     async def _decode_partial_single(self, byte_getter: ByteGetter, selection: Any, chunk_spec: ArraySpec) -> NDBuffer | None:
         part = Part.of(selection, chunk_spec.shape)
-        if part.box_is_all(chunk_spec.shape):
+        if part.box_is_all(chunk_spec.shape) and self.max_error is None:
             stored = await byte_getter.get(chunk_spec.prototype)
-            array = None if stored is None else await asyncio.to_thread(self._chunk, stored.to_bytes(), chunk_spec)
+            array = None if stored is None else await asyncio.to_thread(self._chunk, stored.to_bytes(), chunk_spec, None)
             array = array if array is None else array[part.index]
         else:
 
@@ -100,7 +101,8 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
                 content = await byte_getter.get(chunk_spec.prototype, wanted)
                 return None if content is None else content.to_bytes()
 
-            array = await read_part(fetch, part, chunk_spec.shape, chunk_spec.dtype.to_native_dtype(), self.threads)
+            dtype, precision = chunk_spec.dtype.to_native_dtype(), checked_precision(self.max_error, None)
+            array = await read_part(fetch, part, chunk_spec.shape, dtype, self.threads, precision)
         return None if array is None else chunk_spec.prototype.nd_buffer.from_numpy_array(np.asarray(array))
 
     async def _encode_partial_single(
@@ -126,9 +128,10 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             filled = values.reshape(chunk_spec.shape) if values.ndim else np.full(chunk_spec.shape, values)
             array: Array = filled.astype(dtype, copy=False)
         else:
-            array = (
-                np.full(chunk_spec.shape, _fill(chunk_spec), dtype) if previous is None else self._chunk(previous, chunk_spec)
-            )
+            if previous is None:
+                array = np.full(chunk_spec.shape, _fill(chunk_spec), dtype)
+            else:
+                array = self._chunk(previous, chunk_spec, None)
             place = array[selection].shape
             # Of a selection by arrays zarr has dropped the axes that an integer indexes; the order of the values is the same.
             array[selection] = values.reshape(place) if values.ndim and values.size == np.prod(place, dtype=int) else values
@@ -137,11 +140,11 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
                 return None
         return self._stream(array, chunk_spec, previous)
 
-    def _chunk(self, stream: bytes, chunk_spec: ArraySpec) -> Array:
-        """The array of a stored chunk."""
+    def _chunk(self, stream: bytes, chunk_spec: ArraySpec, max_error: Real | None) -> Array:
+        """The array of a stored chunk, with at most this error; None: with all its layers, as what is written again."""
         header = codec.info(stream)
         check_shape(header.shape, chunk_spec.shape)
-        array = decoded_array(stream, self.threads, header.array_bytes)
+        array = decoded_array(stream, self.threads, max_error, header.array_bytes)
         return of_dtype(array, chunk_spec.dtype.to_native_dtype()).reshape(chunk_spec.shape)
 
     def _stream(self, array: Array, chunk_spec: ArraySpec, previous: bytes | None) -> bytes:

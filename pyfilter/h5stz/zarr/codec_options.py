@@ -15,6 +15,7 @@ from h5stz import _core, codec, elements
 from h5stz.elements import Array, BytesLike, DType, Real
 from h5stz.errors import StzError
 from h5stz.options.option_checks import checked_number
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Block, Integers, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -32,8 +33,10 @@ class CodecOptions:
         lossless: True: every bit comes back.
         fill_value: number that marks missing samples, which come back bit for bit and count for no bound. None: there is none.
             NaN and infinities are always kept.
-        block, effort, integers, content_check: as of STZ.
+        block, effort, layers, layer_bounds, integers, content_check: as of STZ.
         threads: 1 to 255 for each chunk, both ways; None: as H5STZ_THREADS says, or 1.
+        max_error: of chunks with precision layers, reads take as few as keep every sample within this distance of what was
+            compressed, in the units of the data, and zarr fetches only these. None: all.
     """
 
     absolute: Real | None = None
@@ -45,13 +48,19 @@ class CodecOptions:
     threads: int | None = None
     integers: Integers = "lossless"
     content_check: bool | None = None
+    layers: int = 1
+    layer_bounds: tuple[float, ...] | None = None
+    max_error: Real | None = None
 
     def __post_init__(self) -> None:
-        for name in ("absolute", "pointwise_relative", "lossless", "fill_value", "effort", "threads", "content_check"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, value.item() if isinstance(value, np.generic) else value)  # JSON has no others
+        for field in fields(CodecOptions):
+            value = getattr(self, field.name)
+            object.__setattr__(self, field.name, value.item() if isinstance(value, np.generic) else value)  # JSON has no others
+        if self.layer_bounds is not None:
+            object.__setattr__(self, "layer_bounds", tuple(self.layer_bounds))
         if self.fill_value is False or (isinstance(self.fill_value, float) and not np.isfinite(self.fill_value)):
             object.__setattr__(self, "fill_value", None)
+        checked_precision(self.max_error, None)
         self.check(None)
 
     @classmethod
@@ -95,7 +104,7 @@ class CodecOptions:
         return None if self.fill_value is None else checked_number("fill_value", self.fill_value)
 
     def _options(self, fill_value: Real | None) -> Options:
-        options = {field.name: getattr(self, field.name) for field in fields(CodecOptions)}
+        options = {field.name: getattr(self, field.name) for field in fields(CodecOptions) if field.name != "max_error"}
         return cast(Options, options | {"fill_value": False if fill_value is None else fill_value})
 
     def __repr__(self) -> str:
@@ -103,9 +112,10 @@ class CodecOptions:
         return f"{type(self).__name__}({given})"
 
 
-def decoded_array(stream: BytesLike, threads: int | None, max_bytes: int = 2**32) -> Array:
-    """The array of a stream; its content check is compared where H5STZ_VERIFY asks for it. Larger ones are refused."""
-    return codec.decompress(stream, threads=threads, verify=_core.verify_of_environment(), max_bytes=max_bytes)
+def decoded_array(stream: BytesLike, threads: int | None, max_error: Real | None = None, max_bytes: int = 2**32) -> Array:
+    """The array of a stream. Its content check is compared where H5STZ_VERIFY asks for it. Larger ones are refused."""
+    verify = max_error is None and _core.verify_of_environment()
+    return codec.decompress(stream, threads=threads, verify=verify, max_bytes=max_bytes, max_error=max_error)
 
 
 def check_shape(held: tuple[int, ...], shape: tuple[int, ...]) -> None:

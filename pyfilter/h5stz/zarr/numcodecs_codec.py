@@ -60,14 +60,15 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
             StzError: (a ValueError) not a stream, damaged, or `out` does not fit.
         """
         if out is None:
-            return decoded_array(buf, self.threads)
+            return decoded_array(buf, self.threads, self.max_error)
         header = codec.info(buf)
         array = _target(out, header)
         if array.shape == header.shape and not (array.flags.c_contiguous or array.flags.f_contiguous):
-            array[...] = decoded_array(buf, self.threads, header.array_bytes)
+            array[...] = decoded_array(buf, self.threads, self.max_error, header.array_bytes)
         else:
             memory = elements.as_bytes(array.reshape(-1, order="A")).view(header.dtype).reshape(header.shape)
-            codec.decompress(buf, out=memory, threads=self.threads, verify=_core.verify_of_environment())
+            verify = self.max_error is None and _core.verify_of_environment()
+            codec.decompress(buf, out=memory, threads=self.threads, verify=verify, max_error=self.max_error)
         return out
 
     def get_config(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from h5stz import _core, codec, elements
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzReadError
 from h5stz.options.option_checks import thread_count
+from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.reading.readers import ChunkReader
 from h5stz.reading.selection import Piece
 from h5stz.sources.file_objects import ChunkBytes
@@ -86,7 +87,14 @@ def _axis(item: Any, extent: int) -> tuple[int, int, int, Any]:
     return first, int(places.max()) + 1 - first, 1, places - first
 
 
-async def read_part(fetch: Fetch, part: Part, shape: tuple[int, ...], dtype: DType, threads: int | None) -> Array | None:
+async def read_part(
+    fetch: Fetch,
+    part: Part,
+    shape: tuple[int, ...],
+    dtype: DType,
+    threads: int | None,
+    precision: Precision = EVERYTHING,
+) -> Array | None:
     """The samples of a Part of a chunk, None if the chunk is not stored.
 
     Args:
@@ -94,9 +102,10 @@ async def read_part(fetch: Fetch, part: Part, shape: tuple[int, ...], dtype: DTy
         part: what is wanted.
         shape, dtype: of the chunk.
         threads: as of compress().
+        precision: which layers are read.
 
     Raises:
-        StzError: (a ValueError) the chunk is damaged, or of another shape or dtype.
+        StzError: (a ValueError) the chunk is damaged, of another shape or dtype, or less precise.
     """
     head = await fetch(0, _HEAD)
     if head is None:
@@ -111,19 +120,20 @@ async def read_part(fetch: Fetch, part: Part, shape: tuple[int, ...], dtype: DTy
     held = reader.info["shape"]
     check_shape(held, shape)
     if held == shape:
-        return np.asarray(of_dtype(await _box(fetch, reader, part, threads), dtype)[part.index])
-    everything = await _box(fetch, reader, Part.of((), held), threads)  # axes of length 1 differ: the samples lie in this order
+        return np.asarray(of_dtype(await _box(fetch, reader, part, threads, precision), dtype)[part.index])
+    # Axes of length 1 differ: the samples lie in this order.
+    everything = await _box(fetch, reader, Part.of((), held), threads, precision)
     return np.asarray(of_dtype(everything, dtype).reshape(shape)[part.window()][part.index])
 
 
-async def _box(fetch: Fetch, reader: ChunkReader, part: Part, threads: int | None) -> Array:
+async def _box(fetch: Fetch, reader: ChunkReader, part: Part, threads: int | None, precision: Precision) -> Array:
     """The samples of the box of a Part, in the dtype of the stream."""
     box = np.empty(part.count, elements.dtype_of(reader.info["dtype"], reader.info["byte_order"]))
     if box.size:
         piece = Piece((), part.start, part.count, part.step, ())
         if reader.fetches:
-            await _fetch_ahead(fetch, reader, piece)
-        await asyncio.to_thread(reader.read, piece, box, thread_count(threads))
+            await _fetch_ahead(fetch, reader, piece, precision)
+        await asyncio.to_thread(reader.read, piece, box, thread_count(threads), precision)
     return box
 
 
@@ -142,10 +152,10 @@ async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
     return ChunkReader(stream, size, _CACHE_BYTES, part=source)
 
 
-async def _fetch_ahead(fetch: Fetch, reader: ChunkReader, piece: Piece) -> None:
+async def _fetch_ahead(fetch: Fetch, reader: ChunkReader, piece: Piece, precision: Precision) -> None:
     """Fetches all that reading a piece takes: what tells where its blocks are, then the blocks, each at once."""
     await _give(fetch, reader.give, reader.directory_ranges(piece))
-    await _give(fetch, reader.give, await _done(lambda: reader.ranges(piece, False), fetch, reader.give))
+    await _give(fetch, reader.give, await _done(lambda: reader.ranges(piece, False, precision), fetch, reader.give))
 
 
 async def _done(step: Callable[[], _Result], fetch: Fetch, give: Callable[[int, memoryview], None]) -> _Result:

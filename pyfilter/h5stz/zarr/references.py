@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 import h5py
 import numpy as np
@@ -21,6 +21,7 @@ import zarr
 from h5stz import _core, elements
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import calls
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ
 from h5stz.reading.chunk_index import ChunkIndex, confuses_chunks
 from h5stz.signatures import checked
@@ -35,7 +36,11 @@ _DEFLATE, _SHUFFLE = h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE
 
 @checked
 def reference(
-    file: str | Path | h5py.File | h5py.Group, *, url: str | None = None, unsupported: Literal["raise", "skip"] = "raise"
+    file: str | Path | h5py.File | h5py.Group,
+    *,
+    url: str | None = None,
+    unsupported: Literal["raise", "skip"] = "raise",
+    max_error: SupportsFloat | None = None,
 ) -> dict[str, Any]:
     """References with which an HDF5 file is read as a zarr store: groups, attributes, dimension names, and where chunks are.
 
@@ -51,6 +56,8 @@ def reference(
         url: what names the file in the references, such as "s3://bucket/data.h5"; None: the file itself, on this machine. Of
             remote files zarr needs storage_options={"fo": refs, "remote_options": {"asynchronous": True}}.
         unsupported: what is done with datasets that zarr could not read as HDF5 does: "raise" an error, or "skip" them.
+        max_error: of datasets with precision layers, as few are fetched as keep every sample within this distance of what was
+            compressed, in the units of the data; others come with all they have. None: all layers.
 
     Returns:
         dict: {"version": 1, "refs": {key of the store: text, or [url, offset, size]}}.
@@ -65,7 +72,8 @@ def reference(
         raise StzError(f"unsupported={unsupported!r}: give 'raise' or 'skip'", _ARGUMENT)
     if isinstance(file, (str, Path)):
         with h5py.File(file, "r") as opened:
-            return reference(opened, url=url, unsupported=unsupported)
+            return reference(opened, url=url, unsupported=unsupported, max_error=max_error)
+    error = checked_precision(max_error, None).max_error
     if not isinstance(file, h5py.Group) or not file.id.valid:
         raise StzTypeError(f"file is {file!r}: give a path, or an h5py.File that is open", _ARGUMENT)
     if file.file.id.get_create_plist().get_userblock():
@@ -79,10 +87,10 @@ def reference(
             if not isinstance(dataset, h5py.Dataset) or dataset.shape is None or is_dimension_only(dataset):
                 continue
             try:
-                refs |= _dataset(dataset, f"{path}{name}", names[name], where)
-            except StzError as error:
+                refs |= _dataset(dataset, f"{path}{name}", names[name], where, error)
+            except StzError as refused:
                 if unsupported == "raise":
-                    raise error.within(f"{dataset.name} (unsupported='skip' leaves it out)") from error
+                    raise refused.within(f"{dataset.name} (unsupported='skip' leaves it out)") from refused
     return {"version": 1, "refs": refs}
 
 
@@ -122,10 +130,10 @@ def _add_group(store: dict[str, Any], path: str, group: h5py.Group) -> None:
     zarr.create_group(store, path=path.rstrip("/"), attributes=attributes(group), zarr_format=3)
 
 
-def _dataset(dataset: h5py.Dataset, path: str, names: tuple[str, ...], url: str) -> dict[str, Any]:
+def _dataset(dataset: h5py.Dataset, path: str, names: tuple[str, ...], url: str, max_error: float | None) -> dict[str, Any]:
     """The metadata and the chunks of a dataset."""
     creation = dataset.id.get_create_plist()
-    codecs = _codecs(dataset, creation)
+    codecs = _codecs(dataset, creation, max_error)
     chunks = dataset.chunks or tuple(max(1, extent) for extent in dataset.shape)
     options = {"chunks": chunks, "dtype": dataset.dtype, "fill_value": dataset.fillvalue, "filters": None, **codecs}
 
@@ -144,7 +152,7 @@ def _dataset(dataset: h5py.Dataset, path: str, names: tuple[str, ...], url: str)
     return _metadata(path, add) | {f"{path}/{key}": value for key, value in stored(dataset, creation, url)}
 
 
-def _codecs(dataset: h5py.Dataset, creation: h5py.h5p.PropDCID) -> dict[str, Any]:
+def _codecs(dataset: h5py.Dataset, creation: h5py.h5p.PropDCID, max_error: float | None) -> dict[str, Any]:
     """serializer and compressors of zarr for the filters and the byte order of a dataset."""
     elements.storage_dtype(dataset.dtype)  # refuses text and records
     if dataset.dtype.kind != "c" and not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
@@ -153,7 +161,10 @@ def _codecs(dataset: h5py.Dataset, creation: h5py.h5p.PropDCID) -> dict[str, Any
     numbers = [number for number, *_ in filters]
     if numbers == [_core.FILTER_ID]:
         options = STZ.from_dataset(dataset).get_config()
-        return {"serializer": StzCodec(**{name: options[name] for name in options if name in _OF_BOTH}), "compressors": None}
+        of_both = {name: options[name] for name in options if name in _OF_BOTH}
+        if "layers" in of_both:
+            of_both["max_error"] = max_error
+        return {"serializer": StzCodec(**of_both), "compressors": None}
     if numbers not in ([], [_DEFLATE], [_SHUFFLE], [_SHUFFLE, _DEFLATE]):
         others = ", ".join(str(number) for number in numbers)
         raise StzError(

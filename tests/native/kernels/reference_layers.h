@@ -29,7 +29,8 @@ bool append_bits(u8* code, const u8* low, size_t n, int width) {
 }
 
 void cut_bits(const u8* code, size_t n, int width, u8* out) {
-  for (size_t i = 0; i < n; i++) out[i] = byte_of_number(with_size(number_of_byte(code[i]), size_of_number(number_of_byte(code[i])) >> width));
+  for (size_t i = 0; i < n; i++)
+    out[i] = byte_of_number(with_size(number_of_byte(code[i]), size_of_number(number_of_byte(code[i])) >> width));
 }
 
 void refine_one(i64 code, u64 size, int before, int after, u8& added, u8& low, u8& known) {

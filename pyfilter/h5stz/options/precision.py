@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsFloat, SupportsIndex
 
@@ -22,11 +22,13 @@ class Precision:
     Attributes:
         max_error: largest distance from what was compressed, in the units of the data.
         layers: the first so many precision layers, or all where a stream has fewer.
+        lenient: streams that are less precise than max_error give all they have, instead of an error.
         enhance: samples as the enhancement of a stream makes them, if it has one; else as they were before.
     """
 
     max_error: float | None = None
     layers: int | None = None
+    lenient: bool = False
     enhance: bool = True
 
     @property
@@ -53,7 +55,7 @@ class Precision:
         if self.max_error is None:
             return 0.0
         best = best_error(info)
-        if best is not None and best > self.max_error:
+        if best is not None and best > self.max_error and not self.lenient:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept when the data were compressed, errors of up to "
                 f"{best:g}: ask for that, or for all there is",
@@ -66,9 +68,11 @@ EVERYTHING = Precision()
 
 
 def earlier_error(info: Mapping[str, Any]) -> float:
-    """What the samples of a stream had lost before they were compressed, in the units of the data."""
+    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity if nobody knows."""
     accumulated = info["accumulated_bound"]
-    return 0.0 if accumulated is None else max(0.0, float(accumulated) - float(info["relaxed_bound"]))
+    if accumulated is None or accumulated <= info["relaxed_bound"]:
+        return 0.0
+    return math.inf if info["mode"] == _core.MODES["pointwise_relative"] else float(accumulated) - float(info["relaxed_bound"])
 
 
 def best_error(info: Mapping[str, Any]) -> float | None:
@@ -83,6 +87,27 @@ def best_error(info: Mapping[str, Any]) -> float | None:
             return None
         errors.append(float(info["relaxed_bound"]))
     return max(errors) + earlier_error(info)
+
+
+def precision_of_environment() -> Precision:
+    """What the environment variable H5STZ_MAX_ERROR asks for now of reads that nobody told how precise to be."""
+    error = _core.max_error_of_environment()
+    return Precision(max_error=error, lenient=True) if error else EVERYTHING
+
+
+def errors_by_layers(infos: Iterable[Mapping[str, Any]]) -> list[float]:
+    """The largest error of several streams, by their headers, with one layer, with two ... and with all.
+
+    Of streams with fewer layers, all count. Empty if a header does not tell, or there is none.
+    """
+    errors: list[list[float]] = []
+    for info in infos:
+        best = best_error(info)
+        if best is None:
+            return []
+        errors.append([*(float(error) + earlier_error(info) for _, error, _ in info["layers"][:-1]), best])
+    most = max(map(len, errors), default=0)
+    return [max(of_stream[min(layer, len(of_stream) - 1)] for of_stream in errors) for layer in range(most)]
 
 
 def checked_precision(max_error: SupportsFloat | None, layers: SupportsIndex | None) -> Precision:

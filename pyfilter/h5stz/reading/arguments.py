@@ -1,0 +1,63 @@
+"""Arguments of views and their reads: checks whose errors say what to give instead."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import SupportsIndex
+
+import numpy as np
+
+from h5stz import _core
+from h5stz.elements import DType
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options.option_checks import thread_count, verifies
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
+
+
+def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:
+    """Axes that are given by number, negative ones from the last, as rising numbers from 0."""
+    try:
+        given = [operator.index(axis) for axis in (axes if isinstance(axes, Iterable) else (axes,))]
+    except TypeError:
+        raise StzTypeError(f"axes={axes!r} must be an integer, the number of an axis, or several of them", _ARGUMENT) from None
+    for axis in given:
+        if not -rank <= axis < rank:
+            raise StzError(f"axes={axes!r}: the array has {rank} axes, counted from 0, or from -1 backwards", _ARGUMENT)
+    numbers = {axis % rank for axis in given}
+    if len(numbers) < len(given):
+        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
+    return tuple(sorted(numbers))
+
+
+def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:
+    """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
+    thread_count(threads)
+    verifies(verify)
+    return whole_number("cache_bytes", cache_bytes)
+
+
+def whole_number(name: str, value: SupportsIndex) -> int:
+    """An int of 0 or more."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
+    if number < 0:
+        raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
+    return number
+
+
+def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
+    """Raises the StzError of an `out` that cannot take an array of `shape` and `dtype`."""
+    wanted = f"numpy.empty({shape}, {dtype.str!r})"
+    if not isinstance(out, np.ndarray):
+        raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
+    if out.dtype != dtype:
+        raise StzTypeError(f"out is of dtype {out.dtype.str}, the dataset of {dtype.str}: give {wanted}", _CAPACITY)
+    if out.shape != shape:
+        raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
+    if not out.flags.writeable:
+        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
