@@ -88,7 +88,8 @@ def row(name, field, relative):
     print(
         f"{name:28s} {relative:7.0e} {len(plain):9d} {len(stream):9d} {100 * (len(stream) / len(plain) - 1):6.1f} %"
         f"  bound x {at_bound / bound:.2f}  largest {largest:.2f}  speed {speed:.2f}"
-        f"  same bound {100 * (len(same_bound) / len(plain) - 1):5.1f} %, tighter {100 * (len(tighter) / len(plain) - 1):5.1f} %",
+        f"  same bound {100 * (len(same_bound) / len(plain) - 1):5.1f} %,"
+        f" tighter {100 * (len(tighter) / len(plain) - 1):5.1f} %",
         flush=True,
     )
     return len(stream) / len(plain), speed
