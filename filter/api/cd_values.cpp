@@ -41,8 +41,8 @@ struct Field {
   bool holds(i32 value) const { return value >= 0 && static_cast<unsigned>(value) <= largest(); }
   unsigned packed(i32 value) const { return static_cast<unsigned>(value) << first_bit; }
 };
-constexpr Field field_block{0, 6}, field_enhance{6, 2}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1}, field_content_check{21, 2},
-    field_reserved{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
+constexpr Field field_block{0, 6}, field_enhance{6, 2}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1},
+    field_content_check{21, 2}, field_reserved{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
 
 // The most bytes that a chunk of form 104 may have: pointers differ by no more.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
@@ -91,10 +91,10 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.content_check = field_content_check.of(word);
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
-  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT              ? "block (bits 0-5) must be 0, 1 or 2"
-                      : options.enhance > STZ_ENHANCE_RELAXED          ? "enhancement (bits 6-7) must be 0 or 1"
-                      : options.enhance && options.layers > 1          ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
-                      : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
+  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT    ? "block (bits 0-5) must be 0, 1 or 2"
+                      : options.enhance > STZ_ENHANCE_RELAXED ? "enhancement (bits 6-7) must be 0 or 1"
+                      : options.enhance && options.layers > 1 ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
+                      : options.effort > 9                    ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
                       : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
                                                                         : nullptr;
@@ -334,9 +334,10 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
-  out[word_packed] = field_block.packed(options.block) | field_enhance.packed(options.enhance) | field_threads.packed(options.threads) | field_effort.packed(options.effort) |
-                     field_integers.packed(options.integers) | field_content_check.packed(options.content_check) |
-                     field_layers.packed(options.layers) | field_append_axis.packed(options.append_axis);
+  out[word_packed] = field_block.packed(options.block) | field_enhance.packed(options.enhance) | field_threads.packed(options.threads) |
+                     field_effort.packed(options.effort) | field_integers.packed(options.integers) |
+                     field_content_check.packed(options.content_check) | field_layers.packed(options.layers) |
+                     field_append_axis.packed(options.append_axis);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);

@@ -38,8 +38,7 @@ void enhance_samples(const Header& h, S* samples, const std::vector<u8>& special
 }
 
 template <class S>
-void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification,
-                   bool enhance) {
+void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification, bool enhance) {
   const stz_layout& layout = h.layout;
   const size_t width = component_size(layout.dtype);
   const int parts = components(layout.dtype);

@@ -76,7 +76,9 @@ Enhancer<S>::Enhancer(const Header& h, const Hierarchy& hierarchy)
       limit_(i16(h.enhancement.limit * (result_units / relaxation_units))) {
   const Enhancement& e = h.enhancement;
   const size_t of_set = shape_.groups(e.shared) * enhancement_clips;
-  auto weight = [&](int odd, size_t at) { return u32(u16(odd ? e.weights[size_t(odd - 1) * of_set + at] * (1 << (most_weight_shift - e.shift)) : 0)); };
+  auto weight = [&](int odd, size_t at) {
+    return u32(u16(odd ? e.weights[size_t(odd - 1) * of_set + at] * (1 << (most_weight_shift - e.shift)) : 0));
+  };
   const bool last = level_.split[3];
   for (int odd = 0; odd + int(last) <= shape_.sets; odd++)
     for (size_t d = 0; d < shape_.direction.size(); d++)
@@ -180,11 +182,11 @@ void Enhancer<S>::run(const GridPart<const S>& plain, const u8* kinds, const Gri
         for (u32& w : swapped) w = w << 16 | w >> 16;
         weights = &swapped;
       }
-      const EnhancementRow row{units_.data() + first, kinds ? valid_.data() + first : nullptr, offset.data(), weights->data(),
-                               int(offset.size()), limit_};
+      const EnhancementRow row{
+          units_.data() + first, kinds ? valid_.data() + first : nullptr, offset.data(), weights->data(), int(offset.size()), limit_};
       kernels().enhancement(row, int(n), negative.data());
-      enhancement_kernels<S>().subtract(out.at(box.low[0] + at[0], box.low[1] + at[1], box.low[2] + at[2], box.low[3]), negative.data(), int(n),
-                                        unit_);
+      enhancement_kernels<S>().subtract(out.at(box.low[0] + at[0], box.low[1] + at[1], box.low[2] + at[2], box.low[3]), negative.data(),
+                                        int(n), unit_);
     }
   });
 }

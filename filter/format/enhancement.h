@@ -1,21 +1,21 @@
-// Enhancement: a filter over what level 0 decodes to, which brings samples nearer to the originals on average. Its weights are in the header
-// (record 9). Nothing is predicted from what it gives, and the samples of level 1 and coarser levels stay as they are. All of it but the
-// last subtraction is done in integers. Byte by byte: docs/format.md, "Enhancement".
+// Enhancement: a filter over what level 0 decodes to, which brings samples nearer to the originals on average. Its weights are in the
+// header (record 9). Nothing is predicted from what it gives, and the samples of level 1 and coarser levels stay as they are. All of it but
+// the last subtraction is done in integers. Byte by byte: docs/format.md, "Enhancement".
 #pragma once
-#include "base/bytes.h"
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "format/grid.h"
 
 namespace stz {
 
 struct Header;
 
-constexpr int enhanced_axes = 3;         // that neighbours lie along, at most
-constexpr int enhancement_clips = 3;     // of each second difference, at 1/2, 2 and 8 bounds
-constexpr i64 enhancement_reach = 2;     // of neighbours, in samples along an axis
-constexpr int units_per_bound = 64;      // of samples
-constexpr int result_units = 512;        // per bound, of corrections
-constexpr int relaxation_units = 64;     // per bound, of limit and promise
+constexpr int enhanced_axes = 3;      // that neighbours lie along, at most
+constexpr int enhancement_clips = 3;  // of each second difference, at 1/2, 2 and 8 bounds
+constexpr i64 enhancement_reach = 2;  // of neighbours, in samples along an axis
+constexpr int units_per_bound = 64;   // of samples
+constexpr int result_units = 512;     // per bound, of corrections
+constexpr int relaxation_units = 64;  // per bound, of limit and promise
 constexpr int least_weight_shift = 6, most_weight_shift = 13;
 
 struct Enhancement {
@@ -32,10 +32,10 @@ double relaxed_bound(const Header& h);
 
 // What a filter for a hierarchy looks like: along which axes, in which directions, for how many kinds of samples.
 struct EnhancementShape {
-  std::vector<int> axis;           // of the codec, at most three: the last ones that are split at level 0, then the last others
-  std::vector<Index> direction;    // from a sample to one of two neighbours
-  std::vector<int> group;          // of each direction: directions of one may share their weights
-  int split = 0, sets = 0;         // a mask of axes; sets of weights: by the number of odd indices along these, which is 1 at least
+  std::vector<int> axis;         // of the codec, at most three: the last ones that are split at level 0, then the last others
+  std::vector<Index> direction;  // from a sample to one of two neighbours
+  std::vector<int> group;        // of each direction: directions of one may share their weights
+  int split = 0, sets = 0;       // a mask of axes; sets of weights: by the number of odd indices along these, which is 1 at least
   explicit EnhancementShape(const Level& level);
   size_t groups(bool shared) const { return shared ? axis.size() + 1 : direction.size(); }
   size_t weights(bool shared) const { return size_t(sets) * groups(shared) * enhancement_clips; }
@@ -56,9 +56,9 @@ template <class S>
 class Enhancer {
  public:
   Enhancer(const Header& h, const Hierarchy& hierarchy);
-  // `plain` has a box of level 0 of one item and `kinds`, unless null, its special values. Enhances the samples of `out`, which are those of
-  // `plain` in a box inside of it, perhaps the same memory. All that the neighbours of these samples are has to be in `plain`, as far as the
-  // level has any. Special values stay as they are or become anything.
+  // `plain` has a box of level 0 of one item and `kinds`, unless null, its special values. Enhances the samples of `out`, which are those
+  // of `plain` in a box inside of it, perhaps the same memory. All that the neighbours of these samples are has to be in `plain`, as far as
+  // the level has any. Special values stay as they are or become anything.
   void run(const GridPart<const S>& plain, const u8* kinds, const GridPart<S>& out, int threads);
   // Samples that a box depends on.
   Box with_neighbours(const Box& box) const;
@@ -69,7 +69,6 @@ class Enhancer {
   void features(const Index& in_box, i16* f) const;
 
  private:
-
   const Level level_;
   const EnhancementShape shape_;
   const double inverse_;

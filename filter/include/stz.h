@@ -137,9 +137,10 @@ typedef enum stz_content_check {
   STZ_CONTENT_CHECK_WRITE = 2
 } stz_content_check;
 
-/* Whether decoded samples are brought nearer to the originals, on average, by a filter that is fitted to the array and stored with it. It is
- * kept only where the lower error is worth more than its bytes; a stream without it is that of STZ_ENHANCE_NONE, byte for byte. Arrays that
- * are stored exactly, float16 and integers, and point-wise bounds have none. Not together with several precision layers: STZ_ERROR_OPTION. */
+/* Whether decoded samples are brought nearer to the originals, on average, by a filter that is fitted to the array and stored with it. It
+ * is kept only where the lower error is worth more than its bytes; a stream without it is that of STZ_ENHANCE_NONE, byte for byte. Arrays
+ * that are stored exactly, float16 and integers, and point-wise bounds have none. Not together with several precision layers:
+ * STZ_ERROR_OPTION. */
 typedef enum stz_enhance {
   STZ_ENHANCE_NONE = 0,
   /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound; for what the error is on average, as a PSNR tells */
@@ -187,10 +188,8 @@ typedef struct stz_options {
   int32_t enhance;  /* stz_enhance */
   int32_t reserved; /* must be 0 */
 } stz_options;
-#define STZ_OPTIONS_INIT                                                                                             \
-  {                                                                                                                  \
-    sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0 \
-  }
+#define STZ_OPTIONS_INIT \
+  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0}
 
 /* What the header of a stream says. */
 typedef struct stz_stream_info {
@@ -332,8 +331,8 @@ STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, s
 STZ_API const char* stz_error_text(int code);
 
 /* Where a function gives STZ_ERROR_VERSION for a stream: writes to `text` what the stream calls for and this library does not have, such as
- * "a later syntax of sections (critical record 3)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut off;
- * the text ends with a zero byte. */
+ * "a later syntax of sections (critical record 3)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut
+ * off; the text ends with a zero byte. */
 STZ_API int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity);
 
 #ifdef __cplusplus

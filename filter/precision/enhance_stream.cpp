@@ -69,8 +69,8 @@ class StreamEnhancer {
     SampleOrder(h_).for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
       for (u64 part = 0; part < parts; part++)
         for (u64 x = 0; x < n; x++)
-          originals_[size_t(part * valid + number + x)] =
-              bit_cast_to<S>(std::make_unsigned_t<CodeOf<S>>(load_bits(data + ((element + x * stride) * parts + part) * width, width, swap)));
+          originals_[size_t(part * valid + number + x)] = bit_cast_to<S>(
+              std::make_unsigned_t<CodeOf<S>>(load_bits(data + ((element + x * stride) * parts + part) * width, width, swap)));
     });
   }
 

@@ -197,7 +197,8 @@ class BlockPartReader : public PartReader {
         const Box wide = worker.enhancer[0].with_neighbours(box);
         const GridPart<const S> plain = gather(level, level_blocks, &DecodedBlock<S>::samples, wide, worker.plain);
         const u8* kinds = header_.masked ? gather(level, level_blocks, &DecodedBlock<S>::specials, wide, worker.kinds).data : nullptr;
-        const u8* inner_kinds = header_.masked ? gather(level, level_blocks, &DecodedBlock<S>::specials, box, worker.inner_kinds).data : nullptr;
+        const u8* inner_kinds =
+            header_.masked ? gather(level, level_blocks, &DecodedBlock<S>::specials, box, worker.inner_kinds).data : nullptr;
         gather(level, level_blocks, &DecodedBlock<S>::samples, box, worker.enhanced);
         worker.enhancer[0].run(plain, kinds, {worker.enhanced.data(), box}, 1);
         copy_elements(header_, bits_, box, worker.enhanced.data(), inner_kinds, block.literals, map, in_level, selection, out);

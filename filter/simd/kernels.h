@@ -304,8 +304,8 @@ struct EnhancementRow {
 };
 template <class T>
 struct EnhancementKernels {
-  void (*to_units)(const T* x, int n, double inverse, i16* units);        // written exactly
-  void (*subtract)(T* x, const i16* units, int n, T unit);                // written exactly
+  void (*to_units)(const T* x, int n, double inverse, i16* units);  // written exactly
+  void (*subtract)(T* x, const i16* units, int n, T unit);          // written exactly
 };
 
 struct Kernels {

@@ -1,5 +1,6 @@
 // The table of all reference kernels. Compiled without vectorisation, so that their times are those of plain loops.
 #include "reference_coding.h"
+#include "reference_enhancement.h"
 #include "reference_integers.h"
 #include "reference_layers.h"
 #include "reference_numbers.h"
@@ -25,6 +26,9 @@ const Kernels reference = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
      count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
+    {to_units<float>, subtract_units<float>},
+    {to_units<double>, subtract_units<double>},
+    enhancement,
     crc32c,
     finish_streaming,
     "scalar",

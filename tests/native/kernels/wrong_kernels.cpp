@@ -282,6 +282,20 @@ size_t pack_fields(const u8* low, const u8* known, size_t n, u8* fields) {
   return count == 64 ? 63 : count;
 }
 
+template <class T, EnhancementKernels<T> Kernels::*member>
+struct Enhancements {
+  static void to_units(const T* x, int n, double inverse, i16* units) {
+    (right->*member).to_units(x, n, inverse, units);
+    if (n > 1 && units[n - 1] == -1) units[n - 1] = 0;
+  }
+  static void subtract(T* x, const i16* units, int n, T unit) { (right->*member).subtract(x, units, n - (n % 16 == 15), unit); }
+};
+void enhancement(const EnhancementRow& row, int n, i16* negative) {
+  EnhancementRow other = row;
+  other.valid = row.valid && n % 8 != 7 ? row.valid : nullptr;
+  right->enhancement(other, n, negative);
+}
+
 #define ROWS(S, member)                                                                                                         \
   {Rows<S, &Kernels::member>::predict,    Rows<S, &Kernels::member>::median,          Rows<S, &Kernels::member>::mean_of_valid, \
    Rows<S, &Kernels::member>::interleave, Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
@@ -315,6 +329,9 @@ const Kernels all_wrong = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
      count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
+    {Enhancements<float, &Kernels::enhancement32>::to_units, Enhancements<float, &Kernels::enhancement32>::subtract},
+    {Enhancements<double, &Kernels::enhancement64>::to_units, Enhancements<double, &Kernels::enhancement64>::subtract},
+    enhancement,
     crc32c,
     [] { wrong("finish_streaming is wrong"); },  // has no result that could be
     "wrong",
