@@ -157,8 +157,8 @@ def checked_switch(name: str, value: object, choices: Mapping[bool | None, int])
 
 def checked_enhance(value: object, bound: str, layers: int) -> int:
     """The core's code of an enhancement for a kind of bound."""
-    if value is None or (isinstance(value, (bool, np.bool_)) and not value):
-        return _core.ENHANCEMENTS[None]
+    if value is None or value is False or (isinstance(value, np.bool_) and not value):
+        return _core.ENHANCEMENTS["none"]
     if isinstance(value, (bool, np.bool_)):
         if bound not in ("psnr", "lossless"):
             raise StzError(
@@ -166,7 +166,9 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
                 _OPTION,
             )
         value = "relaxed"
-    code = checked_choice("enhance", value, {name: code for name, code in _core.ENHANCEMENTS.items() if name is not None})
+    code = checked_choice("enhance", value, _core.ENHANCEMENTS)
+    if code == _core.ENHANCEMENTS["none"]:
+        return code
     if layers > 1:
         raise StzError("enhance= and layers= exclude each other: the filter is for full precision", _OPTION)
     if bound == "pointwise_relative":
