@@ -36,7 +36,8 @@ def decode(module, paths):
 
 
 def test_golden_streams_decode_to_the_same_bits(module):
-    expected = [json.loads((path.parent / "arrays.json").read_text())[path.stem] for path in STREAMS]
+    arrays = [json.loads((path.parent / "arrays.json").read_text())[path.stem] for path in STREAMS]
+    expected = [{key: array[key] for key in ("dtype", "shape", "sha256")} for array in arrays]
     assert len(expected) > 50 and decode(module, STREAMS) == (0, expected)
 
 
