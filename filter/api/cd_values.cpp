@@ -92,8 +92,7 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
   const char* wrong = options.block > STZ_BLOCK_THROUGHPUT    ? "block (bits 0-5) must be 0, 1 or 2"
-                      : options.enhance > STZ_ENHANCE_RELAXED ? "enhancement (bits 6-7) must be 0 or 1"
-                      : options.enhance && options.layers > 1 ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
+                      : (options.enhance & STZ_ENHANCE_RELAXED) && options.layers > 1 ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
                       : options.effort > 9                    ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
                       : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
@@ -284,7 +283,7 @@ int check_option_widths(const stz_options& options, Message& message) {
     return STZ_ERROR_OPTION;
   }
   if (!field_enhance.holds(options.enhance)) {
-    message.set("enhance is %d: use 0 none or 1 relaxed", options.enhance);
+    message.set("enhance is %d: use 0 none, 1 relaxed, 2 strict or 3 both", options.enhance);
     return STZ_ERROR_OPTION;
   }
   if (layer_bound_count(options) < 0) {

@@ -37,7 +37,7 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
 constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
 constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
-constexpr Name enhance_names[] = {{"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}};
+constexpr Name enhance_names[] = {{"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}, {"strict", STZ_ENHANCE_STRICT}, {"both", STZ_ENHANCE_BOTH}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
 // A count that is written as it is used, and the range that a user may ask for.
@@ -192,7 +192,7 @@ class Parser {
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
     if (key == "block") return named(block_names, key, value, options_.block, "default or region");
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
-    if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none or relaxed");
+    if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none, relaxed, strict or both");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
     if (key == "dtype") return type(key, value);
     if (key == "layer_bounds") return layer_bounds(key, value);

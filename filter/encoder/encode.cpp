@@ -19,8 +19,8 @@ void check_options(const stz_layout& layout, const stz_options& o) {
               o.layers <= STZ_MAX_LAYERS,
           STZ_ERROR_OPTION);
   require(layer_bound_count(o) >= 0, STZ_ERROR_OPTION);
-  require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_RELAXED, STZ_ERROR_OPTION);
-  require(o.enhance == STZ_ENHANCE_NONE || (o.layers <= 1 && o.layer_bounds[0] == 0), STZ_ERROR_OPTION);
+  require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_BOTH, STZ_ERROR_OPTION);
+  require(!(o.enhance & STZ_ENHANCE_RELAXED) || (o.layers <= 1 && o.layer_bounds[0] == 0), STZ_ERROR_OPTION);
   require(o.reserved == 0, STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
@@ -111,6 +111,7 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
   h.wanted_layers = estimate ? 1 : options.layers;
   if (!estimate) h.wanted_unknown_bits = unknown_bits;
   h.content_check = options.content_check;
+  h.wide_zero = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && layout.dtype != STZ_F16;
   h.estimate = estimate;
   const size_t width = component_size(layout.dtype);
   h.has_fill = options.has_fill != 0;

@@ -1,6 +1,7 @@
 #include "encoder/encode_numbers.h"
 
 #include "encoder/axis_schedule.h"
+#include "encoder/dead_zone.h"
 #include "encoder/effort.h"
 #include "encoder/find_palette.h"
 #include "encoder/fixed_point.h"
@@ -125,6 +126,8 @@ struct Floating {
     // the cast eats up to half an ulp of the bound: shrink the step rather than store samples as outliers
     u.half_step = ulp * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp : u.bound;
     if (u.half_step < 0.1 * u.bound) u.half_step = u.bound;
+    u.wide_zero &= u.half_step > 16 * ulp;
+    if (u.wide_zero) u.half_step = half_step_with_dead_zone(u.half_step);
     return encode_blocks(u, samples, m, u.half_step, threads);
   }
 

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/stages.h"
+#include "encoder/dead_zone.h"
 #include "encoder/effort.h"
 #include "format/convert.h"
 #include "format/level_quantizers.h"
@@ -44,6 +45,8 @@ class LevelSource {
       specials_[l] = stored_specials_[l].data();
     }
     quantizer_ = level_quantizers<S>(header, levels);
+    if (header.wide_zero && header.transform == Transform::none)
+      for (size_t l = 0; l < levels; l++) set_dead_zone(quantizer_[l], l);
     if (header.has_fill) keep_off_fill_value();
     for (size_t l = 0; l < levels; l++)
       if (header.quantizer == QuantizerKind::uniform)

@@ -71,8 +71,8 @@ template <class S>
 Enhancer<S>::Enhancer(const Header& h, const Hierarchy& hierarchy)
     : level_(hierarchy.level[0]),
       shape_(level_),
-      inverse_(units_per_bound / h.bound),
-      unit_(S(h.bound / result_units)),
+      inverse_(units_per_half_step / h.half_step),
+      unit_(S(h.half_step / result_units)),
       limit_(i16(h.enhancement.limit * (result_units / relaxation_units))) {
   const Enhancement& e = h.enhancement;
   const size_t of_set = shape_.groups(e.shared) * enhancement_clips;

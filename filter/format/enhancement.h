@@ -11,11 +11,11 @@ namespace stz {
 struct Header;
 
 constexpr int enhanced_axes = 3;      // that neighbours lie along, at most
-constexpr int enhancement_clips = 3;  // of each second difference, at 1/2, 2 and 8 bounds
+constexpr int enhancement_clips = 3;  // of each second difference, at 1/2, 2 and 8 half steps
 constexpr i64 enhancement_reach = 2;  // of neighbours, in samples along an axis
-constexpr int units_per_bound = 64;   // of samples
-constexpr int result_units = 512;     // per bound, of corrections
-constexpr int relaxation_units = 64;  // per bound, of limit and promise
+constexpr int units_per_half_step = 64;  // of level 0: of samples
+constexpr int result_units = 512;        // per half step, of corrections
+constexpr int relaxation_units = 64;     // of the limit per half step, of the promise per bound
 constexpr int least_weight_shift = 6, most_weight_shift = 13;
 
 struct Enhancement {
@@ -64,7 +64,7 @@ class Enhancer {
   Box with_neighbours(const Box& box) const;
   const EnhancementShape& shape() const { return shape_; }
   // For who fits weights: takes the samples of a box, then gives what the weights of one of them are for. Of each direction the second
-  // difference at three clips, in 1/2048 bounds.
+  // difference at three clips, in 1/2048 half steps.
   void load(const GridPart<const S>& plain, const u8* kinds, const Box& box, int threads);
   void features(const Index& in_box, i16* f) const;
 

@@ -38,13 +38,14 @@ struct Header {
   i32 wanted_layers = 1;                          // encoder: precision layers, where a form has any
   std::vector<int> wanted_unknown_bits;           // encoder: where they are cut (encode.h); empty: evenly
   bool estimate = false;                          // encoder: nothing is written, sizes are estimated
+  bool wide_zero = false;                         // encoder: more becomes the index 0 than what is nearest to it (dead_zone.h)
   i32 content_check = STZ_CONTENT_CHECK_DEFAULT;  // encoder: whether CRCs are wanted
   std::vector<u32> content_checks;                // encoder: one for each block of level 0 (content_check.h); they go to the trailer
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
   Transform transform = Transform::none;
   u64 step = 1;                                     // integer and ulp quantisers
-  double half_step = 0;                             // uniform: of level 0; equals `bound` unless the cast needs room
+  double half_step = 0;                             // uniform: of level 0; equals `bound` unless the cast or a dead zone needs room
   double origin = 0, delta = 0;                     // fixed_point: value = origin + k * delta
   bool negative = false;                            // logarithmic: all numbers are below zero
   u64 palette_count = 0, palette_size = 0;          // palette: how many values, bytes of their section

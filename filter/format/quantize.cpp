@@ -106,7 +106,8 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     reconstructed = reconstruct(q, p, code);
     return is_kept(q, x, reconstructed);  // the sum may have wrapped
   } else if (q.kind == QuantizerKind::uniform) {
-    double exact = round_even((double(x) - double(p)) / (2 * q.level_bound));
+    const double steps = (double(x) - double(p)) / (2 * q.level_bound);
+    double exact = __builtin_fabs(steps) < double(q.fast.dead_zone) ? 0 : round_even(steps);
     if (!(__builtin_fabs(exact) < double(largest_code<CodeOf<S>> - 2))) return false;
     for (int nudge : {0, 1, -1}) {  // rounding of p + code * step may call for the neighbour
       i64 c = i64(exact) + nudge;

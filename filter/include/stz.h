@@ -137,14 +137,17 @@ typedef enum stz_content_check {
   STZ_CONTENT_CHECK_WRITE = 2
 } stz_content_check;
 
-/* Whether decoded samples are brought nearer to the originals, on average, by a filter that is fitted to the array and stored with it. It
- * is kept only where the lower error is worth more than its bytes; a stream without it is that of STZ_ENHANCE_NONE, byte for byte. Arrays
- * that are stored exactly, float16 and integers, and point-wise bounds have none. Not together with several precision layers:
- * STZ_ERROR_OPTION. */
+/* How a stream gets a lower mean squared error for its bytes, which are more at the same bound: for who wants a PSNR. For float32, float64
+ * and complex arrays with an absolute bound that are not stored exactly; others are as with STZ_ENHANCE_NONE, byte for byte. */
 typedef enum stz_enhance {
   STZ_ENHANCE_NONE = 0,
-  /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound; for what the error is on average, as a PSNR tells */
-  STZ_ENHANCE_RELAXED = 1
+  /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound. A filter that is fitted to the array, and stored with
+   * it, brings decoded samples nearer to the originals; where that is not worth its bytes the stream has none. Not together with several
+   * precision layers: STZ_ERROR_OPTION. */
+  STZ_ENHANCE_RELAXED = 1,
+  /* The bound holds. Indices are 0 for more samples than those that are nearest to their prediction, steps are smaller. */
+  STZ_ENHANCE_STRICT = 2,
+  STZ_ENHANCE_BOTH = 3
 } stz_enhance;
 
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).

@@ -190,7 +190,7 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
     return encode_with_layer_bounds(layout, data, options);
   }
   Bytes stream = encode(layout, data, options);
-  if (options.enhance) enhance_stream(layout, data, options, stream);
+  if (options.enhance & STZ_ENHANCE_RELAXED) enhance_stream(layout, data, options, stream);
   if (options.layers < 2) return stream;
   Header h = read_header(stream.data(), stream.size());
   if (!h.layers.any()) return stream;

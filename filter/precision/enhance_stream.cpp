@@ -101,7 +101,7 @@ class StreamEnhancer {
           c[a] = i64(rest % u64(level.n[a]));
           odd += level.split[a] && c[a] & 1;
         }
-        const double missing = (double(originals_[size_t(first + at)]) - double(decoded_[size_t(first + at)])) / h_.bound;
+        const double missing = (double(originals_[size_t(first + at)]) - double(decoded_[size_t(first + at)])) / h_.half_step;
         if (odd == 0 || !(std::fabs(missing) < 2)) continue;
         enhancer.features(c, features.data());
         chosen.feature.insert(chosen.feature.end(), features.begin(), features.end());

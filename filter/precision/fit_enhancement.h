@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// Samples that were chosen for the fit: features in 1/2048 bounds, and what is to be corrected, in bounds.
+// Samples that were chosen for the fit: features in 1/2048 half steps, and what is to be corrected, in half steps.
 struct EnhancementSamples {
   size_t features;  // of each sample
   std::vector<i16> feature;
@@ -13,7 +13,7 @@ struct EnhancementSamples {
   size_t count() const { return missing.size(); }
 };
 
-// An enhancement without its promise, and the mean squared errors without and with it, of these samples in squared bounds.
+// An enhancement without its promise, and the mean squared errors without and with it, of these samples in squared half steps.
 struct FittedEnhancement {
   Enhancement enhancement;
   double before = 0, after = 0;

@@ -147,7 +147,8 @@ struct FeedbackQuantizer {
   const FeedbackTask<T>& f;
   // as vectors: what is stored might change the task, as far as the compiler knows
   const Vector<T> inverse = all_lanes_of(task.quantizer.inverse), step = all_lanes_of(task.quantizer.step), unit = all_lanes_of(f.unit);
-  const T safe = task.quantizer.safe, avoid_from = task.quantizer.avoid_from, avoid_to = task.quantizer.avoid_to;
+  const T safe = task.quantizer.safe, avoid_from = task.quantizer.avoid_from, avoid_to = task.quantizer.avoid_to,
+          dead_zone = task.quantizer.dead_zone;
   const bool avoids = avoid_from <= avoid_to;
   T* const even = f.even;
 
@@ -200,7 +201,9 @@ struct FeedbackQuantizer {
       const Vector<Code> first = load_bytes<Code>(row.mask + 2 * h), second = load_bytes<Code>(row.mask + 2 * h + lanes);
       x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)first, (Vector<T>)second, Lanes<lanes>{}) != 0 ? p : x;
     }
-    const Vector<T> u = (x - p) * inverse + magic<T>, c = u - magic<T>;
+    Vector<T> steps = (x - p) * inverse;
+    if (__builtin_expect(dead_zone > 0, 0)) steps = outside<T>(steps, dead_zone);
+    const Vector<T> u = steps + magic<T>, c = u - magic<T>;
     Vector<T> r = p + c * step;
     u32 good = at_most<T>(absolute<T>(x - r), safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
     if (!plain && __builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));

@@ -143,10 +143,12 @@ bool quantize_stride(const T* __restrict x, const T* __restrict p, int n, const 
                      T* __restrict reconstructed) {
   using Code = CodeOf<T>;
   using Word = typename std::make_unsigned<Code>::type;  // the bits of a value out of range may wrap around; its code is not used
-  const T inverse = q.inverse, step = q.step, safe = q.safe, limit = q.code_limit;
+  const T inverse = q.inverse, step = q.step, safe = q.safe, limit = q.code_limit, dead_zone = q.dead_zone;
   Code bad = 0;
   for (int i = 0; i < n; i++) {
-    T v = x[stride * i], u = (v - p[i]) * inverse + magic<T>, c = u - magic<T>, r = p[i] + c * step;
+    T v = x[stride * i], steps = (v - p[i]) * inverse;
+    steps = __builtin_fabs(steps) < dead_zone ? T(0) : steps;
+    T u = steps + magic<T>, c = u - magic<T>, r = p[i] + c * step;
     T error = __builtin_fabs(v - r), size = __builtin_fabs(c);
     bad |= Code(!(error <= safe)) | Code(!(size <= limit));
     code[i] = Code(Word(bits(u)) - Word(bits(magic<T>)));

@@ -30,6 +30,7 @@ struct Uniform {
   T safe;                          // an error of at most `safe`, computed in T, proves the bound
   T code_limit;                    // larger codes take the exact path
   T avoid_from = 1, avoid_to = 0;  // no sample may be reconstructed in that range (empty by default)
+  T dead_zone = 0;                 // encoder: what is nearer to its prediction, in steps, has the index 0
 };
 
 // Rows of a class in a class array, or elsewhere: extents and distances in elements.

@@ -190,14 +190,16 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   using Codes = Vector<Code>;
   using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
   const Uniform<T> q = task.quantizer;
-  const bool avoids = q.avoid_from <= q.avoid_to;
+  const bool avoids = q.avoid_from <= q.avoid_to, dead_zone = q.dead_zone > 0;
   u32 failures = 0;
   for_predicted(
       task, [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t at) __attribute__((always_inline)) {
         const Vector<T> original = task.originals ? load_every_second(task.originals + at) : load<T>(place);
         Vector<T> x = original;
         if (mask) x = (load_bytes<Code>(mask + index) != 0) ? p : x;
-        const Vector<T> u = (x - p) * q.inverse + magic<T>, c = u - magic<T>;
+        Vector<T> steps = (x - p) * q.inverse;
+        if (__builtin_expect(dead_zone, 0)) steps = outside<T>(steps, q.dead_zone);
+        const Vector<T> u = steps + magic<T>, c = u - magic<T>;
         Vector<T> r = p + c * q.step;
         u32 good = at_most<T>(absolute<T>(x - r), q.safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
         if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -q.avoid_from) & at_most<T>(r, q.avoid_to));

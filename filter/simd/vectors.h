@@ -79,6 +79,12 @@ STZ_INLINE Vector<T> absolute(Vector<T> v) {
   return (Vector<T>)((Bits)v & (CodeOf<T>)(~std::make_unsigned_t<CodeOf<T>>(0) >> 1));
 }
 
+// 0 in lanes nearer to 0 than `dead_zone`.
+template <class T>
+STZ_INLINE Vector<T> outside(Vector<T> v, T dead_zone) {
+  return absolute<T>(v) < dead_zone ? Vector<T>{} : v;
+}
+
 // Bit i: lane i of `v` is at most `limit` (false for NaN).
 template <class T>
 STZ_INLINE u32 at_most(Vector<T> v, T limit) {

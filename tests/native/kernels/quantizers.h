@@ -13,6 +13,10 @@ Uniform<T> random_quantizer(Random& random) {
   q.inverse = 1 / q.step;
   q.safe = bound * (1 - 4 * epsilon);
   q.code_limit = sizeof(T) == 4 ? T(1 << 21) : T(i64(1) << 50);
+  if (random.below(3) == 0) {
+    q.dead_zone = T(0.3 + 0.1 * double(random.below(8)));
+    q.safe = q.step * std::max(T(0.5), q.dead_zone);
+  }
   if (random.below(16) == 0) q.safe = -1;                                    // nothing is proved
   if (random.below(16) == 0) q.safe = bound / 2;                             // half of the codes fail
   if (random.below(16) == 0) q.step = std::numeric_limits<T>::denorm_min();  // p is all there is

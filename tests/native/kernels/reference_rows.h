@@ -89,7 +89,8 @@ void separate(const S* in, int n, S* even, S* odd) {
 // a code of zero is +0.
 template <class T>
 bool code_of(T x, T p, const Uniform<T>& q, T limit, CodeOf<T>& code, T& reconstructed) {
-  const T scaled = (x - p) * q.inverse;
+  T scaled = (x - p) * q.inverse;
+  if (__builtin_fabs(scaled) < q.dead_zone) scaled = 0;
   if (!(__builtin_fabs(scaled) <= limit + 1)) return false;
   code = CodeOf<T>(sizeof(T) == 4 ? __builtin_lrintf(float(scaled)) : __builtin_lrint(double(scaled)));
   reconstructed = p + T(code) * q.step;
