@@ -205,7 +205,8 @@ def _psnr(width: float, square: float) -> float:
 
 def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]) -> Estimate:
     """The Estimate for the bound with which the data have about a PSNR or a ratio (the kind)."""
-    resolved = STZ(**cast(Options, {**options, "absolute": 1.0, "data": sample.as_one()})).resolved
+    enhance = "both" if options.get("enhance") is True else options.get("enhance")
+    resolved = STZ(**cast(Options, {**options, "enhance": enhance, "absolute": 1.0, "data": sample.as_one()})).resolved
     settings = resolved.settings
     width = sample.width(settings.fill)
     if settings.mode == _core.MODES["absolute"]:  # not integers that are exact anyway

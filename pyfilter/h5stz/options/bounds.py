@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
 
 import numpy as np
 
@@ -28,8 +28,6 @@ _PROBED_BYTES = 400 << 20
 _CHUNK_SAMPLES = 1 << 15
 _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
-
-SettingsFor: TypeAlias = Callable[[float], Settings]
 
 
 def range_of(extremes: Extremes | None) -> float:
@@ -67,10 +65,16 @@ def relative_bound(relative: float, extremes: Extremes | None) -> float:
     return bound
 
 
-def psnr_bound(
-    psnr: float, data: ArraySource, extremes: Extremes | None, settings_for: SettingsFor, chunks: tuple[int, ...] | None = None
-) -> float:
-    """The absolute bound with which the whole of `data` has a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
+def psnr_settings(
+    psnr: float,
+    data: ArraySource,
+    extremes: Extremes | None,
+    candidates: Sequence[Settings],
+    chunks: tuple[int, ...] | None = None,
+) -> Settings:
+    """Settings whose bound gives the whole of `data` a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
+
+    Each of the candidates gets a bound, and the one with the fewest bytes is taken.
 
     Where every bound either gives less or stores the data exactly, which is then also shorter (few distinct values, numbers on
     a grid), it is one that stores them exactly.
@@ -83,7 +87,7 @@ def psnr_bound(
         psnr: target in dB.
         data: array-like, the whole dataset.
         extremes: of its valid numbers.
-        settings_for: function from a bound to the Settings to compress with.
+        candidates: settings to compress with, but for the bound.
         chunks: shape of the chunks that the dataset will be stored in, None if not known.
     """
     width = range_of(extremes)
@@ -94,27 +98,39 @@ def psnr_bound(
             else "psnr= has no meaning for constant data: use lossless=True, which is as small"
         )
         raise StzError(reason, _BOUND_ERROR)
-    search = _Search(psnr, width, data, settings_for, chunks)
-    bound = search.run()
-    if bound is None:
-        raise StzError(search.failure(), _BOUND_ERROR)
-    return bound
+    searches = [_Search(psnr, width, data, settings, chunks) for settings in candidates]
+    found = [search for search in searches if search.run()]
+    if not found:
+        raise StzError(searches[0].failure(), _BOUND_ERROR)
+    return min(found, key=lambda search: search.size).settings
 
 
 class _Search:
     """Searches with all that is measured of the data, first of a part of them where they are large."""
 
     def __init__(
-        self, psnr: float, width: float, data: ArraySource, settings_for: SettingsFor, chunks: tuple[int, ...] | None
+        self, psnr: float, width: float, data: ArraySource, settings: Settings, chunks: tuple[int, ...] | None
     ) -> None:
-        self.psnr, self.width, self.data, self.settings_for = psnr, width, data, settings_for
+        self.psnr, self.width, self.data, self.settings = psnr, width, data, settings
+        self.sizes: dict[float, int] = {}  # by bound: bytes of all streams when it was last tried
         extents: list[Sequence[int]] = [chunks] if chunks else []
         extents = extents or [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
         self.partitions = [slabs.boxes(data.shape, each) for each in extents]
         self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
 
-    def run(self) -> float | None:
-        """The bound, or None if none complies."""
+    def run(self) -> bool:
+        """Whether a bound complies; then `settings` have it."""
+        bound = self._bound()
+        if bound is not None:
+            self.settings = replace(self.settings, bound=bound)
+        return bound is not None
+
+    @property
+    def size(self) -> int:
+        """Bytes with the bound that was found."""
+        return self.sizes[self.settings.bound]
+
+    def _bound(self) -> float | None:
         # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
         guess = min(self.width * 10 ** (-self.psnr / 20) * math.sqrt(3), sys.float_info.max)
         size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
@@ -135,7 +151,9 @@ class _Search:
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
-        levels = [_psnr(self.data, boxes, self.settings_for(bound), self.width) for boxes in partitions]
+        measured = [_psnr(self.data, boxes, replace(self.settings, bound=bound), self.width) for boxes in partitions]
+        levels = [level for level, _ in measured]
+        self.sizes[bound] = sum(size for _, size in measured)
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
 
     def failure(self) -> str:
@@ -158,14 +176,16 @@ def _chunk_extents(shape: Sequence[int]) -> list[int]:
     return extents
 
 
-def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> float:
-    """The PSNR in dB over the valid samples of these boxes; inf where nothing differs."""
-    squares, count = 0.0, 0
+def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> tuple[float, int]:
+    """The PSNR in dB over the valid samples of these boxes, inf where nothing differs; bytes of their streams."""
+    squares, count, size = 0.0, 0, 0
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
         decoded = np.empty_like(original)
-        _core.decompress(settings.encode(original), elements.as_bytes(decoded), settings.threads)
+        stream = settings.encode(original)
+        size += len(stream)
+        _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
         original, decoded = validity.components(original), validity.components(decoded)
         for low in range(0, original.size, _BATCH):
             values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]
@@ -173,7 +193,7 @@ def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float)
             error = _difference(values[keep], others[keep]) / width
             squares += float(np.dot(error, error))
             count += error.size
-    return math.inf if squares == 0 else 10 * math.log10(count / squares)
+    return (math.inf if squares == 0 else 10 * math.log10(count / squares)), size
 
 
 def _difference(values: Array, others: Array) -> Array:

@@ -160,17 +160,18 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
     if value is None or value is False or (isinstance(value, np.bool_) and not value):
         return _core.ENHANCEMENTS["none"]
     if isinstance(value, (bool, np.bool_)):
-        if bound not in ("psnr", "lossless"):
+        if bound not in ("psnr", "ratio", "lossless"):
             raise StzError(
-                f"enhance=True is for psnr=; with {bound}= say enhance='relaxed': errors may then be up to 1.5 times the bound",
+                f"enhance=True is for psnr= and ratio=; with {bound}= say enhance='strict', which keeps the bound, or "
+                "enhance='relaxed', with which errors may be up to 1.5 times the bound",
                 _OPTION,
             )
-        value = "relaxed"
+        value = "both"
     code = checked_choice("enhance", value, _core.ENHANCEMENTS)
     if code == _core.ENHANCEMENTS["none"]:
         return code
-    if layers > 1:
-        raise StzError("enhance= and layers= exclude each other: the filter is for full precision", _OPTION)
+    if layers > 1 and code != _core.ENHANCEMENTS["strict"]:
+        raise StzError("a filter (enhance=) is for full precision: with layers= only enhance='strict' is possible", _OPTION)
     if bound == "pointwise_relative":
         raise StzError("enhance= is for absolute bounds, not for pointwise_relative=", _OPTION)
     return code

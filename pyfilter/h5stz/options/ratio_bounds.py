@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options import bounds
 from h5stz.options.bound_search import BoundSearch, Window
-from h5stz.options.bounds import SettingsFor
 from h5stz.options.settings import Settings
 from h5stz.slabs import ArraySource, Box
 from h5stz.validity import Extremes
@@ -34,7 +34,7 @@ def ratio_window(ratio: float, array_bytes: float) -> Window:
 
 
 def ratio_bound(
-    ratio: float, data: ArraySource, extremes: Extremes | None, settings_for: SettingsFor, chunks: tuple[int, ...] | None = None
+    ratio: float, data: ArraySource, extremes: Extremes | None, settings: Settings, chunks: tuple[int, ...] | None = None
 ) -> float:
     """The absolute bound with which `data` are compressed `ratio` to 1.03 x `ratio` times, by the streams of their chunks.
 
@@ -44,7 +44,7 @@ def ratio_bound(
         ratio: bytes of the data over those of the streams, above 1.
         data: array-like, the whole dataset.
         extremes: of its valid numbers.
-        settings_for: function from a bound to the Settings to compress with.
+        settings: to compress with, but for the bound.
         chunks: shape of the chunks that the dataset will be stored in; None: one, or large pieces.
 
     Raises:
@@ -57,9 +57,9 @@ def ratio_bound(
     size = math.prod(data.shape) * np.dtype(data.dtype).itemsize
     few = boxes[:: -(-size // _SEARCH_BYTES)]
     estimated = BoundSearch(ratio_window(ratio, _array_bytes(data, few)), width)
-    guess = estimated.narrow(width * FIRST_GUESS, functools.partial(_level, data, settings_for, few, Settings.estimated_bytes))
+    guess = estimated.narrow(width * FIRST_GUESS, functools.partial(_level, data, settings, few, Settings.estimated_bytes))
     search = BoundSearch(ratio_window(ratio, size), width)
-    measure = functools.partial(_level, data, settings_for, boxes, Settings.stream_bytes)
+    measure = functools.partial(_level, data, settings, boxes, Settings.stream_bytes)
     bound = search.narrow(guess or width * FIRST_GUESS, measure) or search.probe(_PROBES, measure)
     if bound is not None:
         return bound
@@ -75,13 +75,13 @@ def _array_bytes(data: ArraySource, boxes: Sequence[Box]) -> int:
 
 def _level(
     data: ArraySource,
-    settings_for: SettingsFor,
+    settings: Settings,
     boxes: Sequence[Box],
     bytes_of: Callable[[Settings, Array], float],
     bound: float,
 ) -> tuple[float, float]:
     """The logarithm of the size of the streams, as a Measure."""
-    settings = settings_for(bound)
+    settings = replace(settings, bound=bound)
     pieces = (np.ascontiguousarray(elements.stored(slabs.piece(data, box), settings.fill)) for box in boxes)
     return math.log2(sum(bytes_of(settings, piece) for piece in pieces)), 0.0
 

@@ -166,10 +166,12 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves (not for
             integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
             most a 300th of the stream.
-        enhance: a filter that is fitted to the data brings decoded samples nearer to the originals on average; it is kept only
-            where that is worth its bytes. True: with `psnr`, which then takes fewer bytes. "relaxed": with any absolute bound.
-            With both, errors may be up to 1.5 times the bound, as ``info().relaxed_bound`` says. For float32, float64 and
-            complex data, not with several `layers`. None, False: no.
+        enhance: a lower mean error for the bytes, which are more for the same bound. True: with `psnr` and `ratio`, where that
+            is what counts; with `psnr` only if it takes fewer bytes. "strict": within the bound, by coarser rounding next to
+            predictions and finer rounding elsewhere. "relaxed": by a filter that is fitted to the data, where that is worth its
+            bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound`` says, and the fit takes about as long as
+            compressing. "both", which True stands for: one upon the other. For float32, float64 and complex data with an
+            absolute bound; with several `layers` only "strict". None, False: no.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
@@ -256,7 +258,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = replace(settings, fill=fill)
         if scan is not None and measured:
-            settings = replace(settings, bound=_measured_bound(kind, number, scan, settings, chunks))
+            settings = _measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod
@@ -445,15 +447,23 @@ def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
 _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
 
 
-def _measured_bound(kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None) -> float:
-    """The absolute bound for a kind that is measured."""
+def _measured(
+    kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None, choose: bool
+) -> Settings:
+    """Settings with the absolute bound for a kind that is measured. `choose`: without enhancement where that is shorter."""
     extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
     if kind == "relative":
         if extremes is None and 0 not in scan.source.shape:
             raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
-        return bounds.relative_bound(number, extremes)
+        return replace(settings, bound=bounds.relative_bound(number, extremes))
     shape = checked_chunks(chunks, scan.source)
-    find = bounds.psnr_bound if kind == "psnr" else ratio_bound
-    # Layers do not change values; where they are cut is of no use before the bound is known.
-    plain = replace(settings, layers=0 if kind == "psnr" else settings.layers, layer_bounds=())
-    return find(number, scan.source, extremes, lambda bound: replace(plain, bound=bound), shape)
+    # Where layers are cut is of no use before the bound is known.
+    plain = replace(settings, layer_bounds=())
+    if kind == "ratio":
+        return replace(settings, bound=ratio_bound(number, scan.source, extremes, plain, shape))
+    plain = replace(plain, layers=0)  # which do not change values
+    candidates = [plain]
+    if choose and settings.enhance:
+        candidates.append(replace(plain, enhance=_core.ENHANCEMENTS["none"]))
+    found = bounds.psnr_settings(number, scan.source, extremes, candidates, shape)
+    return replace(settings, bound=found.bound, enhance=found.enhance)
