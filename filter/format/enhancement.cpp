@@ -39,8 +39,8 @@ EnhancementShape::EnhancementShape(const Level& level) : split(level.split_mask(
 
 bool can_be_enhanced(const Header& h) {
   const bool floating = h.layout.dtype == STZ_F32 || h.layout.dtype == STZ_F64 || h.layout.dtype == STZ_C64 || h.layout.dtype == STZ_C128;
-  return h.form == Form::blocks && h.mode == STZ_ABSOLUTE && h.bound > 0 && floating && h.quantizer == QuantizerKind::uniform &&
-         h.transform == Transform::none && !h.layers.any();
+  return h.form == Form::blocks && h.mode == STZ_ABSOLUTE && h.bound > 0 && h.half_step > 0 && floating &&
+         h.quantizer == QuantizerKind::uniform && h.transform == Transform::none && !h.layers.any();
 }
 
 Bytes write_enhancement(const Enhancement& e) {

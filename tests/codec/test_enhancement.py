@@ -1,4 +1,7 @@
-"""Enhancement: errors within the stated bound, every reader with the same bits, plain streams where it does not pay."""
+"""Enhancement by a filter: errors within the stated bound, every reader with the same bits, plain streams where it does not pay.
+
+That within the bound is in test_dead_zone.py.
+"""
 
 import json
 import os
@@ -154,12 +157,13 @@ def test_what_has_no_enhancement_is_the_plain_stream(array, options):
     assert plain == enhanced
 
 
-def test_a_psnr_takes_fewer_bytes():
+@pytest.mark.parametrize("psnr", [24, 35, 45, 90])
+def test_a_psnr_takes_fewer_bytes_or_as_many(psnr):
     array = noisy((50, 51, 52), "f4")
-    plain = h5stz.compress(array, psnr=24)
-    enhanced = h5stz.compress(array, psnr=24, enhance=True)
-    assert exact.psnr(array, h5stz.decompress(enhanced)) >= 24
-    assert h5stz.info(enhanced).enhanced and len(enhanced) < 0.97 * len(plain)
+    plain = h5stz.compress(array, psnr=psnr)
+    enhanced = h5stz.compress(array, psnr=psnr, enhance=True)
+    assert exact.psnr(array, h5stz.decompress(enhanced)) >= psnr
+    assert len(enhanced) <= (0.97 if psnr < 40 else 1) * len(plain)
 
 
 def test_real_fields_get_smaller_at_the_same_error():
@@ -177,9 +181,10 @@ def test_real_fields_get_smaller_at_the_same_error():
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"absolute": 0.5, "enhance": True}, "enhance='relaxed'"),
-        ({"absolute": 0.5, "enhance": "strict"}, "enhance="),
-        ({"absolute": 0.5, "enhance": "relaxed", "layers": 3}, "exclude each other"),
+        ({"absolute": 0.5, "enhance": True}, "enhance='strict', which keeps the bound"),
+        ({"absolute": 0.5, "enhance": "loose"}, "enhance="),
+        ({"absolute": 0.5, "enhance": "relaxed", "layers": 3}, "only enhance='strict'"),
+        ({"absolute": 0.5, "enhance": "both", "layer_bounds": [1]}, "only enhance='strict'"),
         ({"pointwise_relative": 0.1, "enhance": "relaxed"}, "pointwise_relative"),
     ],
 )
@@ -188,14 +193,16 @@ def test_options_that_do_not_go_together(options, part):
         h5stz.STZ(**options)
 
 
-def test_options_survive_text_and_client_data():
-    options = h5stz.STZ(absolute=0.5, enhance="relaxed", block="region")
-    assert str(options) == "absolute=0.5,block=region,enhance=relaxed"
+@pytest.mark.parametrize("enhance", ["relaxed", "strict", "both"])
+def test_options_survive_text_and_client_data(enhance):
+    options = h5stz.STZ(absolute=0.5, enhance=enhance, block="region")
+    assert str(options) == f"absolute=0.5,block=region,enhance={enhance}"
     again = h5stz.STZ.from_filter_options(options.filter_options)
     assert again.resolved.settings == options.resolved.settings == h5stz.STZ(str(options)).resolved.settings
-    assert options.get_config()["enhance"] == "relaxed"
-    with pytest.raises(h5stz.StzError, match="bits 6-7"):
-        h5stz.STZ.from_filter_options((101, 1, 0, 0x3FE00000, 2 << 6))
+    assert options.get_config()["enhance"] == enhance
+
+
+def test_client_data_with_layers_and_a_filter():
     with pytest.raises(h5stz.StzError, match="exclude each other"):
         h5stz.STZ.from_filter_options((101, 1, 0, 0x3FE00000, 1 << 6 | 3 << 24))
 

@@ -28,6 +28,10 @@ def arrays():
         for place, pattern in enumerate(cases.PATTERNS):
             array = cases.make(pattern, SHAPES[(number + place) % 4], dtype, seed=place)
             yield f"{dtype} {pattern} absolute", array, {"absolute": cases.width(array) * 10.0 ** -(1 + place % 7)}
+            if array.dtype.kind in "fc" and array.dtype.itemsize > 2:
+                bound = cases.width(array) * 10.0 ** -(1 + place % 4)
+                kind = ("strict", "both")[place % 2]
+                yield f"{dtype} {pattern} {kind}", array, {"absolute": bound, "enhance": kind}
             if place % 3 == 0:
                 yield f"{dtype} {pattern} lossless", array, {"lossless": True}
             if array.dtype.kind in "fc" and place % 2:
@@ -107,13 +111,14 @@ def digests_in_environments():
         kind, number = next((key, value) for key, value in options.items() if key != "block")
         layout = (array.tobytes(), _core.DTYPES[array.dtype.str[1:]], _core.LITTLE, array.shape)
         bound, block = 0.0 if kind == "lossless" else number, _core.BLOCKS[options.get("block", "default")]
+        enhance = _core.ENHANCEMENTS[options.get("enhance", "none")]
         arguments = (*layout, _core.MODES[kind], bound, None, block)
         out = bytearray(array.nbytes)
         results = []
         for value in [normal, *environments()]:
             threads = 1 + len(results) % 3
             register.write(value)
-            stream = _core.compress(*arguments, threads, 0, 1, 0, _core.INTEGERS["lossy"])
+            stream = _core.compress(*arguments, threads, 0, 1, 0, _core.INTEGERS["lossy"], enhance=enhance)
             between = register.read()
             _core.decompress(stream, out, threads)
             after = register.read()

@@ -186,6 +186,8 @@ def enhanced_cases():
         "enhanced_3d": (walks((26, 27, 28), 7).astype("<f8"), {"absolute": 100.0, **relaxed, "block": "region"}),
         "enhanced_complex": ((walks((60, 50), 8) + 1j * walks((60, 50), 9)).astype("c8"), {"absolute": 200.0, **relaxed}),
         "enhanced_masked": (masked, {"absolute": 100.0, **relaxed}),
+        "enhanced_strict": (walks((70, 72), 6).astype("<f8"), {"absolute": 200.0, "enhance": "strict"}),
+        "enhanced_both": (walks((27, 26, 25), 7).astype("f4"), {"absolute": 200.0, "enhance": "both"}),
     }
 
 

@@ -51,7 +51,7 @@ def directions(level):
 def require_enhancement(header):
     """What can be judged only with the rest of the header."""
     enhancement, level = header.enhancement, header.levels[0]
-    possible = header.mode == 1 and header.bound > 0 and header.component.kind == "f" and header.component.itemsize > 2
+    possible = header.mode == 1 and header.bound > 0 and header.half_step > 0 and header.component.kind == "f" and header.component.itemsize > 2
     plain = header.quantiser == 0 and header.transform == 0 and not header.layers.missing
     require(possible and plain and header.base_level > 0, "an enhancement where there can be none")
     groups = len(filter_axes(level)) + 1 if enhancement.shared else len(directions(level))
@@ -69,7 +69,7 @@ def shifted(array, step):
 def enhanced(header, samples, specials):
     """The samples of an item at level 0 as they are after the filter."""
     enhancement, level = header.enhancement, header.levels[0]
-    scaled = samples.astype(np.float64) * (UNITS / header.bound) + ROUNDING
+    scaled = samples.astype(np.float64) * (UNITS / header.half_step) + ROUNDING
     units = scaled.view(np.int64).astype(np.int16)
     valid = specials == 0
     indices = np.meshgrid(*[np.arange(extent) for extent in samples.shape], indexing="ij")
@@ -89,4 +89,4 @@ def enhanced(header, samples, specials):
             total += ((clipped * weight + (1 << 14)) >> 15).astype(np.int16)
     limit = enhancement.limit * (RESULT_UNITS // LIMIT_UNITS)
     correction = np.clip(total, -limit, limit).astype(header.sample)
-    return samples - correction * header.sample(header.bound / RESULT_UNITS)
+    return samples - correction * header.sample(header.half_step / RESULT_UNITS)

@@ -52,6 +52,7 @@ def streams(content_check=True):
         "edges of labels": (cases.make("layers", (9, 20, 21), "i4"), {"lossless": True}),
         "layers": (cases.make("rough", (50, 60), "f4"), {"absolute": 0.1, "layers": 3}),
         "enhanced": (grained, {"absolute": 0.3, "enhance": "relaxed"}),
+        "strict and enhanced": (grained, {"absolute": 0.5, "enhance": "both"}),
         "enhanced, masked": (masked, {"absolute": 2.0, "enhance": "relaxed"}),
         "layers, lossless": (cases.make("walk", (700,), "f8"), {"lossless": True, "layers": 4}),
         "layers, masked": (masked, {"absolute": 0.01, "layers": 3}),

@@ -167,7 +167,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
             most a 300th of the stream.
         enhance: a lower mean error for the bytes, which are more for the same bound. True: with `psnr` and `ratio`, where that
-            is what counts; with `psnr` only if it takes fewer bytes. "strict": within the bound, by coarser rounding next to
+            is what counts; with `psnr` it is the one of these, or none, that takes the fewest bytes. "strict": within the bound, by coarser rounding next to
             predictions and finer rounding elsewhere. "relaxed": by a filter that is fitted to the data, where that is worth its
             bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound`` says, and the fit takes about as long as
             compressing. "both", which True stands for: one upon the other. For float32, float64 and complex data with an
@@ -450,7 +450,7 @@ _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.
 def _measured(
     kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None, choose: bool
 ) -> Settings:
-    """Settings with the absolute bound for a kind that is measured. `choose`: without enhancement where that is shorter."""
+    """Settings with the absolute bound for a kind that is measured. `choose`: the enhancement too, by the bytes."""
     extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
     if kind == "relative":
         if extremes is None and 0 not in scan.source.shape:
@@ -464,6 +464,6 @@ def _measured(
     plain = replace(plain, layers=0)  # which do not change values
     candidates = [plain]
     if choose and settings.enhance:
-        candidates.append(replace(plain, enhance=_core.ENHANCEMENTS["none"]))
+        candidates += [replace(plain, enhance=_core.ENHANCEMENTS[kind]) for kind in ("relaxed", "none")]
     found = bounds.psnr_settings(number, scan.source, extremes, candidates, shape)
     return replace(settings, bound=found.bound, enhance=found.enhance)
