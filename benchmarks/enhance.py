@@ -1,114 +1,139 @@
-"""Enhancement: bytes at the PSNR of a plain relative bound, largest errors and decoding, for each floating-point field.
+"""Enhancement: bytes for the PSNR of a plain stream with a relative bound, largest errors and decoding speed.
 
-    python benchmarks/enhance.py [--relative R]... [DIRECTORY]
-
-DIRECTORY (or H5STZ_DATA) has .npy fields. For each field and bound: the plain stream; the enhanced stream with the loosest
-bound that has the plain stream's PSNR (or the plain one, if that is not longer); what the tighter plain bound would cost that
-has the PSNR of the enhanced stream at the same bound; the largest error, in bounds; decoding times of one thread, the best of
-five turns.
+For each field and bound, per cent of the bytes of a plain stream that less or more are needed for its PSNR (the loosest bound
+that has it, found by bisection) with enhance="strict", "relaxed" and "both"; the fewest of these and none at all, as
+STZ(psnr=, enhance=True) chooses, with their largest error in plain bounds and decoding speed over plain decoding, one thread.
+"tighter": what "relaxed" gains at the same bound would cost with a plain stream at a tighter one.
 """
 
 import math
-import os
-import sys
-import time
-from pathlib import Path
 
-import click
 import numpy as np
 
+import fields
 import h5stz
+import report
+import synthetic
+import targets
+import timing
 
-FILLS = (1e20, -999.0, -9999.0)  # of the development fields
-STEPS = 9  # of a bisection
-
-
-def valid_part(array):
-    """(options for the fill value, mask of the samples that count)."""
-    valid = np.isfinite(array)
-    for fill in FILLS:
-        found = array == np.asarray(fill, array.dtype)
-        if found.any():
-            return {"fill_value": fill}, valid & ~found
-    return {"fill_value": False}, valid
-
-
-def seconds(stream):
-    """To decompress it."""
-    turns = []
-    for _ in range(5):
-        start = time.perf_counter()
-        h5stz.decompress(stream, threads=1)
-        turns.append(time.perf_counter() - start)
-    return min(turns)
+KINDS = ("strict", "relaxed", "both")
+STEPS = 10  # of a bisection
+TIGHTEST, LOOSEST = 0.7, 2.2  # bounds that are tried, over the plain one
+EDGE = 128  # of the generated fields
 
 
 class Field:
     """An array, and streams of it."""
 
-    def __init__(self, path):
-        self.array = np.load(path)
-        self.options, self.valid = valid_part(self.array)
-        self.original = self.array[self.valid].astype("f8")
-        self.width = float(np.ptp(self.original))
+    def __init__(self, name, array, bound):
+        self.array, self.valid = array, fields.valid_samples(name, array)
+        self.original = array[self.valid].astype(np.float64)
+        self.range = fields.value_range(self.original)
+        self.bound = bound * self.range
+        self.fill = fields.FILL_VALUES.get(name, False)
 
     def compress(self, bound, **options):
-        return h5stz.compress(self.array, absolute=bound, **self.options, **options)
+        return h5stz.compress(self.array, absolute=bound, fill_value=self.fill, **options)
 
-    def error(self, stream):
-        return h5stz.decompress(stream)[self.valid].astype("f8") - self.original
+    def errors(self, stream):
+        return np.abs(h5stz.decompress(stream)[self.valid].astype(np.float64) - self.original)
 
     def psnr(self, stream):
-        return 20 * math.log10(self.width / math.sqrt(np.mean(self.error(stream) ** 2)))
+        return report.psnr(self.range, self.errors(stream))
 
-    def loosest(self, target, low, high, **options):
-        """(bound, stream): nearly the loosest bound from `low` to `high` with this PSNR; the first one is taken to have it."""
-        best = low, self.compress(low, **options)
+    def with_psnr(self, wanted, low, high, **options):
+        """The stream with nearly the loosest of these bounds that has at least this PSNR; None if none is found."""
+        best = None
+        for bound in (high, low):
+            stream = self.compress(bound, **options)
+            if self.psnr(stream) >= wanted:
+                best = stream
+                break
+        if bound == high:
+            return best
         for _ in range(STEPS):
             middle = math.sqrt(low * high)
             stream = self.compress(middle, **options)
-            if self.psnr(stream) >= target:
-                low, best = middle, (middle, stream)
+            if self.psnr(stream) >= wanted:
+                low, best = middle, stream
             else:
                 high = middle
         return best
 
 
-def row(name, field, relative):
-    """(ratio of bytes, ratio of speeds); prints a line."""
-    bound = relative * field.width
-    plain = field.compress(bound)
-    at_bound, stream = field.loosest(field.psnr(plain), bound, 1.6 * bound, enhance="relaxed")
-    if len(stream) > len(plain):
-        at_bound, stream = bound, plain
-    same_bound = field.compress(bound, enhance="relaxed")
-    tighter = field.loosest(field.psnr(same_bound), bound / 2, bound)[1]
-    largest = np.max(np.abs(field.error(stream))) / bound
-    speed = seconds(plain) / seconds(stream)
-    print(
-        f"{name:28s} {relative:7.0e} {len(plain):9d} {len(stream):9d} {100 * (len(stream) / len(plain) - 1):6.1f} %"
-        f"  bound x {at_bound / bound:.2f}  largest {largest:.2f}  speed {speed:.2f}"
-        f"  same bound {100 * (len(same_bound) / len(plain) - 1):5.1f} %,"
-        f" tighter {100 * (len(tighter) / len(plain) - 1):5.1f} %",
-        flush=True,
+def check_promise(field, stream, checks, what):
+    """An error above what the stream states ends the command."""
+    share = field.errors(stream).max() / h5stz.info(stream).relaxed_bound
+    checks.promise(f"{what}: error over what is stated", share, 1 + 1e-12)
+
+
+def figures(name, array, bound, repeats, checks):
+    """What comes out for one field and bound."""
+    field = Field(name, array, bound)
+    plain = field.compress(field.bound)
+    wanted = field.psnr(plain)
+    streams = {kind: field.with_psnr(wanted, TIGHTEST * field.bound, LOOSEST * field.bound, enhance=kind) for kind in KINDS}
+    sizes = {kind: len(stream) / len(plain) if stream else math.inf for kind, stream in streams.items()}
+    for kind, stream in streams.items():
+        if stream:
+            check_promise(field, stream, checks, f"{name}, {bound:g}, {kind}")
+    best = min((stream for stream in (plain, *streams.values()) if stream), key=len)
+    same_bound = field.compress(field.bound, enhance="relaxed")
+    tighter = field.with_psnr(field.psnr(same_bound), field.bound / 2, field.bound)
+    target = np.empty_like(array)
+    seconds = timing.interleaved(
+        {each: lambda each=each: h5stz.decompress(each, out=target, threads=1) for each in {plain, best}}, repeats, min
     )
-    return len(stream) / len(plain), speed
+    return {
+        "field": name,
+        "bound": bound,
+        "plain bytes": len(plain),
+        **sizes,
+        "best": len(best) / len(plain),
+        "largest": float(field.errors(best).max()) / field.bound,
+        "speed": seconds[plain] / seconds[best],
+        "tighter": len(tighter) / len(plain) if tighter else math.inf,
+    }
 
 
-@click.command()
-@click.argument("directory", default=os.environ.get("H5STZ_DATA", ""))
-@click.option("--relative", multiple=True, type=float, default=[1e-2], help="Relative bounds of the plain streams.")
-def main(directory, relative):
-    """Prints a line for each field and bound, and geometric means."""
-    if not directory:
-        sys.exit("name a directory of .npy fields, or set H5STZ_DATA")
-    for one in relative:
-        rows = []
-        for path in sorted(Path(directory).glob("*.npy")):
-            if np.load(path, mmap_mode="r").dtype.kind == "f":
-                rows.append(row(path.stem, Field(path), one))
-        size, speed = np.exp(np.mean(np.log(rows), axis=0))
-        print(f"{len(rows)} fields at {one:g}: {100 * (size - 1):.1f} % of the bytes, decoding at {speed:.2f} of the speed")
+def per_cent(share):
+    return "-" if math.isinf(share) else f"{100 * (share - 1):+.1f} %"
+
+
+def main():
+    parser = report.parser(__doc__)
+    parser.add_argument("--relative", action="append", type=float, metavar="R", help="bound, again and again. Default: 1e-2")
+    parser.add_argument("--repeats", type=int, default=7, metavar="N", help="of times. Default: 7")
+    arguments = parser.parse_args()
+    checks = report.Checks(arguments.directory is not None)
+    arrays = fields.floats(arguments.directory) | (synthetic.volumes(EDGE) if arguments.directory else {})
+
+    records = []
+    for bound in arguments.relative or [1e-2]:
+        found = [figures(name, array, bound, arguments.repeats, checks) for name, array in arrays.items()]
+        header = ["field", "plain bytes", *KINDS, "best", "largest error", "speed", "tighter"]
+        rows = [
+            [
+                r["field"],
+                str(r["plain bytes"]),
+                *(per_cent(r[kind]) for kind in (*KINDS, "best")),
+                f"{r['largest']:.2f}",
+                f"{r['speed']:.2f}",
+                per_cent(r["tighter"]),
+            ]
+            for r in found
+        ]
+        print(f"\nAt the PSNR of {bound:g} of the range\n\n" + report.markdown(header, rows), end="\n\n")
+        mean = report.geometric_mean([r["best"] for r in found])
+        if bound == 1e-2:
+            checks.at_most("bytes with enhancement, 1e-2", mean, targets.ENHANCED_BYTES)
+            checks.at_most("bytes with enhancement, 1e-2, worst field", max(r["best"] for r in found), 1)
+            checks.at_least("decoding speed, 1e-2, worst field", min(r["speed"] for r in found), targets.ENHANCED_SPEED)
+        else:
+            print(f"geometric mean {per_cent(mean)}")
+        records += found
+    report.finish(arguments, records, checks)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import h5py
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from test_enhancement import enhanced_arrays, noisy
 
 import h5stz

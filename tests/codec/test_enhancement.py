@@ -1,4 +1,4 @@
-"""Enhancement by a filter: errors within the stated bound, every reader with the same bits, plain streams where it does not pay.
+"""Enhancement by a filter: errors within the stated bound, the same bits for every reader, plain streams where it does not pay.
 
 That within the bound is in test_dead_zone.py.
 """

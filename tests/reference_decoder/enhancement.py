@@ -51,7 +51,13 @@ def directions(level):
 def require_enhancement(header):
     """What can be judged only with the rest of the header."""
     enhancement, level = header.enhancement, header.levels[0]
-    possible = header.mode == 1 and header.bound > 0 and header.half_step > 0 and header.component.kind == "f" and header.component.itemsize > 2
+    possible = (
+        header.mode == 1
+        and header.bound > 0
+        and header.half_step > 0
+        and header.component.kind == "f"
+        and header.component.itemsize > 2
+    )
     plain = header.quantiser == 0 and header.transform == 0 and not header.layers.missing
     require(possible and plain and header.base_level > 0, "an enhancement where there can be none")
     groups = len(filter_axes(level)) + 1 if enhancement.shared else len(directions(level))

@@ -11,14 +11,14 @@ import click
 
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
-from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given
+from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, enhance_option
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.files import repack_plan, repack_preview, repacking
 from h5stz.options.stz import Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort", "layers")
+_SHARED = ("block", "effort", "layers", "enhance")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -36,6 +36,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--block", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7: the first ones are a preview. [default: 1]")
+@enhance_option
 @click.option(
     "--max-error",
     type=ERROR,

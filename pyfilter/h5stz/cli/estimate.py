@@ -15,7 +15,7 @@ import numpy as np
 
 from h5stz import _core, elements, slabs
 from h5stz.cli.explained import explained
-from h5stz.cli.parameters import FILE, bound_options, bounds_given
+from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
@@ -40,12 +40,15 @@ class _Line:
 @click.argument("file", metavar="FILE[::/PATH]", type=FILE)
 @bound_options("each dataset")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@enhance_option
 @click.option(
     "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about so much of each. [default: 128]"
 )
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def estimate_command(file: str, effort: int | None, sample: int, jobs: int, as_json: bool, **given: Any) -> None:
+def estimate_command(
+    file: str, effort: int | None, enhance: bool | str | None, sample: int, jobs: int, as_json: bool, **given: Any
+) -> None:
     """Estimate what `compress` would come to, without writing anything.
 
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
@@ -54,7 +57,7 @@ def estimate_command(file: str, effort: int | None, sample: int, jobs: int, as_j
     name, _, path = file.partition("::")
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
-    shared = {"effort": effort} if effort else {}
+    shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
     with explained(name, "nothing was estimated"), h5py.File(name) as source:
         chosen = _chosen(source, path)
         lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
@@ -91,7 +94,7 @@ def _lines(
     for bound in asked:
         options = {**bound, "chunks": decision.chunks, **({} if fill is None else {"fill_value": fill})}
         found = estimate(dataset, sample_bytes=sample_bytes, jobs=jobs, **options)
-        kind = ", ".join(f"{name}={value}" for name, value in bound.items() if name != "effort")
+        kind = ", ".join(f"{name}={value}" for name, value in bound.items() if name in BOUNDS)
         yield _Line(str(dataset.name), kind, found, _seconds(dataset, found))
 
 

@@ -213,6 +213,8 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
         everything = facts.layers[-1].bytes
         texts = [f"{layer.max_error:.2g} from {layer.bytes / everything:.0%}" for layer in facts.layers[:-1]]
         yield f"precision layers: {len(facts.layers)}, errors up to {', '.join(texts)} of the bytes{of}"
+    if facts.relaxed_bound is not None:
+        yield f"enhanced: errors up to {facts.relaxed_bound:.6g}{of}"
     if facts.patched:
         yield f"written again in part: {facts.patched} chunks{of}, {facts.patches} patches"
     if facts.exact:

@@ -26,6 +26,25 @@ _NUMBERS = {
 }
 BOUNDS = (*_NUMBERS, "lossless")
 
+#: For `--enhance KIND`, which is `enhance` of STZ.
+_ENHANCEMENTS = {"auto": True, "strict": "strict", "relaxed": "relaxed", "both": "both"}
+
+
+def enhance_option(function: _Function) -> _Function:
+    """A decorator for commands: the option --enhance, which gives what STZ takes, or None."""
+
+    def meant(context: click.Context, parameter: click.Parameter, value: str | None) -> bool | str | None:
+        return None if value is None else _ENHANCEMENTS[value]
+
+    return click.option(
+        "--enhance",
+        type=click.Choice(list(_ENHANCEMENTS)),
+        callback=meant,
+        help="A lower mean error for the bytes: auto with --psnr and --ratio; strict keeps bounds, relaxed and both allow 1.5 "
+        "times as much.",
+    )(function)
+
+
 #: As an argument or an option that names a file, which shells complete.
 FILE = click.Path()
 

@@ -44,7 +44,7 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
     """The largest |x - x'| over the finite elements of two datasets of numbers; `add` is called with the bytes of each piece.
 
     Raises:
-        StzError: one exceeds the bound of the settings, or other elements have other bits.
+        StzError: one exceeds what the settings allow, or other elements have other bits.
     """
     largest = 0.0
     for box, one, other in _pieces(before, after, add):
@@ -59,13 +59,14 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
         x, y = x[~exact], y[~exact]
         error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
         by_size = settings.mode == _core.MODES["pointwise_relative"]
-        limit = settings.bound * np.abs(x.astype(np.longdouble)) if by_size else np.longdouble(settings.bound)
+        bound = settings.largest_error
+        limit = bound * np.abs(x.astype(np.longdouble)) if by_size else np.longdouble(bound)
         if not np.isfinite(y).all():
             raise _broken(before, box, "a finite element is none any more")
         for index in np.flatnonzero(error > limit * _CLEARLY):
-            allowed = Fraction(settings.bound) * (abs(Fraction(x[index].item())) if by_size else 1)
+            allowed = Fraction(bound) * (abs(Fraction(x[index].item())) if by_size else 1)
             if abs(Fraction(x[index].item()) - Fraction(y[index].item())) > allowed:
-                raise _broken(before, box, f"{x[index]!r} became {y[index]!r}, with a bound of {settings.bound!r}")
+                raise _broken(before, box, f"{x[index]!r} became {y[index]!r}, with a bound of {bound!r}")
         largest = max(largest, float(error.max(initial=0)))
     return largest
 

@@ -46,6 +46,7 @@ class ChunkFacts:
         few_values: likewise, as that is shorter where different values are few.
         accumulated, accumulated_bound: chunks whose bound has those of earlier compressions added, and the largest; else None.
         layers: LayerFacts with one precision layer, two ... and all; empty where there are none, or errors were not measured.
+        relaxed_bound: the largest error that one promises whose samples a filter enhances, or None.
         damaged: why no more is known, or None.
     """
 
@@ -59,6 +60,7 @@ class ChunkFacts:
     accumulated: int = 0
     accumulated_bound: float | None = None
     layers: tuple[LayerFacts, ...] = ()
+    relaxed_bound: float | None = None
     damaged: str | None = None
 
 
@@ -184,6 +186,7 @@ def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts
         len(accumulated),
         max(accumulated, default=None),
         _layer_facts(headers),
+        max((header["relaxed_bound"] for header in headers if header["enhanced"]), default=None),
     )
 
 

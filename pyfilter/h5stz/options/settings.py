@@ -56,6 +56,11 @@ class Settings:
         code, byte_order = elements.element_type(dtype)
         return _core.pack_full(code, byte_order, chunk, *self.fields())
 
+    @property
+    def largest_error(self) -> float:
+        """What no error exceeds: the bound, or half as much again with a filter that may relax it."""
+        return self.bound * (1.5 if self.enhance & _core.ENHANCEMENTS["relaxed"] else 1.0)
+
     def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, tuple[float, ...], int]:
         """Everything in the order in which the binding takes it."""
         return _fields(self)

@@ -167,11 +167,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
             most a 300th of the stream.
         enhance: a lower mean error for the bytes, which are more for the same bound. True: with `psnr` and `ratio`, where that
-            is what counts; with `psnr` it is the one of these, or none, that takes the fewest bytes. "strict": within the bound, by coarser rounding next to
-            predictions and finer rounding elsewhere. "relaxed": by a filter that is fitted to the data, where that is worth its
-            bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound`` says, and the fit takes about as long as
-            compressing. "both", which True stands for: one upon the other. For float32, float64 and complex data with an
-            absolute bound; with several `layers` only "strict". None, False: no.
+            is what counts; with `psnr` it is the one of these, or none, that takes the fewest bytes. "strict": within the
+            bound, by coarser rounding next to predictions and finer rounding elsewhere. "relaxed": by a filter that is fitted
+            to the data, where that is worth its bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound``
+            says, and the fit takes about as long as compressing. "both", which True stands for: one upon the other. For
+            float32, float64 and complex data with an absolute bound; with several `layers` only "strict". None, False: no.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 

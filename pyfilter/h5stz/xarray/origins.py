@@ -64,7 +64,15 @@ def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> O
         options = STZ.from_filter_options(words, dtype=encoding.get("dtype"))
         mode_of = elements.name_of(_core.MODES, options.resolved.settings.mode)
         mode = None if mode_of == "lossless" else mode_of
-        return Origin(str(source), options, tuple(encoding.get("chunksizes") or ()), mode, options.bound, False, False)
+        return Origin(
+            str(source),
+            options,
+            tuple(encoding.get("chunksizes") or ()),
+            mode,
+            options.resolved.settings.largest_error,
+            False,
+            False,
+        )
     return None
 
 
@@ -99,7 +107,7 @@ def _loss(dataset: h5py.Dataset) -> tuple[str | None, float]:
         headers = []
     accumulated = max((header["accumulated_bound"] or 0.0 for header in headers), default=0.0)
     if mode != "lossless":
-        return mode, max(settings.bound, accumulated)
+        return mode, max(settings.largest_error, accumulated)
     return ("absolute", accumulated) if accumulated else (None, 0.0)
 
 
@@ -111,7 +119,7 @@ def losses(origin: Origin | None, stz: STZ, chunks: tuple[int, ...]) -> dict[str
     if mode == "lossless" or (origin is not None and lost and _is_kept(origin, stz, chunks)):
         return lost
     before = lost.get(mode, 0.0)
-    both = before + settings.bound
+    both = before + settings.largest_error
     return lost | {mode: both + before * settings.bound if mode == "pointwise_relative" else both}
 
 

@@ -34,6 +34,7 @@ _OTHERS = (
     "block",
     "layers",
     "layer_bounds",
+    "enhance",
     "threads",
     "integers",
     "content_check",
@@ -62,6 +63,7 @@ def xarray_encoding(
     effort: int | None = None,
     block: Block = "default",
     layers: int = 1,
+    enhance: bool | str | None = None,
     unlimited_dims: Iterable[Hashable] | None = None,
     group: str | None = None,
 ) -> Encoding:
@@ -82,7 +84,7 @@ def xarray_encoding(
             of a bound above; a name without wildcards reaches any variable; None leaves the variables as they are.
         chunks: lengths of chunks by dimension, -1 for all of it. The others, or all: as in the file that a variable was read
             from; else the blocks of dask; else of suggest_chunks().
-        effort, block, layers: as of STZ.
+        effort, block, layers, enhance: as of STZ; the last one counts where a bound is absolute, for float32 and float64.
         unlimited_dims: as of to_netcdf, beside those of ``dataset.encoding``. Along the only one of a variable, STZ gets it as
             append_axis.
         group: of the file that the dataset was read from, as of open_dataset.
@@ -104,7 +106,12 @@ def xarray_encoding(
         *([unlimited_dims] if isinstance(unlimited_dims, str) else unlimited_dims or ()),
     }
     plans = _plans(
-        dataset, bound, {"effort": effort, "block": block, "layers": layers}, variables or {}, _Chunking(chunks, grow), group
+        dataset,
+        bound,
+        {"effort": effort, "block": block, "layers": layers, "enhance": enhance},
+        variables or {},
+        _Chunking(chunks, grow),
+        group,
     )
     resolved = resolve({name: plan.request for name, plan in plans.items() if plan.request is not None})
     encoding: Encoding = {}

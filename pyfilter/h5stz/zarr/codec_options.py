@@ -33,7 +33,7 @@ class CodecOptions:
         lossless: True: every bit comes back.
         fill_value: number that marks missing samples, which come back bit for bit and count for no bound. None: there is none.
             NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, integers, content_check: as of STZ.
+        block, effort, layers, layer_bounds, enhance, integers, content_check: as of STZ.
         threads: 1 to 255 for each chunk, both ways; None: as H5STZ_THREADS says, or 1.
         max_error: of chunks with precision layers, reads take as few as keep every sample within this distance of what was
             compressed, in the units of the data, and zarr fetches only these. None: all.
@@ -50,6 +50,7 @@ class CodecOptions:
     content_check: bool | None = None
     layers: int = 1
     layer_bounds: tuple[float, ...] | None = None
+    enhance: str | None = None
     max_error: Real | None = None
 
     def __post_init__(self) -> None:
