@@ -91,9 +91,10 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.content_check = field_content_check.of(word);
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
-  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT    ? "block (bits 0-5) must be 0, 1 or 2"
-                      : (options.enhance & STZ_ENHANCE_RELAXED) && options.layers > 1 ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
-                      : options.effort > 9                    ? "effort (bits 16-19) must be 0 to 9"
+  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT ? "block (bits 0-5) must be 0, 1 or 2"
+                      : (options.enhance & STZ_ENHANCE_RELAXED) && options.layers > 1
+                          ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
+                      : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
                       : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
                                                                         : nullptr;

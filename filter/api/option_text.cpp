@@ -37,7 +37,8 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
 constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
 constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
-constexpr Name enhance_names[] = {{"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}, {"strict", STZ_ENHANCE_STRICT}, {"both", STZ_ENHANCE_BOTH}};
+constexpr Name enhance_names[] = {
+    {"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}, {"strict", STZ_ENHANCE_STRICT}, {"both", STZ_ENHANCE_BOTH}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
 // A count that is written as it is used, and the range that a user may ask for.

@@ -10,9 +10,9 @@ namespace stz {
 
 struct Header;
 
-constexpr int enhanced_axes = 3;      // that neighbours lie along, at most
-constexpr int enhancement_clips = 3;  // of each second difference, at 1/2, 2 and 8 half steps
-constexpr i64 enhancement_reach = 2;  // of neighbours, in samples along an axis
+constexpr int enhanced_axes = 3;         // that neighbours lie along, at most
+constexpr int enhancement_clips = 3;     // of each second difference, at 1/2, 2 and 8 half steps
+constexpr i64 enhancement_reach = 2;     // of neighbours, in samples along an axis
 constexpr int units_per_half_step = 64;  // of level 0: of samples
 constexpr int result_units = 512;        // per half step, of corrections
 constexpr int relaxation_units = 64;     // of the limit per half step, of the promise per bound

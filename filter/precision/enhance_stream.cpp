@@ -17,7 +17,7 @@ namespace {
 constexpr u64 most_fitted = u64(1) << 17;  // samples
 constexpr double decibels_per_bit = 6.0206;
 constexpr u8 largest_promise = relaxation_units / 2;  // errors of 1.5 times the bound are the most that stz.h allows
-constexpr double least_gain = 1.023;  // in the mean squared error, 0.1 dB: less is not worth the time
+constexpr double least_gain = 1.023;                  // in the mean squared error, 0.1 dB: less is not worth the time
 // By how much of itself a stream gets longer with half the bound, where that is less than a bit for each sample.
 constexpr double share_per_bit = 0.6;
 

@@ -27,7 +27,7 @@ _NUMBERS = {
 BOUNDS = (*_NUMBERS, "lossless")
 
 #: For `--enhance KIND`, which is `enhance` of STZ.
-_ENHANCEMENTS = {"auto": True, "strict": "strict", "relaxed": "relaxed", "both": "both"}
+_ENHANCEMENTS: dict[str, bool | str] = {"auto": True, "strict": "strict", "relaxed": "relaxed", "both": "both"}
 
 
 def enhance_option(function: _Function) -> _Function:
