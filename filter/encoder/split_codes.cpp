@@ -5,6 +5,8 @@
 namespace stz {
 namespace {
 
+constexpr int bits_of_bytes = 8;  // without so many, no code that is a byte has any left: kernels shift by no more
+
 inline u64 size_of(i64 code) { return u64(code < 0 ? -code : code); }
 inline i64 without_bits(i64 code, int bits) { return code < 0 ? -i64(size_of(code) >> bits) : code >> bits; }
 
@@ -52,7 +54,7 @@ void cut_codes(const ClassCodes<Code>& whole, size_t n, int bits, ClassCodes<Cod
     return;
   }
   cut.bytes.resize(n + row_slack);
-  kernels().bytes.cut_bits(whole.bytes.data(), n, bits, cut.bytes.data());
+  kernels().bytes.cut_bits(whole.bytes.data(), n, std::min(bits, bits_of_bytes), cut.bytes.data());
   for (const WideCode& e : whole.wide_codes) {
     const i64 code = e.code == outlier_mark ? outlier_mark : without_bits(e.code, bits);
     const u64 z = code == outlier_mark ? byte_escape : zigzag(code);
@@ -77,7 +79,8 @@ void refine_codes(const ClassCodes<Code>& whole, const u8* context, size_t n, in
   refined.bits.resize(n + row_slack);
   u8 *const low = refined.low.data(), *const known = refined.known.data();
   if (whole.as_bytes) {
-    kernels().bytes.refine(whole.bytes.data(), n, before, after, added.bytes.data(), low, known);
+    kernels().bytes.refine(whole.bytes.data(), n, std::min(before, bits_of_bytes), std::min(after, bits_of_bytes), added.bytes.data(), low,
+                           known);
     for (const WideCode& e : whole.wide_codes) {
       const Added one = added_to(e.code, before, after);
       added.bytes[e.index] = u8(zigzag(one.code));

@@ -16,7 +16,9 @@ namespace {
 struct Distances {
   double largest = 0, squares = 0;
   u64 count = 0;
+  // Where a number became none, because bits are unknown, both are infinite.
   void add(double rounded, double up) {
+    if (!(rounded < __builtin_inf())) rounded = up = __builtin_inf();
     largest = std::max(largest, up);
     squares += rounded * rounded;
     count++;
@@ -35,11 +37,13 @@ Distances plain_distances(const u8* array, const u8* other, u64 n) {
     memcpy(&y, other + i * sizeof(T), sizeof(T));
     if (!(__builtin_fabs(double(x)) < __builtin_inf())) continue;
     const double d = __builtin_fabs(double(x) - double(y));
-    all.squares += d * d;
-    all.count++;
-    if (d < largest_rounded) continue;
+    if (d < largest_rounded) {
+      all.squares += d * d;
+      all.count++;
+      continue;
+    }
+    all.add(d, distance_up(double(x), double(y)));
     largest_rounded = d;
-    all.largest = std::max(all.largest, distance_up(double(x), double(y)));
   }
   return all;
 }
@@ -77,6 +81,7 @@ void measure_layers(const stz_layout& layout, const u8* data, int threads, Heade
     decode(stream.data(), stream.size(), decoded.data(), decoded.size(), threads, nullptr, taken);
     h.layers.errors[taken] = difference(layout, data, decoded.data());
   }
+  require(h.mode == STZ_POINTWISE_RELATIVE || h.layers.errors.back().largest <= h.bound, STZ_ERROR_INTERNAL);
   const Bytes header = write_header(h);
   require(header.size() == h.size, STZ_ERROR_INTERNAL);
   std::copy(header.begin(), header.end(), stream.begin());
@@ -167,7 +172,7 @@ Bytes encode_with_layer_bounds(const stz_layout& layout, const u8* data, const s
     if (cuts.empty()) break;
     Bytes stream = encode(layout, data, options, cuts);
     Header h = read_header(stream.data(), stream.size());
-    if (!h.layers.any()) return stream;
+    if (!h.layers.any()) break;
     measure_layers(layout, data, thread_count(options.threads), h, stream);
     bool better = false;
     if (search.judge(h.layers, better)) {
@@ -193,7 +198,10 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
   if (options.enhance & STZ_ENHANCE_RELAXED) enhance_stream(layout, data, options, stream);
   if (options.layers < 2) return stream;
   Header h = read_header(stream.data(), stream.size());
-  if (!h.layers.any()) return stream;
+  if (!h.layers.any()) {  // chosen among streams of which others have layers
+    options.layers = 1;
+    return encode(layout, data, options);
+  }
   measure_layers(layout, data, thread_count(options.threads), h, stream);
   const std::vector<int> cuts = useful_cuts(layout, data, h.layers);
   if (cuts.size() == h.layers.refinements()) return stream;
