@@ -93,6 +93,14 @@ def test_precision_layers(tmp_path):
         assert bits == sorted(bits) and 0 < bits[0] < bits[-1] < 32
 
 
+@pytest.mark.slow
+def test_enhancement(tmp_path):
+    records = run("enhance", tmp_path / "figures.json", "--repeats", "1")["records"]
+    assert records
+    assert all(0.5 < record["best"] <= 1 and record["largest"] < 3 for record in records)
+    assert min(record["best"] for record in records) < 0.95
+
+
 @pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
 def test_generated_fields(command, tmp_path):
     document = run(command, tmp_path / "figures.json")

@@ -59,7 +59,12 @@ class Settings:
     @property
     def largest_error(self) -> float:
         """What no error exceeds: the bound, or half as much again with a filter that may relax it."""
-        return self.bound * (1.5 if self.enhance & _core.ENHANCEMENTS["relaxed"] else 1.0)
+        return self.bound * (1.5 if self.may_be_relaxed else 1.0)
+
+    @property
+    def may_be_relaxed(self) -> bool:
+        """Whether a filter may enhance samples, with errors above the bound."""
+        return bool(self.enhance & _core.ENHANCEMENTS["relaxed"])
 
     def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, tuple[float, ...], int]:
         """Everything in the order in which the binding takes it."""

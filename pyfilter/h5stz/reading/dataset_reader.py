@@ -28,6 +28,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.option_checks import verifies
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
+from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
@@ -103,6 +104,8 @@ class DatasetReader:
         if not self.dataset.id.valid:
             raise StzError("the file of the dataset was closed: open it again and make a new view", _ARGUMENT)
         if self.fallback_reason:
+            if not precision.enhance:
+                self._refuse_if_enhanced()
             return self._read_all_through_h5py(selection, out)
         result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
@@ -110,6 +113,15 @@ class DatasetReader:
                 self._read_box(selection.box(), selection.target(result), threads, precision)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
+
+    def _refuse_if_enhanced(self) -> None:
+        """Fails if h5py might return samples that a filter has enhanced."""
+        if client_data(self.dataset) and STZ.from_dataset(self.dataset).resolved.settings.may_be_relaxed:
+            raise StzError(
+                f"{self._name} is read through h5py, as {self.fallback_reason}, and so with its enhancement: "
+                "enhance=False needs a file that is open for reading only",
+                _ARGUMENT,
+            )
 
     def layer_errors(self, selection: Selection) -> list[float]:
         """The largest error with one precision layer, with two ... and with all, over the chunks that a Selection meets.

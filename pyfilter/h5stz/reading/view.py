@@ -273,7 +273,7 @@ class View:
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
             enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the
-                bound itself. What h5py reads has it always.
+                bound itself. An error where h5py reads them, as from files that are open for writing.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
