@@ -37,8 +37,8 @@ extern "C" {
 /* ---- Versions ---- */
 
 /* The version of this header. These three lines are the only place where it is written; builds read them. */
-#define STZ_VERSION_MAJOR 0
-#define STZ_VERSION_MINOR 1
+#define STZ_VERSION_MAJOR 1
+#define STZ_VERSION_MINOR 0
 #define STZ_VERSION_PATCH 0
 
 /* The version as one number that can be compared: 10203 is 1.2.3. */
@@ -57,9 +57,9 @@ STZ_API int stz_version_number(void);
 /* STZ_VERSION_STRING of the library that runs: static text. */
 STZ_API const char* stz_version_string(void);
 
-/* The version of the stream format (docs/format.md) that this library writes, and the only one that it reads. From 128 on: a draft, which
- * lasts until the next change of the format. The format of version 1.0 will be 2. */
-#define STZ_FORMAT_VERSION 131
+/* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library reads
+ * it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by name. */
+#define STZ_FORMAT_VERSION 2
 
 /* ---- Structures ----
  *

@@ -17,7 +17,7 @@
   X(STZ_ERROR_MEMORY, -8, "out of memory")                                                                                  \
   X(STZ_ERROR_READ, -9, "the source of the stream cannot be read: the file was cut short or replaced, or its medium fails") \
   X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                                            \
-  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz, or by a draft version")                    \
+  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz, or by a development version before 1.0")                    \
   X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                                                  \
   X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                                     \
   X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                                            \

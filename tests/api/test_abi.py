@@ -74,7 +74,7 @@ def test_every_prototype_is_exported():
 
 
 @needs_programs("readelf", "g++")
-@pytest.mark.parametrize("target, soname", [("stz", "libstz.so.0"), ("h5stz_read", "libh5stz_read.so.0")])
+@pytest.mark.parametrize("target, soname", [("stz", "libstz.so.1"), ("h5stz_read", "libh5stz_read.so.1")])
 def test_sonames(target, soname):
     """A soname stands for an ABI: programs that were linked with one find no library of another."""
     library = native_build([target]) / f"lib{target}.so"

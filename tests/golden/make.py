@@ -1,235 +1,67 @@
-"""Writes the golden streams of the current format version: python tests/golden/make.py
+"""Writes golden streams that are not there yet: `python tests/golden/make.py`. With `--encoder`, what the encoder writes today instead.
 
-One stream per form, dtype and mode, and the SHA-256 of the array that each decodes to; of streams with several precision layers
-also those of the arrays that the first 1, 2 ... layers give. The arrays are made with integers and exact floating-point
-operations alone, so that they have the same bits with every NumPy on every machine. Once a format version is released its
-streams are never written again.
+`version_N/` has streams of format version N and, in arrays.json, the SHA-256 of the array that each decodes to; of streams with several
+precision layers also those of the arrays that the first 1, 2 ... layers give. A stream that is there is never written again: readers of
+every later release have to decode it. Before a new one is written, the second decoder has to make the same bits of it.
+
+encoder.json has the SHA-256 of the streams that the encoder makes of arrays.py. It may change with the encoder, on purpose: then
+`make.py --encoder` writes it anew.
 """
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
-import numpy as np
+FOLDER = Path(__file__).resolve().parent
+if __name__ == "__main__":
+    sys.path.insert(0, str(FOLDER.parent))
 
-import h5stz
-from h5stz import _core
+from golden import arrays  # noqa: E402
 
-FOLDER = Path(__file__).parent
-KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+import h5stz  # noqa: E402
+import reference_decoder  # noqa: E402
 
-
-def noise(count, seed=1):
-    """Pseudo-random integers 0..1023 (a linear congruential generator)."""
-    state, found = seed, []
-    for _ in range(count):
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        found.append(state >> 54)
-    return np.array(found, "i8")
+ENCODER = FOLDER / "encoder.json"
 
 
-def waves(shape, roughness=0, seed=1):
-    """Integers around 1000: parabolic waves of different length along each axis, plus a little noise."""
-    total = np.full(shape, 1000, "i8")
-    for axis, extent in enumerate(shape):
-        place = np.arange(extent) * (7 + 4 * axis) % 64 - 32
-        line = (place * (32 - np.abs(place))) * np.where(np.arange(extent) // 16 % 2, 1, -1) // 2
-        total += line.reshape([-1 if k == axis else 1 for k in range(len(shape))])
-    return total + noise(total.size, seed).reshape(shape) * roughness // 1024
-
-
-def of_dtype(integers, dtype):
-    """These integers as an array of `dtype`: quarters for floating-point types, cut to the range of small integers."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "c":
-        return ((integers - 1000) / 4 + 0.25j * integers[::-1]).astype(dtype)
-    if dtype.kind == "f":
-        return ((integers - 1000) / 4).astype(dtype)
-    if dtype.itemsize == 1:
-        return ((integers - 1000) // 8 + 60).clip(0, 127).astype(dtype)
-    return integers.clip(0, 30000).astype(dtype)
-
-
-def of_few_values(integers, dtype):
-    """About 100 values that are no multiples of anything, both zeros among them, in the order of these integers."""
-    dtype = np.dtype(dtype)
-    ranks = (integers - integers.min()) * 100 // np.ptp(integers)
-    if dtype.kind == "c":
-        numbers = of_few_values(integers, f"{dtype.byteorder}f{dtype.itemsize // 2}")
-        return (numbers + 1j * numbers[::-1]).astype(dtype)
-    if dtype.kind == "f":
-        values = np.sort(noise(101, 3) - 512 + noise(101, 4) / 1024) * 4
-        values[49:51] = -0.0, 0.0
-        return values.astype(dtype)[ranks]
-    return np.sort(noise(101, 3).astype(dtype) * dtype.type(2 ** (8 * dtype.itemsize - 12) - 3))[ranks]
-
-
-def with_bits(array, place, bits):
-    """A copy with the bits of the samples at `place` replaced."""
-    array = array.copy()
-    array.view(f"{array.dtype.str[0]}u{array.dtype.itemsize}")[place] = bits
-    return array
-
-
-def cases():
-    """{name: (array, options)}."""
-    found = {}
-    for number, kind in enumerate(KINDS):
-        shape = [(400,), (21, 23), (9, 8, 10), (5, 6, 4, 5)][number % 4]
-        array = of_dtype(waves(shape, 90, seed=number + 1), "<>"[number % 2] + kind)
-        found[f"{kind}_absolute"] = array, {"absolute": 6.5}
-        found[f"{kind}_lossless"] = of_dtype(waves((150,), 8, seed=number + 1), ">" + kind), {"lossless": True}
-        if array.dtype.kind in "fc":
-            found[f"{kind}_pointwise"] = of_dtype(waves((11, 30), 60) * 30, "<" + kind), {"pointwise_relative": 0.02}
-            found[f"{kind}_pointwise_signs"] = array, {"pointwise_relative": 0.125}
-    smooth = of_dtype(waves((2500,)), "f4")
-    found["levels_1d"] = smooth, {"absolute": 2.0}
-    found["levels_2d"] = of_dtype(waves((60, 61), 40), "f4"), {"absolute": 20.0}
-    found["levels_3d"] = of_dtype(waves((16, 17, 18), 100), "f4"), {"absolute": 30.0}
-    found["levels_4d"] = of_dtype(waves((7, 8, 9, 10), 100), "f8"), {"absolute": 40.0}
-    found["levels_5d"] = of_dtype(waves((2, 3, 9, 8, 10), 100), "f4"), {"absolute": 40.0}
-    found["thin"] = of_dtype(waves((1500, 2), 50), "f4"), {"absolute": 8.0}
-    found["regions"] = of_dtype(waves((35, 34, 33)), "f4"), {"absolute": 60.0, "block": "region"}
-    found["near_one_ulp"] = of_dtype(waves((200,), 300), "f4") + np.float32(4096), {"absolute": 2.0**-11}
-    found["lattice"] = (waves((40, 30), 30) * 0.1).astype("f4"), {"lossless": True}
-    found["nan"] = with_bits(of_dtype(waves((30, 31), 50), "f4"), np.s_[4:20, 9:17], 0x7FC00000), {"absolute": 8.0}
-    for kind, dtype in (("f2", ">f2"), ("f4", "<f4"), ("f8", ">f8"), ("u8", "<u8"), ("i4", ">i4"), ("c8", "<c8")):
-        found[f"palette_{kind}"] = of_few_values(waves((50, 40), 60), dtype), {"lossless": True}
-    found["palette_absolute"] = of_few_values(waves((50, 40), 60), "f4"), {"absolute": 2.0**-20}
-    found["palette_pointwise"] = of_few_values(waves((50, 40), 60), "f8"), {"pointwise_relative": 2.0**-40}
-    few = of_few_values(waves((40, 50), 60), "f4")
-    found["palette_masked"] = with_bits(few, np.s_[4:20, 9:17], 0x7FC00000), {"lossless": True}
-    masked = of_dtype(waves((700,), 50), "f8")
-    masked[::11] = np.inf
-    masked[5::70] = -np.inf
-    found["infinities"] = masked, {"absolute": 8.0}
-    payloads = np.arange(20, dtype="u8") + 0x7FF8000000000000
-    found["nan_payloads"] = with_bits(of_dtype(waves((300,), 50), "f8"), np.s_[7:87:4], payloads), {"absolute": 8.0}
-    somewhere = noise(1200, 6).reshape(40, 30) < 300
-    found["nan_scattered"] = with_bits(of_dtype(waves((40, 30), 50), "f4"), somewhere, 0x7FC00000), {"absolute": 8.0}
-    payloads = np.array([0, 0, 1], "u4")[np.arange(somewhere.sum()) % 3] + np.uint32(0x7FC00000)
-    found["nan_scattered_payloads"] = with_bits(of_dtype(waves((40, 30), 50), "f4"), somewhere, payloads), {"absolute": 8.0}
-    fill = of_dtype(waves((25, 30), 50), "i2")
-    fill[9:, 4:12] = -32768
-    found["fill_value"] = fill, {"absolute": 9.0, "fill_value": -32768}
-    fill = of_dtype(waves((25, 30), 50), ">f4")
-    fill[3:9, 4:12] = -9999
-    found["fill_value_float"] = fill, {"absolute": 9.0, "fill_value": -9999.0}
-    padded = of_dtype(waves((40, 44), 50), "f4")
-    padded[29:] = padded[:, 30:] = 0
-    found["padded"] = padded, {"absolute": 9.0}
-    found["padded_nan"] = with_bits(padded, np.s_[:, 30:], 0x7FC00001), {"absolute": 9.0}
-    layers = (np.arange(70)[:, None] + np.arange(60) // 3) // 11 % 5 * 100
-    found["edges"] = of_dtype(layers, "f4"), {"absolute": 0.5}
-    found["edges_lossless"] = of_dtype(layers, ">f8") * 0.7, {"lossless": True}
-    found["edges_labels"] = of_dtype(layers, "<i4"), {"lossless": True}
-    found["edges_3d"] = of_dtype(layers.reshape(20, 14, 15), "f4"), {"absolute": 3.0, "block": "region"}
-    found["edges_pointwise"] = of_dtype(layers * 30, "f4") - 80, {"pointwise_relative": 0.01}
-    fill = of_dtype(layers, "<i2")
-    fill[9:, 4:12] = -32768
-    found["edges_fill_value"] = fill, {"absolute": 2.0, "fill_value": -32768}
-    found["constant"] = np.full((7, 8), 2.5, ">f8"), {"absolute": 0.1}
-    found["constant_nan"] = with_bits(np.zeros(9, "f4"), np.s_[:], 0x7FC12345), {"lossless": True}
-    found["raw"] = noise(24, 5).astype("u2"), {"lossless": True}
-    words = sum(noise(60, seed).astype("u8") << np.uint64(10 * seed) for seed in range(1, 7))
-    found["raw_noise"] = words, {"lossless": True}
-    found["scalar"] = np.array(2.25), {"lossless": True}
-    found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | feedback_cases() | layer_cases() | enhanced_cases()
-
-
-def walks(shape, seed=1):
-    """Integers whose differences along every axis are noise: what is left of them by prediction is alike in neighbours."""
-    total = noise(int(np.prod(shape)), seed).reshape(shape) - 511
-    for axis in range(len(shape)):
-        total = np.cumsum(total, axis)
-    return total >> 3
-
-
-def feedback_cases():
-    """Streams with residual feedback: {name: (array, options)}."""
-    found = {}
-    for name, shape, kind, bound in [
-        ("2d", (60, 61), "f8", 30.0),
-        ("3d", (22, 23, 24), "f4", 100.0),
-        ("4d", (9, 8, 10, 11), "f4", 100.0),
-        ("wide", (18, 19, 20), "f4", 1.5),
-        ("integers", (50, 51), "i4", 1.0),
-        ("rounded", (50, 51), "i4", 40.0),
-    ]:
-        found[f"feedback_{name}"] = walks(shape, len(shape)).astype(kind), {"absolute": bound}
-    masked = with_bits(walks((40, 43), 7).astype("f4"), np.s_[5:16, 9:20], 0x7FC00000)
-    found["feedback_masked"] = masked, {"absolute": 20.0}
-    regions = {"absolute": 300.0, "block": "region", "content_check": True}
-    found["feedback_regions"] = walks((40, 35, 33), 4).astype("f4"), regions
+def described(stream):
+    """What arrays.json has of a stream. Fails unless both decoders make the same bits of it."""
+    decoded = h5stz.decompress(stream)
+    if reference_decoder.decode(stream).tobytes() != decoded.tobytes():
+        raise SystemExit("the second decoder makes other bits of it")
+    found = {"dtype": decoded.dtype.str, "shape": decoded.shape, "sha256": arrays.digest(decoded)}
+    layers = h5stz.info(stream).layers
+    if len(layers) > 1:
+        found["layers"] = [arrays.digest(arrays.with_layers(stream, number)) for number in range(1, len(layers) + 1)]
     return found
 
 
-def layer_cases():
-    """Streams with precision layers: {name: (array, options)}."""
-    masked = with_bits(of_dtype(waves((40, 43), 200), ">f8"), np.s_[5:16, 9:20], 0x7FF8000000000000)
-    return {
-        "precision_2d": (of_dtype(waves((60, 61), 400), "f4"), {"absolute": 0.5, "layers": 3}),
-        "precision_masked": (masked, {"absolute": 0.25, "layers": 4}),
-        "precision_lossless": (of_dtype(waves((40, 43), 200), "i2"), {"lossless": True, "layers": 2}),
-    }
+def write_missing():
+    """Writes the streams of this version that are not there."""
+    from golden import by_hand  # builds programs
 
-
-def enhanced_cases():
-    """Streams with an enhancement: {name: (array, options)}."""
-    masked = with_bits(walks((60, 63), 3).astype(">f8"), np.s_[5:26, 9:40], 0x7FF8000000000000)
-    masked[::9, ::7] = np.inf
-    relaxed = {"enhance": "relaxed"}
-    return {
-        "enhanced_1d": (walks((4000,), 5).astype("f4"), {"absolute": 30.0, **relaxed}),
-        "enhanced_2d": (walks((70, 71), 6).astype("f4"), {"absolute": 300.0, **relaxed}),
-        "enhanced_3d": (walks((26, 27, 28), 7).astype("<f8"), {"absolute": 100.0, **relaxed, "block": "region"}),
-        "enhanced_complex": ((walks((60, 50), 8) + 1j * walks((60, 50), 9)).astype("c8"), {"absolute": 200.0, **relaxed}),
-        "enhanced_masked": (masked, {"absolute": 100.0, **relaxed}),
-        "enhanced_strict": (walks((70, 72), 6).astype("<f8"), {"absolute": 200.0, "enhance": "strict"}),
-        "enhanced_both": (walks((27, 26, 25), 7).astype("f4"), {"absolute": 200.0, "enhance": "both"}),
-    }
-
-
-def with_layers(stream, layers):
-    """The array that the first `layers` precision layers of a stream give; the errors of fewer are larger."""
-    info = h5stz.info(stream)
-    reader = _core.Reader.of_bytes(stream, 0)
-    reader.max_error(info.layers[layers - 1].max_error)
-    array = np.empty(info.shape, info.dtype)
-    reader.read((0,) * array.ndim, array.shape, (1,) * array.ndim, array, 1)
-    return array
-
-
-def compress(array, options):
-    """The stream of a case; no fill value unless it names one. Bounds count for integers."""
-    return h5stz.compress(array, **{"fill_value": False, "integers": "lossy", **options})
-
-
-def digest(array):
-    """SHA-256 of an array's bytes."""
-    return hashlib.sha256(array.tobytes()).hexdigest()
-
-
-def main():
-    """Writes the streams and arrays.json."""
     folder = FOLDER / f"version_{h5stz.FORMAT_VERSION}"
     folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.stz"):
-        old.unlink()
-    arrays, total = {}, 0
-    for name, (array, options) in cases().items():
-        stream = compress(array, options)
-        decoded = h5stz.decompress(stream)
+    index = folder / "arrays.json"
+    known = json.loads(index.read_text()) if index.exists() else {}
+    streams = {name: arrays.compress(*case) for name, case in arrays.cases().items() if name not in known}
+    streams |= {name: stream for name, stream in by_hand.streams().items() if name not in known}
+    for name, stream in sorted(streams.items()):
+        known[name] = described(stream)
         (folder / f"{name}.stz").write_bytes(stream)
-        arrays[name] = {"dtype": decoded.dtype.str, "shape": decoded.shape, "sha256": digest(decoded)}
-        if name.startswith("precision"):
-            layers = range(1, len(h5stz.info(stream).layers) + 1)
-            arrays[name]["layers"] = [digest(with_layers(stream, number)) for number in layers]
-        total += len(stream)
-    (folder / "arrays.json").write_text(json.dumps(arrays, indent=1) + "\n")
-    print(f"{len(arrays)} streams, {total} bytes in {folder}")
+        print(f"{name}: {len(stream)} bytes")
+    index.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    print(f"{len(streams)} streams written, {len(known)} in {folder}")
+
+
+def write_encoder():
+    """Writes encoder.json."""
+    streams = {name: arrays.compress(*case) for name, case in sorted(arrays.cases().items())}
+    hashes = {name: hashlib.sha256(stream).hexdigest() for name, stream in streams.items()}
+    ENCODER.write_text(json.dumps(hashes, indent=1) + "\n")
+    print(f"{len(hashes)} hashes, {sum(map(len, streams.values()))} bytes of streams")
 
 
 if __name__ == "__main__":
-    main()
+    write_encoder() if "--encoder" in sys.argv[1:] else write_missing()

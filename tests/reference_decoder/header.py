@@ -23,7 +23,7 @@ from reference_decoder.layers import Layers, read_layer_errors, read_layers, req
 from reference_decoder.palette import MOST_VALUES
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
-# tags of extension records of this draft
+# tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
 ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE = 6, 8, 9, 10, 12
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
@@ -139,7 +139,7 @@ def read_header(stream):
     require(reader.take(3) == b"STZ", "not a stream")
     version = reader.integer(1)
     require(version != 0, "zero as format version")
-    require_version(version == 131, "format version")
+    require_version(version == 2, "format version")
     kind = reader.integer(1)
     require_version(kind >> 7 == 0 and kind >> 2 & 3 < 3, "kind")
     dtype = reader.integer(1)

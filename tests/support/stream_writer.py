@@ -58,7 +58,7 @@ class Fields:
         """The header's bytes."""
         samples, quantiser, transform = self.representation
         kind = 2 | self.mode << 2 | (self.fill is not None) << 4 | self.region << 5
-        out = b"STZ\x83" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
+        out = b"STZ\x02" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
         if self.mode != LOSSLESS:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
