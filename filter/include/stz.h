@@ -59,7 +59,7 @@ STZ_API const char* stz_version_string(void);
 
 /* The version of the stream format (docs/format.md) that this library writes, and the only one that it reads. From 128 on: a draft, which
  * lasts until the next change of the format. The format of version 1.0 will be 2. */
-#define STZ_FORMAT_VERSION 131
+#define STZ_FORMAT_VERSION 132
 
 /* ---- Structures ----
  *

@@ -123,7 +123,7 @@ def test_wrong_client_data_are_value_errors(words, text):
 
 def test_what_is_installed():
     config = h5stz.get_config()
-    assert (config.version, config.format_version, config.filter_id) == (h5stz.__version__, 131, h5stz.FILTER_ID)
+    assert (config.version, config.format_version, config.filter_id) == (h5stz.__version__, 132, h5stz.FILTER_ID)
     assert config.hdf5_version == h5py.version.hdf5_version
     assert config.registered_filters["h5stz"].startswith(h5stz.plugin_path())
 

@@ -139,7 +139,7 @@ def read_header(stream):
     require(reader.take(3) == b"STZ", "not a stream")
     version = reader.integer(1)
     require(version != 0, "zero as format version")
-    require_version(version == 131, "format version")
+    require_version(version == 132, "format version")
     kind = reader.integer(1)
     require_version(kind >> 7 == 0 and kind >> 2 & 3 < 3, "kind")
     dtype = reader.integer(1)

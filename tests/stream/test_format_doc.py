@@ -24,7 +24,7 @@ EXAMPLES = {
         np.array([1, -2], "<i2"),
         {"lossless": True},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 0 (raw), mode 0 (lossless), no fill value, default blocks"),
             (1, "dtype 6 (int16), byte order 0 (little)"),
             (1, "rank 1"),
@@ -37,7 +37,7 @@ EXAMPLES = {
         np.full((200, 3), 1.5, ">f4"),
         {"absolute": 0.25},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 1 (constant), mode 1 (absolute), no fill value, default blocks"),
             (1, "dtype 2 (float32), byte order 1 (big)"),
             (1, "rank 2"),
@@ -52,7 +52,7 @@ EXAMPLES = {
         (np.arange(17) ** 2).astype("<f4"),
         {"absolute": 0.5, "content_check": True},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 2 (blocks), mode 1 (absolute), no fill value, default blocks, extended"),
             (1, "dtype 2 (float32), byte order 0 (little)"),
             (1, "rank 1"),
@@ -75,7 +75,7 @@ EXAMPLES = {
         np.array([-0.1, 0.3, 7.7], "<f4")[np.arange(24) // 5 % 3],
         {"lossless": True},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 2 (blocks), mode 0 (lossless), no fill value, default blocks"),
             (1, "dtype 2 (float32), byte order 0 (little)"),
             (1, "rank 1"),
@@ -97,7 +97,7 @@ EXAMPLES = {
         (PLACES**2 % 13 * (PLACES % 64 < 6)).astype("i1"),
         {"lossless": True, "layers": 2},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 2 (blocks), mode 0 (lossless), no fill value, default blocks, extended"),
             (1, "dtype 4 (int8), byte order 0 (little)"),
             (1, "rank 1"),
@@ -135,7 +135,7 @@ EXAMPLES = {
         PARABOLAS,
         {"absolute": 0.5},
         [
-            (4, '"STZ", format version 131'),
+            (4, '"STZ", format version 132'),
             (1, "form 3 (patched), mode 1 (absolute), no fill value, default blocks, extended"),
             (1, "dtype 2 (float32), byte order 0 (little)"),
             (1, "rank 1"),
@@ -151,7 +151,7 @@ EXAMPLES = {
             (4, "the patch: pattern 7fc00001, a NaN"),
             (1, "the patch: bytes of its stream"),
             (4, "CRC-32C of all bytes before"),
-            (4, 'stream of the patch: "STZ", format version 131'),
+            (4, 'stream of the patch: "STZ", format version 132'),
             (1, "form 0 (raw), mode 1 (absolute), no fill value, default blocks"),
             (3, "dtype 2, rank 1, extent 3, as above"),
             (8, "bound 0.5"),
