@@ -322,6 +322,13 @@ void CodeStreamDecoder::decode_bytes(const ByteClass* classes, int count, const 
                         &classes[c].stream->wide_codes_[k]};
     if (!used) continue;
     for (const Bin* b = bins; b < bins + used; b++) b->wide_codes->clear();
+    if (models[k].even_bits) {
+      for (const Bin* b = bins; b < bins + used; b++) {
+        b->stream->take_fields(b->codes, b->n, models[k].even_bits);
+        require(models[k].even_bits < 8 || kernels().bytes.largest(b->codes, b->n) < byte_escape, STZ_ERROR_CORRUPT);
+      }
+      continue;
+    }
     if (!models[k].run_length) decode_symbols(direct_table(models[k]), bins, used);
     for (const Bin* b = bins; b < bins + used; b++)
       if (models[k].run_length)

@@ -120,14 +120,16 @@ u64 read_refined_directory(const Header& h, const Hierarchy& hierarchy, size_t l
   d.per_item = of_level.per_item;
   d.per_block = of_level.per_block - u64(h.masked);
   state.refined.resize(h.layers.refinements());
-  CodeState next = state.refined[refinement];
+  RefinedCodeState next = state.refined[refinement];
   BinaryDecoder coded(front.coded, size_t(front.coded_size));
-  ParameterModels models = fresh<ParameterModels>;
   IndexModels index = fresh<IndexModels>;
-  for (int c = 0; c < classes.count; c++)
-    read_refined_class(coded, models, next, parameter_context(h, hierarchy.level[l]), d.p[classes.mask[c]]);
+  const int bits = h.layers.added_bits(refinement, l), so_far = of_level.unknown_bits - h.layers.unknown_bits(l, refinement + 1);
+  for (int c = 0; c < classes.count; c++) {
+    const int cls = classes.mask[c];
+    read_refined_class(coded, next, parameter_context(h, hierarchy.level[l]), added_bits(bits, of_level.p[cls].mean, so_far), d.p[cls]);
+  }
   read_index(coded, index, false, d.per_item * hierarchy.batch, front, section, d);
-  state.refined[refinement] = next;
+  state.refined[refinement] = std::move(next);
   directory = std::move(d);
   return 0;
 }

@@ -99,6 +99,7 @@ double run_length_bits(const Histogram& h, int zero_run, double value_bits) {
 }
 
 double model_bits(const Histogram& h, const Model& m) {
+  if (m.even_bits) return h.total * m.even_bits;
   if (m.run_length) return run_length_bits(h, m.zero_run, h.bits(costs().value[m.value]));
   return h.bits(costs().direct[m.shape][m.scale]);
 }
@@ -241,12 +242,13 @@ void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {
 template void add_up<i32>(const ClassHistogram&, u64&, u64&);
 template void add_up<i64>(const ClassHistogram&, u64&, u64&);
 
-double choose_models(const ClassHistogram& histogram, double scale, const ModelState& state, int max_shift, ClassParameters& p) {
+double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, int max_shift, int even_bits,
+                     ClassParameters& p) {
   constexpr double naming = 9;  // bits that it costs to name a model, about
   constexpr double chance = 2;  // and what the best of many models gains in a sample by chance
   double total = 0;
   for (int k = 0; k < contexts; k++) {
-    Model base = state.predicted(p.mean, k);
+    Model base = predicted[k];
     while (!base.run_length && base.shift() > max_shift) base.scale--;
     p.model[k] = base;
     const Histogram h(histogram.count[k], histogram.bins);
@@ -255,7 +257,12 @@ double choose_models(const ClassHistogram& histogram, double scale, const ModelS
     const double worthwhile = naming / scale + (scale > 1.5 ? chance : 0);
     if (bits - least_bits(h) > worthwhile) {
       double cheapest_bits;
-      const Model best = cheapest(h, max_shift, cheapest_bits);
+      Model best = cheapest(h, max_shift, cheapest_bits);
+      if (even_bits && h.total * even_bits < cheapest_bits) {
+        best = Model{};
+        best.even_bits = u8(even_bits);
+        cheapest_bits = h.total * even_bits;
+      }
       if (bits - cheapest_bits > worthwhile) {
         p.model[k] = best;
         bits = cheapest_bits;

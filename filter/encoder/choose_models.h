@@ -44,8 +44,9 @@ class CodeHistogram {
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count);
 
-// Sets p.model for p.mean. The histogram may be of a part of the class: `scale` times its codes are those of the class. Returns the
-// estimated size of the histogram's codes in bits.
-double choose_models(const ClassHistogram& histogram, double scale, const ModelState& state, int max_shift, ClassParameters& p);
+// Sets p.model; `predicted`: what each context has unless it is named; `even_bits`: of the model `even`, or 0. The histogram may be of a
+// part of the class: `scale` times its codes are those of the class. Returns the estimated size of the histogram's codes in bits.
+double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, int max_shift, int even_bits,
+                     ClassParameters& p);
 
 }  // namespace stz

@@ -199,7 +199,9 @@ void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, 
   for (int k = 0; k < contexts; k++) {
     if (!counts[k]) continue;
     u8* bin = bins_.data() + size_t(k) * pitch;
-    if (models[k].run_length)
+    if (models[k].even_bits)
+      add_fields(bin, counts[k], models[k].even_bits);
+    else if (models[k].run_length)
       add_run_length_bytes(bin, counts[k], models[k], wide_of_context[k], width);
     else
       add_direct_bytes(bin, counts[k], models[k], wide_of_context[k], width);

@@ -244,12 +244,15 @@ class LevelEncoder {
   }
 
   // The same of the section of a refinement.
-  Bytes write_refined_head(size_t r, const std::vector<LevelStreams>& pieces, CodeState& state) const {
+  Bytes write_refined_head(size_t r, const std::vector<LevelStreams>& pieces, RefinedCodeState& state) const {
     BinaryEncoder out;
-    ParameterModels models = fresh<ParameterModels>;
     IndexModels index = fresh<IndexModels>;
-    for (int c = 0; c < classes_.count; c++)
-      write_refined_class(out, models, state, source_.parameter_context(l_), fitted_.refinements[r].parameters[classes_.mask[c]]);
+    const FittedRefinement& refinement = fitted_.refinements[r];
+    for (int c = 0; c < classes_.count; c++) {
+      const int cls = classes_.mask[c];
+      write_refined_class(out, state, source_.parameter_context(l_), refinement.added_to(fitted_.parameters[cls]),
+                          refinement.parameters[cls]);
+    }
     const size_t per_block = streams_per_block() - size_t(source_.has_specials());
     for (const LevelStreams& piece : pieces)
       for (size_t s = 0; s < piece.sizes.size(); s++)

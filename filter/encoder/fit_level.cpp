@@ -260,13 +260,16 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
   if (!p.mean && !(exact && only_zeros())) p.mean = smallest_mean;
   if (!p.mean) return 0;
   const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
-  return choose_models(histogram, scale, state.codes.models, max_model_shift(8 * int(sizeof(Code))), p) * scale;
+  Model predicted[contexts];
+  for (int k = 0; k < contexts; k++) predicted[k] = state.codes.models.predicted(p.mean, k);
+  return choose_models(histogram, scale, predicted, max_model_shift(8 * int(sizeof(Code))), 0, p) * scale;
 }
 
 // The same for what a refinement adds to codes that are zero so far. Its bits of other codes need no model.
 template <class S>
-double fit_refined_models(const LevelSource<S>& source, const CodeState& state, const std::vector<SampledBox<S>>& boxes, size_t l, int cls,
-                          size_t number, const FittedRefinement& refinement, CodeHistogram& histogram, ClassParameters& p) {
+double fit_refined_models(const LevelSource<S>& source, const RefinedCodeState& state, const std::vector<SampledBox<S>>& boxes, size_t l,
+                          int cls, size_t number, const FittedRefinement& refinement, const AddedBits& of_class, CodeHistogram& histogram,
+                          ClassParameters& p) {
   using Code = CodeOf<S>;
   histogram.clear();
   RefinedCodes<Code> refined;
@@ -288,7 +291,10 @@ double fit_refined_models(const LevelSource<S>& source, const CodeState& state, 
   p.mean = any || !exact ? std::max(smallest_mean, mean_index(sum, count)) : 0;
   const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, samples));
   const double bits = double(with_bits) * (refinement.before - refinement.after);
-  return scale * (bits + (p.mean ? choose_models(counted, scale, state.models, max_model_shift(8 * int(sizeof(Code))), p) : 0));
+  Model predicted[contexts];
+  for (int k = 0; k < contexts && p.mean; k++) predicted[k] = state.models.predicted(of_class, p.mean, k);
+  if (!p.mean) return scale * bits;
+  return scale * (bits + choose_models(counted, scale, predicted, max_model_shift(8 * int(sizeof(Code))), of_class.even_bits(), p));
 }
 
 // The refinements of a level, as the header has them.
@@ -372,8 +378,9 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
         }
         refined_contexts(box.work, r, cls, p, box.refined_context[r][size_t(cls)]);
       });
-      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, histogram, q);
-      write_refined_class(unused, models, so_far.refined[r], source.parameter_context(l), q);
+      const AddedBits of_class = refinement.added_to(p);
+      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, of_class, histogram, q);
+      write_refined_class(unused, so_far.refined[r], source.parameter_context(l), of_class, q);
       mean = refined_mean(mean, refinement.before - refinement.after, q.mean);
       for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
     }

@@ -9,6 +9,9 @@ struct FittedRefinement {
   int before = 0, after = 0;       // lowest bits that are unknown before and after it
   ClassParameters parameters[16];  // their mean and models alone
   bool any() const { return before != after; }
+  AddedBits added_to(const ClassParameters& of_level) const {
+    return added_bits(before - after, of_level.mean, of_level.unknown_bits - after);
+  }
 };
 
 template <class S>

@@ -12,12 +12,19 @@ constexpr double split_share = 1.0;  // of the bits of a code: what the base lay
 constexpr int fewest_bits = 2;       // that the last refinement adds at level 0; those before it, one at least
 constexpr u64 probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
+constexpr double fewest_known = 1;  // bits of a code of a coarser level that the base layer keeps: the finer level's contexts need them
+
+// What a sample of a level costs about.
+template <class S>
+double bits_of_level(const LevelSource<S>& source, size_t l) {
+  const RoughnessSum sum = Roughness<S>(source, l).of_level(probes);
+  return sum.samples ? sum.mean() : bits_of_flat_axes;
+}
 
 // Of the lowest bits of level 0, those that are unknown with one layer, with two, ...: an even share of the bits of a sample.
 template <class S>
 std::vector<int> even_cuts(const LevelSource<S>& source, int wanted) {
-  const RoughnessSum sum = Roughness<S>(source, 0).of_level(probes);
-  const double bits = sum.samples ? sum.mean() : bits_of_flat_axes;
+  const double bits = bits_of_level(source, 0);
   std::vector<int> unknown;
   for (int missing = wanted - 1; missing > 0; missing--)
     unknown.push_back(std::max(int(split_share * bits * missing / wanted + 0.5), fewest_bits + missing - 1));
@@ -34,8 +41,10 @@ Layers plan_layers(const LevelSource<S>& source) {
   std::vector<int> cuts = h.wanted_unknown_bits.empty() ? even_cuts(source, h.wanted_layers) : h.wanted_unknown_bits;
   cuts.push_back(0);
   const int most = h.sample == SampleType::f32 ? 24 : 54;
+  std::vector<int> most_of_level(levels, most);
+  for (size_t l = 1; l < levels; l++) most_of_level[l] = int(std::clamp<double>(bits_of_level(source, l) - fewest_known, 0, most));
   // Each coarser level lacks one bit less: its errors spread.
-  auto unknown = [&](size_t cut, size_t l) { return std::max(0, std::min(most, cuts[cut]) - int(l)); };
+  auto unknown = [&](size_t cut, size_t l) { return std::clamp(std::min(most, cuts[cut]) - int(l), 0, most_of_level[l]); };
   Layers layers;
   layers.missing.resize(levels);
   for (size_t cut = 0; cut + 1 < cuts.size(); cut++) {

@@ -32,7 +32,8 @@ struct CodeTable {
 struct Model {
   bool run_length = false;
   u8 shape = 0, zero_run = 0, value = 0;
-  u16 scale = 0;  // of direct mode, in quarter octaves: 2^(scale / 4 - 5) codes
+  u16 scale = 0;     // of direct mode, in quarter octaves: 2^(scale / 4 - 5) codes
+  u8 even_bits = 0;  // not 0: codes are even, fields of so many raw bits (refinements only); the rest says nothing then
   bool operator==(const Model&) const = default;
   int shift() const { return run_length || scale < unshifted_scales ? 0 : 1 + (scale - unshifted_scales) / 4; }
 };

@@ -121,6 +121,68 @@ void ModelState::learn(int mean, int context, const Model& m) {
 
 namespace {
 
+enum RefinedKind { refined_run_length, refined_laplace, refined_gauss, refined_even };
+
+Model even_model(int bits) {
+  Model m;
+  m.even_bits = u8(bits);
+  return m;
+}
+
+// Codes of a refinement are below 2^bits: where they are expected to be large they are about evenly spread. Of their mean and that which
+// the level promises, the truth is about halfway: samples that were zero so far are where codes are small.
+Model default_refined_model(const AddedBits& added, int mean, int context, RefinedKind& kind) {
+  Model m;
+  const int t = expected(added.mean > mean ? (added.mean + mean) / 2 : mean, context), above = t - 4 * added.bits;
+  if (added.bits > 1 && added.even_bits() && above >= (added.bits == 2 ? 39 : 33)) {
+    kind = refined_even;
+    return even_model(added.even_bits());
+  }
+  m.run_length = t < run_length_below;
+  const bool wide = added.bits == 1 ? t >= 19 : above >= 25;
+  kind = m.run_length ? refined_run_length : wide ? refined_gauss : refined_laplace;
+  if (m.run_length) {
+    m.scale = 0;
+    m.zero_run = u8(std::clamp(20 - t, 0, zero_run_tables - 1));
+    m.value = u8(std::min(8, 4 * (added.bits - 1)));
+  } else if (wide) {
+    m.shape = 1;
+    m.scale = u16(added.bits == 1 ? std::min(20, 9 + t / 3) : 4 * added.bits + 16 + int(above >= 28) + int(above >= 34));
+  } else {
+    m.scale = u16(default_scale_of(t));
+  }
+  return m;
+}
+
+}  // namespace
+
+Model RefinedModelState::predicted(const AddedBits& added, int mean, int context) const {
+  RefinedKind kind;
+  Model m = default_refined_model(added, mean, context, kind);
+  const Deviation& d = deviation_[kind][context];
+  if (!d.any) return m;
+  if (d.even) return added.even_bits() ? even_model(added.even_bits()) : m;
+  m.even_bits = 0;
+  if (m.run_length) {
+    m.zero_run = u8(std::clamp(int(m.zero_run) + d.steps, 0, zero_run_tables - 1));
+    m.value = d.shape_or_value;
+  } else {
+    m.scale = u16(std::clamp(int(m.scale) + d.steps, 0, scale_limit - 1));
+    m.shape = d.shape_or_value;
+  }
+  return m;
+}
+
+void RefinedModelState::learn(const AddedBits& added, int mean, int context, const Model& m) {
+  RefinedKind kind;
+  const Model base = default_refined_model(added, mean, context, kind);
+  if (m.run_length != base.run_length) return;
+  const int steps = m.run_length ? int(m.zero_run) - int(base.zero_run) : int(m.scale) - int(base.scale);
+  deviation_[kind][context] = {true, m.even_bits != 0, m.even_bits ? 0 : steps, m.run_length ? m.value : m.shape};
+}
+
+namespace {
+
 // The same walk over the parameters for writing and reading.
 struct Writer {
   BinaryEncoder& out;
@@ -159,7 +221,7 @@ void code_reserved_bit(Coder c, BitModel& m) {
 }
 
 template <class Coder>
-void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int max_shift) {
+void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int max_shift, int even_bits) {
   if (c.bit(m.same_model, p == base)) {
     p = base;
     require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
@@ -172,14 +234,16 @@ void code_model(Coder c, ParameterModels& m, const Model& base, Model& p, int ma
     p.zero_run = u8(known_number(from + c.signed_number(m.steps, int(p.zero_run) - from, 2 * zero_run_tables), zero_run_tables));
     int value = same_mode ? base.value : 8;
     p.value = u8(c.bit(m.value_same, p.value == value) ? value : known_number(i64(c.number(m.value, p.value)), value_tables));
-    p.scale = p.shape = 0;
+    p.scale = p.shape = p.even_bits = 0;
+  } else if (even_bits && c.bit(m.even, p.even_bits != 0)) {
+    p = even_model(even_bits);
   } else {
-    int from = same_mode ? base.scale : 12;
+    int from = !same_mode ? 12 : base.even_bits ? 4 * even_bits + 14 : base.scale;
     p.scale = u16(known_number(from + c.signed_number(m.steps, int(p.scale) - from, 2 * scale_limit), scale_limit));
     require(p.shift() <= max_shift, STZ_ERROR_CORRUPT);
     int high = c.bit(m.shape[0], p.shape >> 1);
     p.shape = u8(high << 1 | c.bit(m.shape[1 + high], p.shape & 1));
-    p.zero_run = p.value = 0;
+    p.zero_run = p.value = p.even_bits = 0;
   }
 }
 
@@ -271,9 +335,11 @@ void code_feedback(Coder c, ParameterModels& m, const FeedbackParameters* coarse
   code_weight(3, p.beside);
 }
 
-// The mean of a class and the models of its contexts.
-template <class Coder>
-void code_mean_and_models(Coder c, ParameterModels& m, CodeState& state, int max_shift, ClassParameters& p) {
+// The mean of a class and the models of its contexts. predicted(k): that of a context; learn(k, model): what was named or kept.
+// `even_bits`: of the model `even`, or 0.
+template <class Coder, class State, class Predicted, class Learn>
+void code_mean_and_models(Coder c, ParameterModels& m, State& state, int max_shift, int even_bits, ClassParameters& p, Predicted predicted,
+                          Learn learn) {
   if (!c.bit(m.any_codes, p.mean != 0)) {
     p.mean = 0;
     return;  // no models either: every code is zero
@@ -283,8 +349,8 @@ void code_mean_and_models(Coder c, ParameterModels& m, CodeState& state, int max
   p.mean = int(mean);
   state.mean = p.mean;
   for (int k = 0; k < contexts; k++) {
-    code_model(c, m, state.models.predicted(p.mean, k), p.model[k], max_shift);
-    state.models.learn(p.mean, k, p.model[k]);
+    code_model(c, m, predicted(k), p.model[k], max_shift, even_bits);
+    learn(k, p.model[k]);
   }
 }
 
@@ -304,7 +370,18 @@ void code_class(Coder c, ParameterModels& m, ParameterState& state, int cls, con
   if (of_level.with_feedback) code_feedback(c, m, state.has_coarser[cls] ? &state.coarser[cls].feedback : nullptr, active_mask, p.feedback);
   state.coarser[cls] = p;
   state.has_coarser[cls] = true;
-  code_mean_and_models(c, m, state.codes, of_level.max_shift, p);
+  ModelState& models = state.codes.models;
+  code_mean_and_models(
+      c, m, state.codes, of_level.max_shift, 0, p, [&](int k) { return models.predicted(p.mean, k); },
+      [&](int k, const Model& model) { models.learn(p.mean, k, model); });
+}
+
+template <class Coder>
+void code_refined_class(Coder c, RefinedCodeState& state, const ParameterContext& of_level, const AddedBits& added, ClassParameters& p) {
+  RefinedModelState& models = state.models;
+  code_mean_and_models(
+      c, state.coder, state, of_level.max_shift, added.even_bits(), p, [&](int k) { return models.predicted(added, p.mean, k); },
+      [&](int k, const Model& model) { models.learn(added, p.mean, k, model); });
 }
 
 }  // namespace
@@ -320,14 +397,15 @@ void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, in
   code_class(Reader{in}, m, state, cls, of_level, p);
 }
 
-void write_refined_class(BinaryEncoder& out, ParameterModels& m, CodeState& state, const ParameterContext& of_level,
+void write_refined_class(BinaryEncoder& out, RefinedCodeState& state, const ParameterContext& of_level, const AddedBits& added,
                          const ClassParameters& p) {
   ClassParameters copy = p;
-  code_mean_and_models(Writer{out}, m, state, of_level.max_shift, copy);
+  code_refined_class(Writer{out}, state, of_level, added, copy);
 }
 
-void read_refined_class(BinaryDecoder& in, ParameterModels& m, CodeState& state, const ParameterContext& of_level, ClassParameters& p) {
-  code_mean_and_models(Reader{in}, m, state, of_level.max_shift, p);
+void read_refined_class(BinaryDecoder& in, RefinedCodeState& state, const ParameterContext& of_level, const AddedBits& added,
+                        ClassParameters& p) {
+  code_refined_class(Reader{in}, state, of_level, added, p);
 }
 
 }  // namespace stz

@@ -78,6 +78,32 @@ class ModelState {
   Deviation direct_[contexts], run_length_[contexts];
 };
 
+// The bits that a refinement (layers.h) adds to the codes of a class, and the index of the mean |code| that the level's own section
+// promises with them; 0 if it promises none.
+struct AddedBits {
+  int bits, mean;
+  int even_bits() const { return bits <= 7 ? bits + 1 : 0; }  // of codes of the model `even`; 0: there is none
+};
+inline AddedBits added_bits(int bits, int mean_of_level, int bits_so_far) {
+  return {bits, mean_of_level ? (mean_of_level + 4 * bits_so_far < largest_mean ? mean_of_level + 4 * bits_so_far : largest_mean) : 0};
+}
+
+// The same as ModelState for codes of a refinement, which are cut at the bits that it adds.
+class RefinedModelState {
+ public:
+  Model predicted(const AddedBits& added, int mean, int context) const;
+  void learn(const AddedBits& added, int mean, int context, const Model& m);
+
+ private:
+  struct Deviation {
+    bool any = false;
+    bool even = false;
+    int steps = 0;  // scale or zero-run steps from the default
+    u8 shape_or_value = 0;
+  };
+  Deviation deviation_[4][contexts];  // from defaults of four kinds: run-length mode, Laplace, Gauss, even
+};
+
 // Coding of a level's parameters; one coder instance per level, adaptive over its classes.
 struct ParameterModels {
   BitModel predictor[3], coarse_weights, any_weights, stencil[3], precision_same, reference, any_codes;
@@ -87,21 +113,27 @@ struct ParameterModels {
   NumberModel precision;
   SignedModel weight[3], weight_change;
   SignedModel mean;
-  BitModel same_model, same_mode, shape[4], value_same;
+  BitModel same_model, same_mode, even, shape[4], value_same;
   SignedModel steps;
   NumberModel value;
 };
 
-// Of one stream of codes, from class to class and from level to level.
+// Of the codes of levels, from class to class and from level to level.
 struct CodeState {
   ModelState models;
   int mean = 81;
+};
+// Of the codes of a refinement.
+struct RefinedCodeState {
+  RefinedModelState models;
+  int mean = 81;
+  ParameterModels coder = fresh<ParameterModels>;
 };
 
 // State that passes from class to class and from level to level.
 struct ParameterState {
   CodeState codes;
-  std::vector<CodeState> refined;  // of each refinement
+  std::vector<RefinedCodeState> refined;  // of each refinement
   int precision = 8;
   // of the coarser level, by class mask
   ClassParameters coarser[16];
@@ -120,9 +152,10 @@ void write_class(BinaryEncoder& out, ParameterModels& m, ParameterState& state, 
 void read_class(BinaryDecoder& in, ParameterModels& m, ParameterState& state, int cls, const ParameterContext& of_level,
                 ClassParameters& p);
 // Of a class in a refinement: the mean and the models alone.
-void write_refined_class(BinaryEncoder& out, ParameterModels& m, CodeState& state, const ParameterContext& of_level,
+void write_refined_class(BinaryEncoder& out, RefinedCodeState& state, const ParameterContext& of_level, const AddedBits& added,
                          const ClassParameters& p);
-void read_refined_class(BinaryDecoder& in, ParameterModels& m, CodeState& state, const ParameterContext& of_level, ClassParameters& p);
+void read_refined_class(BinaryDecoder& in, RefinedCodeState& state, const ParameterContext& of_level, const AddedBits& added,
+                        ClassParameters& p);
 // The widest shift of a model whose codes are `bits` wide.
 constexpr int max_model_shift(int bits) { return bits - 8; }
 

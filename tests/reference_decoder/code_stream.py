@@ -74,7 +74,7 @@ class CodeStream:
             places = np.flatnonzero(context == number)
             if len(places) == 0:
                 continue
-            read_bin = self._run_length_bin if model.run_length else self._direct_bin
+            read_bin = self._even_bin if model.even_bits else self._run_length_bin if model.run_length else self._direct_bin
             for place, (zigzag, sample_bits) in read_bin(model, len(places)).items():
                 if sample_bits is None:
                     require(zigzag <= 2 * largest_code(self.bits), "code")
@@ -97,6 +97,10 @@ class CodeStream:
             value, sample_bits = self.value(symbols[place], table)
             codes_by_place[place] = (None, sample_bits) if value is None else (value << shift | low_bits[place], None)
         return codes_by_place
+
+    def _even_bin(self, model, count):
+        """{place: (zigzag, None)} of a bin of fields."""
+        return {place: (self.raw(model.even_bits), None) for place in range(count)}
 
     def _run_length_bin(self, model, count):
         """{place: (zigzag, bits if an outlier)} of the codes of a bin in run-length mode that are not zero."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
 from reference_decoder.conventions import bits_set, require, require_version
-from reference_decoder.models import Deviations, Model
+from reference_decoder.models import Deviations, Model, RefinedDeviations
 from reference_decoder.prediction import stencil
 
 
@@ -52,6 +52,7 @@ class ParameterModels:
             "AC",
             "M0",
             "M1",
+            "EV",
             "MV",
             "H0",
             "H1",
@@ -84,13 +85,36 @@ class CodeState:
         return parameters
 
 
+class RefinedCodeState:
+    """What lives from class to class and from level to level of a refinement, the models of its parameters among it."""
+
+    def __init__(self):
+        self.mean, self.deviations, self.models = 81, RefinedDeviations(), ParameterModels()
+
+    def read(self, coder, expected_mean, added_bits, bits):
+        """Parameters with the mean and the models of a class. `expected_mean`: of its codes with this refinement."""
+        parameters, models = Parameters(), self.models
+        if coder.bit(models.AC):
+            self.mean += coder.signed(models.ME)
+            require(1 <= self.mean <= 329, "mean of a refinement")
+            parameters.mean = self.mean
+            for context in range(16):
+                place = expected_mean, self.mean, added_bits, context
+                even_bits = added_bits + 1 if added_bits <= 7 else 0
+                model = read_model(coder, models, self.deviations.default(*place), even_bits)
+                require(model.run_length or model.shift <= bits - 8, "shift of a model of a refinement")
+                self.deviations.learn(*place, model)
+                parameters.models.append(model)
+        return parameters
+
+
 class ParameterState:
     """What lives from the first level below the base level to level 0."""
 
     def __init__(self, base_mean, refinements):
         self.precision, self.coarser = 8, {}
         self.codes = CodeState(base_mean or 81)
-        self.refined = [CodeState() for _ in range(refinements)]
+        self.refined = [RefinedCodeState() for _ in range(refinements)]
 
     def read(self, coder, models, cls, active, bits, with_feedback):
         """The parameters of a class of samples of so many bits."""
@@ -157,13 +181,17 @@ def rescaled(weight, shift):
     return weight << shift if shift >= 0 else weight >> -shift
 
 
-def read_model(coder, models, default):
-    """The model of a context, given its default B."""
+def read_model(coder, models, default, even_bits=0):
+    """The model of a context, given its default B. `even_bits`: of an even model, 0 where there is none."""
     if coder.bit(models.M0):
         return default
     same_mode = coder.bit(models.M1)
     run_length = default.run_length if same_mode else not default.run_length
+    if even_bits and not run_length and coder.bit(models.EV):
+        return Model(False, 0, 0, even_bits)
     start = default.scale_or_zero_run if same_mode else 8 if run_length else 12
+    if same_mode and default.even_bits:
+        start = 4 * even_bits + 14
     scale_or_zero_run = start + coder.signed(models.MS)
     require(scale_or_zero_run >= 0, "model")
     require_version(scale_or_zero_run <= (47 if run_length else 279), "model")

@@ -18,7 +18,7 @@ from reference_decoder.masks import LITERAL, VALID, MaskModels, ScatteredMask, f
 from reference_decoder.parameters import ParameterModels, Parameters, ParameterState
 from reference_decoder.prediction import predict
 from reference_decoder.quantizers import Codes, largest_code, reconstruct
-from reference_decoder.refinements import BlockRefinement, LevelRefinement, complete
+from reference_decoder.refinements import BlockRefinement, LevelRefinement, complete, refined_mean
 
 EDGES = 2  # an arrangement of streams
 MASK, MERGED = "mask", "merged"  # names of streams of a block; those of classes are their masks
@@ -215,7 +215,7 @@ class Sections:
         names = ([MASK] if header.masked else []) + ([MERGED] if merged else level.classes)
         streams = self._streams(reader, self._index(coder, names, block_count, len(section)), covered)
         refinements = [
-            self._refinement(refinement, number, names[header.masked :], block_count)
+            self._refinement(refinement, number, names[header.masked :], block_count, parameters)
             for refinement in range(self.taken)
             if (refinement, number) in self.refined_sections
         ]
@@ -229,16 +229,22 @@ class Sections:
             items.append(item)
         return items
 
-    def _refinement(self, refinement, number, names, block_count):
-        """The section of a refinement of level `number`, whose blocks have streams with these names."""
+    def _refinement(self, refinement, number, names, block_count, of_level):
+        """The section of a refinement of level `number`, whose blocks have streams with these names; its own section has the
+        parameters `of_level`."""
         header, section = self.header, self.refined_sections[refinement, number]
         reader = Reader(section)
         coder = BinaryDecoder(reader.take(reader.varint()))
         covered = take_section_check(reader)
-        models, state = ParameterModels(), self.state.refined[refinement]
-        parameters = {cls: state.read(coder, models, header.bits) for cls in header.levels[number].classes}
+        layers, state = header.layers, self.state.refined[refinement]
+        added_bits = layers.added[refinement][number]
+        so_far = layers.unknown_bits(number, 0) - layers.unknown_bits(number, refinement + 1)
+        parameters = {}
+        for cls in header.levels[number].classes:
+            expected_mean = refined_mean(of_level[cls].mean, so_far, 0)
+            parameters[cls] = state.read(coder, expected_mean, added_bits, header.bits)
         streams = self._streams(reader, self._index(coder, names, block_count, len(section)), covered)
-        return LevelRefinement(header.layers.added[refinement][number], parameters, streams)
+        return LevelRefinement(added_bits, parameters, streams)
 
     def _index(self, coder, names, block_count, section_size):
         """The sizes of all streams in order; `names`: which ones a block has."""
