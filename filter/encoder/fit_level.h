@@ -32,7 +32,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
 template <class S>
 void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted);
 inline StencilId widest_stencil(const Level& level) {
-  return __builtin_popcount(unsigned(level.active_mask())) <= 2 ? stencil_long : stencil_wide;
+  return __builtin_popcount(unsigned(level.active_mask())) <= most_axes_of_long_stencil ? stencil_long : stencil_wide;
 }
 
 }  // namespace stz

@@ -105,7 +105,16 @@ void set_block(Level& level, const std::array<int, axes>& log2_extent) {
     level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
     samples *= u64(level.block[a]);
   }
-  require(samples <= largest_block, STZ_ERROR_CORRUPT);
+  require(samples <= largest_block && block_room(level) <= largest_block_room, STZ_ERROR_CORRUPT);
+}
+
+u64 block_room(const Level& level) {
+  u64 room = 1;  // of blocks with `largest_block` samples it fits 64 bits: an extent grows sixfold at most
+  for (int a = 0; a < axes; a++) {
+    const u64 extent = u64(level.block[a]);
+    room *= level.split[a] ? 2 * ((extent + 1) / 2 + block_margin) : level.n[a] > 1 ? extent + block_margin : 1;
+  }
+  return room;
 }
 
 ParityClasses parity_classes_of(int split_mask) {

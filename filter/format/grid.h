@@ -18,6 +18,10 @@ constexpr int never_split = 63;            // axis offset of a batch-like axis
 constexpr u64 base_section_samples = 256;  // levels of at most that many samples form the base section
 // Samples of a block. Numbers of samples of a block, and raster indices in it, fit an int.
 constexpr u64 largest_block = u64(1) << 22;
+// Samples that the arrays of a block hold, with what lies around it: along thin axes many more than the block has. Default blocks of levels
+// with three axes of two samples come near to it.
+constexpr u64 largest_block_room = u64(1) << 26;
+constexpr u64 block_margin = 5;  // samples around a parity class, along each axis with more than one sample: reach of the wide stencil
 
 using Index = std::array<i64, axes>;
 
@@ -53,8 +57,10 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
 std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offset);
 // Default block extents (log2 per axis, 0..31) of a level: see docs/format.md; the encoder may choose others.
 std::array<int, axes> default_block(const Level& level, int l, stz_block blocks);
-// Fails for blocks of more than `largest_block` samples.
+// Fails for blocks of more than `largest_block` samples, or more than `largest_block_room` with what lies around them.
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
+// How many samples there are in a block of the level and around it: in all classes, each with its margin.
+u64 block_room(const Level& level);
 
 // Classes of a level in coding order: by number of odd axes, then by mask. Bit a of a class: odd along axis a. Class 0 is not listed.
 struct ParityClasses {

@@ -269,6 +269,11 @@ bool changes_are_shorter(const ClassParameters& p, const ClassParameters& coarse
   return changes < plain;
 }
 
+// Fails for a stencil that a level with these active axes may not have.
+void require_stencil(int stencil, int active_mask) {
+  require(stencil != stencil_long || __builtin_popcount(unsigned(active_mask)) <= most_axes_of_long_stencil, STZ_ERROR_CORRUPT);
+}
+
 template <class Coder>
 void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, int active_mask, ClassParameters& p) {
   const ClassParameters& coarser = state.coarser[cls];
@@ -278,6 +283,7 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
     p.stencil = coarser.stencil;
     p.groups = coarser.groups;
     std::copy(coarser.weight, coarser.weight + max_groups, p.weight);
+    require_stencil(p.stencil, active_mask);
     return;
   }
   if (!c.bit(m.any_weights, p.precision != 0)) {
@@ -289,6 +295,7 @@ void code_weights(Coder c, ParameterModels& m, ParameterState& state, int cls, i
   bool wide = c.bit(m.stencil[0], p.stencil != stencil_standard);
   p.stencil = u8(wide ? 1 + c.bit(m.stencil[1], p.stencil == stencil_long) : 0);
   if (p.stencil == stencil_long) code_reserved_bit(c, m.stencil[2]);
+  require_stencil(p.stencil, active_mask);
   p.groups = u8(stencil_of(StencilId(p.stencil), cls, active_mask).groups.size());
   if (c.bit(m.precision_same, p.precision == state.precision))
     p.precision = u8(state.precision);

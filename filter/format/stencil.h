@@ -13,6 +13,7 @@ namespace stz {
 
 enum StencilId : int { stencil_standard = 0, stencil_wide = 1, stencil_long = 2, stencil_count = 3 };
 // Weight groups of the standard stencil are a prefix of those of the wide one, and these of the long one.
+constexpr int most_axes_of_long_stencil = 2;  // with more than one sample: around a block of more axes there would be too many samples
 
 using Tap = std::array<int, axes>;  // distance along each axis
 struct Group {

@@ -10,6 +10,7 @@ from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated
 from reference_decoder.enhancement import Enhancement, read_enhancement, require_enhancement
 from reference_decoder.hierarchy import (
     LARGEST_BLOCK,
+    LARGEST_ROOM,
     MERGED,
     REGIONS,
     STANDARD,
@@ -326,6 +327,7 @@ def read_levels(reader, header, flags):
         require(not flags & LEVEL_BLOCKS or all(1 <= log <= 30 for log in logs), "level blocks")
         header.blocks.append([min(level.extent[axis], 1 << logs[axis]) for axis in AXES])
         require(math.prod(header.blocks[-1]) <= LARGEST_BLOCK, "level blocks: samples")
+        require(level.room(header.blocks[-1]) <= LARGEST_ROOM, "level blocks: samples around them")
     header.section_sizes = [reader.varint() for _ in range(header.base_level + 1)]
     require_layers(header.layers, header.base_level, header.bits)
     if header.enhancement:

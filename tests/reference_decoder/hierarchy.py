@@ -5,6 +5,8 @@ import math
 from reference_decoder.conventions import AXES, Damaged, bits_set, ceil_log2, require
 
 LARGEST_BLOCK = 2**22
+LARGEST_ROOM, MARGIN = 2**26, 5  # samples of a block with those around it; of these along each active axis, for each class
+LONG_STENCIL_AXES = 2
 BATCH, MERGED = 4, 5  # roles in an axis map beside the axes of the codec
 
 
@@ -16,6 +18,16 @@ class Level:
         self.active = sum(1 << axis for axis in AXES if extent[axis] > 1)
         mask = sum(1 << axis for axis in AXES if split[axis])
         self.classes = sorted((cls for cls in range(1, 16) if cls & ~mask == 0), key=lambda cls: (bits_set(cls), cls))
+
+    def room(self, block):
+        """How many samples there are in a block of these extents and around it."""
+        room = 1
+        for axis in AXES:
+            if self.split[axis]:
+                room *= 2 * (-(-block[axis] // 2) + MARGIN)
+            elif self.extent[axis] > 1:
+                room *= block[axis] + MARGIN
+        return room
 
 
 STANDARD, REGIONS, THROUGHPUT = range(3)  # which default blocks

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
 from reference_decoder.conventions import bits_set, require, require_version
+from reference_decoder.hierarchy import LONG_STENCIL_AXES
 from reference_decoder.models import Deviations, Model, RefinedDeviations
 from reference_decoder.prediction import stencil
 
@@ -138,12 +139,14 @@ class ParameterState:
         refers = coarser is not None and coarser.precision != 0
         if refers and coder.bit(models.CW):
             parameters.stencil, parameters.precision, parameters.weights = coarser.stencil, coarser.precision, coarser.weights
+            require(parameters.stencil < 2 or bits_set(active) <= LONG_STENCIL_AXES, "stencil")
             return
         if not coder.bit(models.AW):
             return
         if coder.bit(models.S0):
             parameters.stencil = 1 + coder.bit(models.S1)
             require_version(parameters.stencil < 2 or not coder.bit(models.S2), "stencil")
+            require(parameters.stencil < 2 or bits_set(active) <= LONG_STENCIL_AXES, "stencil")
         if not coder.bit(models.PS):
             self.precision = 1 + coder.number(models.PN)
             require_version(self.precision <= 24, "precision")

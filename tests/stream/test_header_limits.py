@@ -83,6 +83,7 @@ SOUND = [
     with_blocks((4096, 2048), (1, 1, 11, 11)),
     with_blocks((2**14, 2**14), (30, 30, 30, 8)),
     with_blocks((2**22,), (1, 1, 1, 30)),
+    with_blocks((2, 2, 2, 38826), (1, 1, 1, 30)),  # 12^3 * 2 * 19418 samples with those around them, just below 2^26
     replace(PLAIN, level_bounds=(1e300, 5e-324, 1.0, 1.0, 1.0)),
 ]
 
@@ -150,6 +151,8 @@ DAMAGED = [
     with_blocks((4096, 2048), (1, 1, 12, 11)),
     with_blocks((2**22 + 1,), (1, 1, 1, 23)),
     with_blocks((5, 2**20), (1, 1, 3, 20)),
+    with_blocks((2, 2, 2, 2**16), (1, 1, 1, 16)),  # few samples, but with many around them
+    with_blocks((2, 2, 2, 38827), (1, 1, 1, 30)),
 ]
 
 

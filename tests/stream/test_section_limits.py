@@ -5,7 +5,7 @@ import pytest
 
 import h5stz
 import reference_decoder
-from reference_decoder import elements
+from reference_decoder import elements, prediction
 from reference_decoder.binary_coder import BitModel, SignedModel
 from reference_decoder.code_stream import symbol_table
 from reference_decoder.masks import FILL, LITERAL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO, MaskModels
@@ -122,6 +122,23 @@ LARGEST = 2**28
 )
 def test_weights(stream, sound):
     assert verdict(stream) == (None if sound else "damaged")
+
+
+@pytest.mark.parametrize(("shape", "sound"), [((4, 100), True), ((2, 2, 100), False)])
+@pytest.mark.parametrize("stencil", [1, 2])
+def test_the_long_stencil_is_for_levels_of_two_axes(shape, stencil, sound):
+    """Of which one is split; around a block of three, the samples that it reaches would be many times those of the block."""
+    level = LevelWriter().bits(P0=0, AW=1, S0=1, S1=stencil - 1)
+    if stencil == 2:
+        level.bits(S2=0)
+    level.bits(PS=1)
+    active = 12 if len(shape) == 2 else 14
+    for group in range(len(prediction.stencil(stencil, 8, active))):
+        level.numbers("W0" if group == 0 else "W1" if group < 3 else "W2", 0)
+    level.bits(FB=0, AC=0)
+    fields = Fields(shape, offsets=(63, 63, 63, 0))
+    stream = fields.stream(root_of_small_codes(200, np.random.default_rng(1)), level.section())
+    assert verdict(stream) == (None if sound or stencil == 1 else "damaged")
 
 
 def with_feedback(upper, unit=0, **lower):

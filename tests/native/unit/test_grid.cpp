@@ -53,6 +53,25 @@ void for_samples(const Level& level, F f) {
 
 }  // namespace
 
+TEST(default_blocks_have_room_for_what_lies_around_them) {
+  constexpr i64 extents[] = {1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 1 << 20};
+  u64 most = 0;
+  for (i64 i : extents)
+    for (i64 j : extents)
+      for (i64 k : extents)
+        for (i64 x : extents)
+          for (int split = 1; split < 16; split++)
+            for (int blocks = 0; blocks < 3; blocks++) {
+              Level level{{i, j, k, x}, {}, {}};
+              for (size_t a = 0; a < axes; a++) level.split[a] = level.n[a] > 1 && split >> a & 1;
+              for (int l = 0; l < 2; l++) {
+                set_block(level, default_block(level, l, stz_block(blocks)));  // fails if there are too many
+                most = std::max(most, block_room(level));
+              }
+            }
+  CHECK(most > largest_block_room / 2 && most <= largest_block_room, "%llu", static_cast<unsigned long long>(most));
+}
+
 TEST(classes_partition_every_level) {
   Random random(1);
   for (int turn = 0; turn < 150; turn++) {
