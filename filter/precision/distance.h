@@ -1,6 +1,6 @@
-// How far numbers are from each other, rounded up.
+// How far numbers are from each other, rounded up; and whether any has become the fill value.
 #pragma once
-#include "base/common.h"
+#include "format/convert.h"
 
 namespace stz {
 
@@ -17,6 +17,17 @@ inline double distance_up(u64 x, u64 y) {
   const u64 d = x > y ? x - y : y - x;
   const double v = double(d);
   return v < 18446744073709551616.0 && u64(v) < d ? next_above(v) : v;
+}
+
+// Whether an element that is not the fill value of the header has become it. Elements as they lie in memory.
+inline bool any_became_fill_value(const Header& h, const u8* array, const u8* other) {
+  if (!h.has_fill) return false;
+  const size_t width = component_size(h.layout.dtype);
+  const bool swap = swapped(h.layout);
+  const u64 n = element_count(h.layout);
+  for (u64 i = 0; i < n; i++)
+    if (load_bits(other + i * width, width, swap) == h.fill && load_bits(array + i * width, width, swap) != h.fill) return true;
+  return false;
 }
 
 }  // namespace stz

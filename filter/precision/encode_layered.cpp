@@ -74,12 +74,14 @@ LayerError difference(const stz_layout& layout, const u8* array, const u8* other
 
 namespace {
 
-// Decodes every layer once and writes its errors into the header of the stream, which `h` describes.
+// Decodes every layer once and writes its errors into the header of the stream, which `h` describes. They are infinite where a valid sample
+// reads as missing.
 void measure_layers(const stz_layout& layout, const u8* data, int threads, Header& h, Bytes& stream) {
   Buffer<u8> decoded(array_bytes(layout));
   for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
     decode(stream.data(), stream.size(), decoded.data(), decoded.size(), threads, nullptr, taken);
     h.layers.errors[taken] = difference(layout, data, decoded.data());
+    if (any_became_fill_value(h, data, decoded.data())) h.layers.errors[taken] = {__builtin_inf(), __builtin_inf()};
   }
   require(h.mode == STZ_POINTWISE_RELATIVE || h.layers.errors.back().largest <= h.bound, STZ_ERROR_INTERNAL);
   const Bytes header = write_header(h);
@@ -88,7 +90,7 @@ void measure_layers(const stz_layout& layout, const u8* data, int threads, Heade
 }
 
 // Where layers are cut that are of some use: not those whose errors are larger than the numbers themselves. Numbers on both sides of zero
-// have such in ULP space, where a missing bit may mean another sign and exponent.
+// have such in ULP space, where a missing bit may mean another sign and exponent. Nor those in which a valid sample has the fill value.
 std::vector<int> useful_cuts(const stz_layout& layout, const u8* data, const Layers& layers) {
   Buffer<u8> zeros(array_bytes(layout));
   std::fill(zeros.data(), zeros.data() + zeros.size(), u8(0));

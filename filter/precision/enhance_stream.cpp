@@ -113,7 +113,8 @@ class StreamEnhancer {
     return chosen;
   }
 
-  // Enhances all samples as a decoder does. False if the errors that are measured then are not worth it.
+  // Enhances all samples as a decoder does. False if the errors that are measured then are not worth it, or a valid sample has become the
+  // fill value.
   bool measure() {
     double before = 0, after = 0, largest = 0, largest_rounded = 0, unit = 1 / h_.bound;
     const auto add = [&](double& sum, u64 i) {
@@ -132,6 +133,7 @@ class StreamEnhancer {
     }
     for (u64 i = 0; i < decoded_.size(); i++) {
       if (!is_plain(i)) continue;
+      if (h_.has_fill && bits_of<S>(h_, decoded_[size_t(i)]) == h_.fill) return false;
       const double d = add(after, i);
       if (!(d >= largest_rounded)) continue;
       largest_rounded = d;

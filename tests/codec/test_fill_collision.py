@@ -43,3 +43,41 @@ def test_valid_samples_stay_valid_under_a_relative_bound():
     hole = array == 1
     decoded = h5stz.decompress(h5stz.compress(array, pointwise_relative=0.2, fill_value=1.0))
     np.testing.assert_array_equal(decoded == 1, hole)
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("dtype, fill", [("f4", -999.0), ("f8", 1e20), ("i4", -(2**31)), ("u2", 700), ("f2", 5.0)])
+@pytest.mark.parametrize("wanted", [{"layers": 4}, {"layer_bounds": "of the bound"}, {"layers": 3, "lossless": True}])
+def test_valid_samples_stay_valid_in_every_layer(dtype, fill, wanted, order):
+    """Next to the fill value a missing bit may make it of a valid sample: no layer is as rough as that."""
+    dtype = np.dtype(order + dtype)
+    steps = np.cumsum(np.random.default_rng(5).integers(-2, 3, (20, 24, 30)), axis=2)
+    spacing = 1 if dtype.kind in "iu" else float(np.spacing(np.array(abs(fill), dtype)))
+    low = 0 if fill == -(2**31) else -(10**6)
+    array = (fill + np.clip(steps, low, None) * (1 if dtype.kind in "iu" else spacing)).astype(dtype)
+    bound = 0.6 * spacing if dtype.kind == "f" else 1.0
+    options = {"fill_value": fill, "integers": "lossy", **wanted}
+    if "lossless" not in wanted:
+        options["absolute"] = bound
+    if "layer_bounds" in wanted:
+        options["layer_bounds"] = (40 * bound, 6 * bound)
+    stream = h5stz.compress(array, **options)
+    hole = array == np.array(fill, dtype)
+    assert 0 < np.count_nonzero(hole) < hole.size
+    for layer in h5stz.info(stream).layers:
+        if layer.max_error is not None:
+            decoded = h5stz.decompress(stream, max_error=layer.max_error)
+            np.testing.assert_array_equal(decoded == np.array(fill, dtype), hole)
+
+
+@pytest.mark.parametrize("kind", ["relaxed", "both"])
+@pytest.mark.parametrize("dtype, offset", [("f4", 2.0**20), (">f4", 2.0**20), ("f8", 2.0**49)])
+def test_valid_samples_stay_valid_when_they_are_enhanced(dtype, offset, kind):
+    """Few numbers lie within a bound of each other there: a filter would give the fill value somewhere."""
+    random = np.random.default_rng(6)
+    x = np.linspace(0, 9, 48)
+    field = np.sin(x)[:, None, None] * np.sin(x)[:, None] * np.sin(x) + 0.1 * random.normal(size=(48, 48, 48))
+    array = (offset + 8 * field).astype(dtype)
+    fill = float(np.median(array))
+    decoded = h5stz.decompress(h5stz.compress(array, absolute=3.0, fill_value=fill, enhance=kind))
+    np.testing.assert_array_equal(decoded == np.array(fill, dtype), array == np.array(fill, dtype))

@@ -3,6 +3,7 @@
 Samples whose error is clearly below the bound are judged in floating point; every other one by fractions.Fraction.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -24,31 +25,67 @@ def bits(numbers):
     return numbers.view(f"u{numbers.dtype.itemsize}")
 
 
+@dataclass
+class Judgement:
+    """What a comparison of arrays found.
+
+    Attributes:
+        wrong: the first promise that is broken, with the sample; empty if all hold.
+        samples: how many finite numbers were compared with the bound.
+        by_fractions: how many of them were so near the bound that fractions had to tell.
+        largest: max error / bound, rounded.
+    """
+
+    wrong: str = ""
+    samples: int = 0
+    by_fractions: int = 0
+    largest: float = 0.0
+
+
+def _rounded(number):
+    """A float or a Fraction in extended precision: of a Fraction 53 bits are right, also where float64 is subnormal or infinite."""
+    shift = 0 if isinstance(number, float) else 200 if number < 1 else -200
+    return np.ldexp(np.longdouble(float(Fraction(number) * Fraction(2) ** shift if shift else number)), -shift)
+
+
+def judge(original, decoded, bound, pointwise=False):
+    """The Judgement of |x - x'| <= bound (times |x| if `pointwise`) for finite x, and of the bits of all other samples.
+
+    `bound`: a float or a Fraction above 0.
+    """
+    if (decoded.dtype, decoded.shape) != (original.dtype, original.shape):
+        return Judgement(f"{original.dtype} {original.shape} became {decoded.dtype} {decoded.shape}")
+    x, y = components(original), components(decoded)
+    finite = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    if not np.array_equal(bits(x[~finite]), bits(y[~finite])):
+        return Judgement("NaN and infinities must come back bit for bit")
+    x, y = x[finite], y[finite]
+    if x.dtype.kind == "f" and not np.isfinite(y).all():
+        return Judgement("a finite sample became NaN or infinite")
+    if pointwise and not np.array_equal(np.signbit(x), np.signbit(y)):
+        return Judgement("signs must be exact")
+    wide = x.astype(np.longdouble)
+    error = np.abs(wide - y.astype(np.longdouble))
+    limit = np.broadcast_to(_rounded(bound) * np.abs(wide) if pointwise else _rounded(bound), error.shape)
+    near = np.flatnonzero(error > limit * _CLEARLY_BELOW)
+    some = limit > 0
+    found = Judgement("", x.size, near.size, float(np.max(error[some] / limit[some], initial=0)))
+    for a, b in dict.fromkeys(zip(x[near].tolist(), y[near].tolist(), strict=True)):
+        if abs(Fraction(a) - Fraction(b)) > Fraction(bound) * (abs(Fraction(a)) if pointwise else 1):
+            index = np.flatnonzero(finite)[near[np.flatnonzero((x[near] == a) & (y[near] == b))[0]]]
+            found.wrong = f"sample {index}: {a!r} -> {b!r}, bound {float(bound)!r}"
+            break
+    return found
+
+
 def largest_error(original, decoded, bound, pointwise=False):
     """max error / bound (a float); asserts every promise on the way.
 
     |x - x'| <= bound (times |x| if `pointwise`) in exact arithmetic for finite x, all other samples bit for bit.
     """
-    assert (decoded.dtype, decoded.shape) == (original.dtype, original.shape)
-    x, y = components(original), components(decoded)
-    finite = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
-    assert np.array_equal(bits(x[~finite]), bits(y[~finite])), "NaN and infinities must come back bit for bit"
-    x, y = x[finite], y[finite]
-    if x.dtype.kind == "f":
-        assert np.isfinite(y).all(), "a finite sample became NaN or infinite"
-        with np.errstate(over="ignore"):
-            error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
-    else:
-        error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
-    limit = np.longdouble(bound) * np.abs(x.astype(np.longdouble)) if pointwise else np.longdouble(bound)
-    for index in np.flatnonzero(error > limit * _CLEARLY_BELOW):
-        exact_limit = Fraction(bound) * (abs(Fraction(x[index].item())) if pointwise else 1)
-        exact_error = abs(Fraction(x[index].item()) - Fraction(y[index].item()))
-        assert exact_error <= exact_limit, f"sample {index}: {x[index]!r} -> {y[index]!r}, bound {bound!r}"
-    if pointwise:
-        assert np.array_equal(np.signbit(x), np.signbit(y)), "signs must be exact"
-    limits = np.broadcast_to(limit, error.shape)
-    return float(np.max(error[limits > 0] / limits[limits > 0], initial=0))
+    found = judge(original, decoded, bound, pointwise)
+    assert not found.wrong, found.wrong
+    return found.largest
 
 
 def error_over_bound(original, decoded, bound, pointwise=False):
