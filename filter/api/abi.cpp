@@ -42,8 +42,8 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
       STZ_FAULT_POINT(output, out, stream.size());
       return stream.size();
     };
-    *out_size =
-        given.check == STZ_CHECK_NONE ? write_out() : write_and_check(*layout, array, given, previous, static_cast<const u8*>(out), write_out);
+    *out_size = given.check == STZ_CHECK_NONE ? write_out()
+                                              : write_and_check(*layout, array, given, previous, static_cast<const u8*>(out), write_out);
   });
 }
 

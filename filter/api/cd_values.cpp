@@ -338,8 +338,7 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_packed] = field_block.packed(options.block) | field_enhance.packed(options.enhance) | field_threads.packed(options.threads) |
                      field_effort.packed(options.effort) | field_integers.packed(options.integers) |
                      field_content_check.packed(options.content_check) | field_check.packed(options.check) |
-                     field_layers.packed(options.layers) |
-                     field_append_axis.packed(options.append_axis);
+                     field_layers.packed(options.layers) | field_append_axis.packed(options.append_axis);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);

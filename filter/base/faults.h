@@ -16,48 +16,48 @@
 
 namespace stz {
 
-#define STZ_FAULT_POINTS(X)                                                                                                        \
-  X(array)              /* the caller's, between encoding and check */                                                             \
-  X(samples)            /* made of elements, in memory of their own */                                                             \
-  X(coarse_samples)     /* of levels above 0 */                                                                                    \
-  X(masks)              /* special values of samples */                                                                            \
-  X(literals)           /* bits of special values that have no kind of their own */                                                \
-  X(scan)               /* the largest magnitude */                                                                                \
-  X(palette)            /* distinct values */                                                                                      \
-  X(ranks)              /* of samples among them */                                                                                \
-  X(weights)            /* of predictions */                                                                                       \
-  X(feedback)           /* its weights */                                                                                          \
-  X(means)              /* of indices, which choose models */                                                                      \
-  X(models)             /* of contexts */                                                                                          \
-  X(histogram)          /* of indices */                                                                                           \
-  X(indices)            /* quantization indices of a block */                                                                      \
-  X(refined_indices)    /* what a precision layer adds to them */                                                                  \
-  X(activities)         /* of a block */                                                                                           \
-  X(contexts)           /* of the indices of a class */                                                                            \
-  X(bins)               /* indices by context */                                                                                   \
-  X(symbols)            /* before they are entropy-coded */                                                                        \
-  X(raw_bits)           /* beside symbols */                                                                                       \
-  X(rans)               /* words of an entropy-coded stream */                                                                     \
-  X(edge_stream)        /* of a block in edge mode */                                                                              \
-  X(reconstruction)     /* of a level, from which finer ones are predicted */                                                      \
-  X(base_section)       /* before its check */                                                                                     \
-  X(level_head)         /* parameters and index of a level */                                                                      \
-  X(streams)            /* of a level, before their checks */                                                                      \
-  X(content_checks)     /* CRCs of decoded values */                                                                               \
-  X(header_fields)      /* numbers that scale samples, special values */                                                           \
-  X(header)             /* its bytes, before their check */                                                                        \
-  X(layer_errors)       /* as measured */                                                                                          \
-  X(enhancement)        /* weights of the filter */                                                                                \
-  X(promise)            /* by how much it exceeds the bound */                                                                     \
-  X(decoded_before)     /* rewriting: what the old stream decodes to */                                                            \
-  X(changes)            /* rewriting: which elements differ from that */                                                           \
-  X(patch_elements)     /* rewriting: of a box */                                                                                  \
-  X(patch_origin)       /* rewriting: of a box */                                                                                  \
-  X(stream)             /* with all of its checks */                                                                               \
-  X(output)             /* the same in the caller's memory */                                                                      \
-  X(decoded_indices)    /* decoder: of a class of a block */                                                                       \
-  X(decoded_samples)    /* decoder: of a level */                                                                                  \
-  X(decoded_array)      /* what the check compares */
+#define STZ_FAULT_POINTS(X)                                                      \
+  X(array)           /* the caller's, between encoding and check */              \
+  X(samples)         /* made of elements, in memory of their own */              \
+  X(coarse_samples)  /* of levels above 0 */                                     \
+  X(masks)           /* special values of samples */                             \
+  X(literals)        /* bits of special values that have no kind of their own */ \
+  X(scan)            /* the largest magnitude */                                 \
+  X(palette)         /* distinct values */                                       \
+  X(ranks)           /* of samples among them */                                 \
+  X(weights)         /* of predictions */                                        \
+  X(feedback)        /* its weights */                                           \
+  X(means)           /* of indices, which choose models */                       \
+  X(models)          /* of contexts */                                           \
+  X(histogram)       /* of indices */                                            \
+  X(indices)         /* quantization indices of a block */                       \
+  X(refined_indices) /* what a precision layer adds to them */                   \
+  X(activities)      /* of a block */                                            \
+  X(contexts)        /* of the indices of a class */                             \
+  X(bins)            /* indices by context */                                    \
+  X(symbols)         /* before they are entropy-coded */                         \
+  X(raw_bits)        /* beside symbols */                                        \
+  X(rans)            /* words of an entropy-coded stream */                      \
+  X(edge_stream)     /* of a block in edge mode */                               \
+  X(reconstruction)  /* of a level, from which finer ones are predicted */       \
+  X(base_section)    /* before its check */                                      \
+  X(level_head)      /* parameters and index of a level */                       \
+  X(streams)         /* of a level, before their checks */                       \
+  X(content_checks)  /* CRCs of decoded values */                                \
+  X(header_fields)   /* numbers that scale samples, special values */            \
+  X(header)          /* its bytes, before their check */                         \
+  X(layer_errors)    /* as measured */                                           \
+  X(enhancement)     /* weights of the filter */                                 \
+  X(promise)         /* by how much it exceeds the bound */                      \
+  X(decoded_before)  /* rewriting: what the old stream decodes to */             \
+  X(changes)         /* rewriting: which elements differ from that */            \
+  X(patch_elements)  /* rewriting: of a box */                                   \
+  X(patch_origin)    /* rewriting: of a box */                                   \
+  X(stream)          /* with all of its checks */                                \
+  X(output)          /* the same in the caller's memory */                       \
+  X(decoded_indices) /* decoder: of a class of a block */                        \
+  X(decoded_samples) /* decoder: of a level */                                   \
+  X(decoded_array)   /* what the check compares */
 
 enum class FaultPoint {
 #define STZ_FAULT_NAME(name) name,

@@ -2,8 +2,8 @@
 // Finds what a flipped bit in memory or a processor that erred has done while compressing. Nothing that the encoder kept is used, and the
 // CRCs of the stream are those that a reader will see: damage that comes after the check is found by them.
 #pragma once
-#include "base/function_ref.h"
 #include "base/common.h"
+#include "base/function_ref.h"
 #include "stz.h"
 
 namespace stz {

@@ -1,13 +1,14 @@
 """check=True: the same bytes, wherever it is asked for; that it finds what goes wrong is tests/codec/test_faults.py."""
 
+import subprocess
+import sys
+
 import h5py
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import h5stz
 from h5stz import _core
-from h5stz.cli import main
 from support import cases, exact
 
 SHAPE = (20, 24, 28)
@@ -32,7 +33,7 @@ KINDS = {
     "gaps": (with_gaps(SMOOTH), {"absolute": 1e-2, "fill_value": 0.0}),
     "relative to each sample": (np.exp(ROUGH), {"pointwise_relative": 1e-5}),
     "relative, both signs": (with_gaps(SMOOTH), {"pointwise_relative": 1e-2}),
-    "relative, more than the sample": (ROUGH, {"pointwise_relative": 2.5}),
+    "relative, as much as half of a sample": (ROUGH, {"pointwise_relative": 0.5}),
     "relative, subnormal": (ROUGH * 1e-320, {"pointwise_relative": 0.3}),
     "the largest numbers": (LARGEST, {"absolute": 1e300}),
     "lossless": (ROUGH, {"lossless": True}),
@@ -95,8 +96,8 @@ def test_the_command_line_asks_for_it(tmp_path):
     source, target = tmp_path / "plain.h5", tmp_path / "small.h5"
     with h5py.File(source, "w") as file:
         file["x"] = SMOOTH
-    done = CliRunner().invoke(main, ["compress", str(source), str(target), "--absolute", "1e-3", "--check"])
-    assert done.exit_code == 0, done.output
+    words = [sys.executable, "-m", "h5stz", "compress", source, target, "--absolute", "1e-3", "--check"]
+    subprocess.run(words, check=True, capture_output=True)
     with h5py.File(target) as file:
         assert h5stz.STZ.from_dataset(file["x"]).get_config()["check"] is True
 

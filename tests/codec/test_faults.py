@@ -48,10 +48,10 @@ def faults(*words, preset="faults"):
 def judge(table):
     """Every point was passed; without a check many flips are noticed by nobody, with one none."""
     assert all(numbers[0] > 0 for numbers in table.values()), table
-    *_, without = table["all"][:5]
-    at_once, again, _, with_check = table["all"][5:]
-    assert without > 100 and with_check == 0
-    assert again > 100 and at_once > 100
+    _, _, _, unreadable, content, wrong = table["all"][:6]
+    at_once, again, refused, wrong_with_check = table["all"][6:]
+    assert min(unreadable, content, wrong) > 20 and wrong_with_check == 0
+    assert min(again, at_once) > 100 and (refused > 20 or table["all"][0] < 4000)
 
 
 def test_no_flip_goes_unnoticed():
