@@ -1,4 +1,5 @@
-"""What the frame of a stream and its content check cost: bytes, and time of compression and decompression with and without it.
+"""What the frame of a stream and its content check cost: bytes, and time of compression and decompression with and without it;
+and what a check of streams before they are stored (check=True) costs.
 
 Times are of the calling thread (processor time), paired: both take turns, and the median of the quotients counts.
 """
@@ -71,6 +72,15 @@ def costs(name, array, relative, repeats):
     decompress, _ = extra(
         lambda: h5stz.decompress(checked, out=out), lambda: h5stz.decompress(checked, out=out, verify=True), repeats, calls
     )
+    check, _ = extra(
+        lambda: h5stz.compress(array, content_check=False, **options),
+        lambda: h5stz.compress(array, content_check=False, check=True, **options),
+        repeats,
+        calls,
+    )
+    decode, _ = extra(
+        lambda: h5stz.compress(array, content_check=False, **options), lambda: h5stz.decompress(plain, out=out), repeats, calls
+    )
     more = len(checked) - len(plain)
     return {
         "samples": name,
@@ -81,6 +91,8 @@ def costs(name, array, relative, repeats):
         "share": more / len(plain),
         "compress": compress,
         "verify": decompress,
+        "check": check,
+        "decode": 1 + decode,
         "MB/s": array.nbytes / 1e6 / seconds,
     }
 
@@ -129,10 +141,13 @@ def main():
             f"{r['MB/s']:.0f}",
             f"{r['compress']:+.1%}",
             f"{r['verify']:+.1%}",
+            f"{r['check']:+.0%}",
+            f"{r['decode']:.0%}",
         ]
         for r in found
     ]
     header = ["samples", "bound", "ratio", "bytes more", "share", "MB/s without", "compress", "decompress with verify"]
+    header += ["compress with check=True", "decompress / compress"]
     print(report.markdown(header, rows), end="\n\n")
     float32 = [r for r in found if r["samples"] == "float32"]
     for edge in edges:

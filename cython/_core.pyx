@@ -60,6 +60,7 @@ MAX_LAYERS = STZ_MAX_LAYERS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
 BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION, "throughput": STZ_BLOCK_THROUGHPUT}
+CHECKS = {None: STZ_CHECK_NONE, False: STZ_CHECK_NONE, True: STZ_CHECK_DECODE}
 CONTENT_CHECKS = {None: STZ_CONTENT_CHECK_DEFAULT, False: STZ_CONTENT_CHECK_NONE, True: STZ_CONTENT_CHECK_WRITE}
 ENHANCEMENTS = {
     "none": STZ_ENHANCE_NONE, "relaxed": STZ_ENHANCE_RELAXED, "strict": STZ_ENHANCE_STRICT, "both": STZ_ENHANCE_BOTH,
@@ -103,7 +104,7 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
 
 
 cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
-                  int append_axis, int integers, int content_check, tuple layer_bounds, int enhance=0):
+                  int append_axis, int integers, int content_check, tuple layer_bounds, int enhance=0, int checked=0):
     """`fill` is None or the bits of the fill value as an int."""
     cdef int index
     memset(options, 0, sizeof(stz_options))
@@ -124,10 +125,11 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
     for index in range(len(layer_bounds)):
         options.layer_bounds[index] = layer_bounds[index]
     options.enhance = enhance
+    options.check = checked
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, previous=None):
+             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0, previous=None):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
     stream (bytes-like) that the array came out of before it was changed in part."""
     cdef stz_layout layout
@@ -136,7 +138,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -185,7 +187,7 @@ def drop_layers(stream, double max_error):
 
 
 def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0):
+             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0):
     """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
     cdef stz_layout layout
     cdef stz_options options
@@ -193,7 +195,7 @@ def estimate(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     memset(&result, 0, sizeof(result))
     result.struct_size = sizeof(result)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -285,6 +287,11 @@ def verify_of_environment():
     return stz_environment_verify() != 0
 
 
+def check_of_environment():
+    """Whether H5STZ_CHECK asks now that streams are checked before they are stored."""
+    return stz_environment_check() != 0
+
+
 def max_error_of_environment():
     """The largest error that H5STZ_MAX_ERROR allows now for what is read of datasets, 0 if it says nothing that can be used."""
     return stz_environment_max_error()
@@ -344,32 +351,32 @@ cdef pack_words(const stz_options* options, const stz_layout* layout):
 
 def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
                int integers, int content_check,
-         tuple layer_bounds=(), int enhance=0):
+         tuple layer_bounds=(), int enhance=0, int checked=0):
     """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
     cdef stz_options options
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     return pack_words(&options, NULL)
 
 
 def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
-              int append_axis, int integers, int content_check, tuple layer_bounds=(), int enhance=0):
+              int append_axis, int integers, int content_check, tuple layer_bounds=(), int enhance=0, int checked=0):
     """The same in the full form, for chunks of this type and shape."""
     cdef stz_options options
     cdef stz_layout layout
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     return pack_words(&options, &layout)
 
 
 def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
                int integers, int content_check,
-               tuple layer_bounds=(), int enhance=0):
+               tuple layer_bounds=(), int enhance=0, int checked=0):
     """These options as text; `dtype` is 0 where it is not known."""
     cdef stz_options options
     cdef char text[1024]
     cdef char message[1024]
     cdef size_t length = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance)
+    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
@@ -389,6 +396,7 @@ cdef meaning_of(const stz_options* options):
         "integers": options.integers,
         "content_check": options.content_check,
         "enhance": options.enhance,
+        "check": options.check,
         "layer_bounds": tuple([options.layer_bounds[index] for index in range(STZ_MAX_LAYERS - 1) if options.layer_bounds[index] != 0]),
     }
 

@@ -37,6 +37,9 @@ cdef extern from "stz.h" nogil:
     enum:
         STZ_CONTENT_CHECK_DEFAULT, STZ_CONTENT_CHECK_NONE, STZ_CONTENT_CHECK_WRITE
 
+    enum:
+        STZ_CHECK_NONE, STZ_CHECK_DECODE
+
     ctypedef struct stz_layout:
         int32_t dtype
         int32_t byte_order
@@ -61,6 +64,7 @@ cdef extern from "stz.h" nogil:
         double prior_bound
         double layer_bounds[6]
         int32_t enhance
+        int32_t check
 
     ctypedef struct stz_stream_info:
         size_t struct_size
@@ -108,6 +112,7 @@ cdef extern from "stz.h" nogil:
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_environment_verify()
+    int stz_environment_check()
     double stz_environment_max_error()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)

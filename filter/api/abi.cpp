@@ -1,6 +1,7 @@
 // The C API of stz.h: checks pointers and structure sizes, sets the floating-point environment, turns failures into codes.
 #include "api/stream_info.h"
 #include "base/buffer.h"
+#include "base/faults.h"
 #include "base/guard.h"
 #include "base/stages.h"
 #include "base/struct_size.h"
@@ -9,6 +10,7 @@
 #include "encoder/encode.h"
 #include "format/convert.h"
 #include "format/frame.h"
+#include "precision/check_stream.h"
 #include "precision/drop_layers.h"
 #include "precision/encode_layered.h"
 #include "rewrite/rewrite.h"
@@ -18,10 +20,11 @@ using namespace stz;
 
 namespace {
 
-// Checks the arguments that all functions that write a stream share, and gives the caller what `write` makes.
+// Checks the arguments that all functions that write a stream share, and gives the caller what `write` makes, after a check if one is asked
+// for.
 template <class Write>
 int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
-                  Write write) {
+                  const PreviousStream& previous, Write write) {
   if (out_size) *out_size = 0;
   if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
@@ -30,10 +33,17 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
     require(code == STZ_OK, code);
     require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    const Bytes stream = write(*layout, static_cast<const u8*>(data), given);
-    require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
-    memcpy(out, stream.data(), stream.size());
-    *out_size = stream.size();
+    const u8* const array = static_cast<const u8*>(data);
+    const auto write_out = [&] {
+      const Bytes stream = write(*layout, array, given);
+      require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
+      STZ_FAULT_POINT(stream, stream.data(), stream.size());
+      memcpy(out, stream.data(), stream.size());
+      STZ_FAULT_POINT(output, out, stream.size());
+      return stream.size();
+    };
+    *out_size = given.check == STZ_CHECK_NONE ? write_out()
+                                              : write_and_check(*layout, array, given, previous, static_cast<const u8*>(out), write_out);
   });
 }
 
@@ -83,7 +93,7 @@ size_t stz_max_compressed_size(const stz_layout* layout) {
 }
 
 int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
-  return compress_with(layout, data, options, out, capacity, out_size, encode_layered);
+  return compress_with(layout, data, options, out, capacity, out_size, {}, encode_layered);
 }
 
 int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result) {
@@ -108,10 +118,10 @@ int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* o
     if (out_size) *out_size = 0;
     return STZ_ERROR_ARGUMENT;
   }
-  return compress_with(layout, data, options, out, capacity, out_size,
-                       [&](const stz_layout& of, const u8* array, const stz_options& given) {
-                         return rewrite(of, array, given, static_cast<const u8*>(previous), previous_size);
-                       });
+  const PreviousStream old{static_cast<const u8*>(previous), previous_size};
+  return compress_with(
+      layout, data, options, out, capacity, out_size, old,
+      [&](const stz_layout& of, const u8* array, const stz_options& given) { return rewrite(of, array, given, old.data, old.size); });
 }
 
 int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size) {

@@ -42,7 +42,7 @@ struct Field {
   unsigned packed(i32 value) const { return static_cast<unsigned>(value) << first_bit; }
 };
 constexpr Field field_block{0, 6}, field_enhance{6, 2}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1},
-    field_content_check{21, 2}, field_reserved{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
+    field_content_check{21, 2}, field_check{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
 
 // The most bytes that a chunk of form 104 may have: pointers differ by no more.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
@@ -89,6 +89,7 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   options.effort = field_effort.of(word);
   options.integers = field_integers.of(word);
   options.content_check = field_content_check.of(word);
+  options.check = field_check.of(word);
   options.layers = field_layers.of(word);
   options.append_axis = field_append_axis.of(word);
   const char* wrong = options.block > STZ_BLOCK_THROUGHPUT ? "block (bits 0-5) must be 0, 1 or 2"
@@ -96,7 +97,6 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
                           ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
                       : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
                       : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
-                      : field_reserved.of(word) != 0                    ? "bit 23 must be 0"
                                                                         : nullptr;
   if (!wrong) return STZ_OK;
   message.set("cd_values word 4 (packed options) is 0x%08x: %s; 0 takes every default", word, wrong);
@@ -277,10 +277,11 @@ int check_option_widths(const stz_options& options, Message& message) {
     return STZ_ERROR_OPTION;
   }
   if (!field_integers.holds(options.integers) || !field_append_axis.holds(options.append_axis) ||
-      !field_content_check.holds(options.content_check)) {
+      !field_content_check.holds(options.content_check) || !field_check.holds(options.check)) {
     message.set(
-        "integers, append_axis or content_check does not fit: %d, %d, %d; integers is 0 or 1, append_axis 0 to 31, content_check 0 to 2",
-        options.integers, options.append_axis, options.content_check);
+        "integers, append_axis, content_check or check does not fit: %d, %d, %d, %d; integers and check are 0 or 1, append_axis 0 to 31, "
+        "content_check 0 to 2",
+        options.integers, options.append_axis, options.content_check, options.check);
     return STZ_ERROR_OPTION;
   }
   if (!field_enhance.holds(options.enhance)) {
@@ -336,8 +337,8 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_bound_high] = high_word(bound_bits);
   out[word_packed] = field_block.packed(options.block) | field_enhance.packed(options.enhance) | field_threads.packed(options.threads) |
                      field_effort.packed(options.effort) | field_integers.packed(options.integers) |
-                     field_content_check.packed(options.content_check) | field_layers.packed(options.layers) |
-                     field_append_axis.packed(options.append_axis);
+                     field_content_check.packed(options.content_check) | field_check.packed(options.check) |
+                     field_layers.packed(options.layers) | field_append_axis.packed(options.append_axis);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);

@@ -5,10 +5,13 @@
 #include "api/number_text.h"
 #include "stz_cd_values.h"
 
-extern "C" int stz_environment_verify() {
-  const char* text = std::getenv("H5STZ_VERIFY");
-  return text && text[0] == '1' && text[1] == 0;
-}
+namespace {
+int is_one(const char* text) { return text && text[0] == '1' && text[1] == 0; }
+}  // namespace
+
+extern "C" int stz_environment_verify() { return is_one(std::getenv("H5STZ_VERIFY")); }
+
+extern "C" int stz_environment_check() { return is_one(std::getenv("H5STZ_CHECK")); }
 
 extern "C" int stz_environment_threads() {
   const char* text = std::getenv("H5STZ_THREADS");

@@ -37,6 +37,7 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
 constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
 constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
 constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
+constexpr Name check_names[] = {{"no", STZ_CHECK_NONE}, {"yes", STZ_CHECK_DECODE}};
 constexpr Name enhance_names[] = {
     {"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}, {"strict", STZ_ENHANCE_STRICT}, {"both", STZ_ENHANCE_BOTH}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
@@ -54,7 +55,7 @@ constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THR
 
 constexpr const char* all_keys =
     "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, layer_bounds, append_axis, integers, "
-    "content_check, enhance";
+    "content_check, enhance, check";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -195,6 +196,7 @@ class Parser {
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
     if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none, relaxed, strict or both");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
+    if (key == "check") return named(check_names, key, value, options_.check, "no or yes");
     if (key == "dtype") return type(key, value);
     if (key == "layer_bounds") return layer_bounds(key, value);
     for (const Count& each : counts)
@@ -332,6 +334,7 @@ std::string print(const stz_options& options, i32 dtype) {
   if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
   if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
   if (options.enhance != STZ_ENHANCE_NONE) add("enhance", name_of(enhance_names, options.enhance));
+  if (options.check != STZ_CHECK_NONE) add("check", name_of(check_names, options.check));
   return text;
 }
 
@@ -345,7 +348,7 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
                     again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
-                    again.content_check == options.content_check && again.enhance == options.enhance &&
+                    again.content_check == options.content_check && again.enhance == options.enhance && again.check == options.check &&
                     std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(

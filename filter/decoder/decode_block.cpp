@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/faults.h"
 #include "base/stages.h"
 #include "decoder/decode_edge.h"
 #include "decoder/decode_masks.h"
@@ -324,6 +325,8 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
     for (int b = 0; b < count; b++) {
       BlockDecoder& one = decoders[b];
       if (!d.merged && open[b]) one.coder_.finish();
+      if (one.work_.codes[cls].as_bytes)
+        STZ_FAULT_POINT_UP_TO(decoded_indices, one.work_.codes[cls].bytes.data(), size_t(one.work_.geometry.samples(cls)), byte_escape - 1);
       if (blocks[b].activities.data || c + 1 < classes.count) class_activities(one.work_, cls, d.p[cls].mean);
     }
     if (layered && blocks->grid.data) refine_codes(level, decoders, blocks, count, size_t(c));

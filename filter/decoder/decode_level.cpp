@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "base/parallel.h"
 #include "decoder/decode_base_section.h"
 #include "decoder/decode_block.h"
@@ -139,6 +140,7 @@ class Decoder {
         decoder.literals.clear();
       }
     });
+    STZ_FAULT_POINT(decoded_samples, grid, size_t(samples) * sizeof(S));
     coarser_ = std::move(finer);
     if (out && masked_) specials_ = std::move(coarser_.specials);
   }

@@ -1,5 +1,7 @@
 #include "encoder/array.h"
 
+#include "base/faults.h"
+
 namespace stz {
 
 void find_valid_extent(const Array& a, Header& h) {
@@ -162,6 +164,8 @@ Masks find_masks(const Array& a, Header& h) {
   sort_literals(m.literals);
   h.masked = !m.specials.empty();
   if (!m.literals.empty()) choose_common_nan(m, h);
+  STZ_FAULT_POINT_UP_TO(masks, m.specials.data(), m.specials.size(), special_minus_infinity);
+  for (LiteralElement& literal : m.literals) STZ_FAULT_POINT(literals, &literal.bits, a.width);
   return m;
 }
 

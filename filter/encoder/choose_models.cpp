@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "base/faults.h"
 #include "base/made_once.h"
 #include "encoder/rough_log2.h"
 
@@ -225,6 +226,7 @@ const ClassHistogram& CodeHistogram::result() {
   if (largest_ >= 0) all_ |= u64(end) / 2;
   largest_ = -1;
   if (any_) histogram_.bins = all_ ? size_bin((u64(2) << floor_log2(all_)) - 1) + 1 : 1;
+  STZ_FAULT_POINT(histogram, histogram_.count, sizeof histogram_.count);
   return histogram_;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/faults.h"
 #include "base/stages.h"
 #include "encoder/code_stream_encoder.h"
 #include "format/layers.h"
@@ -193,6 +194,7 @@ void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, 
     STZ_STAGE(partition);
     kernels().bytes.partition_by_context(bytes, context, n, bins_.data(), pitch, counts);
   }
+  STZ_FAULT_POINT_UP_TO(bins, bins_.data(), bins_.size(), byte_escape - 1);
   std::vector<WideCode> wide_of_context[contexts];
   for (const WideCode& e : wide_codes) wide_of_context[context[e.index]].push_back(e);
   s_->nonzero = s_->nonzero || kernels().bytes.largest(bytes, n) != 0;
@@ -349,6 +351,7 @@ void CodeStreamEncoder::Stream::prepare() {
   to_encode.clear();
   for (const Segment& segment : segments) {
     const CodeTable &even = *segment.table, &odd = segment.second_table ? *segment.second_table : even;
+    STZ_FAULT_POINT_UP_TO(symbols, &symbols[segment.from], segment.count, u8(std::min(even.count, odd.count)));
     to_encode.push_back({{even.reciprocal, odd.reciprocal}, {even.step, odd.step}, even.count + 1, &symbols[segment.from], segment.count});
   }
 }
@@ -384,6 +387,8 @@ void CodeStreamEncoder::finish(int stream, Bytes& out) {
     const size_t at = out.size();
     out.resize(at + size(stream));
     u8* o = &out[at];
+    STZ_FAULT_POINT(rans, s.words.data(), s.word_count * sizeof(u16));
+    STZ_FAULT_POINT(raw_bits, s.raw.data(), s.raw.size());
     store_le<u32>(o, s.state[0] | (s.log2_lanes ? 1u << 31 : 0));
     o += 4;
     if (s.log2_lanes) *o++ = u8(s.log2_lanes);

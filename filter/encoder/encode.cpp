@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/faults.h"
 #include "base/threads.h"
 #include "encoder/choose_axis_map.h"
 #include "encoder/encode_numbers.h"
@@ -21,7 +22,7 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(layer_bound_count(o) >= 0, STZ_ERROR_OPTION);
   require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_BOTH, STZ_ERROR_OPTION);
   require(!(o.enhance & STZ_ENHANCE_RELAXED) || (o.layers <= 1 && o.layer_bounds[0] == 0), STZ_ERROR_OPTION);
-  require(o.reserved == 0, STZ_ERROR_OPTION);
+  require(o.check == STZ_CHECK_NONE || o.check == STZ_CHECK_DECODE, STZ_ERROR_OPTION);
   require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
   require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);
@@ -33,11 +34,6 @@ void check_options(const stz_layout& layout, const stz_options& o) {
 bool all_equal(const Array& a) {
   const size_t element = a.width * size_t(a.parts);
   return memcmp(a.data, a.data + element, (a.elements - 1) * element) == 0;
-}
-
-// Must the samples come back with their bits, whatever the mode says?
-bool exact_only(const stz_layout& layout, const stz_options& o) {
-  return o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);
 }
 
 void make_lossless(Header& h) {
@@ -85,6 +81,7 @@ Encoded encode_bytes(Header h, Form form, const Array& a, size_t size) {
     return known;
   }
   out.insert(out.end(), a.data, a.data + size);
+  STZ_FAULT_POINT(header, out.data(), out.size());
   put_le<u32>(out, crc32c(out.data(), out.size()));
   Encoded written;
   written.bytes = std::move(out);
@@ -104,7 +101,7 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
   h.layout = layout;
   h.mode = options.mode;
   h.bound = h.half_step = options.bound;
-  if (options.mode == STZ_LOSSLESS || exact_only(layout, options)) make_lossless(h);
+  if (must_be_exact(layout, options)) make_lossless(h);
   h.bound_used = options.bound_used != 0;
   h.block = stz_block(options.block);
   h.effort = options.effort;
@@ -144,6 +141,10 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
 }
 
 }  // namespace
+
+bool must_be_exact(const stz_layout& layout, const stz_options& o) {
+  return o.mode == STZ_LOSSLESS || o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);
+}
 
 Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
   return encode_or_estimate(layout, data, options, unknown_bits, false).bytes;

@@ -1,5 +1,6 @@
 #include "encoder/encode_base_section.h"
 
+#include "base/faults.h"
 #include "format/base_section.h"
 #include "format/section.h"
 
@@ -93,6 +94,7 @@ Bytes encode_base_section(const LevelSource<S>& source, LevelState<S>& state) {
       base_activities(codes, source.has_specials() ? source.specials(size_t(h.base_level), 0).data : nullptr, state.activities);
   if (mean) state.parameters.codes.mean = mean;
   Bytes out = writer.out.finish();
+  STZ_FAULT_POINT(base_section, out.data(), out.size());
   put_check(out, check_of(out.data(), out.size()));
   return out;
 }

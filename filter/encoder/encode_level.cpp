@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "base/parallel.h"
 #include "base/stages.h"
 #include "encoder/choose_mask_form.h"
@@ -71,8 +72,10 @@ class CodeCollector {
       const size_t n = size_t(g.samples(cls));
       if (!n) continue;
       const int stream = merged_ ? first : first + c;
+      pass_fault_points(work, cls, n);
       if (p.mean) {
         if (!ready) class_contexts(work, cls, p, context_);
+        STZ_FAULT_POINT_UP_TO(contexts, (ready ? ready->context[cls] : context_).data(), n, contexts - 1);
         add(of_section(), stream, work.codes[cls], (ready ? ready->context[cls] : context_).data(), n, p.model);
       }
       if (p.unknown_bits) refine(stream, work, ready, c);
@@ -81,6 +84,14 @@ class CodeCollector {
 
  private:
   static constexpr int width = 8 * int(sizeof(S));
+  // Bytes of 255 and the largest negative number announce entries of lists, which there would be too few of.
+  static void pass_fault_points([[maybe_unused]] BlockWork<S>& work, [[maybe_unused]] int cls, [[maybe_unused]] size_t n) {
+    STZ_FAULT_POINT(activities, work.activities.data(), work.activities.size());
+    if (work.codes[cls].as_bytes)
+      STZ_FAULT_POINT_UP_TO(indices, work.codes[cls].bytes.data(), n, byte_escape - 1);
+    else
+      STZ_FAULT_POINT_UP_TO(indices, work.codes[cls].numbers.data(), n * sizeof(CodeOf<S>), 127);
+  }
   static void add(CodeStreamEncoder& coder, int stream, const ClassCodes<CodeOf<S>>& codes, const u8* context, size_t n,
                   const Model* models) {
     coder.select(stream);
@@ -102,6 +113,8 @@ class CodeCollector {
       if (!ready) refined_contexts(work, r, cls, parameters_[cls], context_);
       const u8* context = (ready ? ready->refined_context[r][size_t(cls)] : context_).data();
       refine_codes(work.whole_codes[cls], context, n, refinement.before, refinement.after, refined_);
+      if (refined_.codes.as_bytes) STZ_FAULT_POINT_UP_TO(refined_indices, refined_.codes.bytes.data(), n, byte_escape - 1);
+      STZ_FAULT_POINT(refined_indices, refined_.bits.data(), refined_.codes.as_bytes ? refined_.count : 0);
       if (p.mean) add(of_refinement(r), stream, refined_.codes, refined_.context.data(), n, p.model);
       of_refinement(r).select(stream);
       if (refined_.codes.as_bytes)
@@ -137,6 +150,8 @@ void write_codes(CodeStreamEncoder& coder, int count, LevelStreams& streams) {
 // Appends a section: parameters and index, check, streams with theirs; see section.h.
 void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, Bytes& section) {
   const size_t begin = section.size();
+  STZ_FAULT_POINT(level_head, parameters.data(), parameters.size());
+  for ([[maybe_unused]] const LevelStreams& piece : pieces) STZ_FAULT_POINT(streams, piece.bytes.data(), piece.bytes.size());
   size_t total = 0, streams = 0;
   for (const LevelStreams& piece : pieces) {
     total += piece.bytes.size();
@@ -195,6 +210,7 @@ class LevelEncoder {
                                                                              : stream_per_class),
         checks_(checks) {
     for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
+    for (int c = 0; c < classes_.count; c++) pass_fault_points(fitted_.parameters[classes_.mask[c]]);
   }
 
   // The streams of all blocks in order, in pieces; `refined`: of each refinement. `finer` receives reconstruction and activities, as far as
@@ -220,6 +236,7 @@ class LevelEncoder {
       }
       write_waiting(workspace, pieces[size_t(task)]);
     });
+    if (checks_) STZ_FAULT_POINT(content_checks, checks_, size_t(all_blocks()) * sizeof(u32));
     return pieces;
   }
 
@@ -264,6 +281,15 @@ class LevelEncoder {
   u64 stream_count() const { return all_blocks() * streams_per_block(); }
 
  private:
+  // What the next stages do not use as an index, or only as far as their tables go.
+  static void pass_fault_points([[maybe_unused]] ClassParameters& p) {
+    STZ_FAULT_POINT(weights, p.weight, sizeof p.weight);
+    for ([[maybe_unused]] auto& parity : p.feedback.before)
+      for ([[maybe_unused]] i16& weight : parity) STZ_FAULT_POINT_UP_TO(feedback, &weight, p.feedback.any, FeedbackParameters::largest);
+    STZ_FAULT_POINT_UP_TO(means, &p.mean, 1, 127);
+    for ([[maybe_unused]] Model& m : p.model) STZ_FAULT_POINT_UP_TO(models, &m.scale, !m.run_length, unshifted_scales - 1);
+  }
+
   // One thread's, reused from block to block.
   struct Workspace {
     ContentCheck<S> check;
@@ -318,6 +344,7 @@ class LevelEncoder {
     BlockWork<S>& work = workspace.work;
     prepare_box(source_, whole_item(source_, coarser_, l_, item), l_, item, block_box(level_, number % blocks_), reach_, work);
     const Bytes stream = write_edge_block(source_.quantizer(l_), work, workspace.edge);
+    STZ_FAULT_POINT(edge_stream, stream.data(), stream.size());
     if (checks_) add_to_check(item, work, Planes{}, workspace);
     if (source_.has_specials()) encode_mask(source_, l_, item, work, streams);
     const size_t from = streams.bytes.size();
@@ -392,6 +419,8 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool e
   LevelState<S> next;
   std::vector<std::vector<LevelStreams>> refined;
   const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, refined, threads);
+  STZ_FAULT_POINT(reconstruction, next.grid.data(), next.grid.size() * sizeof(S));
+  STZ_FAULT_POINT(activities, next.activities.data(), next.activities.size());
   next.parameters = state.parameters;
   const Bytes head = encoder.write_head(pieces, next.parameters);
   next.parameters.refined.resize(refined.size());
@@ -423,6 +452,7 @@ Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
   h.section.assign(1, out.size());
+  STZ_FAULT_POINT(reconstruction, state.grid.data(), state.grid.size() * sizeof(S));
   u32* const checks = prepare_checks(h, source, state);
   RefinementSections refinements(h.layers.refinements());
   for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {

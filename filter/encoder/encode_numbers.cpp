@@ -1,5 +1,6 @@
 #include "encoder/encode_numbers.h"
 
+#include "base/faults.h"
 #include "encoder/axis_schedule.h"
 #include "encoder/dead_zone.h"
 #include "encoder/effort.h"
@@ -31,6 +32,13 @@ Encoded encode_blocks(Header h, const S* samples, const Masks& m, double unit, i
   if (h.content_check == STZ_CONTENT_CHECK_WRITE) trailer = write_trailer(h.content_checks);
   if (unasked && double(trailer.size()) > out.size() / unasked_share) trailer.clear();
   h.trailer_size = trailer.size();
+  STZ_FAULT_POINT(header_fields, &h.half_step, sizeof h.half_step);
+  STZ_FAULT_POINT(header_fields, &h.bound, sizeof h.bound);
+  STZ_FAULT_POINT(header_fields, &h.origin, sizeof h.origin);
+  STZ_FAULT_POINT(header_fields, &h.delta, sizeof h.delta);
+  STZ_FAULT_POINT(header_fields, &h.nan_bits, component_size(h.layout.dtype));
+  STZ_FAULT_POINT(header_fields, &h.padding, component_size(h.layout.dtype));
+  STZ_FAULT_POINT(header_fields, &h.fill, component_size(h.layout.dtype));
   Bytes front = write_header(h);  // knows the sections
   front.insert(front.end(), palette.begin(), palette.end());
   if (h.estimate) {
@@ -54,6 +62,8 @@ Encoded encode_palette(Header p, const S* samples, u64 n, const Masks& m, const 
   const u64 so_far = best.empty() ? array_bytes(p.layout) : u64(best.size());
   const auto found = find_palette(p.layout.dtype, samples, m.specials_or_null(), n, others, so_far / 64);
   if (!found) return {};
+  STZ_FAULT_POINT(palette, found->bits.data(), found->bits.size() * sizeof(u64));
+  STZ_FAULT_POINT(ranks, found->ranks.data(), found->ranks.size() * sizeof(float));
   const Bytes table = write_palette(p.layout.dtype, found->bits);
   if (table.empty()) return {};
   p.sample = SampleType::f32;
@@ -118,6 +128,8 @@ struct Floating {
       loaded = load_samples<S>(a, header, m, &largest);
       samples = loaded.data();
     }
+    STZ_FAULT_POINT(samples, loaded.data(), loaded.size() * sizeof(S));
+    STZ_FAULT_POINT(scan, &largest, sizeof largest);
     ulp = unit_in_last_place(largest, a.layout.dtype);
   }
 
@@ -137,6 +149,7 @@ struct Floating {
       o.quantizer = QuantizerKind::integer;
       o.transform = Transform::ulp_float16;
       Buffer<S> integers = load_samples<S>(a, o, m);
+      STZ_FAULT_POINT(samples, integers.data(), integers.size() * sizeof(S));
       return encode_blocks(o, integers.data(), m, 0.5, threads);
     }
     o.quantizer = QuantizerKind::ulp;
@@ -197,6 +210,7 @@ struct Floating {
     l.negative = negative;
     l.sample = SampleType::f64;
     Buffer<double> octaves = load_samples<double>(a, l, masks);
+    STZ_FAULT_POINT(samples, octaves.data(), octaves.size() * sizeof(double));
     return encode_blocks(l, octaves.data(), masks, l.half_step, threads);
   }
 
@@ -214,6 +228,7 @@ struct Floating {
   Encoded as_fixed_point(Header l, SampleType type) const {
     l.sample = type;
     Buffer<T> integers = load_samples<T>(a, l, m);
+    STZ_FAULT_POINT(samples, integers.data(), integers.size() * sizeof(T));
     return encode_blocks(l, integers.data(), m, 0.5 * double(l.step), threads);
   }
 };
@@ -245,6 +260,7 @@ template <class S>
 Encoded encode_integers(const Array& a, Header h, int threads) {
   Masks m = find_masks(a, h);
   Buffer<S> samples = load_samples<S>(a, h, m);
+  STZ_FAULT_POINT(samples, samples.data(), samples.size() * sizeof(S));
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
   const u64 units = h.mode == STZ_ABSOLUTE ? u64(std::min(h.bound, 1e18)) : 0;
   h.quantizer = QuantizerKind::integer;

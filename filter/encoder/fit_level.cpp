@@ -12,8 +12,8 @@
 namespace stz {
 namespace {
 
-// Levels of at most that many are learned whole; fuzzers have small arrays, and reach the path of large ones as well.
-#ifdef STZ_FUZZING
+// Levels of at most that many are learned whole; fuzzers and tests of faults have small arrays, and reach the path of large ones as well.
+#if defined(STZ_FUZZING) || defined(STZ_FAULTS)
 constexpr u64 exact_samples = 1u << 11;
 #else
 constexpr u64 exact_samples = 1u << 20;

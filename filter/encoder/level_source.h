@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/faults.h"
 #include "base/parallel.h"
 #include "base/stages.h"
 #include "encoder/dead_zone.h"
@@ -38,6 +39,7 @@ class LevelSource {
     for (size_t l = 1; l < levels; l++) {
       if (h_.level[l].samples() * h_.batch <= most_stored) {
         stored_[l] = original_[l - 1] ? coarsen(original_[l - 1], l, threads) : gathered(l);
+        STZ_FAULT_POINT(coarse_samples, stored_[l].data(), stored_[l].size() * sizeof(S));
         original_[l] = stored_[l].data();
       }
       if (!specials) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "format/axis_map.h"
 #include "format/checksum.h"
 #include "format/extensions.h"
@@ -140,6 +141,7 @@ Bytes write_header(const Header& h) {
     for (int e : block) out.push_back(u8(e));
   for (u64 s : h.section) put_varint(out, s);
   for (u64 s : h.refinement) put_varint(out, s);
+  STZ_FAULT_POINT(header, out.data(), out.size());
   put_le<u32>(out, crc32c(out.data(), out.size()));
   return out;
 }

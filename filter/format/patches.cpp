@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "format/box_rows.h"
 #include "format/checksum.h"
 #include "format/convert.h"
@@ -58,6 +59,7 @@ Bytes write_patched_header(const Header& h) {
     if (patch.transparent) put_bits(out, patch.pattern, component_size(h.layout.dtype));
     put_varint(out, patch.size);
   }
+  STZ_FAULT_POINT(header, out.data(), out.size());
   put_le<u32>(out, crc32c(out.data(), out.size()));
   return out;
 }

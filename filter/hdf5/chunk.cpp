@@ -107,6 +107,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   if (!out.data()) return out_of_memory(capacity, message);
   stz_find_missing_value(&layout, *buffer, &options);
   if (const int threads = stz_environment_threads()) options.threads = threads;  // who runs the program decides, not the file
+  if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
   size_t size = 0;
   const int error = compress(chunk, options, recognised, out.data(), capacity, size);
   if (error) {

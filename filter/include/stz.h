@@ -150,6 +150,15 @@ typedef enum stz_enhance {
   STZ_ENHANCE_BOTH = 3
 } stz_enhance;
 
+/* Whether a stream is checked before it is returned: decoded, and compared with the array that it was made of. That finds what memory
+ * without error correction or a faulty processor has done to it while it was made; the stream is the same. It takes about as much time as
+ * decoding, and memory for the decoded array. */
+typedef enum stz_check {
+  STZ_CHECK_NONE = 0,
+  /* If the comparison fails, the array is compressed once more; if it fails again, the function returns STZ_ERROR_CHECK. */
+  STZ_CHECK_DECODE = 1
+} stz_check;
+
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
  * This structure never grows, so that it can be part of others: it holds what describes any dense array and nothing of how it is
@@ -188,8 +197,8 @@ typedef struct stz_options {
    * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
    * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses */
   double layer_bounds[STZ_MAX_LAYERS - 1];
-  int32_t enhance;  /* stz_enhance */
-  int32_t reserved; /* must be 0 */
+  int32_t enhance; /* stz_enhance */
+  int32_t check;   /* stz_check */
 } stz_options;
 #define STZ_OPTIONS_INIT \
   {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0}
@@ -248,7 +257,9 @@ STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
 
 /* Compresses the array at `data` into `out` and sets *out_size to the length of the stream.
  * Capacity: less than stz_max_compressed_size(layout) is STZ_ERROR_CAPACITY, however short the stream would be. More never is.
- * Trust: any bits are valid samples. `data` may be NULL if the array has no elements. `data` and `out` must not overlap. */
+ * Trust: any bits are valid samples. `data` may be NULL if the array has no elements. `data` and `out` must not overlap.
+ * Check: with STZ_CHECK_DECODE, what is in `out` when the function returns STZ_OK was decoded there and kept every promise. If it did not
+ *   twice, the error is STZ_ERROR_CHECK; nothing in `out` is to be used then. */
 STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity,
                          size_t* out_size);
 
@@ -314,6 +325,10 @@ STZ_API int stz_environment_threads(void);
 /* Returns 1 if the environment variable H5STZ_VERIFY is 1, else 0. The filter then decompresses chunks as stz_decompress_verified does, and
  * partial reads of HDF5 datasets check what they decode; the functions above do not obey it. */
 STZ_API int stz_environment_verify(void);
+
+/* Returns 1 if the environment variable H5STZ_CHECK is 1, else 0. The filter and Python then compress as with STZ_CHECK_DECODE, whatever
+ * the options say; the functions above do not obey it. */
+STZ_API int stz_environment_check(void);
 
 /* Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no number of 0 or
  * more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as stz_reader_max_error says. The

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/buffer.h"
+#include "base/faults.h"
 #include "base/threads.h"
 #include "decoder/decode.h"
 #include "encoder/encode.h"
@@ -83,6 +84,7 @@ void measure_layers(const stz_layout& layout, const u8* data, int threads, Heade
     h.layers.errors[taken] = difference(layout, data, decoded.data());
     if (any_became_fill_value(h, data, decoded.data())) h.layers.errors[taken] = {__builtin_inf(), __builtin_inf()};
   }
+  STZ_FAULT_POINT(layer_errors, h.layers.errors.data(), h.layers.errors.size() * sizeof(LayerError));
   require(h.mode == STZ_POINTWISE_RELATIVE || h.layers.errors.back().largest <= h.bound, STZ_ERROR_INTERNAL);
   const Bytes header = write_header(h);
   require(header.size() == h.size, STZ_ERROR_INTERNAL);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/faults.h"
 #include "base/parallel.h"
 #include "base/threads.h"
 #include "decoder/decode_level.h"
@@ -160,6 +161,8 @@ template <class S>
 void try_enhancement(const stz_layout& layout, const u8* data, int threads, const Header& plain, Bytes& stream) {
   Header h;
   if (!StreamEnhancer<S>(layout, data, threads, plain, stream).run(h)) return;
+  STZ_FAULT_POINT(enhancement, h.enhancement.weights.data(), h.enhancement.weights.size());
+  STZ_FAULT_POINT(promise, &h.enhancement.promise, 1);
   const Bytes front = write_header(h);
   const size_t size = front.size() + stream.size() - plain.size;
   if (front.size() > max_header_size || size > array_bytes(layout) + 32) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/faults.h"
 #include "encoder/encode.h"
 #include "format/box_rows.h"
 #include "format/convert.h"
@@ -112,6 +113,7 @@ bool encode_patch(const stz_layout& layout, const u8* data, const Changes& chang
     patch.transparent = true;
     hide(elements, layout, patch.pattern);
   }
+  STZ_FAULT_POINT(patch_elements, elements.data.data(), elements.data.size());
   options.layers = 1;  // of the base alone
   std::fill(std::begin(options.layer_bounds), std::end(options.layer_bounds), 0);
   options.enhance = STZ_ENHANCE_NONE;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/faults.h"
 #include "base/threads.h"
 #include "decoder/decode.h"
 #include "encoder/encode.h"
@@ -41,9 +42,11 @@ class Rewriter {
     if (!bound_is_used(old_)) return encode_layered(layout_, data_, options_);
     Buffer<u8> before(bytes_);
     decode(previous_, previous_size_, before.data(), bytes_, thread_count(options_.threads));
+    STZ_FAULT_POINT(decoded_before, before.data(), bytes_);
     if (memcmp(before.data(), data_, bytes_) == 0)
       return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
     changes_ = find_changes(layout_, before.data(), data_, options_);
+    STZ_FAULT_POINT_UP_TO(changes, changes_.state.data(), changes_.state.size(), u8(Change::free));
     if (changes_.kept == 0) return encode_layered(layout_, data_, options_);
     if (options_.mode == STZ_LOSSLESS || options_.bound == 0) return without_loss();
     return shortest();
@@ -211,6 +214,7 @@ class Rewriter {
     h.accumulated_bound = old_.accumulated_bound;
     h.exact_size = exact_size;
     h.patches = parts.patches;
+    for ([[maybe_unused]] Patch& patch : h.patches) STZ_FAULT_POINT(patch_origin, patch.origin, size_t(layout_.rank) * sizeof(u64));
     const bool was_patched = old_.form == Form::patched;
     const u8* const old_base = previous_ + (was_patched ? old_.base_offset : 0);
     const u64 old_base_size = was_patched ? old_.base_size : previous_size_;

@@ -43,6 +43,7 @@ class _TextMeaning(TypedDict):
     content_check: int
     layer_bounds: tuple[float, ...]
     enhance: int
+    check: int
 
 @type_check_only
 class _Meaning(_TextMeaning):
@@ -69,6 +70,7 @@ LITTLE: int
 BIG: int
 MODES: dict[str, int]
 BLOCKS: dict[str, int]
+CHECKS: dict[bool | None, int]
 CONTENT_CHECKS: dict[bool | None, int]
 INTEGERS: dict[str, int]
 ENHANCEMENTS: dict[str, int]
@@ -93,6 +95,7 @@ def compress(
     content_check: int = 0,
     layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
+    checked: int = 0,
     previous: BytesLike | None = None,
 ) -> bytes: ...
 def estimate(
@@ -112,6 +115,7 @@ def estimate(
     content_check: int = 0,
     layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
+    checked: int = 0,
 ) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
 def verify(stream: BytesLike, threads: int) -> int: ...
@@ -119,6 +123,7 @@ def max_compressed_size(dtype: int, byte_order: int, shape: tuple[int, ...]) -> 
 def find_fill(data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], mode: int, bound: float) -> int | None: ...
 def threads_of_environment() -> int: ...
 def verify_of_environment() -> bool: ...
+def check_of_environment() -> bool: ...
 def drop_layers(stream: BytesLike, max_error: float) -> bytes: ...
 def max_error_of_environment() -> float: ...
 def info(stream: BytesLike) -> _Info: ...
@@ -135,6 +140,7 @@ def pack(
     content_check: int,
     layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
+    checked: int = 0,
 ) -> tuple[int, ...]: ...
 def pack_full(
     dtype: int,
@@ -152,6 +158,7 @@ def pack_full(
     content_check: int,
     layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
+    checked: int = 0,
 ) -> tuple[int, ...]: ...
 def print_text(
     dtype: int,
@@ -167,6 +174,7 @@ def print_text(
     content_check: int,
     layer_bounds: tuple[float, ...] = (),
     enhance: int = 0,
+    checked: int = 0,
 ) -> str: ...
 def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
 def parse(words: Sequence[int]) -> _Meaning: ...

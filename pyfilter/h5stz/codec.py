@@ -163,7 +163,7 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
         options["chunks"] = samples.shape if samples.shape and samples.size else None
     options["threads"] = thread_count(options.get("threads"))
     settings = STZ(**options).resolved.settings
-    return settings.encode(elements.stored(samples, settings.fill), previous)
+    return settings.to_store().encode(elements.stored(samples, settings.fill), previous)
 
 
 @checked

@@ -33,7 +33,9 @@ def show(options, dtype=0, capacity=300):
 
 
 def values(options):
-    return {name: getattr(options, name) for name, _ in options._fields_ if name != "struct_size" and getattr(options, name)}
+    fields = {name: getattr(options, name) for name, _ in options._fields_ if name != "struct_size"}
+    fields["layer_bounds"] = [bound for bound in fields["layer_bounds"] if bound]
+    return {name: value for name, value in fields.items() if value}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,8 @@ def values(options):
         ("absolute=3,integers=lossy", {"mode": ABSOLUTE, "bound": 3, "integers": 1}),
         ("absolute=3,content_check=no", {"mode": ABSOLUTE, "bound": 3, "content_check": 1}),
         ("absolute=3,content_check=yes", {"mode": ABSOLUTE, "bound": 3, "content_check": 2}),
+        ("absolute=3,check=yes", {"mode": ABSOLUTE, "bound": 3, "check": 1}),
+        ("absolute=3,check=no", {"mode": ABSOLUTE, "bound": 3, "check": 0}),
         ("lossless,threads=255,effort=9,layers=1", {"threads": 255, "effort": 9, "layers": 1}),
         ("lossless,block=default,integers=lossless", {}),
         ("absolute=1,fill_value=-1,dtype=i2", {"mode": ABSOLUTE, "bound": 1, "has_fill": 1, "fill": 0xFFFF}),
@@ -144,6 +148,7 @@ def option_sets():
         append_axis=st.integers(0, 31),
         integers=st.integers(0, 1),
         content_check=st.integers(0, 2),
+        check=st.integers(0, 1),
         **counts,
     )
 
@@ -233,6 +238,7 @@ def test_any_text_is_understood_or_refused(text):
         ("absolute=2,integers=lossy", {"absolute": 2, "integers": "lossy"}),
         ("absolute=2,content_check=no", {"absolute": 2, "content_check": False}),
         ("lossless,content_check=yes", {"lossless": True, "content_check": True}),
+        ("absolute=2,check=yes", {"absolute": 2, "check": True}),
         ("absolute=2,fill_value=-9999,dtype=f4", {"absolute": 2, "fill_value": -9999, "dtype": "f4"}),
         ("lossless", {"lossless": True}),
     ],

@@ -73,11 +73,11 @@ def test_lossless_needs_no_bound():
 
 
 def test_packed_options_and_fill_value():
-    packed = 1 | 3 << 8 | 9 << 16 | 1 << 20 | 2 << 21 | 1 << 24 | 31 << 27
+    packed = 1 | 3 << 8 | 9 << 16 | 1 << 20 | 2 << 21 | 1 << 23 | 1 << 24 | 31 << 27
     error, message, options, _ = parse((*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567))
     assert error == 0, message
     assert (options.block, options.threads, options.effort, options.layers) == (1, 3, 9, 1)
-    assert (options.integers, options.content_check, options.append_axis) == (1, 2, 31)
+    assert (options.integers, options.content_check, options.check, options.append_axis) == (1, 2, 1, 31)
     assert pack(options) == (*short_form(ABSOLUTE, 0.5), packed, 1, 0x89ABCDEF, 0x01234567)
     assert (options.has_fill, options.fill) == (1, 0x0123456789ABCDEF)
 
@@ -171,7 +171,6 @@ MALFORMED = [
     (full[:9], ERROR_ARGUMENT, "9 words"),
     ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),
     ((*good, 3 << 21), ERROR_OPTION, "bits 21-22"),
-    ((*good, 1 << 23), ERROR_OPTION, "bit 23"),
     ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append axis"),
     ((106, *full[1:8], 3 | 1 << 16, 8, 0), ERROR_ARGUMENT, "update h5stz"),
     ((105, *full[1:7]), ERROR_ARGUMENT, "9 or more"),
@@ -261,6 +260,7 @@ def test_pack_refuses_what_parse_would_refuse():
         (Options(prior_bound=0.5), ERROR_OPTION),
         (Options(content_check=3), ERROR_OPTION),
         (Options(content_check=-1), ERROR_OPTION),
+        (Options(check=2), ERROR_OPTION),
     ]:
         assert try_pack(options)[:2] == (error, 0)
     assert try_pack(Options(append_axis=2), layout)[:2] == (ERROR_OPTION, 0)

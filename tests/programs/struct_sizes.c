@@ -117,6 +117,12 @@ static void check_added_options(void) {
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
   options.content_check = -1;
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.content_check = STZ_CONTENT_CHECK_DEFAULT;
+
+  options.check = STZ_CHECK_DECODE;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.check = STZ_CHECK_DECODE + 1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
 }
 
 static void check_estimate(void) {

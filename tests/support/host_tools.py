@@ -154,6 +154,9 @@ class Options(ctypes.Structure):
         ("bound_used", ctypes.c_int32),
         ("content_check", ctypes.c_int32),
         ("prior_bound", ctypes.c_double),
+        ("layer_bounds", ctypes.c_double * 6),
+        ("enhance", ctypes.c_int32),
+        ("check", ctypes.c_int32),
     ]
 
     def __init__(self, **values):

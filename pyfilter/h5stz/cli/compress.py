@@ -18,7 +18,7 @@ from h5stz.files import repack_plan, repack_preview, repacking
 from h5stz.options.stz import Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort", "layers", "enhance")
+_SHARED = ("block", "effort", "layers", "enhance", "check")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -37,6 +37,12 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7: the first ones are a preview. [default: 1]")
 @enhance_option
+@click.option(
+    "--check",
+    is_flag=True,
+    default=None,
+    help="Decode and compare each chunk before it is stored: finds flipped bits in memory. Kept in OUT for later writes.",
+)
 @click.option(
     "--max-error",
     type=ERROR,

@@ -123,7 +123,7 @@ def encoded(settings: Settings, chunk: Array) -> bytes:
     samples = elements.stored(chunk.view(np.int8) if chunk.dtype == bool else chunk, settings.fill)  # h5py's enumeration
     if settings.fill is None and (found := probable_fill(samples, settings.mode, settings.bound)) is not None:
         settings = replace(settings, fill=found)
-    return settings.encode(samples)
+    return settings.to_store().encode(samples)
 
 
 def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:

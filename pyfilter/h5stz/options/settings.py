@@ -28,6 +28,7 @@ class Settings:
     content_check: int = 0
     layer_bounds: tuple[float, ...] = ()
     enhance: int = 0
+    check: int = 0
 
     def encode(self, array: elements.Array, previous: elements.BytesLike | None = None) -> bytes:
         """The stream (bytes) of a C-contiguous ndarray of a storage dtype; `previous`: see codec.rewrite."""
@@ -38,6 +39,10 @@ class Settings:
         """What encode() would make of an array: bytes, their variance, the mean squared error, whether these are exact."""
         code, byte_order = elements.element_type(array.dtype)
         return _core.estimate(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
+
+    def to_store(self) -> Settings:
+        """The same for what will be stored: with the check that the environment variable H5STZ_CHECK may ask for."""
+        return dataclasses.replace(self, check=_core.CHECKS[True]) if _core.check_of_environment() else self
 
     def stream_bytes(self, array: elements.Array) -> float:
         """The size of what encode() makes of an array."""
@@ -66,7 +71,7 @@ class Settings:
         """Whether a filter may enhance samples, with errors above the bound."""
         return bool(self.enhance & _core.ENHANCEMENTS["relaxed"])
 
-    def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, tuple[float, ...], int]:
+    def fields(self) -> tuple[int, float, int | None, int, int, int, int, int, int, int, tuple[float, ...], int, int]:
         """Everything in the order in which the binding takes it."""
         return _fields(self)
 

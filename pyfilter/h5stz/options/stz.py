@@ -72,6 +72,7 @@ class Options(TypedDict, total=False):
     integers: Integers
     content_check: bool | np.bool_ | None
     enhance: bool | np.bool_ | str | None
+    check: bool | np.bool_
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             to the data, where that is worth its bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound``
             says, and the fit takes about as long as compressing. "both", which True stands for: one upon the other. For
             float32, float64 and complex data with an absolute bound; with several `layers` only "strict". None, False: no.
+        check: True: every stream is decoded and compared with its chunk before it is stored, so that neither a flipped bit in
+            memory nor a processor that errs gets into the file unnoticed (docs/guarantees.md). The bytes are the same,
+            compressing takes about as much longer as decompressing takes. Every process that writes the dataset obeys it;
+            the environment variable H5STZ_CHECK=1 asks for it everywhere.
 
     Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
 
@@ -217,6 +222,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         integers: Integers = "lossless",
         content_check: bool | np.bool_ | None = None,
         enhance: bool | np.bool_ | str | None = None,
+        check: bool | np.bool_ = False,
     ) -> None:
         if text is not None:
             given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
@@ -251,6 +257,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
             enhance=checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers),
             layer_bounds=cuts,
+            check=checked_switch("check", check, _core.CHECKS),
         )
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
@@ -325,7 +332,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
         ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
         ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
-        each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`, become
+        ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`, become
         an absolute one when text is written.
 
         Args:
@@ -367,6 +374,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config["enhance"] = elements.name_of(_core.ENHANCEMENTS, settings.enhance)
         if settings.content_check:
             config["content_check"] = settings.content_check == _core.CONTENT_CHECKS[True]
+        if settings.check:
+            config["check"] = True
         return config
 
     @property
@@ -457,8 +466,8 @@ def _measured(
             raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
         return replace(settings, bound=bounds.relative_bound(number, extremes))
     shape = checked_chunks(chunks, scan.source)
-    # Where layers are cut is of no use before the bound is known.
-    plain = replace(settings, layer_bounds=())
+    # Where layers are cut is of no use before the bound is known, nor is a check of what is not stored.
+    plain = replace(settings, layer_bounds=(), check=0)
     if kind == "ratio":
         return replace(settings, bound=ratio_bound(number, scan.source, extremes, plain, shape))
     plain = replace(plain, layers=0)  # which do not change values

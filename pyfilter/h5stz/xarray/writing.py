@@ -38,6 +38,7 @@ _OTHERS = (
     "threads",
     "integers",
     "content_check",
+    "check",
     "append_axis",
     "fill_value",
     "chunks",

@@ -69,9 +69,9 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             StzError: (a ValueError) the options do not fit them.
         """
         dtype = array_spec.dtype.to_native_dtype()
-        self.check(dtype)
+        self.require_valid(dtype)
         if self.fill_value == _OF_ARRAY:
-            CodecOptions(lossless=True, fill_value=_number(array_spec.fill_value)).check(dtype)
+            CodecOptions(lossless=True, fill_value=_number(array_spec.fill_value)).require_valid(dtype)
         return self
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:

@@ -33,7 +33,7 @@ class CodecOptions:
         lossless: True: every bit comes back.
         fill_value: number that marks missing samples, which come back bit for bit and count for no bound. None: there is none.
             NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, enhance, integers, content_check: as of STZ.
+        block, effort, layers, layer_bounds, enhance, integers, content_check, check: as of STZ.
         threads: 1 to 255 for each chunk, both ways; None: as H5STZ_THREADS says, or 1.
         max_error: of chunks with precision layers, reads take as few as keep every sample within this distance of what was
             compressed, in the units of the data, and zarr fetches only these. None: all.
@@ -48,6 +48,7 @@ class CodecOptions:
     threads: int | None = None
     integers: Integers = "lossless"
     content_check: bool | None = None
+    check: bool = False
     layers: int = 1
     layer_bounds: tuple[float, ...] | None = None
     enhance: str | None = None
@@ -62,7 +63,7 @@ class CodecOptions:
         if self.fill_value is False or (isinstance(self.fill_value, float) and not np.isfinite(self.fill_value)):
             object.__setattr__(self, "fill_value", None)
         checked_precision(self.max_error, None)
-        self.check(None)
+        self.require_valid(None)
 
     @classmethod
     def of(cls: type[_Codec], options: STZ) -> _Codec:
@@ -77,7 +78,7 @@ class CodecOptions:
             raise StzError("append_axis= is for HDF5: leave it out for zarr (docs/zarr.md says what holds there)", _ARGUMENT)
         return cls(**config)
 
-    def check(self, dtype: DType | None) -> None:
+    def require_valid(self, dtype: DType | None) -> None:
         """Raises the StzError of options that are wrong by themselves, or for arrays of `dtype`."""
         options = self._options(None if dtype is None else self._number())
         options["dtype"] = dtype

@@ -1,0 +1,135 @@
+// Bits that flip in memory between the stages of the codec, compiled in with STZ_FAULTS only (CMake option H5STZ_FAULTS, preset "faults")
+// and nothing otherwise: what a check of streams is tested with (precision/check_stream.h).
+//
+// STZ_FAULT_POINT(name, memory, bytes) stands where a stage has left its result in memory and the next one has not read it yet.
+// STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) flips only bits with which a byte is `largest` at most before and afterwards: numbers
+// that the next stage uses as an index, and that would take it out of its tables. What a plan says happens in one point; without a plan
+// passings are counted. In a plug-in the environment has the plan: H5STZ_FAULT=NAME:NUMBER:SEED, or with :lasting.
+#pragma once
+
+#if defined(STZ_FAULTS)
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/common.h"
+
+namespace stz {
+
+#define STZ_FAULT_POINTS(X)                                                      \
+  X(array)           /* the caller's, between encoding and check */              \
+  X(samples)         /* made of elements, in memory of their own */              \
+  X(coarse_samples)  /* of levels above 0 */                                     \
+  X(masks)           /* special values of samples */                             \
+  X(literals)        /* bits of special values that have no kind of their own */ \
+  X(scan)            /* the largest magnitude */                                 \
+  X(palette)         /* distinct values */                                       \
+  X(ranks)           /* of samples among them */                                 \
+  X(weights)         /* of predictions */                                        \
+  X(feedback)        /* its weights */                                           \
+  X(means)           /* of indices, which choose models */                       \
+  X(models)          /* of contexts */                                           \
+  X(histogram)       /* of indices */                                            \
+  X(indices)         /* quantization indices of a block */                       \
+  X(refined_indices) /* what a precision layer adds to them */                   \
+  X(activities)      /* of a block */                                            \
+  X(contexts)        /* of the indices of a class */                             \
+  X(bins)            /* indices by context */                                    \
+  X(symbols)         /* before they are entropy-coded */                         \
+  X(raw_bits)        /* beside symbols */                                        \
+  X(rans)            /* words of an entropy-coded stream */                      \
+  X(edge_stream)     /* of a block in edge mode */                               \
+  X(reconstruction)  /* of a level, from which finer ones are predicted */       \
+  X(base_section)    /* before its check */                                      \
+  X(level_head)      /* parameters and index of a level */                       \
+  X(streams)         /* of a level, before their checks */                       \
+  X(content_checks)  /* CRCs of decoded values */                                \
+  X(header_fields)   /* numbers that scale samples, special values */            \
+  X(header)          /* its bytes, before their check */                         \
+  X(layer_errors)    /* as measured */                                           \
+  X(enhancement)     /* weights of the filter */                                 \
+  X(promise)         /* by how much it exceeds the bound */                      \
+  X(decoded_before)  /* rewriting: what the old stream decodes to */             \
+  X(changes)         /* rewriting: which elements differ from that */            \
+  X(patch_elements)  /* rewriting: of a box */                                   \
+  X(patch_origin)    /* rewriting: of a box */                                   \
+  X(stream)          /* with all of its checks */                                \
+  X(output)          /* the same in the caller's memory */                       \
+  X(decoded_indices) /* decoder: of a class of a block */                        \
+  X(decoded_samples) /* decoder: of a level */                                   \
+  X(decoded_array)   /* what the check compares */
+
+enum class FaultPoint {
+#define STZ_FAULT_NAME(name) name,
+  STZ_FAULT_POINTS(STZ_FAULT_NAME)
+#undef STZ_FAULT_NAME
+      count
+};
+constexpr const char* fault_point_names[] = {
+#define STZ_FAULT_NAME(name) #name,
+    STZ_FAULT_POINTS(STZ_FAULT_NAME)
+#undef STZ_FAULT_NAME
+};
+
+class Faults {
+ public:
+  Faults() {
+    const char* text = std::getenv("H5STZ_FAULT");
+    const char* const colon = text ? std::strchr(text, ':') : nullptr;
+    if (!colon) return;
+    for (int p = 0; p < int(FaultPoint::count); p++)
+      if (std::strncmp(text, fault_point_names[p], size_t(colon - text)) == 0 && !fault_point_names[p][colon - text]) {
+        char* end = nullptr;
+        const u64 number = std::strtoull(colon + 1, &end, 10), seed = *end == ':' ? std::strtoull(end + 1, &end, 10) : 0;
+        plan(FaultPoint(p), number, seed, std::strcmp(end, ":lasting") == 0);
+      }
+  }
+  // A bit flips at passing `number` of a point, counted from 0 from now on; if it is `lasting`, also at all later ones.
+  void plan(FaultPoint point, u64 number, u64 seed, bool lasting) {
+    forget();
+    number_ = number;
+    seed_ = seed;
+    lasting_ = lasting;
+    point_ = point;
+  }
+  void forget() {
+    point_ = FaultPoint::count;
+    for (auto& each : passed_) each = 0;
+    flipped_ = 0;
+  }
+  u64 passed(FaultPoint point) const { return passed_[int(point)]; }
+  u64 flipped() const { return flipped_; }
+
+  void pass(FaultPoint point, void* memory, size_t bytes, u8 largest) {
+    if (!bytes) return;
+    const u64 number = passed_[int(point)]++;
+    if (point != point_ || (lasting_ ? number < number_ : number != number_)) return;
+    u8* const of = static_cast<u8*>(memory);
+    u64 random = seed_ * 0x9e3779b97f4a7c15u + 1;
+    for (int trial = 0; trial < 100; trial++) {
+      random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
+      random ^= random >> 32;
+      u8& byte = of[random % bytes];
+      const u8 flipped = byte ^ u8(1u << (random >> 56 & 7));
+      if (byte > largest || flipped > largest) continue;
+      byte = flipped;
+      flipped_++;
+      return;
+    }
+  }
+
+ private:
+  std::atomic<FaultPoint> point_ = FaultPoint::count;
+  u64 number_ = 0, seed_ = 0;
+  bool lasting_ = false;
+  std::atomic<u64> passed_[int(FaultPoint::count)] = {}, flipped_ = 0;
+};
+inline Faults faults;
+
+}  // namespace stz
+#define STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) \
+  ::stz::faults.pass(::stz::FaultPoint::name, const_cast<void*>(static_cast<const void*>(memory)), bytes, largest)
+#else
+#define STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) static_cast<void>(0)
+#endif
+#define STZ_FAULT_POINT(name, memory, bytes) STZ_FAULT_POINT_UP_TO(name, memory, bytes, 255)

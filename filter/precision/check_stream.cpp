@@ -1,0 +1,177 @@
+#include "precision/check_stream.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/buffer.h"
+#include "base/faults.h"
+#include "base/parallel.h"
+#include "base/threads.h"
+#include "decoder/decode.h"
+#include "encoder/encode.h"
+#include "format/frame.h"
+#include "precision/encode_layered.h"
+#include "precision/promise.h"
+
+namespace stz {
+namespace {
+
+constexpr double largest_relaxation = 1.5;       // of a bound, by an enhancement: what stz.h promises
+constexpr u64 elements_per_task = u64(1) << 16;  // that a thread compares at a time
+
+class StreamChecker {
+ public:
+  StreamChecker(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* stream,
+                size_t size)
+      : layout_(layout),
+        data_(data),
+        options_(options),
+        previous_(previous),
+        stream_(stream),
+        size_(size),
+        bytes_(size_t(array_bytes(layout))),
+        threads_(thread_count(options.threads)),
+        header_(read_header(stream, size)) {}
+
+  void run() {
+    const bool as_before = size_ == previous_.size && memcmp(stream_, previous_.data, size_) == 0;
+    require(same_layout(header_.layout, layout_), STZ_ERROR_CHECK);
+    if (!as_before) check_header();
+    const bool patched = header_.form == Form::patched;
+    require(header_.base_offset <= size_ && header_.base_size <= size_ - header_.base_offset, STZ_ERROR_CHECK);
+    Header base;  // what has layers and an enhancement
+    if (patched) base = read_header(stream_ + header_.base_offset, size_t(header_.base_size));
+    const u8* const base_stream = stream_ + (patched ? header_.base_offset : 0);
+    const size_t base_size = patched ? size_t(header_.base_size) : size_;
+    const Header& of_base = patched ? base : header_;
+    const bool old_base = as_before || (patched && is_old(base_stream, base_size));
+    Buffer<u8> decoded(bytes_);
+    Verification verification;
+    decode(stream_, size_, decoded.data(), bytes_, threads_, &verification);
+    STZ_FAULT_POINT(decoded_array, decoded.data(), bytes_);
+    const bool wanted = !as_before && header_.form == Form::blocks && options_.content_check == STZ_CONTENT_CHECK_WRITE;
+    require(!wanted || verification.blocks > 0, STZ_ERROR_CHECK);
+    compare(decoded.data(), old_base ? options_.bound : allowed_error(of_base));
+    if (!old_base) check_layers(of_base, base_stream, base_size, decoded);
+  }
+
+ private:
+  static bool same_layout(const stz_layout& a, const stz_layout& b) {
+    return a.dtype == b.dtype && a.byte_order == b.byte_order && a.rank == b.rank && std::equal(a.shape, a.shape + a.rank, b.shape);
+  }
+
+  // Whatever the stream says of itself, others rely on.
+  void check_header() const {
+    const bool bounded = header_.mode == options_.mode && header_.bound == options_.bound;
+    require(header_.mode == STZ_LOSSLESS || bounded, STZ_ERROR_CHECK);
+    require(!options_.bound_used || header_.bound_used, STZ_ERROR_CHECK);
+    if (bytes_ == 0) return;  // the longest shapes leave no room for more
+    const size_t width = component_size(layout_.dtype);
+    const u64 used = width == 8 ? ~u64(0) : (u64(1) << (8 * width)) - 1;
+    require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
+    require(!header_.has_fill || ((header_.fill ^ options_.fill) & used) == 0, STZ_ERROR_CHECK);
+    if (!previous_.data && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
+  }
+
+  // Is the base of a patched stream the previous stream, or the base of that?
+  bool is_old(const u8* base, size_t size) const {
+    if (!previous_.data || previous_.size < size) return false;
+    return memcmp(base, previous_.data + (previous_.size - size), size) == 0;  // the base stands last
+  }
+
+  // The largest error that a stream with this header may have, if it was made now.
+  double allowed_error(const Header& h) const {
+    if (!h.enhancement.any()) return options_.bound;
+    const double relaxed = relaxed_bound(h);
+    require((options_.enhance & STZ_ENHANCE_RELAXED) && relaxed <= largest_relaxation * options_.bound, STZ_ERROR_CHECK);
+    return relaxed;
+  }
+
+  void compare(const u8* decoded, double allowed) const {
+    const bool exact = must_be_exact(layout_, options_) || !bound_is_used(header_) || header_.mode == STZ_LOSSLESS;
+    const size_t width = component_size(layout_.dtype);
+    const u64 fill = width == 8 ? options_.fill : options_.fill & ((u64(1) << (8 * width)) - 1);
+    const Promise promise{layout_.dtype, exact ? i32(STZ_LOSSLESS) : options_.mode, allowed, options_.has_fill != 0, fill};
+    const Buffer<u8> before = what_was_before();
+    const size_t element = element_size(layout_.dtype);
+    const u64 elements = element_count(layout_);
+    struct Nothing {};
+    parallel_for<Nothing>((elements + elements_per_task - 1) / elements_per_task, threads_, [&](Nothing&, u64 task) {
+      const u64 first = task * elements_per_task, count = std::min(elements_per_task, elements - first);
+      const u8* const old = before.size() ? before.data() + first * element : nullptr;
+      compare_part(promise, data_ + first * element, decoded + first * element, old, count);
+    });
+  }
+
+  void compare_part(const Promise& promise, const u8* array, const u8* decoded, const u8* before, u64 count) const {
+    require(promise.allows_all(layout_, array, decoded, count), STZ_ERROR_CHECK);
+    if (!before) return;
+    const size_t element = element_size(layout_.dtype);
+    for (u64 i = 0; i < count; i++) {
+      const size_t at = size_t(i) * element;
+      const bool kept = memcmp(array + at, before + at, element) == 0;
+      require(!kept || memcmp(array + at, decoded + at, element) == 0, STZ_ERROR_CHECK);
+    }
+  }
+
+  // What the previous stream decodes to, if that has used its bound; else nothing.
+  Buffer<u8> what_was_before() const {
+    Buffer<u8> before;
+    if (!previous_.data || !bound_is_used(read_header(previous_.data, previous_.size))) return before;
+    before.resize(bytes_);
+    decode(previous_.data, previous_.size, before.data(), bytes_, threads_);
+    return before;
+  }
+
+  void check_layers(const Header& h, const u8* stream, size_t size, Buffer<u8>& room) const {
+    for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
+      decode(stream, size, room.data(), bytes_, threads_, nullptr, taken);
+      const LayerError is = difference(layout_, data_, room.data()), stated = h.layers.errors[taken];
+      const double rounding = 1e-9 * is.root_mean_square;
+      require(is.largest <= stated.largest, STZ_ERROR_CHECK);
+      require(is.root_mean_square == stated.root_mean_square || std::fabs(is.root_mean_square - stated.root_mean_square) <= rounding,
+              STZ_ERROR_CHECK);
+    }
+  }
+
+  const stz_layout& layout_;
+  const u8* const data_;
+  const stz_options& options_;
+  const PreviousStream previous_;
+  const u8* const stream_;
+  const size_t size_, bytes_;
+  const int threads_;
+  const Header header_;
+};
+
+// Errors that say what is wrong with the arguments: no second attempt will do better.
+bool is_of_arguments(int code) { return code <= STZ_ERROR_ARGUMENT && code >= STZ_ERROR_CAPACITY; }
+
+}  // namespace
+
+void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* stream,
+                  size_t size) {
+  STZ_FAULT_POINT(array, data, size_t(array_bytes(layout)));
+  try {
+    StreamChecker(layout, data, options, previous, stream, size).run();
+  } catch (const Failure&) {  // not of memory, which is another exception
+    fail(STZ_ERROR_CHECK);
+  }
+}
+
+size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* out,
+                       FunctionRef<size_t()> write) {
+  try {
+    const size_t size = write();
+    check_stream(layout, data, options, previous, out, size);
+    return size;
+  } catch (const Failure& failure) {
+    if (is_of_arguments(failure.code)) throw;
+  } catch (...) {  // memory, of which a wrong number may have asked for too much
+  }
+  const size_t size = write();
+  check_stream(layout, data, options, previous, out, size);
+  return size;
+}
+
+}  // namespace stz
