@@ -108,6 +108,7 @@ cdef extern from "stz.h" nogil:
     int stz_info(const void* stream, size_t size, stz_stream_info* info)
     int stz_environment_threads()
     int stz_environment_verify()
+    uint64_t stz_environment_max_bytes()
     double stz_environment_max_error()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)
