@@ -292,6 +292,11 @@ def check_of_environment():
     return stz_environment_check() != 0
 
 
+def max_bytes_of_environment():
+    """The largest array in bytes that H5STZ_MAX_BYTES allows now to be made of what a stream claims, 0 if it says nothing usable."""
+    return stz_environment_max_bytes()
+
+
 def max_error_of_environment():
     """The largest error that H5STZ_MAX_ERROR allows now for what is read of datasets, 0 if it says nothing that can be used."""
     return stz_environment_max_error()

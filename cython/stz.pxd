@@ -113,6 +113,7 @@ cdef extern from "stz.h" nogil:
     int stz_environment_threads()
     int stz_environment_verify()
     int stz_environment_check()
+    uint64_t stz_environment_max_bytes()
     double stz_environment_max_error()
     int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options)
     const char* stz_error_text(int code)

@@ -24,6 +24,12 @@ extern "C" int stz_environment_threads() {
   return threads;
 }
 
+extern "C" uint64_t stz_environment_max_bytes() {
+  const char* text = std::getenv("H5STZ_MAX_BYTES");
+  uint64_t bytes = 0;
+  return text && stz::parse_number(text, bytes) ? bytes : 0;
+}
+
 extern "C" double stz_environment_max_error() {
   const char* text = std::getenv("H5STZ_MAX_ERROR");
   double error = 0;

@@ -47,7 +47,7 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
   const u64 sections = sections_offset(h);
-  require(sections <= size, STZ_ERROR_TRUNCATED);
+  verify_sections(h, stream, size, taken);  // before any memory is taken
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
   const bool enhanced = enhance && h.enhancement.any();
   const bool with_kinds = enhanced || (verification && h.trailer_size != 0);  // special values are needed besides the samples

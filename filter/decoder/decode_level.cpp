@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "decoder/decode_base_section.h"
 #include "decoder/decode_block.h"
+#include "format/section.h"
 
 namespace stz {
 namespace {
@@ -160,6 +161,21 @@ class Decoder {
 };
 
 }  // namespace
+
+void verify_sections(const Header& h, const u8* stream, size_t size, size_t taken) {
+  require_stream_size(h, size);
+  ByteReader in(stream, size);
+  in.take(h.size);
+  if (h.transform == Transform::palette) checked_coder_bytes(in.take(h.palette_size), h.palette_size);
+  checked_coder_bytes(in.take(h.section[0]), h.section[0]);
+  for (size_t k = 1; k < h.section.size(); k++) verify_section(in.take(h.section[k]), h.section[k]);
+  size_t next = 0;
+  for_refinements(h.layers, [&](size_t r, size_t) {
+    const u64 bytes = h.refinement[next++];
+    const u8* section = in.take(bytes);
+    if (r < taken) verify_section(section, bytes);
+  });
+}
 
 template <class S>
 void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,

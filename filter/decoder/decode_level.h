@@ -5,6 +5,10 @@
 
 namespace stz {
 
+// Fails unless palette, base section, the sections of levels and those of the first `taken` refinements, of a stream that is there as a
+// whole, have their checks. Nothing is made of them, and no memory taken.
+void verify_sections(const Header& h, const u8* stream, size_t size, size_t taken);
+
 // `sections`: the base section and what follows. Fills `samples` (all items of the batch, C order) and, if the stream has masks, `specials`
 // and `literals`. `of_masked`: bits that samples, which are elements, get where they are masked (literals: zero); `specials` then may stay
 // empty. `taken`: how many refinements of codes are read (format/layers.h), at most those that there are. At most `threads` (>= 1) threads

@@ -69,6 +69,13 @@ ParameterContext parameter_context(const Header& h, const Level& level) {
 
 }  // namespace
 
+void verify_section(const u8* section, u64 size) {
+  const LevelSection whole{section, size, size, size};
+  Front front;
+  read_front(whole, front);
+  verify_check(whole, front);
+}
+
 u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const LevelSection& section, ParameterState& state,
                    LevelDirectory& directory) {
   Front front;

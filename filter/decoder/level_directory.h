@@ -29,6 +29,10 @@ struct LevelSection {
   u64 available, present, size;
 };
 
+// Fails unless the section of a level, or of a refinement of one, which is there as a whole, has the check that its front says. Takes no
+// memory, and makes nothing of what is there.
+void verify_section(const u8* section, u64 size);
+
 // Reads the directory of the section of level l and checks it; nothing of it is used before. Returns 0, or how many bytes it takes, more
 // than are available and at most the section: then nothing has changed. `state` passes from level to level, coarse to fine.
 u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const LevelSection& section, ParameterState& state,

@@ -287,14 +287,15 @@ Header read_header(const u8* data, size_t size) {
     read_validity(in, flags, h);
     read_levels(in, flags, h);
     require(in.consumed() + 4 <= max_header_size, STZ_ERROR_CORRUPT);
-  } else {
+  } else
     require(in.consumed() <= max_header_size, STZ_ERROR_CORRUPT);
-    if (h.form == Form::patched) read_patch_table(in, h);
-  }
+  ByteReader table = in;
+  if (h.form == Form::patched) read_patch_table(in, h, false);
   if (h.form == Form::blocks || h.form == Form::patched) {
     const u32 crc = crc32c(data, in.consumed());
     require_check(crc, in.take(4), 4);
   }
+  if (h.form == Form::patched) read_patch_table(table, h, true);
   h.size = in.consumed();
   if (h.form == Form::patched) set_patch_offsets(h);
   return h;

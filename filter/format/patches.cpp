@@ -64,11 +64,13 @@ Bytes write_patched_header(const Header& h) {
   return out;
 }
 
-void read_patch_table(ByteReader& in, Header& h) {
+void read_patch_table(ByteReader& in, Header& h, bool keep) {
   require(element_count(h.layout) > 0, STZ_ERROR_CORRUPT);
   const u64 count = in.varint();
   require(count >= 1 && count <= max_patches, STZ_ERROR_CORRUPT);
-  h.base_size = in.varint();
+  const u64 base_size = in.varint();
+  if (keep) h.base_size = base_size;
+  if (keep) h.patches.reserve(size_t(count));
   u64 elements = 0;
   for (u64 i = 0; i < count; i++) {
     Patch patch;
@@ -80,7 +82,7 @@ void read_patch_table(ByteReader& in, Header& h) {
     patch.size = in.varint();
     elements += element_count(patch_layout(h.layout, patch));
     require(elements <= max_patched_elements * element_count(h.layout), STZ_ERROR_CORRUPT);
-    h.patches.push_back(patch);
+    if (keep) h.patches.push_back(patch);
   }
 }
 

@@ -25,8 +25,9 @@ constexpr u64 max_patched_elements = 16;
 // A complete header, its checksum included, for the streams of h.patches and for a base of h.base_size bytes, which follow it in this
 // order.
 Bytes write_patched_header(const Header& h);
-// Reads what follows the common fields. Fails unless every box lies inside the array. Does not set h.size, nor offsets.
-void read_patch_table(ByteReader& in, Header& h);
+// Reads what follows the common fields. Fails unless every box lies inside the array. Does not set h.size, nor offsets; without `keep`
+// nothing at all: patches take much more memory than their entries, and none before the check behind the table has been verified.
+void read_patch_table(ByteReader& in, Header& h, bool keep);
 // Where the streams are in the patched stream, once h.size is known. Fails on overflow.
 void set_patch_offsets(Header& h);
 

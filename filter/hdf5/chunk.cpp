@@ -22,6 +22,8 @@ bool out_of_memory(size_t bytes, Message& message) {
 }
 
 constexpr u64 most_array_bytes = ~size_t{0} >> 1;
+// Without client data that say how large a chunk is: that of HDF5 before 2.0, as a stream of a few bytes may claim any size.
+constexpr u64 most_unknown_bytes = u64{1} << 32;
 
 // Client data of a later version, of other software, or none: the stream alone says what the chunk is.
 struct ClientData {
@@ -39,7 +41,21 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
     message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes", static_cast<unsigned long long>(info.array_bytes));
     return false;
   }
-  if (!client.has_layout) return true;
+  const u64 allowed = stz_environment_max_bytes();
+  if (allowed != 0 && info.array_bytes > allowed) {
+    message.set(
+        "the chunk claims to decode to %llu bytes, more than H5STZ_MAX_BYTES=%llu: set it to a greater number if you trust the file",
+        static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(allowed));
+    return false;
+  }
+  if (!client.has_layout) {
+    if (allowed != 0 || info.array_bytes <= most_unknown_bytes) return true;
+    message.set(
+        "the chunk claims to decode to %llu bytes, and the client data do not say how large chunks are: set H5STZ_MAX_BYTES to so many "
+        "if you trust the file",
+        static_cast<unsigned long long>(info.array_bytes));
+    return false;
+  }
   const stz_layout& layout = client.layout;
   const u64 expected = array_bytes(layout);
   if (info.array_bytes != expected) {

@@ -330,6 +330,11 @@ STZ_API int stz_environment_verify(void);
  * the options say; the functions above do not obey it. */
 STZ_API int stz_environment_check(void);
 
+/* Returns the number of bytes that the environment variable H5STZ_MAX_BYTES holds, a decimal number of 1 or more: the largest array that is
+ * made because a stream claims it. 0 if it is missing or anything else. Read anew by every call. The filter refuses larger chunks, Python
+ * larger arrays; the functions above, whose callers bring the memory, do not obey it. */
+STZ_API uint64_t stz_environment_max_bytes(void);
+
 /* Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no number of 0 or
  * more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as stz_reader_max_error says. The
  * filter and the functions above do not obey it: what HDF5 decodes may be written again. */

@@ -176,6 +176,7 @@ class BlockPartReader : public PartReader {
       for (u64 i = 0; i < level_blocks.blocks.size(); i++)
         if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
           cache_.keep(plan.l, sections_.block_number(plan, item, i), level_blocks.blocks[size_t(i)]);
+      if (p + 1 < levels.size()) levels[p + 1].blocks.clear();  // a level needs the coarser one alone: of many large ones two are there
     }
   }
 

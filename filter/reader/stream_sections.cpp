@@ -49,12 +49,14 @@ u64 StreamSections<S>::block_count_of_all_levels() const {
 
 template <class S>
 u64 StreamSections<S>::bytes() const {
-  u64 size = base_.samples.size() * sizeof(S) + base_.activities.size() + base_.specials.size() +
-             base_literals_.size() * sizeof(LiteralElement) + directory_.size() * sizeof(LevelDirectory);
-  auto add = [&](const LevelDirectory& d) { size += (d.sizes.size() + d.offsets.size()) * sizeof(u64); };
-  for (const LevelDirectory& d : directory_) add(d);
-  for (const Refinement& r : refined_)
-    for (const LevelDirectory& d : r.directory) add(d);
+  u64 size =
+      base_.samples.size() * sizeof(S) + base_.activities.size() + base_.specials.size() + base_literals_.size() * sizeof(LiteralElement);
+  auto add = [&](const Directories& of_levels) {
+    for (const auto& d : of_levels)
+      if (d) size += sizeof(LevelDirectory) + (d->sizes.size() + d->offsets.size()) * sizeof(u64);
+  };
+  add(directory_);
+  for (const Refinement& r : refined_) add(r.directory);
   if (header_.palette) size += header_.palette->size() * sizeof(u64);
   return size;
 }
@@ -71,8 +73,8 @@ void StreamSections<S>::read_directories(size_t l) {
     for (size_t& finest = refined_[r].finest; finest > l; finest--) {
       const size_t at = finest - 1;
       if (!header_.layers.added_bits(r, at)) continue;
-      read_directory_of(refined_[r].section[at], [&](const LevelSection& section) {
-        return read_refined_directory(header_, hierarchy_, at, r, directory_[at], section, state_, refined_[r].directory[at]);
+      read_directory_of(refined_[r].section[at], refined_[r].directory[at], [&](const LevelSection& section, LevelDirectory& d) {
+        return read_refined_directory(header_, hierarchy_, at, r, *directory_[at], section, state_, d);
       });
     }
 }
@@ -95,26 +97,29 @@ void StreamSections<S>::read_base_section() {
   sort_literals(base_literals_);
 }
 
-// Fetches as much of a section as read(section) needs: it returns how many bytes that is, or 0 when it is done.
+// Fetches as much of a section as read(section, directory) needs: it returns how many bytes that is, or 0 when it is done.
 template <class S>
 template <class Read>
-void StreamSections<S>::read_directory_of(const ByteRange& range, Read read) {
+void StreamSections<S>::read_directory_of(const ByteRange& range, std::unique_ptr<const LevelDirectory>& directory, Read read) {
   const u64 present = source_.present(range.offset, range.size);
   Bytes bytes(size_t(std::min(first_peek, present)));
   source_.peek(range.offset, bytes.size(), bytes.data());
-  while (const u64 needed = read(LevelSection{bytes.data(), bytes.size(), present, range.size})) {
+  auto made = std::make_unique<LevelDirectory>();
+  while (const u64 needed = read(LevelSection{bytes.data(), bytes.size(), present, range.size}, *made)) {
     const size_t have = bytes.size();
     require(needed <= present, STZ_ERROR_TRUNCATED);
     bytes.resize(size_t(needed));
     source_.peek(range.offset + have, needed - have, bytes.data() + have);
   }
+  directory = std::move(made);
 }
 
 template <class S>
 void StreamSections<S>::read_level_directory(size_t l) {
-  read_directory_of(section(l),
-                    [&](const LevelSection& of_level) { return read_directory(header_, hierarchy_, l, of_level, state_, directory_[l]); });
-  reach_[l] = {directory_[l].reach, directory_[l].edge};
+  read_directory_of(section(l), directory_[l], [&](const LevelSection& of_level, LevelDirectory& d) {
+    return read_directory(header_, hierarchy_, l, of_level, state_, d);
+  });
+  reach_[l] = {directory_[l]->reach, directory_[l]->edge};
 }
 
 template class StreamSections<float>;

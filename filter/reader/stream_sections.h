@@ -1,6 +1,8 @@
 // The sections of a stream that is read in parts: the palette, the base section, decoded, and the directories of levels. Each is read when
 // first needed.
 #pragma once
+#include <memory>
+
 #include "decoder/decode_base_section.h"
 #include "decoder/level_directory.h"
 #include "reader/plan.h"
@@ -33,22 +35,22 @@ class StreamSections {
   // What follows is there once the directories are read.
   const DecodedLevel<S>& base() const { return base_; }
   const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
-  const LevelDirectory& directory(size_t l) const { return directory_[l]; }
+  const LevelDirectory& directory(size_t l) const { return *directory_[l]; }
   // Of a refinement; null if it adds nothing to the level.
   const LevelDirectory* refined_directory(size_t r, size_t l) const {
-    return header_.layers.added_bits(r, l) ? &refined_[r].directory[l] : nullptr;
+    return header_.layers.added_bits(r, l) ? refined_[r].directory[l].get() : nullptr;
   }
   const std::vector<LevelReach>& reach() const { return reach_; }  // of every level below the base level
 
   // The number, among those of all items, of the i-th block of an item's plan.
   u64 block_number(const LevelPlan& plan, u64 item, u64 i) const {
-    return item * directory_[plan.l].per_item + plan.block(hierarchy_.level[plan.l], i);
+    return item * directory_[plan.l]->per_item + plan.block(hierarchy_.level[plan.l], i);
   }
 
   // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
   template <class F>
   void for_streams(const LevelPlan& plan, u64 number, F f) const {
-    for_streams_of(directory_[plan.l], section(plan.l), size_t(header_.masked), plan, number, f);
+    for_streams_of(*directory_[plan.l], section(plan.l), size_t(header_.masked), plan, number, f);
   }
   // The same for the refinements that are taken: f(refinement, k, range).
   template <class F>
@@ -59,10 +61,12 @@ class StreamSections {
   }
 
  private:
+  using Directories = std::vector<std::unique_ptr<const LevelDirectory>>;  // by level; null: not read yet, and without memory
+
   // The sections of a refinement, by level.
   struct Refinement {
     std::vector<ByteRange> section;
-    std::vector<LevelDirectory> directory;
+    Directories directory;
     size_t finest;  // directories of this level and coarser ones are read
   };
 
@@ -77,7 +81,7 @@ class StreamSections {
     }
   }
   template <class Read>
-  void read_directory_of(const ByteRange& range, Read read);
+  void read_directory_of(const ByteRange& range, std::unique_ptr<const LevelDirectory>& directory, Read read);
   const ByteRange& section(size_t l) const { return section_[base_level() - l]; }
   void read_palette();
   void read_base_section();
@@ -92,7 +96,7 @@ class StreamSections {
   std::vector<LiteralElement> base_literals_;
   ParameterState state_;
   size_t finest_directory_;  // directories of this level and coarser ones are read
-  std::vector<LevelDirectory> directory_;
+  Directories directory_;
   std::vector<LevelReach> reach_;
   size_t taken_ = 0;
   std::vector<Refinement> refined_;

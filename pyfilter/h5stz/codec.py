@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, SupportsFloat, cast
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from h5stz import _core, elements
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import OF_STREAMS, new_array, refuse_larger
 from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
@@ -195,7 +196,7 @@ def decompress(
     stream: BytesLike,
     *,
     out: Array | None = None,
-    max_bytes: int = 2**32,
+    max_bytes: SupportsIndex | None = None,
     threads: int | None = None,
     verify: bool = False,
     max_error: SupportsFloat | None = None,
@@ -206,7 +207,8 @@ def decompress(
         stream: bytes-like.
         out: C-contiguous writable ndarray of the stream's shape and dtype, byte order included (bool also for uint8), to
             decode into. After an error its contents are unspecified.
-        max_bytes: largest array that is allocated; streams of unknown origin may announce any size.
+        max_bytes: largest array that is allocated, as a stream of few bytes may claim any size. None: as the environment
+            variable H5STZ_MAX_BYTES says, or 4 GiB.
         threads: as of compress().
         verify: compares what was decoded with the content check of the stream, as verify() does; not with a max_error.
         max_error: as few precision layers are decoded (`STZ(layers=)`) as keep every sample within this distance of what was
@@ -224,13 +226,8 @@ def decompress(
     precision = checked_precision(max_error, None)
     header = info(stream)
     if out is None:
-        if header.array_bytes > max_bytes:
-            raise StzError(
-                f"the stream holds an array of {header.array_bytes} bytes, more than max_bytes={max_bytes}: give a greater "
-                "max_bytes if you trust it",
-                _CAPACITY,
-            )
-        out = np.empty(header.shape, header.dtype)
+        refuse_larger("the stream holds an array of", header.array_bytes, max_bytes, OF_STREAMS)
+        out = new_array(header.shape, header.dtype)
     else:
         _check_out(out, header)
     if precision.is_full:
@@ -246,7 +243,7 @@ def decompress(
 
 
 @checked
-def verify(stream: BytesLike, *, max_bytes: int = 2**32, threads: int | None = None) -> int:
+def verify(stream: BytesLike, *, max_bytes: SupportsIndex | None = None, threads: int | None = None) -> int:
     """Decodes a stream and compares the values with its content check: CRCs of what the writer saw as the decoded values.
 
     Streams whose bytes are sound may still decode to something else: where the compiler of a decoder contracted operations,
@@ -254,7 +251,7 @@ def verify(stream: BytesLike, *, max_bytes: int = 2**32, threads: int | None = N
 
     Args:
         stream: bytes-like.
-        max_bytes: largest array that is decoded.
+        max_bytes: largest array that is decoded, as of decompress().
         threads: as of compress().
 
     Returns:
@@ -266,12 +263,8 @@ def verify(stream: BytesLike, *, max_bytes: int = 2**32, threads: int | None = N
     """
     threads = thread_count(threads)
     header = info(stream)
-    if header.array_bytes > max_bytes and header.form.startswith(("blocks", "patched")):
-        raise StzError(
-            f"the stream holds an array of {header.array_bytes} bytes, more than max_bytes={max_bytes}: give a greater "
-            "max_bytes if you trust it",
-            _CAPACITY,
-        )
+    if header.form.startswith(("blocks", "patched")):
+        refuse_larger("the stream holds an array of", header.array_bytes, max_bytes, OF_STREAMS)
     return _core.verify(stream, threads)
 
 

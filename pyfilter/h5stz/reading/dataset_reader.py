@@ -25,7 +25,8 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import StzError, StzMemoryError
+from h5stz.limits import new_array
 from h5stz.options.option_checks import verifies
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.options.stz import STZ, client_data
@@ -35,6 +36,7 @@ from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
 from h5stz.sources.file_objects import ObjectBytes
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _HEAD = 8192  # bytes of a chunk in a remote file that are fetched first: what all reads of it need, by far most often
 _TOGETHER = 64  # chunks of a remote file that are fetched together, of at most so many bytes unless it is one
@@ -107,7 +109,7 @@ class DatasetReader:
             if not precision.enhance:
                 self._refuse_if_enhanced()
             return self._read_all_through_h5py(selection, out)
-        result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
+        result = new_array(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
             with self._unchanged_file():
                 self._read_box(selection.box(), selection.target(result), threads, precision)
@@ -358,7 +360,10 @@ class DatasetReader:
         )
 
     def _read_all_through_h5py(self, selection: Selection, out: Array | None) -> Any:
-        result = h5py_getitem(self.dataset, selection.key())
+        try:
+            result = h5py_getitem(self.dataset, selection.key())
+        except MemoryError as error:
+            raise StzMemoryError(f"{self._name}: {error}", _MEMORY) from None
         self._count_all(selection)
         if any(axis.step < 0 for axis in selection.axes):
             result = selection.ascending(result)

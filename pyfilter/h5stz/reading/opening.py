@@ -18,6 +18,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.view import CACHE_BYTES, View, view
 from h5stz.signatures import checked
@@ -39,6 +40,7 @@ def open(
     cache_bytes: SupportsIndex = CACHE_BYTES,
     threads: int | None = None,
     verify: bool | None = None,
+    max_bytes: SupportsIndex | None = None,
     block_bytes: SupportsIndex = BLOCK_BYTES,
     metadata_bytes: SupportsIndex = METADATA_BYTES,
     retries: SupportsIndex = RETRIES,
@@ -50,7 +52,7 @@ def open(
         url_or_path: "https://...", "s3://...", or any other address that fsspec knows; or a path on this machine.
         mode: "r": remote files and views are read only.
         storage_options: what the file system of fsspec is made with, such as {"anon": True} for public data on S3.
-        cache_bytes, threads, verify: as of view(), for each dataset.
+        cache_bytes, threads, verify, max_bytes: as of view(), for each dataset.
         block_bytes: metadata are fetched in blocks of so many bytes. Smaller ones transfer less, larger ones take fewer
             requests.
         metadata_bytes: most that is kept of these blocks, in bytes; at least one block is.
@@ -71,6 +73,7 @@ def open(
     if mode != "r":
         raise StzError(f"mode={mode!r}: h5stz.open reads (mode 'r'); write files with h5py.File(path, {mode!r})", _ARGUMENT)
     options = {"cache_bytes": checked_cache_bytes(cache_bytes, threads, verify), "threads": threads, "verify": verify}
+    options["max_bytes"] = checked_max_bytes(max_bytes)
     block, room = _whole("block_bytes", block_bytes, 1, _LARGEST_BLOCK), _whole("metadata_bytes", metadata_bytes, 0)
     attempts, wait = _whole("retries", retries, 0, _MOST_RETRIES), _seconds(retry_wait)
     if not isinstance(storage_options, (Mapping, type(None))):

@@ -11,6 +11,7 @@ from typing import Any, SupportsFloat, SupportsIndex
 
 import h5py
 
+from h5stz.limits import checked_max_bytes, refuse_larger
 from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import Precision, checked_precision, precision_of_environment
 from h5stz.reading.arguments import checked_cache_bytes
@@ -31,12 +32,13 @@ def partial_reads(
     threads: int | None = None,
     verify: bool | None = None,
     max_error: SupportsFloat | None = None,
+    max_bytes: SupportsIndex | None = None,
 ) -> Iterator[Stats]:
     """While it lasts, plain `dataset[...]` of h5py decodes only what is needed, in all threads of the process.
 
     That goes for integers, slices and `...` on datasets compressed with h5stz alone. Every other index, and every other
     dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes`,
-    `threads`, `verify` and `max_error`, and h5py is as before when the last one has ended, also after an error.
+    `threads`, `verify`, `max_error` and `max_bytes`, and h5py is as before when the last one has ended, also after an error.
 
     Args:
         cache_bytes: most that is kept for the next read of the same dataset, in bytes, for each of the 16 last used.
@@ -44,6 +46,7 @@ def partial_reads(
         verify: as of view(); what goes to h5py is compared as H5STZ_VERIFY says.
         max_error: largest error in the units of the data, as of View.at_error(); None: as the environment variable
             H5STZ_MAX_ERROR says at each read, or none. Do not write again what was read with errors.
+        max_bytes: as of view(); what goes to h5py has no limit.
 
     Yields:
         readers.Stats: what was read in this way.
@@ -53,9 +56,10 @@ def partial_reads(
     """
     kept_bytes = checked_cache_bytes(cache_bytes, threads, verify)
     precision = None if max_error is None else checked_precision(max_error, None)
+    most = checked_max_bytes(max_bytes)
     with _lock:
         if not _open:
-            _open.append(_Replacement(kept_bytes, threads, verify, precision))
+            _open.append(_Replacement(kept_bytes, threads, verify, precision, most))
         replacement = _open[0]
         replacement.blocks += 1
     try:
@@ -75,7 +79,14 @@ _open: list[_Replacement] = []  # the _Replacement while there is one
 class _Replacement:
     """Another h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
 
-    def __init__(self, cache_bytes: int, threads: int | None, verify: bool | None, precision: Precision | None) -> None:
+    def __init__(
+        self,
+        cache_bytes: int,
+        threads: int | None,
+        verify: bool | None,
+        precision: Precision | None,
+        max_bytes: int | None,
+    ) -> None:
         self.stats, self.blocks = Stats(), 0
         self._precision = precision  # None: as the environment says
         self._cache_bytes, self._threads, self._verify = cache_bytes, threads, verify
@@ -90,6 +101,7 @@ class _Replacement:
             if plan is None:
                 return original(dataset, args, *more, **named)
             reader, selection = plan
+            refuse_larger("the result takes", selection.size * dataset.dtype.itemsize, max_bytes, instead="read less, or ")
             return reader.read(selection, None, thread_count(self._threads), self._precision or precision_of_environment())
 
         self._replaced = getitem

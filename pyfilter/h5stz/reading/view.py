@@ -16,9 +16,10 @@ import numpy.typing as npt
 from h5stz import _core
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import checked_max_bytes, refuse_larger
 from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import EVERYTHING, Precision, checked_precision
-from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes, whole_number
+from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse, parse_region
@@ -26,7 +27,6 @@ from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Sourc
 from h5stz.signatures import checked
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
 _MOST_LEVELS = 63
 CACHE_BYTES = 128 << 20
 
@@ -38,6 +38,7 @@ def view(
     cache_bytes: SupportsIndex = CACHE_BYTES,
     threads: int | None = None,
     verify: bool | None = None,
+    max_bytes: SupportsIndex | None = None,
 ) -> View:
     """An array-like over a dataset that reads and decodes only the blocks that an index needs.
 
@@ -51,6 +52,8 @@ def view(
         verify: True: blocks of the finest level that a read decodes as a whole are compared with the content checks of their
             streams, as verify() does; not blocks of which it needs a part only, those that were kept, and what h5py reads.
             False: none are. None: as the environment variable H5STZ_VERIFY says at each read.
+        max_bytes: largest array that a read makes, in bytes, as a file may claim datasets of any size. None: as the environment
+            variable H5STZ_MAX_BYTES says at each read, or no limit.
 
     Returns:
         View.
@@ -68,7 +71,7 @@ def view(
         raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
     source = GivenSource(dataset, checked_cache_bytes(cache_bytes, threads, verify), verify)
     rank = len(dataset.shape)
-    return View(source, (0,) * rank, tuple(range(rank)), threads)
+    return View(source, (0,) * rank, tuple(range(rank)), threads, max_bytes=checked_max_bytes(max_bytes))
 
 
 class View:
@@ -93,9 +96,10 @@ class View:
         axes: tuple[int, ...],
         threads: int | None,
         precision: Precision = EVERYTHING,
+        max_bytes: int | None = None,
     ) -> None:
         self._source, self._levels, self.axes, self._threads = source, levels, axes, threads
-        self._precision = precision
+        self._precision, self._max_bytes = precision, max_bytes
 
     @property
     def _reader(self) -> DatasetReader:
@@ -218,7 +222,7 @@ class View:
         """
         thinned = self.axes if axes is None else checked_axes(axes, self.ndim)
         precision = self._precision if layers is None else checked_precision(None, layers)
-        return View(self._source, self._deeper(level, thinned), thinned, self._threads, precision)
+        return View(self._source, self._deeper(level, thinned), thinned, self._threads, precision, self._max_bytes)
 
     @checked
     def at_error(self, max_error: SupportsFloat | None) -> View:
@@ -235,7 +239,7 @@ class View:
             StzError: (a ValueError) it is negative or NaN. At each read: less than what was kept when a chunk was compressed.
             StzTypeError: (a TypeError too) no number.
         """
-        return View(self._source, self._levels, self.axes, self._threads, checked_precision(max_error, None))
+        return View(self._source, self._levels, self.axes, self._threads, checked_precision(max_error, None), self._max_bytes)
 
     def layer_errors(self, region: Any = ...) -> list[float]:
         """The largest errors in a region if one precision layer is read, two, ... and all, in the units of the data.
@@ -269,7 +273,7 @@ class View:
             level: 0 for all samples, l for every 2**l-th along the `axes` of this view.
             out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
                 error its contents are unspecified.
-            max_bytes: refuses to read more than so many bytes; None: no limit.
+            max_bytes: refuses to read more than so many bytes; None: as this view, unless `out` is given.
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
             enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the
@@ -288,17 +292,14 @@ class View:
         """
         deeper = self._deeper(level, self.axes)
         selection = parse_region(region, self.shape, [new - old for new, old in zip(deeper, self._levels, strict=True)])
-        if max_bytes is not None and (size := selection.size * self.dtype.itemsize) > whole_number("max_bytes", max_bytes):
-            raise StzError(
-                f"the result takes {size} bytes, more than max_bytes={max_bytes}: read a smaller region or a coarser level, "
-                "or allow more",
-                _CAPACITY,
-            )
+        if max_bytes is not None:
+            self._refuse_larger(selection, checked_max_bytes(max_bytes))
         if out is not None:
             check_out(out, selection.shape, self.dtype)
         given = max_error is not None or layers is not None
         precision = checked_precision(max_error, layers) if given else self._precision
-        return self._read(selection, deeper, out, precision if enhance else replace(precision, enhance=False))
+        precision = precision if enhance else replace(precision, enhance=False)
+        return self._read(selection, deeper, out, precision, limited=max_bytes is None)
 
     def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:
         """A region step by step, from coarse to fine.
@@ -358,7 +359,15 @@ class View:
         """How many samples of this array so many of the dataset from its beginning have, for every axis."""
         return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
 
-    def _read(self, selection: Selection, levels: Sequence[int], out: Array | None, precision: Precision) -> Any:
+    def _refuse_larger(self, selection: Selection, max_bytes: int | None) -> None:
+        instead = "read a smaller region or a coarser level, or "
+        refuse_larger("the result takes", selection.size * self.dtype.itemsize, max_bytes, instead=instead)
+
+    def _read(
+        self, selection: Selection, levels: Sequence[int], out: Array | None, precision: Precision, limited: bool = True
+    ) -> Any:
+        if limited and out is None:
+            self._refuse_larger(selection, self._max_bytes)
         scaled = selection.scaled([1 << level for level in levels])
         return self._reader.read(scaled, out, thread_count(self._threads), precision)
 
@@ -375,14 +384,14 @@ class View:
         return f"{level}, spacing {self.spacing}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._source.place(), self._levels, self.axes, self._threads, self._precision)
+        return _restored, (self._source.place(), self._levels, self.axes, self._threads, self._precision, self._max_bytes)
 
     def detached(self) -> View:
         """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
-        return View(self._source.detached(), self._levels, self.axes, self._threads, self._precision)
+        return View(self._source.detached(), self._levels, self.axes, self._threads, self._precision, self._max_bytes)
 
     def __copy__(self) -> View:
-        return View(self._source, self._levels, self.axes, self._threads, self._precision)
+        return View(self._source, self._levels, self.axes, self._threads, self._precision, self._max_bytes)
 
     def __deepcopy__(self, memo: Any) -> View:
         return self.__copy__()
@@ -393,7 +402,12 @@ class View:
 
 
 def _restored(
-    place: Place, levels: tuple[int, ...], axes: tuple[int, ...], threads: int | None, precision: Precision = EVERYTHING
+    place: Place,
+    levels: tuple[int, ...],
+    axes: tuple[int, ...],
+    threads: int | None,
+    precision: Precision = EVERYTHING,
+    max_bytes: int | None = None,
 ) -> View:
     """A View from its pickle."""
-    return View(ReopenedSource(place), levels, axes, threads, precision)
+    return View(ReopenedSource(place), levels, axes, threads, precision, max_bytes)

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz.elements import Array
+from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
 from h5stz.reading.readers import PartOfCache, Stats
@@ -135,7 +136,7 @@ class VirtualReader(DatasetReader):
         """See DatasetReader."""
         if self.fallback_reason or not self.dataset.id.valid:
             return super().read(selection, out, threads, precision)
-        result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
+        result = new_array(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
             target = selection.target(result)
             parts = list(self._parts(selection))

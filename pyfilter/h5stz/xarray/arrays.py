@@ -44,7 +44,8 @@ class StzArray(BackendArray):
         opened = self._view
         if opened is None or not opened.dataset.id.valid:
             dataset = self._store.h5py_dataset(self._name)
-            whole = view(dataset, cache_bytes=self._store.cache_bytes, threads=self._store.threads)
+            store = self._store
+            whole = view(dataset, cache_bytes=store.cache_bytes, threads=store.threads, max_bytes=store.max_bytes)
             max_error = self._store.max_errors.get(self._name)
             opened = self._view = whole if max_error is None else whole.at_error(max_error)
         return opened

@@ -19,6 +19,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.sources.remote_files import Address, is_address
 from h5stz.xarray.store import StzStore, largest_errors, thinned_dimensions
@@ -54,6 +55,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
+        max_bytes: int | None = None,
         phony_dims: str | None = "access",
         invalid_netcdf: bool | None = None,
         decode_vlen_strings: bool = True,
@@ -72,7 +74,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             max_error: of variables that were written with precision layers as few are read as keep every sample within this
                 distance of what was compressed, in the units in which the file stores it: a number for all variables but
                 dimension coordinates, or a dict of a number for each of some. None: all layers of all.
-            cache_bytes, threads: as of h5stz.view, for each variable.
+            cache_bytes, threads, max_bytes: as of h5stz.view, for each compressed variable.
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension or variable that there is not. When it is read: a variable
@@ -89,7 +91,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             storage_options=storage_options,
         )
         try:
-            _configure([store], level, axes, max_error, cache_bytes, threads)
+            _configure([store], level, axes, max_error, cache_bytes, threads, max_bytes)
             return StoreBackendEntrypoint().open_dataset(
                 store,
                 mask_and_scale=mask_and_scale,
@@ -114,6 +116,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
+        max_bytes: int | None = None,
         phony_dims: str | None = "access",
         invalid_netcdf: bool | None = None,
         decode_vlen_strings: bool = True,
@@ -128,8 +131,8 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             axes: names of dimensions, each of some group; None: all along which a compressed variable of some group has more
                 than one sample. Dimensions of that name are thinned in all groups, as groups share those of the ones above.
             **decoding: `mask_and_scale` and what else xarray decodes by, and `drop_variables`.
-            filename_or_obj, level, max_error, cache_bytes, threads, phony_dims, invalid_netcdf, decode_vlen_strings, driver,
-                driver_kwds, storage_options: as of open_dataset.
+            filename_or_obj, level, max_error, cache_bytes, threads, max_bytes, phony_dims, invalid_netcdf, decode_vlen_strings,
+                driver, driver_kwds, storage_options: as of open_dataset.
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension that no group has.
@@ -146,7 +149,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         )
         try:
             stores = {_relative(each.path, store.path): each for each in store.groups()}
-            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads)
+            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads, max_bytes)
             return {path: StoreBackendEntrypoint().open_dataset(each, **decoding) for path, each in stores.items()}
         except BaseException:
             store.close()
@@ -178,12 +181,13 @@ def _configure(
     max_error: SupportsFloat | Mapping[str, SupportsFloat] | None,
     cache_bytes: int,
     threads: int | None,
+    max_bytes: int | None,
 ) -> None:
     number = _checked_level(level)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
     max_errors = largest_errors(stores, max_error)
     for store in stores:
-        store.configure(number, names, cache_bytes, threads, max_errors)
+        store.configure(number, names, cache_bytes, threads, checked_max_bytes(max_bytes), max_errors)
 
 
 def _relative(path: str, parent: str) -> str:

@@ -28,12 +28,13 @@ class StzStore(H5NetCDFStore):
         max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
     """
 
-    __slots__ = ("cache_bytes", "level", "max_errors", "thinned", "threads")
+    __slots__ = ("cache_bytes", "level", "max_bytes", "max_errors", "thinned", "threads")
 
     level: int
     thinned: frozenset[str]
     cache_bytes: int
     threads: int | None
+    max_bytes: int | None
     max_errors: dict[str, float]
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
@@ -61,10 +62,16 @@ class StzStore(H5NetCDFStore):
         return {dim for one in compressed for dim, size in zip(one.dimensions, one.shape, strict=True) if size > 1}
 
     def configure(
-        self, level: int, thinned: Iterable[str], cache_bytes: int, threads: int | None, max_errors: dict[str, float]
+        self,
+        level: int,
+        thinned: Iterable[str],
+        cache_bytes: int,
+        threads: int | None,
+        max_bytes: int | None,
+        max_errors: dict[str, float],
     ) -> None:
         """Sets the attributes."""
-        self.level, self.cache_bytes, self.threads = level, cache_bytes, threads
+        self.level, self.cache_bytes, self.threads, self.max_bytes = level, cache_bytes, threads, max_bytes
         self.thinned = frozenset(thinned if level else ())
         self.max_errors = max_errors
 

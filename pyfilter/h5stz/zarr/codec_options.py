@@ -14,6 +14,7 @@ import numpy as np
 from h5stz import _core, codec, elements
 from h5stz.elements import Array, BytesLike, DType, Real
 from h5stz.errors import StzError
+from h5stz.limits import OF_STREAMS
 from h5stz.options.option_checks import checked_number
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Block, Integers, Options
@@ -114,10 +115,16 @@ class CodecOptions:
         return f"{type(self).__name__}({given})"
 
 
-def decoded_array(stream: BytesLike, threads: int | None, max_error: Real | None = None, max_bytes: int = 2**32) -> Array:
-    """The array of a stream. Its content check is compared where H5STZ_VERIFY asks for it. Larger ones are refused."""
+def decoded_array(
+    stream: BytesLike, threads: int | None, max_error: Real | None = None, default_bytes: int = OF_STREAMS
+) -> Array:
+    """The array of a stream. Its content check is compared where H5STZ_VERIFY asks for it.
+
+    Larger ones than H5STZ_MAX_BYTES says, or else `default_bytes`, are refused.
+    """
     verify = max_error is None and _core.verify_of_environment()
-    return codec.decompress(stream, threads=threads, verify=verify, max_bytes=max_bytes, max_error=max_error)
+    most = None if _core.max_bytes_of_environment() else default_bytes
+    return codec.decompress(stream, threads=threads, verify=verify, max_bytes=most, max_error=max_error)
 
 
 def check_shape(held: tuple[int, ...], shape: tuple[int, ...]) -> None:
