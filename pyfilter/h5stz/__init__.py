@@ -13,6 +13,7 @@ from h5stz._core import VERSION as __version__
 from h5stz.analysis.comparing import Comparison, compare
 from h5stz.analysis.extracting import Extracted, extract
 from h5stz.codec import Layer, StreamInfo, compress, decompress, drop_layers, info, rewrite, verify
+from h5stz.damage import Damage, DamageWarning
 from h5stz.dask.arrays import dask_array
 from h5stz.dask.writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
@@ -43,6 +44,8 @@ __all__ = [
     "STZ",
     "Comparison",
     "Config",
+    "Damage",
+    "DamageWarning",
     "Estimate",
     "Extracted",
     "File",
