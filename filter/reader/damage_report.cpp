@@ -100,9 +100,8 @@ void DamageReport::lose(size_t cause, const Selection& selection) {
     low[a] = selection.wanted.start[a];
     high[a] = selection.wanted.last(a) + 1;
   }
-  selection.for_items([&](u64, u64 offset) {
-    mark_box(low, high, selection.wanted, selection, offset, cause, [](i64, i64, i64, i64) { return true; });
-  });
+  selection.for_items(
+      [&](u64, u64 offset) { mark_box(low, high, selection.wanted, selection, offset, cause, [](i64, i64, i64, i64) { return true; }); });
 }
 
 void DamageReport::lose(const Hierarchy& h, size_t l, const Progression& p, const Selection& selection, u64 offset, const LostArea& area) {

@@ -186,8 +186,7 @@ class BlockPartReader : public PartReader {
       c.elements.resize(size_t(needed));
       Selection all = selection;
       all.stride[3] = i64(selection.bytes);
-      selection.for_items(
-          [&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads, nullptr); });
+      selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads, nullptr); });
       c.level = l;
       c.wanted = wanted;
       c.batch = selection.batch;
@@ -247,8 +246,7 @@ class BlockPartReader : public PartReader {
   }
 
   // Both return whether the block may be kept.
-  bool decode_whole(PartDecoder<S>& decoder, const PlannedBlock<S>& planned, const Fetched& fetched,
-                    typename BlockCache<S>::Block& block) {
+  bool decode_whole(PartDecoder<S>& decoder, const PlannedBlock<S>& planned, const Fetched& fetched, typename BlockCache<S>::Block& block) {
     block = decoder.decode(sections_, planned, fetched);
     if (verifies(planned.plan))
       verifier_.verify(sections_, *block, planned.item, sections_.block_number(planned.plan, planned.item, planned.i));

@@ -21,6 +21,7 @@ from h5stz.estimating import Estimate, estimate
 from h5stz.files.repack_plan import Rule
 from h5stz.files.repack_preview import Planned, plan_repack
 from h5stz.files.repacking import Outcome, Report, repack
+from h5stz.files.salvaging import Salvaged, salvage
 from h5stz.files.unpacking import unpack
 from h5stz.hdf5.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.options.chunks import suggest_chunks
@@ -56,6 +57,7 @@ __all__ = [
     "Planned",
     "Report",
     "Rule",
+    "Salvaged",
     "StreamInfo",
     "StzError",
     "StzMemoryError",
@@ -81,6 +83,7 @@ __all__ = [
     "register",
     "repack",
     "rewrite",
+    "salvage",
     "suggest_chunks",
     "to_hdf5",
     "to_netcdf",

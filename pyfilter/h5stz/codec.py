@@ -238,7 +238,9 @@ def decompress(
         out = np.empty(header.shape, header.dtype)
     else:
         _check_out(out, header)
-    value = replacement(on_error, header.dtype, None if header.fill_value is None else np.array(header.fill_value, header.dtype))
+    value = replacement(
+        on_error, header.dtype, None if header.fill_value is None else np.array(header.fill_value, header.dtype)
+    )
     if precision.is_full:
         try:
             _core.decompress(stream, elements.as_bytes(out), threads, verify)
@@ -265,7 +267,9 @@ def _decompress_what_is_whole(
     rank = out.ndim
     reader.read((0,) * rank, out.shape, (1,) * rank, elements.as_bytes(out), threads)
     if value is not None:
-        warn(of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of this warning lists all of it")
+        warn(
+            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of this warning lists all of it"
+        )
 
 
 @checked

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, TypeAlias
 
@@ -73,7 +73,7 @@ class Damage:
             return self if self.lost else other
         start = tuple(map(min, self.start, other.start))
         stop = tuple(map(max, self.stop, other.stop))
-        return Damage(*self.key[:3], self.level, self.block, self.patch, start, stop, max(self.lost, other.lost), self.reason, self.code)
+        return replace(self, start=start, stop=stop, lost=max(self.lost, other.lost))
 
     def what(self) -> str:
         """Which part of the chunk, or of the stream, is damaged."""
@@ -114,7 +114,7 @@ def of_stream(
     dataset: str | None = None,
     chunk: tuple[int, ...] | None = None,
 ) -> list[Damage]:
-    """The Damages that a reader of a stream tells of (_core.Reader.damage()), which is a chunk of a dataset unless in memory."""
+    """The Damages that the reader of a stream, in memory or a chunk, tells of (_core.Reader.damage())."""
     found = []
     for entry in entries:
         origin = chunk or (0,) * len(entry["start"])
@@ -155,6 +155,8 @@ def _number(number: Any, dtype: DType) -> Array:
     refusal = StzError(f"on_error={number!r} cannot be stored in data of dtype {dtype}: give another number", _OPTION)
     try:
         with np.errstate(all="ignore"):
+            if dtype.kind == "c" and np.isnan(number):  # of both parts, either of which may be lost
+                number = complex(np.nan, np.nan)
             value = np.array(number).astype(dtype, casting="same_kind" if dtype.kind in "fc" else "unsafe")
     except (TypeError, ValueError, OverflowError):
         raise refusal from None
@@ -176,7 +178,9 @@ def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str,
         return
     lost = sum(damage.lost for damage in found)
     samples = prod(shape) * (2 if value.dtype.kind == "c" else 1)
-    text = f"{len(found)} damaged {'part' if len(found) == 1 else 'parts'} of {name}: {lost} of {samples} samples that were read "
+    text = (
+        f"{len(found)} damaged {'part' if len(found) == 1 else 'parts'} of {name}: {lost} of {samples} samples that were read "
+    )
     text += f"are lost, and {value[()]} stands for them. The first: {found[0]}. {listed}"
     warnings.warn(DamageWarning(text, found), stacklevel=_depth())
 

@@ -187,8 +187,10 @@ Stream load(const std::string& path) {
   if (stz_decompress(s.bytes.data(), s.bytes.size(), s.array.data(), s.array.size())) give_up(path + " cannot be decoded");
   const double coarse = s.info.layers > 1 ? s.info.layer_error[0] : 0;
   const stz_layout& layout = s.info.layout;
-  s.parts = {{"a region", box_of(layout, true, 1), 0, false, {}},   {"a level", box_of(layout, false, 2), 0, false, {}},
-             {"going on", box_of(layout, false, 1), 0, true, {}},   {"going on in a region", box_of(layout, true, 1), 0, true, {}},
+  s.parts = {{"a region", box_of(layout, true, 1), 0, false, {}},
+             {"a level", box_of(layout, false, 2), 0, false, {}},
+             {"going on", box_of(layout, false, 1), 0, true, {}},
+             {"going on in a region", box_of(layout, true, 1), 0, true, {}},
              {"going on on a level", box_of(layout, false, 2), 0, true, {}}};
   if (coarse > 0) s.parts.push_back({"one layer", box_of(layout, false, 1), coarse, true, {}});
   stz_reader* reader;

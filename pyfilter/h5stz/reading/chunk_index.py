@@ -65,7 +65,7 @@ class ChunkIndex:
             return [self._stored.get(chunk) for chunk in wanted]
         iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
-            return [self.look_up(chunk) for chunk in wanted]
+            return [self._look_up(chunk) for chunk in wanted]
         stored, exact = {}, True
 
         def note(info: Any) -> None:
@@ -78,13 +78,12 @@ class ChunkIndex:
 
         iterate(note)
         if not exact:  # a library that counts in chunks rather than in samples
-            return [self.look_up(chunk) for chunk in wanted]
+            return [self._look_up(chunk) for chunk in wanted]
         if not self.live:
             self._stored = stored
         return [stored.get(chunk) for chunk in wanted]
 
-    def look_up(self, chunk: Chunk) -> Stored | None:
-        """What find() says of one chunk, of which HDF5 is asked alone."""
+    def _look_up(self, chunk: Chunk) -> Stored | None:
         if not self.dataset.id.get_num_chunks():  # HDF5 has no answer for a dataset without any chunk
             return None
         info = self.dataset.id.get_chunk_info_by_coord(self.offset(chunk))

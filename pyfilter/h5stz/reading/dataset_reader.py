@@ -28,9 +28,10 @@ from h5stz.options.option_checks import verifies
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
-from h5stz.reading.losses import Losses, Unreadable
+from h5stz.reading.losses import Losses, Unreadable, replacement_in
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
+from h5stz.reading.through_hdf5 import ThroughHdf5
 from h5stz.reading.workers import Job, Workers
 from h5stz.sources.file_objects import ObjectBytes
 
@@ -48,23 +49,11 @@ class _Instead(Enum):
 
     NO_CHUNK = 1  # nothing is stored
     NO_STREAM = 2  # the chunk is none of ours: h5py reads it
+    NO_PLACE = 3  # the index of chunks is damaged: HDF5 may find this one all the same
 
 
 _Reader: TypeAlias = ChunkReader | _Instead | Unreadable
-
-def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
-    """What takes the place of lost samples of a dataset; as of damage.replacement()."""
-    fill = None
-    if on_error == "fill":
-        if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
-            fill = np.array(dataset.fillvalue, dataset.dtype)
-        if "_FillValue" in dataset.attrs:
-            fill = np.array(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dataset.dtype)
-    return damage.replacement(on_error, dataset.dtype, fill)
-
-
-#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
-h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
+_Place: TypeAlias = Stored | _Instead | None
 
 
 class DatasetReader:
@@ -95,6 +84,7 @@ class DatasetReader:
             self._file = FileBytes.of(dataset) or ObjectBytes.of(dataset)
         self._readers: ReaderCache | PartOfCache = cache or ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
+        self._hdf5 = ThroughHdf5(dataset, self.index, stats, self._mark)
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
@@ -120,10 +110,10 @@ class DatasetReader:
             if not precision.enhance:
                 self._refuse_if_enhanced()
             if losses is None or not selection.size:
-                return self._read_all_through_h5py(selection, out)
+                return self._hdf5.read(selection, out)
         result = np.empty(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size and losses is not None and self.fallback_reason:
-            self._read_through_h5py_with(losses, selection, result)
+            self._hdf5.read_what_it_can(losses, selection, result)
         elif selection.size:
             with self._unchanged_file():
                 self._read_box(selection.box(), selection.target(result), threads, precision, losses)
@@ -234,28 +224,18 @@ class DatasetReader:
                         self._read_piece(piece, kept, reader, target[piece.place], run, decode, losses)
                 batch = list(islice(wanted, _BATCH))
 
-    def _found(self, chunks: Sequence[Chunk], losses: Losses | None) -> Sequence[Stored | Unreadable | None]:
-        """What ChunkIndex.find() says of chunks; of an index that is damaged what can be reached."""
+    def _found(self, chunks: Sequence[Chunk], losses: Losses | None) -> Sequence[_Place]:
+        """What ChunkIndex.find() says of chunks; NO_PLACE if the index is damaged."""
         try:
             return self.index.find(chunks)
         except Exception as error:
             if losses is None or not losses.allow(error):
                 raise
-        found: list[Stored | Unreadable | None] = []
-        for chunk in chunks:
-            try:
-                found.append(self.index.look_up(chunk))
-            except Exception as error:
-                if not losses.allow(error):
-                    raise
-                found.append(Unreadable(error))
-        return found
+        return [_Instead.NO_PLACE] * len(chunks)
 
-    def _together(
-        self, batch: Sequence[Piece], places: Sequence[Stored | Unreadable | None]
-    ) -> Iterator[list[tuple[Piece, Stored | Unreadable | None]]]:
+    def _together(self, batch: Sequence[Piece], places: Sequence[_Place]) -> Iterator[list[tuple[Piece, _Place]]]:
         """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
-        group: list[tuple[Piece, Stored | Unreadable | None]] = []
+        group: list[tuple[Piece, _Place]] = []
         size = 0
         for piece, stored in zip(batch, places, strict=True):
             needed = stored.size if isinstance(stored, Stored) else 0
@@ -270,9 +250,7 @@ class DatasetReader:
     def _fetches_together(self) -> bool:
         return self._file is not None and self._file.parallel
 
-    def _opened(
-        self, chunks: Sequence[Chunk], places: Sequence[Stored | Unreadable | None], losses: Losses | None = None
-    ) -> list[_Reader]:
+    def _opened(self, chunks: Sequence[Chunk], places: Sequence[_Place], losses: Losses | None = None) -> list[_Reader]:
         """For each chunk what _reader() says; the beginnings of those in a remote file are fetched at once."""
         heads: dict[Chunk, memoryview] = {}
         if self._fetches_together and not self.index.userblock:
@@ -293,18 +271,28 @@ class DatasetReader:
                 reader.verify(verify)
         return readers
 
-    def _reader_or_why_not(
-        self, chunk: Chunk, stored: Stored | Unreadable | None, head: memoryview | None, losses: Losses | None
-    ) -> _Reader:
+    def _reader_or_why_not(self, chunk: Chunk, stored: _Place, head: memoryview | None, losses: Losses | None) -> _Reader:
         """What _reader() says; Unreadable in the place of an error that a read goes on after."""
-        if isinstance(stored, Unreadable):
-            return stored
+        if stored is _Instead.NO_PLACE:
+            return self._reader_of_unplaced(chunk)
+        assert not isinstance(stored, _Instead)
         try:
             return self._reader(chunk, stored, head)
         except Exception as error:
             if losses is None or not losses.allow(error):
                 raise
             return Unreadable(error)
+
+    def _reader_of_unplaced(self, chunk: Chunk) -> _Reader:
+        """The reader of a chunk that HDF5 finds although it cannot list all of them; else h5py says what there is."""
+        try:
+            mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
+            reader = ChunkReader.in_memory(content, self._readers.cache_bytes)
+            if not mask and reader is not None and reader.holds(self.index.chunks, self.dataset.dtype):
+                return reader
+        except (OSError, RuntimeError, ValueError):
+            pass
+        return _Instead.NO_STREAM
 
     def _fetch_ahead(
         self,
@@ -352,7 +340,7 @@ class DatasetReader:
     def _read_piece(
         self,
         piece: Piece,
-        stored: Stored | Unreadable | None,
+        stored: _Place,
         reader: _Reader,
         part: Array,
         run: Callable[[Job], None],
@@ -371,7 +359,7 @@ class DatasetReader:
         try:
             if isinstance(reader, Unreadable):
                 raise reader.error
-            part[...] = h5py_getitem(self.dataset, self._key(piece))
+            part[...] = self._hdf5.piece(piece)
             self.stats.fell_back((self._mark, piece.chunk), stored.size if isinstance(stored, Stored) else 0)
         except Exception as error:
             if losses is None or not losses.allow(error):
@@ -457,62 +445,12 @@ class DatasetReader:
         losses.blocks(origin, entries)
         return counts[0], counts[1], counts[2]
 
-    def _read_through_h5py_with(self, losses: Losses, selection: Selection, result: Array) -> None:
-        """Reads what h5py can read: all at once, or chunk by chunk."""
-        box, target = selection.box(), selection.target(result)
-        try:
-            self._read_all_through_h5py(selection, result)
-            return
-        except Exception as error:
-            if not losses.allow(error):
-                raise
-            if not self.index.chunks:
-                losses.whole(None, (0,) * len(box), box, target, error)
-                return
-        for piece in pieces(box, self.index.chunks):
-            part = target[piece.place]
-            try:
-                part[...] = h5py_getitem(self.dataset, self._key(piece))
-            except Exception as error:
-                if not losses.allow(error):
-                    raise
-                losses.chunk(self.index.offset(piece.chunk), piece, part, error)
-
     def _fill(self, part: Array) -> bool:
         """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
         if self.index.fill_value is None:
             return False
         part[...] = self.index.fill_value
         return True
-
-    def _key(self, piece: Piece) -> tuple[slice, ...]:
-        """The index of a piece in the dataset."""
-        first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
-        return tuple(
-            slice(start, start + (count - 1) * step + 1, step)
-            for start, count, step in zip(first, piece.count, piece.step, strict=True)
-        )
-
-    def _read_all_through_h5py(self, selection: Selection, out: Array | None) -> Any:
-        result = h5py_getitem(self.dataset, selection.key())
-        self._count_all(selection)
-        if any(axis.step < 0 for axis in selection.axes):
-            result = selection.ascending(result)
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    def _count_all(self, selection: Selection) -> None:
-        """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
-        chunks = self.dataset.chunks
-        if chunks is None or self.index.live:
-            size = selection.size * self.dataset.dtype.itemsize
-            self.stats.fell_back((self._mark, None), size)
-            return
-        wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
-        for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
-            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
 
     @contextmanager
     def _naming(self, chunk: Chunk) -> Iterator[None]:

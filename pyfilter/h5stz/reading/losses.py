@@ -6,9 +6,10 @@ from math import prod
 from typing import Any
 
 import h5py
+import numpy as np
 
 from h5stz import _core
-from h5stz.damage import DAMAGE_CODES, Damage, of_stream, stored_bytes
+from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, replacement, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.reading.selection import BoxAxes, Piece
@@ -47,7 +48,9 @@ class Losses:
             return error.code in DAMAGE_CODES or (error.code == _READ and not self._remote)
         return isinstance(error, _OF_HDF5) and not self._remote
 
-    def whole(self, origin: tuple[int, ...] | None, begin: tuple[int, ...], piece: BoxAxes, part: Array, error: BaseException) -> None:
+    def whole(
+        self, origin: tuple[int, ...] | None, begin: tuple[int, ...], piece: BoxAxes, part: Array, error: BaseException
+    ) -> None:
         """Fills all that is read of a chunk, which cannot be read.
 
         Args:
@@ -71,3 +74,14 @@ class Losses:
     def blocks(self, origin: tuple[int, ...], entries: list[Any]) -> None:
         """Notes what the reader of a chunk that begins at `origin` has found."""
         self.found.extend(of_stream(entries, *self._place, origin))
+
+
+def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
+    """What takes the place of lost samples of a dataset; as of damage.replacement()."""
+    fill = None
+    if on_error == "fill":
+        if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
+            fill = np.array(dataset.fillvalue, dataset.dtype)
+        if "_FillValue" in dataset.attrs:
+            fill = np.array(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dataset.dtype)
+    return replacement(on_error, dataset.dtype, fill)

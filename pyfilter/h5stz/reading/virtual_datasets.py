@@ -25,9 +25,10 @@ import numpy.typing as npt
 from h5stz.damage import OnError
 from h5stz.elements import Array
 from h5stz.options.precision import EVERYTHING, Precision
-from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
+from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
 from h5stz.reading.readers import PartOfCache, Stats
 from h5stz.reading.selection import Axis, Selection
+from h5stz.reading.through_hdf5 import h5py_getitem
 
 _OPEN = 32  # sources that are kept open: those used last
 
@@ -99,9 +100,7 @@ class _Part:
         return part
 
 
-def reader_of(
-    dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError
-) -> DatasetReader:
+def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError) -> DatasetReader:
     """The reader of a dataset, virtual or not; arguments are those of DatasetReader."""
     kind = VirtualReader if dataset.is_virtual else DatasetReader
     return kind(dataset, cache_bytes, stats, verify, on_error=on_error)
