@@ -8,7 +8,7 @@ its error codes become StzError. What arguments mean for users is decided in the
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport free, malloc
-from libc.stdint cimport uint64_t
+from libc.stdint cimport UINT64_MAX, uint64_t
 from libc.string cimport memcpy, memset
 
 from math import prod
@@ -129,9 +129,10 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
 
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0, previous=None):
+             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0,
+             previous=None, bint bound_used=False):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
-    stream (bytes-like) that the array came out of before it was changed in part."""
+    stream (bytes-like) that the array came out of before it was changed in part. `bound_used`: see stz_options."""
     cdef stz_layout layout
     cdef stz_options options
     cdef Py_buffer view, old
@@ -139,6 +140,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
     fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
+    options.bound_used = bound_used
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)

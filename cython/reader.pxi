@@ -119,6 +119,38 @@ cdef class Reader:
         """Whether samples are read as the enhancement of the stream makes them (the default), or as they were before."""
         check(stz_reader_enhance(self.reader, on))
 
+    def on_error(self, element):
+        """Reads put `element`, the bytes of one in the byte order of the stream, where samples are lost; None: they fail."""
+        cdef const unsigned char[::1] content
+        if element is None:
+            check(stz_reader_on_error(self.reader, NULL))
+            return
+        content = element
+        check(stz_reader_on_error(self.reader, &content[0]))
+
+    def damage(self):
+        """What the latest read found damaged: dicts of the fields of stz_damage, with None where it has no number."""
+        cdef stz_stream_info facts
+        cdef stz_damage damage
+        facts.struct_size = sizeof(facts)
+        check(stz_reader_info(self.reader, &facts))
+        cdef int rank = facts.layout.rank, axis
+        cdef size_t index
+        found = []
+        for index in range(stz_reader_damage_count(self.reader)):
+            damage.struct_size = sizeof(damage)
+            check(stz_reader_damage(self.reader, index, &damage))
+            found.append({
+                "error": damage.error,
+                "level": damage.level if damage.level >= 0 else None,
+                "patch": damage.patch if damage.patch >= 0 else None,
+                "block": damage.block if damage.block != UINT64_MAX else None,
+                "lost": damage.lost,
+                "start": tuple([damage.start[axis] for axis in range(rank)]),
+                "extent": tuple([damage.extent[axis] for axis in range(rank)]),
+            })
+        return found
+
     def plan(self, tuple start, tuple count, tuple step):
         """The ranges (offset, size) of the stream that such a read would fetch now."""
         cdef stz_box box

@@ -137,6 +137,17 @@ cdef extern from "stz_reader.h" nogil:
         uint64_t blocks_present
         uint64_t cached_bytes
 
+    ctypedef struct stz_damage:
+        size_t struct_size
+        int32_t error
+        int32_t level
+        int32_t patch
+        int32_t reserved
+        uint64_t block
+        uint64_t lost
+        uint64_t* start
+        uint64_t* extent
+
     int stz_reader_open(const stz_source* source, uint64_t cache_bytes, stz_reader** reader)
     int stz_reader_open_memory(const void* stream, size_t size, uint64_t cache_bytes, stz_reader** reader)
     int stz_reader_open_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes, stz_reader** reader)
@@ -147,6 +158,9 @@ cdef extern from "stz_reader.h" nogil:
     int stz_reader_verify(stz_reader* reader, int verify)
     int stz_reader_max_error(stz_reader* reader, double max_error)
     int stz_reader_enhance(stz_reader* reader, int enhance)
+    int stz_reader_on_error(stz_reader* reader, const void* element)
+    size_t stz_reader_damage_count(const stz_reader* reader)
+    int stz_reader_damage(const stz_reader* reader, size_t index, stz_damage* damage)
     int stz_reader_plan(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step,
                         uint64_t* ranges, size_t capacity, size_t* range_count)
     int stz_reader_get_stats(const stz_reader* reader, stz_reader_stats* stats)

@@ -51,12 +51,16 @@ struct stz_reader {
   const std::unique_ptr<ArrayReader> array;
   double max_error = 0;  // of reads; see stz_reader_max_error
   bool enhance = true;   // see stz_reader_enhance
+  Bytes element;         // see stz_reader_on_error; empty: reads fail
+  std::vector<stz_damage> damage;
 
   stz_reader(std::unique_ptr<Source> from, u64 cache_bytes) : source(std::move(from)), array(open_array(*source, cache_bytes)) {}
 };
 
 template <>
 inline constexpr size_t stz::first_struct_size<stz_source> = STZ_SIZE_UP_TO(stz_source, size);
+template <>
+inline constexpr size_t stz::first_struct_size<stz_damage> = STZ_SIZE_UP_TO(stz_damage, extent);
 template <>
 inline constexpr size_t stz::first_struct_size<stz_reader_stats> = STZ_SIZE_UP_TO(stz_reader_stats, cached_bytes);
 
@@ -71,6 +75,33 @@ int open(stz_reader** reader, u64 cache_bytes, bool valid_arguments, MakeSource 
 
 bool valid_request(const stz_reader* reader, const uint64_t* start, const uint64_t* count) {
   return reader->array->header().layout.rank == 0 || (start && count);
+}
+
+// A damage that a request met, in terms of the array.
+stz_damage damage_of(const Damage& found, const Request& request, int rank) {
+  stz_damage damage{};
+  damage.error = found.error;
+  damage.level = found.level;
+  damage.patch = found.patch;
+  damage.block = found.block;
+  damage.lost = found.lost;
+  for (int r = 0; found.lost && r < rank; r++) {
+    const u64 low = found.low[size_t(r)], high = found.high[size_t(r)];
+    damage.start[r] = request.start[r] + low * request.step_of(r);
+    damage.extent[r] = (high - 1 - low) * request.step_of(r) + 1;
+  }
+  return damage;
+}
+
+// Reads what is whole, and lists what is not.
+void read_whole_parts(stz_reader* reader, const Request& request, u8* out, int threads) {
+  const stz_layout& layout = reader->array->header().layout;
+  DamageReport report(layout, request);
+  reader->array->read(request, out, threads, &report);
+  if (!report.any()) return;
+  report.settle(reader->element.data(), out);
+  for (const Damage& found : report.found()) reader->damage.push_back(damage_of(found, request, layout.rank));
+  reader->source->forget_peeked();
 }
 
 // Runs a body that reads. If it fails, nothing of what told it where to read is believed any longer.
@@ -114,12 +145,32 @@ int stz_reader_info(const stz_reader* reader, stz_stream_info* info) {
 int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* count, const uint64_t* step, void* out, size_t out_size,
                     int threads) {
   if (!reader || !valid_request(reader, start, count) || (!out && out_size)) return STZ_ERROR_ARGUMENT;
+  reader->damage.clear();
   return guarded_read(reader, [&] {
     const Request request{start, count, step, reader->max_error, reader->enhance};
     const stz_layout& layout = reader->array->header().layout;
     require(out_size == requested_elements(layout, request) * element_size(layout.dtype), STZ_ERROR_CAPACITY);
-    reader->array->read(request, static_cast<u8*>(out), thread_count(threads));
+    if (reader->element.empty())
+      reader->array->read(request, static_cast<u8*>(out), thread_count(threads), nullptr);
+    else
+      read_whole_parts(reader, request, static_cast<u8*>(out), thread_count(threads));
   });
+}
+
+int stz_reader_on_error(stz_reader* reader, const void* element) {
+  if (!reader) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    const u8* bytes = static_cast<const u8*>(element);
+    reader->element = element ? Bytes(bytes, bytes + element_size(reader->array->header().layout.dtype)) : Bytes();
+  });
+}
+
+size_t stz_reader_damage_count(const stz_reader* reader) { return reader ? reader->damage.size() : 0; }
+
+int stz_reader_damage(const stz_reader* reader, size_t index, stz_damage* damage) {
+  if (!reader || !damage || !valid_struct_size(damage) || index >= reader->damage.size()) return STZ_ERROR_ARGUMENT;
+  give_output(reader->damage[index], damage);
+  return STZ_OK;
 }
 
 int stz_reader_verify(stz_reader* reader, int verify) {

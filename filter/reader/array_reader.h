@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "reader/selection.h"
+#include "reader/damage_report.h"
 #include "reader/source.h"
 
 namespace stz {
@@ -13,8 +13,9 @@ class ArrayReader {
   virtual const Header& header() const = 0;
   // The header of the stream that has the resolution levels: of the base if the stream is patched.
   virtual const Header& levels_header() const = 0;
-  // The elements of a request that fits the array, into room for exactly these, C order.
-  virtual void read(const Request& request, u8* out, int threads) = 0;
+  // The elements of a request that fits the array, into room for exactly these, C order. `report`: null, or what is damaged goes there and
+  // not into a failure.
+  virtual void read(const Request& request, u8* out, int threads, DamageReport* report) = 0;
   // What read() would fetch of the source now, by rising offset, neighbours joined.
   virtual std::vector<ByteRange> plan(const Request& request) = 0;
   virtual u64 cached_bytes() const = 0;

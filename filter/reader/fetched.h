@@ -30,7 +30,9 @@ class Fetched {
     ranges_ = merged(std::move(ranges_), joined_gap);
     return ranges_;
   }
-  void fetch(SourcePart& source) {
+  // Of ranges that the source does not have: a failure, or, if `what_there_is`, one of at().
+  void fetch(SourcePart& source, bool what_there_is = false) {
+    if (what_there_is) std::erase_if(ranges_, [&](const ByteRange& r) { return source.present(r.offset, r.size) < r.size; });
     join();
     u64 total = 0;
     for (const ByteRange& r : ranges_) {
@@ -49,10 +51,13 @@ class Fetched {
       }
     }
   }
-  // Bytes from an offset that is in a fetched range.
-  const u8* at(u64 offset) const {
+  // The bytes of a range that was wanted.
+  const u8* at(const ByteRange& range) const {
+    const u64 offset = range.offset;
     auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });
+    require(it != ranges_.begin(), STZ_ERROR_TRUNCATED);
     const size_t k = size_t(it - ranges_.begin()) - 1;
+    require(offset + range.size <= ranges_[k].offset + ranges_[k].size, STZ_ERROR_TRUNCATED);
     return places_[k] + (offset - ranges_[k].offset);
   }
 

@@ -10,7 +10,8 @@ template <class S>
 std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, const LevelPlan& plan, u64 i, u64 number) {
   const LevelDirectory& d = sections.directory(plan.l);
   auto decoded = std::make_shared<DecodedBlock<S>>();
-  decoded->box = block_box(sections.hierarchy().level[plan.l], number % d.per_item);
+  const Level& level = sections.hierarchy().level[plan.l];
+  decoded->box = block_box(level, number % block_count(level));
   decoded->wanted = d.merged ? all_classes : plan.wanted;
   decoded->exact = plan.needed(i);
   const Index& n = decoded->box.size;
@@ -71,6 +72,23 @@ void inherit(const std::vector<LiteralElement>& coarser, const Level& level, con
   }
 }
 
+// Fills an array of a block, unless it is empty: with samples of the coarser level where that has them, else with zeros.
+template <class T>
+void put_class_zero(const Level& level, const GridPart<const T>& coarser, const Box& box, Buffer<T>& array) {
+  if (array.empty()) return;
+  std::fill(array.data(), array.data() + array.size(), T(0));
+  const GridPart<T> to{array.data(), box};
+  Index unit, first, end;  // in samples of the coarser level, as far as the part of it goes
+  for (size_t a = 0; a < axes; a++) {
+    unit[a] = level.split[a] ? 2 : 1;
+    first[a] = std::max((box.low[a] + unit[a] - 1) / unit[a], coarser.box.low[a]);
+    end[a] = std::min((box.low[a] + box.size[a] + unit[a] - 1) / unit[a], coarser.box.low[a] + coarser.box.size[a]);
+  }
+  for_rows(first, end, [&](i64 i, i64 j, i64 k) {
+    for (i64 x = first[3]; x < end[3]; x++) *to.at(i * unit[0], j * unit[1], k * unit[2], x * unit[3]) = *coarser.at(i, j, k, x);
+  });
+}
+
 }  // namespace
 
 template <class S>
@@ -102,11 +120,11 @@ typename BlockCache<S>::Block PartDecoder<S>::decode(const StreamSections<S>& se
   block.number = sections.block_number(plan, planned.item, planned.i);
   block.wanted = plan.wanted;
   std::fill_n(block.stream, most_streams, nullptr);
-  sections.for_streams(plan, block.number, [&](size_t k, const ByteRange& range) { block.stream[k] = fetched.at(range.offset); });
+  sections.for_streams(plan, block.number, [&](size_t k, const ByteRange& range) { block.stream[k] = fetched.at(range); });
 
   if (plan.needs_samples(planned.i))
     sections.for_refined_streams(plan, block.number,
-                                 [&](size_t r, size_t k, const ByteRange& range) { block.refined[r][k] = fetched.at(range.offset); });
+                                 [&](size_t r, size_t k, const ByteRange& range) { block.refined[r][k] = fetched.at(range); });
 
   auto decoded = empty_block(sections, plan, planned.i, block.number);
   if (planned.coarser)
@@ -126,6 +144,25 @@ typename BlockCache<S>::Block PartDecoder<S>::decode(const StreamSections<S>& se
   decoder_.literals.clear();
   const std::vector<LiteralElement>& inherited = planned.coarser ? literals_ : sections.base_literals();
   if (!inherited.empty()) inherit(inherited, hierarchy.level[l], level_map(hierarchy, l, planned.item), *decoded);
+  sort_literals(decoded->literals);
+  return decoded;
+}
+
+template <class S>
+typename BlockCache<S>::Block PartDecoder<S>::without_classes(const StreamSections<S>& sections, const PlannedBlock<S>& planned) {
+  const LevelPlan& plan = planned.plan;
+  const Level& level = sections.hierarchy().level[plan.l];
+  auto decoded = empty_block(sections, plan, planned.i, sections.block_number(plan, planned.item, planned.i));
+  BlockToDecode<S> block;
+  if (planned.coarser)
+    gather_coarse(sections, planned, *decoded, block);
+  else
+    use_base_section(sections, planned.item, block);
+  if (!decoded->activities.empty()) memset(decoded->activities.data(), 0, decoded->activities.size());
+  put_class_zero(level, block.coarse_specials, decoded->box, decoded->specials);
+  put_class_zero(level, block.coarse, decoded->box, decoded->samples);
+  const std::vector<LiteralElement>& inherited = planned.coarser ? literals_ : sections.base_literals();
+  inherit(inherited, level, level_map(sections.hierarchy(), plan.l, planned.item), *decoded);
   sort_literals(decoded->literals);
   return decoded;
 }

@@ -20,6 +20,8 @@ template <class S>
 class PartDecoder {
  public:
   typename BlockCache<S>::Block decode(const StreamSections<S>& sections, const PlannedBlock<S>& planned, const Fetched& fetched);
+  // In place of a block that cannot be decoded: what it has of the coarser level, and zeros.
+  typename BlockCache<S>::Block without_classes(const StreamSections<S>& sections, const PlannedBlock<S>& planned);
 
  private:
   void gather_coarse(const StreamSections<S>& sections, const PlannedBlock<S>& planned, const DecodedBlock<S>& decoded,

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "reader/copy_elements.h"
+#include "reader/lost_areas.h"
 #include "reader/part_decoder.h"
 #include "reader/part_verifier.h"
 #include "reader/read_planner.h"
@@ -49,19 +50,14 @@ class BlockPartReader : public PartReader {
     enhances_ = on;
   }
 
-  void read(const Selection& selection, u8* out, int threads) override {
-    Progression in_level;
-    const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
-    sections_.read_directories(l);
-    if (l == sections_.base_level()) {
-      if (l == 0) verifier_.prepare(sections_);
-      return read_base_section(in_level, selection, out);
+  void read(const Selection& selection, u8* out, int threads, DamageReport* report) override {
+    if (!report) return read_any(selection, out, threads, nullptr);
+    try {
+      read_any(selection, out, threads, report);
+    } catch (const Failure& failure) {  // of the base section, which everything depends on
+      if (!is_damage(failure.code)) throw;
+      report->lose(report->note(failure.code, int(sections_.base_level()), no_block), selection);
     }
-    const Progression wanted = planner_.with_columns(l, in_level, selection, limit_);
-    const std::vector<LevelPlan> plans = planner_.plans_for(l, with_neighbours(l, wanted), selection);
-    planner_.remember(l, in_level);
-    if (wanted != in_level) return read_columns(l, wanted, plans, in_level, selection, out, threads);
-    selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, in_level, selection, out + offset, threads); });
   }
 
   std::vector<ByteRange> plan(const Selection& selection) override {
@@ -97,6 +93,61 @@ class BlockPartReader : public PartReader {
   void verify(bool on) override { verifier_.set(on); }
 
  private:
+  void read_any(const Selection& selection, u8* out, int threads, DamageReport* report) {
+    Progression in_level;
+    const size_t l = coarsest_level(sections_.hierarchy(), selection.wanted, in_level);
+    int why = STZ_OK;
+    size_t readable = l;
+    if (report)
+      readable = sections_.read_whole_directories(l, why);
+    else
+      sections_.read_directories(l);
+    if (l == sections_.base_level()) {
+      if (l == 0) prepare_verifier(report);
+      return read_base_section(in_level, selection, out);
+    }
+    const Progression wanted = report ? in_level : planner_.with_columns(l, in_level, selection, limit_);
+    const std::vector<LevelPlan> plans = planner_.plans_for(l, with_neighbours(l, wanted), selection);
+    planner_.remember(l, in_level);
+    if (wanted != in_level) return read_columns(l, wanted, plans, in_level, selection, out, threads);
+    selection.for_items([&](u64 item, u64 offset) {
+      if (!report) return read_item(plans, item, in_level, selection, out + offset, threads, nullptr);
+      Lost lost{*report, {sections_.hierarchy(), sections_.reach(), header_.masked}, readable};
+      if (readable > l) lost.level_cause = report->note(why, int(readable) - 1, no_block);
+      read_item(plans, item, in_level, selection, out + offset, threads, &lost);
+      for (const LostArea& area : lost.areas.all()) {
+        if (enhances(l))
+          report->lose_around(sections_.hierarchy(), in_level, selection, offset, area, enhancement_margin());
+        else
+          report->lose(sections_.hierarchy(), l, in_level, selection, offset, area);
+      }
+    });
+  }
+
+  // What of an item is lost to a read that goes on where blocks are damaged.
+  struct Lost {
+    DamageReport& report;
+    LostAreas areas;
+    size_t readable;         // no directory of a finer level can be read
+    size_t level_cause = 0;  // why
+  };
+
+  // Reads the content check. Without it, nothing is compared; that it is damaged costs no samples.
+  void prepare_verifier(DamageReport* report) {
+    try {
+      verifier_.prepare(sections_);
+    } catch (const Failure& failure) {
+      if (!report || !is_damage(failure.code) || failure.code == STZ_ERROR_CONTENT) throw;
+      report->note(failure.code, -1, no_block);
+    }
+  }
+
+  Index enhancement_margin() const {
+    Index margin{};
+    for (const int axis : EnhancementShape(sections_.hierarchy().level[0]).axis) margin[size_t(axis)] = enhancement_reach;
+    return margin;
+  }
+
   // The content check is of all that the stream knows.
   bool verifies(const LevelPlan& plan) const { return plan.l == 0 && sections_.taken() == header_.layers.refinements(); }
   bool enhances(size_t l) const { return l == 0 && enhances_ && header_.enhancement.any(); }
@@ -135,7 +186,7 @@ class BlockPartReader : public PartReader {
       c.elements.resize(size_t(needed));
       Selection all = selection;
       all.stride[3] = i64(selection.bytes);
-      selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads); });
+      selection.for_items([&](u64 item, u64 offset) { read_item(plans, item, wanted, all, c.elements.data() + offset, threads, nullptr); });
       c.level = l;
       c.wanted = wanted;
       c.batch = selection.batch;
@@ -146,24 +197,26 @@ class BlockPartReader : public PartReader {
 
   // Fetches the blocks of an item that are not cached, decodes them level by level, coarse to fine, and copies what is wanted of the last.
   void read_item(const std::vector<LevelPlan>& plans, u64 item, const Progression& in_level, const Selection& selection, u8* out,
-                 int threads) {
+                 int threads, Lost* lost) {
     Fetched fetched;
     std::vector<LevelBlocks<S>> levels;
-    const bool decodes = planner_.collect(plans, item, fetched, &levels);
-    if (decodes && verifies(plans[0])) verifier_.prepare(sections_);
-    fetched.fetch(source_);
+    const bool decodes = planner_.collect(plans, item, fetched, &levels, lost ? lost->readable : 0);
+    if (decodes && verifies(plans[0])) prepare_verifier(lost ? &lost->report : nullptr);
+    fetched.fetch(source_, lost != nullptr);
     for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks<S>& level_blocks = levels[p];
       const LevelPlan& plan = *level_blocks.plan;
       const LevelBlocks<S>* coarser = p + 1 < levels.size() ? &levels[p + 1] : nullptr;  // or nothing is missing
+      if (lost) lost_on(plan.l, *lost);
       std::vector<u8> fresh(level_blocks.blocks.size());
+      std::vector<int> failed(lost ? level_blocks.blocks.size() : 0);
       std::atomic<u64> kept{0}, decoded{0};
       parallel_for<PartDecoder<S>>(level_blocks.blocks.size(), threads, [&](PartDecoder<S>& decoder, u64 i) {
         auto& block = level_blocks.blocks[size_t(i)];
         if (!block) {
-          block = decoder.decode(sections_, {plan, i, item, coarser}, fetched);
-          if (verifies(plan)) verifier_.verify(sections_, *block, item, sections_.block_number(plan, item, i));
-          fresh[size_t(i)] = 1;
+          const PlannedBlock<S> planned{plan, i, item, coarser};
+          fresh[size_t(i)] = lost ? decode_or_replace(decoder, planned, fetched, *lost, block, failed[size_t(i)])
+                                  : decode_whole(decoder, planned, fetched, block);
           decoded++;
         }
         if (p > 0 || enhances(plan.l)) return;
@@ -173,11 +226,47 @@ class BlockPartReader : public PartReader {
       });
       if (p == 0 && enhances(plan.l)) copy_enhanced(level_blocks, item, in_level, selection, out, threads);
       decoded_ += decoded;
-      for (u64 i = 0; i < level_blocks.blocks.size(); i++)
-        if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
-          cache_.keep(plan.l, sections_.block_number(plan, item, i), level_blocks.blocks[size_t(i)]);
+      for (u64 i = 0; i < level_blocks.blocks.size(); i++) {
+        const u64 number = sections_.block_number(plan, item, i);
+        if (lost && failed[size_t(i)]) {
+          const Box box = block_box(sections_.hierarchy().level[plan.l], plan.block(sections_.hierarchy().level[plan.l], i));
+          lost->areas.add(lost->report.note(failed[size_t(i)], int(plan.l), number), plan.l, box);
+        } else if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
+          cache_.keep(plan.l, number, level_blocks.blocks[size_t(i)]);
+      }
       if (p + 1 < levels.size()) levels[p + 1].blocks.clear();  // a level needs the coarser one alone: of many large ones two are there
     }
+  }
+
+  // Finds what is lost on a level before its blocks are decoded.
+  void lost_on(size_t l, Lost& lost) const {
+    if (l < lost.readable)
+      lost.areas.add(lost.level_cause, l, {{}, sections_.hierarchy().level[l].n});
+    else if (l + 1 < sections_.base_level())
+      lost.areas.descend(l);
+  }
+
+  // Both return whether the block may be kept.
+  bool decode_whole(PartDecoder<S>& decoder, const PlannedBlock<S>& planned, const Fetched& fetched, typename BlockCache<S>::Block& block) {
+    block = decoder.decode(sections_, planned, fetched);
+    if (verifies(planned.plan))
+      verifier_.verify(sections_, *block, planned.item, sections_.block_number(planned.plan, planned.item, planned.i));
+    return true;
+  }
+  bool decode_or_replace(PartDecoder<S>& decoder, const PlannedBlock<S>& planned, const Fetched& fetched, const Lost& lost,
+                         typename BlockCache<S>::Block& block, int& code) {
+    const Level& level = sections_.hierarchy().level[planned.plan.l];
+    const Box box = block_box(level, planned.plan.block(level, planned.i));
+    try {
+      if (!lost.areas.have_some(planned.plan.l, box)) return decode_whole(decoder, planned, fetched, block);
+      if (!lost.areas.have_all(planned.plan.l, box)) block = decoder.decode(sections_, planned, fetched);
+    } catch (const Failure& failure) {
+      if (!is_damage(failure.code)) throw;
+      block.reset();
+      code = failure.code;
+    }
+    if (!block) block = decoder.without_classes(sections_, planned);
+    return false;
   }
 
   // Of blocks of level 0, which are all there: each with what is around it.

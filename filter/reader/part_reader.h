@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
+#include "reader/damage_report.h"
 #include "reader/fetched.h"
-#include "reader/selection.h"
 
 namespace stz {
 
@@ -14,8 +14,8 @@ class PartReader {
   virtual void take(size_t refinements) = 0;
   // Whether samples are enhanced from now on (format/enhancement.h), as they are at first, if the stream has an enhancement.
   virtual void enhance(bool on) = 0;
-  // `out` has the elements of the selection, C order.
-  virtual void read(const Selection& selection, u8* out, int threads) = 0;
+  // `out` has the elements of the selection, C order. `report`: null, or where damage goes that does not cost all that is read.
+  virtual void read(const Selection& selection, u8* out, int threads, DamageReport* report) = 0;
   // What read() would fetch now of the source, by rising offset, neighbours joined.
   virtual std::vector<ByteRange> plan(const Selection& selection) = 0;
   virtual u64 cached_bytes() const = 0;

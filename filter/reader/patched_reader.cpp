@@ -54,12 +54,12 @@ PatchedReader::PatchedReader(Source& source, Header header, u64 cache_bytes)
   base_ = std::make_unique<StreamReader>(base, std::move(base_header), share(header_.layout.shape));
 }
 
-void PatchedReader::read(const Request& request, u8* out, int threads) {
+void PatchedReader::read(const Request& request, u8* out, int threads, DamageReport* report) {
   if (requested_elements(header_.layout, request) == 0) return;
   bool base_is_visible;
   const std::vector<size_t> visible = visible_patches(request, base_is_visible);
-  if (base_is_visible) base_->read(request, out, threads);
-  for (size_t v = visible.size(); v-- > 0;) read_patch(visible[v], request, out, threads);
+  if (base_is_visible) base_->read(request, out, threads, report);
+  for (size_t v = visible.size(); v-- > 0;) read_patch(visible[v], request, out, threads, report);
 }
 
 std::vector<ByteRange> PatchedReader::plan(const Request& request) {
@@ -121,15 +121,25 @@ void PatchedReader::with_patch(size_t k, F use) {
 }
 
 // The elements of a request that lie in a patch, over those beneath.
-void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int threads) {
+void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int threads, DamageReport* report) {
   const Patch& patch = header_.patches[k];
   const size_t element = element_size(header_.layout.dtype);
   Overlap overlap;
   overlaps(patch, header_.layout.rank, request, overlap);
-  const bool direct = overlap.everything && !patch.transparent;
+  const bool direct = overlap.everything && !patch.transparent && !report;
   Buffer<u8> samples(direct ? 0 : size_t(overlap.elements * element));
-  with_patch(
-      k, [&](StreamReader& reader) { reader.read({overlap.start, overlap.count, request.step}, direct ? out : samples.data(), threads); });
+  const Request of_patch{overlap.start, overlap.count, request.step};
+  if (report) {
+    DamageReport found(header_.layout, of_patch);
+    try {
+      with_patch(k, [&](StreamReader& reader) { reader.read(of_patch, samples.data(), threads, &found); });
+    } catch (const Failure& failure) {
+      if (!is_damage(failure.code)) throw;
+      found.lose_all(found.note(failure.code, -1, no_block));
+    }
+    return report->lay_over(found, int(k), overlap.first, overlap.count, patch, samples.data(), out);
+  }
+  with_patch(k, [&](StreamReader& reader) { reader.read(of_patch, direct ? out : samples.data(), threads, nullptr); });
   if (direct) return;
   stz_layout requested = header_.layout;
   std::copy(request.count, request.count + requested.rank, requested.shape);

@@ -11,7 +11,7 @@ class PatchedReader : public ArrayReader {
 
   const Header& header() const override { return header_; }
   const Header& levels_header() const override { return base_->header(); }
-  void read(const Request& request, u8* out, int threads) override;
+  void read(const Request& request, u8* out, int threads, DamageReport* report) override;
   std::vector<ByteRange> plan(const Request& request) override;
   u64 cached_bytes() const override;
   u64 blocks_decoded() const override;
@@ -30,7 +30,7 @@ class PatchedReader : public ArrayReader {
   std::vector<size_t> visible_patches(const Request& request, bool& base_is_visible) const;
   template <class F>
   void with_patch(size_t k, F use);
-  void read_patch(size_t k, const Request& request, u8* out, int threads);
+  void read_patch(size_t k, const Request& request, u8* out, int threads, DamageReport* report);
   u64 share(const u64* extent) const;
 
   Source& source_;

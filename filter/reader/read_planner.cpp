@@ -61,7 +61,8 @@ std::vector<LevelPlan> ReadPlanner<S>::plans_for(size_t l, const Progression& wa
 }
 
 template <class S>
-bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels) {
+bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels,
+                             size_t readable) {
   bool finest = false;
   for (const LevelPlan& plan : plans) {
     bool missing = false;
@@ -71,11 +72,12 @@ bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetc
       auto& block = level_blocks.blocks[size_t(i)];
       block = cache_.find(plan.l, number, plan.wanted, plan.needed(i));
       if (block) continue;
+      missing = true;
+      if (plan.l < readable) continue;
       sections_.for_streams(plan, number, [&](size_t, const ByteRange& range) { fetched.want(range.offset, range.size); });
       if (plan.needs_samples(i))
         sections_.for_refined_streams(plan, number,
                                       [&](size_t, size_t, const ByteRange& range) { fetched.want(range.offset, range.size); });
-      missing = true;
     }
     if (levels) levels->push_back(std::move(level_blocks));
     if (!missing) break;

@@ -21,8 +21,8 @@ class ReadPlanner {
   std::vector<LevelPlan> plans_for(size_t l, const Progression& wanted, const Selection& selection) const;
 
   // The ranges of all blocks that are needed and not cached, level by level until none is missing, and the cached ones in `levels` (or
-  // null). Whether blocks of the finest of these levels are among them.
-  bool collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels);
+  // null). Whether blocks of the finest of these levels are among them. Of levels finer than `readable`, nothing can be fetched.
+  bool collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels, size_t readable = 0);
 
   // The read that later ones may be beside.
   void remember(size_t l, const Progression& in_level) {

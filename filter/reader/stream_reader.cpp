@@ -30,9 +30,18 @@ StreamReader::StreamReader(const SourcePart& source, Header header, u64 cache_by
   if (header_.form == Form::constant) load_payload();
 }
 
-void StreamReader::read(const Request& request, u8* out, int threads) {
+void StreamReader::read(const Request& request, u8* out, int threads, DamageReport* report) {
   const Selection selection = select(header_, request);
   if (selection.empty) return;
+  try {
+    read(selection, request, out, threads, report);
+  } catch (const Failure& failure) {
+    if (!report || !is_damage(failure.code)) throw;
+    report->lose_all(report->note(failure.code, -1, no_block));
+  }
+}
+
+void StreamReader::read(const Selection& selection, const Request& request, u8* out, int threads, DamageReport* report) {
   if (blocks_) {
     if (selection.padded) {
       const size_t width = component_size(header_.layout.dtype);
@@ -40,7 +49,7 @@ void StreamReader::read(const Request& request, u8* out, int threads) {
       for (u64 at = 0; at < size; at += width) store_bits(out + at, header_.padding, width, swapped(header_.layout));
     }
     prepare(request);
-    if (!selection.none_valid) blocks_->read(selection, out, threads);
+    if (!selection.none_valid) blocks_->read(selection, out, threads, report);
     return;
   }
   if (payload_.empty()) load_payload();

@@ -16,7 +16,7 @@ class StreamReader : public ArrayReader {
 
   const Header& header() const override { return header_; }
   const Header& levels_header() const override { return header_; }
-  void read(const Request& request, u8* out, int threads) override;
+  void read(const Request& request, u8* out, int threads, DamageReport* report) override;
   std::vector<ByteRange> plan(const Request& request) override;
   u64 cached_bytes() const override { return blocks_ ? blocks_->cached_bytes() : payload_.size(); }
   u64 blocks_decoded() const override { return blocks_ ? blocks_->blocks_decoded() : 0; }
@@ -29,6 +29,7 @@ class StreamReader : public ArrayReader {
   u64 fixed_bytes() const { return sizeof *this + (blocks_ ? blocks_->fixed_bytes() : 0); }
 
  private:
+  void read(const Selection& selection, const Request& request, u8* out, int threads, DamageReport* report);
   void prepare(const Request& request);
   void load_payload();
   void copy_payload(const Request& request, u8* out) const;

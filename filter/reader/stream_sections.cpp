@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "format/palette.h"
+#include "reader/damage_report.h"
 
 namespace stz {
 namespace {
@@ -63,20 +64,52 @@ u64 StreamSections<S>::bytes() const {
 
 template <class S>
 void StreamSections<S>::read_directories(size_t l) {
+  read_coarsest();
+  read_level_directories(l);
+  for (size_t r = 0; r < taken_; r++) read_refined_directories(r, l);
+}
+
+template <class S>
+size_t StreamSections<S>::read_whole_directories(size_t l, int& code) {
+  read_coarsest();
+  auto read = [&](const size_t& finest, auto read_down_to) {
+    try {
+      read_down_to(l);
+    } catch (const Failure& failure) {
+      if (!is_damage(failure.code)) throw;
+      code = failure.code;
+      l = finest;
+    }
+  };
+  code = STZ_OK;
+  read(finest_directory_, [&](size_t down_to) { read_level_directories(down_to); });
+  for (size_t r = 0; r < taken_; r++) read(refined_[r].finest, [&](size_t down_to) { read_refined_directories(r, down_to); });
+  return l;
+}
+
+template <class S>
+void StreamSections<S>::read_coarsest() {
   if (header_.transform == Transform::palette && !header_.palette) read_palette();
   if (base_.samples.empty()) read_base_section();
+}
+
+template <class S>
+void StreamSections<S>::read_level_directories(size_t l) {
   while (finest_directory_ > l) {
     read_level_directory(finest_directory_ - 1);
     finest_directory_--;
   }
-  for (size_t r = 0; r < taken_; r++)
-    for (size_t& finest = refined_[r].finest; finest > l; finest--) {
-      const size_t at = finest - 1;
-      if (!header_.layers.added_bits(r, at)) continue;
-      read_directory_of(refined_[r].section[at], refined_[r].directory[at], [&](const LevelSection& section, LevelDirectory& d) {
-        return read_refined_directory(header_, hierarchy_, at, r, *directory_[at], section, state_, d);
-      });
-    }
+}
+
+template <class S>
+void StreamSections<S>::read_refined_directories(size_t r, size_t l) {
+  for (size_t& finest = refined_[r].finest; finest > l; finest--) {
+    const size_t at = finest - 1;
+    if (!header_.layers.added_bits(r, at)) continue;
+    read_directory_of(refined_[r].section[at], refined_[r].directory[at], [&](const LevelSection& section, LevelDirectory& d) {
+      return read_refined_directory(header_, hierarchy_, at, r, *directory_[at], section, state_, d);
+    });
+  }
 }
 
 template <class S>

@@ -23,6 +23,9 @@ class StreamSections {
   // Reads palette, base section and the directories of all levels down to l, as far as they have not been read; of refinements, those that
   // are taken.
   void read_directories(size_t l);
+  // The same as far as they are whole. Returns the finest level down to which they are, and why no finer one; fails if even the base
+  // section is damaged.
+  size_t read_whole_directories(size_t l, int& code);
 
   const Header& header() const { return header_; }
   const Hierarchy& hierarchy() const { return hierarchy_; }
@@ -44,7 +47,7 @@ class StreamSections {
 
   // The number, among those of all items, of the i-th block of an item's plan.
   u64 block_number(const LevelPlan& plan, u64 item, u64 i) const {
-    return item * directory_[plan.l]->per_item + plan.block(hierarchy_.level[plan.l], i);
+    return item * block_count(hierarchy_.level[plan.l]) + plan.block(hierarchy_.level[plan.l], i);
   }
 
   // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
@@ -85,7 +88,10 @@ class StreamSections {
   const ByteRange& section(size_t l) const { return section_[base_level() - l]; }
   void read_palette();
   void read_base_section();
+  void read_coarsest();
   void read_level_directory(size_t l);
+  void read_level_directories(size_t l);
+  void read_refined_directories(size_t r, size_t l);  // of a refinement
 
   Header& header_;  // changed by read_palette() alone
   SourcePart& source_;

@@ -13,6 +13,7 @@ from h5stz._core import VERSION as __version__
 from h5stz.analysis.comparing import Comparison, compare
 from h5stz.analysis.extracting import Extracted, extract
 from h5stz.codec import Layer, StreamInfo, compress, decompress, drop_layers, info, rewrite, verify
+from h5stz.damage import Damage, DamageWarning
 from h5stz.dask.arrays import dask_array
 from h5stz.dask.writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
@@ -20,6 +21,7 @@ from h5stz.estimating import Estimate, estimate
 from h5stz.files.repack_plan import Rule
 from h5stz.files.repack_preview import Planned, plan_repack
 from h5stz.files.repacking import Outcome, Report, repack
+from h5stz.files.salvaging import Salvaged, salvage
 from h5stz.files.unpacking import unpack
 from h5stz.hdf5.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.options.chunks import suggest_chunks
@@ -43,6 +45,8 @@ __all__ = [
     "STZ",
     "Comparison",
     "Config",
+    "Damage",
+    "DamageWarning",
     "Estimate",
     "Extracted",
     "File",
@@ -53,6 +57,7 @@ __all__ = [
     "Planned",
     "Report",
     "Rule",
+    "Salvaged",
     "StreamInfo",
     "StzError",
     "StzMemoryError",
@@ -78,6 +83,7 @@ __all__ = [
     "register",
     "repack",
     "rewrite",
+    "salvage",
     "suggest_chunks",
     "to_hdf5",
     "to_netcdf",

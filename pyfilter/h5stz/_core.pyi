@@ -58,6 +58,16 @@ class _Stats(TypedDict):
     blocks_present: int
     cached_bytes: int
 
+@type_check_only
+class _Damage(TypedDict):
+    error: int
+    level: int | None
+    patch: int | None
+    block: int | None
+    lost: int
+    start: tuple[int, ...]
+    extent: tuple[int, ...]
+
 FILTER_ID: int
 VERSION: str
 FORMAT_VERSION: int
@@ -97,6 +107,7 @@ def compress(
     enhance: int = 0,
     checked: int = 0,
     previous: BytesLike | None = None,
+    bound_used: bool = False,
 ) -> bytes: ...
 def estimate(
     data: BytesLike,
@@ -193,6 +204,8 @@ class Reader:
     def verify(self, on: bool) -> None: ...
     def max_error(self, largest: float) -> None: ...
     def enhance(self, on: bool) -> None: ...
+    def on_error(self, element: bytes | None) -> None: ...
+    def damage(self) -> list[_Damage]: ...
     def plan(self, start: tuple[int, ...], count: tuple[int, ...], step: tuple[int, ...]) -> list[tuple[int, int]]: ...
     def info(self) -> _Info: ...
     def stats(self) -> _Stats: ...

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.damage import DAMAGE_CODES, OnError, of_stream, replacement, stored_bytes, warn
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import OF_STREAMS, new_array, refuse_larger
@@ -200,6 +201,7 @@ def decompress(
     threads: int | None = None,
     verify: bool = False,
     max_error: SupportsFloat | None = None,
+    on_error: OnError = "raise",
 ) -> Array:
     """Decompresses what compress() made, or one chunk as HDF5 stores it.
 
@@ -213,6 +215,9 @@ def decompress(
         verify: compares what was decoded with the content check of the stream, as verify() does; not with a max_error.
         max_error: as few precision layers are decoded (`STZ(layers=)`) as keep every sample within this distance of what was
             compressed, in the units of the data. None: all.
+        on_error: what takes the place of samples that cannot be decoded as the stream is damaged (docs/damage.md). "raise":
+            nothing, it is an error. "nan": NaN. "fill": the fill value of the stream, if it has one. A number: this number.
+            All other samples have their bits, and a DamageWarning lists what was damaged.
 
     Returns:
         ndarray: `out`, or a new array in the byte order that was compressed.
@@ -230,16 +235,38 @@ def decompress(
         out = new_array(header.shape, header.dtype)
     else:
         _check_out(out, header)
+    value = replacement(
+        on_error, header.dtype, None if header.fill_value is None else np.array(header.fill_value, header.dtype)
+    )
     if precision.is_full:
-        _core.decompress(stream, elements.as_bytes(out), threads, verify)
+        try:
+            _core.decompress(stream, elements.as_bytes(out), threads, verify)
+        except StzError as error:
+            if value is None or error.code not in DAMAGE_CODES:
+                raise
+            _decompress_what_is_whole(stream, out, value, threads, verify, 0.0)
         return out
     if verify:
         raise StzError("verify=True compares what all layers give: leave max_error= away", _ARGUMENT)
-    reader = _core.Reader.of_bytes(stream, 0)
-    reader.max_error(precision.error_for(reader.info()))
-    rank = len(header.shape)
-    reader.read((0,) * rank, header.shape, (1,) * rank, elements.as_bytes(out), threads)
+    max_error_of_it = precision.error_for(_core.info(stream))
+    _decompress_what_is_whole(stream, out, value, threads, False, max_error_of_it)
     return out
+
+
+def _decompress_what_is_whole(
+    stream: BytesLike, out: Array, value: Array | None, threads: int, verify: bool, max_error: float
+) -> None:
+    """Decodes a stream into `out`, with `value` for what is lost; None: it is an error if anything is."""
+    reader = _core.Reader.of_bytes(stream, 0)
+    reader.max_error(max_error)
+    reader.verify(verify)
+    reader.on_error(None if value is None else stored_bytes(value))
+    rank = out.ndim
+    reader.read((0,) * rank, out.shape, (1,) * rank, elements.as_bytes(out), threads)
+    if value is not None:
+        warn(
+            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of this warning lists all of it"
+        )
 
 
 @checked

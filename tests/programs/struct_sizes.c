@@ -19,6 +19,7 @@ LATER(stz_stream_info);
 LATER(stz_size_estimate);
 LATER(stz_reader_stats);
 LATER(stz_source);
+LATER(stz_damage);
 
 enum { SAMPLES = 64 * 64, GUARD = 0x5a, FIRST_OPTIONS_SIZE = offsetof(stz_options, append_axis), FIRST_INFO_SIZE = offsetof(stz_stream_info, patches) };
 
@@ -181,6 +182,33 @@ static int read_memory(void *handle, uint64_t offset, size_t size, void *out) {
   return 0;
 }
 
+/* A reader that goes on. Its stream is damaged now. */
+static void check_damage(stz_reader *reader) {
+  struct later_stz_damage damage;
+  static float out[SAMPLES];
+  const float mark = -1;
+  const uint64_t start[2] = {0, 0}, count[2] = {64, 64};
+  EXPECT(stz_reader_damage_count(NULL) == 0 && stz_reader_damage_count(reader) == 0);
+  EXPECT(stz_reader_on_error(NULL, &mark) == STZ_ERROR_ARGUMENT);
+  stream[stream_size - 40] ^= 1;
+  EXPECT(stz_reader_read(reader, start, count, NULL, out, sizeof out, 1) == STZ_ERROR_CHECKSUM);
+  EXPECT(stz_reader_damage_count(reader) == 0);
+  EXPECT(stz_reader_on_error(reader, &mark) == STZ_OK);
+  EXPECT(stz_reader_read(reader, start, count, NULL, out, sizeof out, 1) == STZ_OK);
+  EXPECT(stz_reader_damage_count(reader) == 1);
+  memset(&damage, GUARD, sizeof damage);
+  damage.known.struct_size = 8;
+  EXPECT(stz_reader_damage(reader, 0, &damage.known) == STZ_ERROR_ARGUMENT);
+  damage.known.struct_size = SIZE_LATER(stz_damage);
+  EXPECT(stz_reader_damage(reader, 1, &damage.known) == STZ_ERROR_ARGUMENT);
+  EXPECT(stz_reader_damage(reader, 0, &damage.known) == STZ_OK && damage.added[1] == 0 && guard_is_whole(damage.guard));
+  EXPECT(damage.known.error == STZ_ERROR_CHECKSUM && damage.known.level == 0 && damage.known.patch == -1 && damage.known.lost > 0);
+  EXPECT(damage.known.start[0] == 0 && damage.known.extent[1] == 64 && out[65] == mark && out[0] != mark);
+  EXPECT(stz_reader_on_error(reader, NULL) == STZ_OK);
+  EXPECT(stz_reader_read(reader, start, count, NULL, out, sizeof out, 1) == STZ_ERROR_CHECKSUM);
+  stream[stream_size - 40] ^= 1;
+}
+
 static void check_reader(void) {
   struct later_stz_source source;
   struct later_stz_reader_stats stats;
@@ -209,6 +237,7 @@ static void check_reader(void) {
   EXPECT(stz_reader_info(reader, &info.known) == STZ_ERROR_ARGUMENT);
   info.known.struct_size = SIZE_LATER(stz_stream_info);
   EXPECT(stz_reader_info(reader, &info.known) == STZ_OK && info.added[1] == 0 && guard_is_whole(info.guard));
+  check_damage(reader);
   stz_reader_close(reader);
 }
 

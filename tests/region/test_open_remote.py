@@ -411,3 +411,26 @@ def test_garbage_is_collected_again(server):
         with pytest.raises(h5stz.StzError):
             file["one"][CUBE]
     assert gc.isenabled()
+
+
+def test_damaged_chunks_of_a_remote_file(content, full):
+    """Other samples have their bits; a server that fails is no damage."""
+    with h5py.File(io.BytesIO(content)) as file:
+        info = file["chunks"].id.get_chunk_info(1)
+    broken = bytearray(content)
+    broken[info.byte_offset + info.size // 2] ^= 1
+    wanted = full["chunks"]
+    with Server({"x.h5": bytes(broken)}) as server, opened(server) as file:
+        view = h5stz.view(file["chunks"].dataset, on_error="nan")
+        with pytest.warns(h5stz.DamageWarning):
+            array = view[...]
+        lost = np.isnan(array)
+        assert 0 < lost.sum() == sum(damage.lost for damage in view.damage) < lost.size / 4
+        assert np.array_equal(array[~lost], wanted[~lost])
+        assert {damage.chunk for damage in view.damage} == {tuple(info.chunk_offset)}
+    with Server({"x.h5": content}) as server, opened(server, retries=0) as file:
+        view = h5stz.view(file["chunks"].dataset, on_error="nan", cache_bytes=0)
+        server.files.clear()
+        with pytest.raises(h5stz.StzError):
+            view[...]
+        assert view.damage == []

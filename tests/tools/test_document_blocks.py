@@ -13,6 +13,7 @@ README = (ROOT / "README.md").read_text()
 QUICKSTART = (EXAMPLES / "quickstart.py").read_text()
 COMPRESSED = QUICKSTART + 'import os; os.rename("quickstart.h5", "compressed.h5")\n'
 REGIONS = (EXAMPLES / "region_reads.py").read_text()
+DAMAGED = (EXAMPLES / "damaged_file.py").read_text()
 SST = """
 import numpy as np, xarray
 values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
@@ -249,6 +250,17 @@ CASES = [
     Case("recipes.md", "vtkHDFReader", packages=("vtkmodules",), makes=("image.vtkhdf",), prints="largest error: 0.000"),
     Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
     Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
+    Case("damage.md", 'view = h5stz.view(file["rho"], on_error="nan")', files=DAMAGED, prints="checksum does not match"),
+    Case(
+        "damage.md", "h5stz salvage damaged.h5", files=f"{DAMAGED}import os; os.remove('salvaged.h5')\n", makes=("salvaged.h5",)
+    ),
+    Case(
+        "damage.md",
+        "broken = bytearray(stream)",
+        before="import warnings, h5stz, numpy as np\nwarnings.simplefilter('ignore')\n"
+        "stream = h5stz.compress(np.random.default_rng(1).standard_normal((99, 99, 99)), absolute=0.1)\n",
+        after="assert 0 < np.isnan(array).sum() < array.size / 2 and not np.isnan(coarse[::4, ::4, ::4]).any()\n",
+    ),
     Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
     Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 37"),
     Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),

@@ -124,6 +124,14 @@ def test_region_reads(tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
+def test_damaged_file(tmp_path):
+    output = run_python(tmp_path, "damaged_file.py")
+    (lost,) = numbers(output, "lost")
+    assert 0 < lost <= 32**3
+    assert "all others have their bits: True" in output and "salvaged: True, 1 damaged part" in output
+    assert output.count("level 0, block") == 2
+
+
 @needs_packages("xarray", "dask")
 def test_lazy_arrays(tmp_path):
     output = run_python(tmp_path, "lazy_arrays.py")

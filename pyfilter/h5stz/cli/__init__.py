@@ -32,6 +32,7 @@ _COMMANDS = {
     "plugin-path": "paths:plugin_path",
     "preview": "preview:preview",
     "run": "run:run",
+    "salvage": "salvage:salvage",
     "verify": "verify:verify",
 }
 _ALIASES = {"repack": "compress"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from h5stz import _core
 from h5stz.errors import StzError
-from h5stz.files import verify_files
+from h5stz.files import stored_chunks
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
@@ -19,8 +19,8 @@ def explained(source: str, text: str) -> Iterator[None]:
         yield
     except (StzError, OSError):
         raise
-    except verify_files.HDF5_ERRORS as error:
-        raise StzError(f"{source}: {text}: {verify_files.in_one_line(error)}", _READ) from error
+    except stored_chunks.HDF5_ERRORS as error:
+        raise StzError(f"{source}: {text}: {stored_chunks.in_one_line(error)}", _READ) from error
 
 
 #: What a command says that writes a new file.

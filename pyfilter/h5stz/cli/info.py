@@ -19,7 +19,7 @@ from h5stz import _core, cli
 from h5stz.cli.explained import explained
 from h5stz.cli.parameters import FILE
 from h5stz.errors import StzError, StzReadError
-from h5stz.files import verify_files
+from h5stz.files import stored_chunks
 from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
 from h5stz.options.stz import client_data
 
@@ -61,7 +61,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
             with explained(name, "damaged"):
                 _look_into(made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
-            text = verify_files.in_one_line(error)
+            text = stored_chunks.in_one_line(error)
             cli.complain(text if isinstance(error, KeyError) or text.startswith(name) else f"{name}: {text}")
             failed = True
             if not made.shown:

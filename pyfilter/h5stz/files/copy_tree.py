@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import h5py
@@ -18,11 +19,15 @@ import numpy as np
 
 from h5stz import slabs
 from h5stz.elements import Array, DType
+from h5stz.files.stored_chunks import HDF5_ERRORS
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
 #: Called with a dataset of the source, its place in the target and its type there. Creates the dataset and writes it, without
 #: attributes, and returns True; or returns False, and the dataset is copied as it is.
 Store: TypeAlias = Callable[[h5py.Dataset, Place, h5py.h5t.TypeID], bool]
+
+#: Called with a path, what of it cannot be read (text), and the error.
+Lost: TypeAlias = Callable[[str, str, BaseException], None]
 
 ALL_FILTERS = 0  # H5Z_FILTER_ALL, for remove_filter: to remove one of several ends the program (HDF5 2.0)
 _PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, h5py.h5t.ENUM, h5py.h5t.TIME)
@@ -39,19 +44,24 @@ def new_file(source: h5py.File, path: str) -> h5py.File:
     return h5py.File(h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, fcpl=creation, fapl=access))
 
 
-def copy_tree(source: h5py.File, target: h5py.File, store: Store) -> list[str]:
+def copy_tree(source: h5py.File, target: h5py.File, store: Store, lost: Lost | None = None) -> list[str]:
     """Copies all of `source` into `target`, which is of new_file().
+
+    Args:
+        source, target: files.
+        store: see Store.
+        lost: called for what cannot be copied as the file is damaged; None: that is an error.
 
     Returns:
         What could not be kept, a line each: links of unknown kinds, references to what no link leads to, names of other files
         that lead elsewhere from the directory of the new one.
     """
-    return _Copy(source, target, store).run()
+    return _Copy(source, target, store, lost).run()
 
 
 class _Copy:
-    def __init__(self, source: h5py.File, target: h5py.File, store: Store) -> None:
-        self.source, self.target, self.store = source, target, store
+    def __init__(self, source: h5py.File, target: h5py.File, store: Store, lost: Lost | None) -> None:
+        self.source, self.target, self.store, self.lost = source, target, store, lost
         self.paths: dict[tuple[int, int], bytes] = {}  # of objects in the target, by their address in the source
         self.pairs: list[tuple[Any, bytes]] = []  # objects of the source with their paths, in the order of their creation
         self.with_references: list[tuple[h5py.h5d.DatasetID, bytes]] = []
@@ -62,46 +72,85 @@ class _Copy:
     def run(self) -> list[str]:
         root = self.source["/"].id
         self._remember(root, b"/")
-        if comment := root.get_comment(b"."):
-            self.target["/"].id.set_comment(b".", comment)
+        with self._going_on(b"/", "its comment"):
+            if comment := root.get_comment(b"."):
+                self.target["/"].id.set_comment(b".", comment)
         groups = [(root, b"/")]
         while groups:
             groups.extend(reversed(list(self._links(*groups.pop()))))
         for dataset, path in self.with_references:  # now everything has its place
-            self._write_references(dataset, path)
+            with self._going_on(path, "its values"):
+                self._write_references(dataset, path)
         for item, path in self.pairs:
-            made = h5py.h5o.open(self.target.id, path)
-            for index in range(h5py.h5a.get_num_attrs(item)):
-                self._attribute(h5py.h5a.open(item, index=index, index_type=_order(item)), made, path)
+            with self._going_on(path, "its attributes"):
+                made = h5py.h5o.open(self.target.id, path)
+                for index in range(h5py.h5a.get_num_attrs(item)):
+                    with self._going_on(path, f"attribute {index}"):
+                        self._attribute(h5py.h5a.open(item, index=index, index_type=_order(item)), made, path)
         for name in self.early_types.values():  # no link of the source leads to them
             self.target.id.unlink(name)
         return self.notes
 
     def _remember(self, item: Any, path: bytes) -> None:
-        info = h5py.h5o.get_info(item)
-        self.paths[info.fileno, info.addr] = path
+        if key := self._key_of(item):
+            self.paths[key] = path
         self.pairs.append((item, path))
 
     def _path_of(self, item: Any) -> bytes | None:
-        info = h5py.h5o.get_info(item)
-        return self.paths.get((info.fileno, info.addr))
+        key = self._key_of(item)
+        return self.paths.get(key) if key else None
+
+    def _key_of(self, item: Any) -> tuple[int, int] | None:
+        """What tells an object from others; None if it is damaged: each link to it is then one to an object of its own."""
+        try:
+            info = h5py.h5o.get_info(item)
+        except HDF5_ERRORS:
+            if self.lost is None:
+                raise
+            return None
+        return info.fileno, info.addr
 
     def _links(self, group: h5py.h5g.GroupID, path: bytes) -> Iterator[tuple[h5py.h5g.GroupID, bytes]]:
         """Makes all links of a group, and what they lead to; yields the groups that are new."""
         made = h5py.h5g.open(self.target.id, path)
-        for name in _names(group):
-            link = group.links.get_info(name)
-            properties = h5py.h5p.create(h5py.h5p.LINK_CREATE)
-            properties.set_char_encoding(link.cset)
-            if link.type == h5py.h5l.TYPE_SOFT:
-                made.links.create_soft(name, group.links.get_val(name), properties)
-            elif link.type == h5py.h5l.TYPE_EXTERNAL:
-                made.links.create_external(name, *group.links.get_val(name), properties)
-                self._note_name(path.rstrip(b"/") + b"/" + name, group.links.get_val(name)[0])
-            elif link.type != h5py.h5l.TYPE_HARD:
-                self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
-            elif new := self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties)):
+        names: list[bytes] = []
+        with self._going_on(path, "some of its links"):
+            _find_names(group, names)
+        for name in names:
+            new = None
+            of_link = path.rstrip(b"/") + b"/" + name
+            with self._going_on(of_link, "all of it"):
+                new = self._link(group, path, name, made)
+            if new:
                 yield new
+
+    def _link(
+        self, group: h5py.h5g.GroupID, path: bytes, name: bytes, made: h5py.h5g.GroupID
+    ) -> tuple[h5py.h5g.GroupID, bytes] | None:
+        """Makes a link of a group, and what it leads to; returns that if it is a new group."""
+        link = group.links.get_info(name)
+        properties = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+        properties.set_char_encoding(link.cset)
+        if link.type == h5py.h5l.TYPE_SOFT:
+            made.links.create_soft(name, group.links.get_val(name), properties)
+        elif link.type == h5py.h5l.TYPE_EXTERNAL:
+            made.links.create_external(name, *group.links.get_val(name), properties)
+            self._note_name(path.rstrip(b"/") + b"/" + name, group.links.get_val(name)[0])
+        elif link.type == h5py.h5l.TYPE_HARD:
+            return self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties))
+        else:
+            self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
+        return None
+
+    @contextmanager
+    def _going_on(self, path: bytes, part: str) -> Iterator[None]:
+        """Hands errors of HDF5 to `lost`, if there is one."""
+        try:
+            yield
+        except HDF5_ERRORS as error:
+            if self.lost is None:
+                raise
+            self.lost(_text(path), part, error)
 
     def _object(self, group: h5py.h5g.GroupID, path: bytes, place: Place) -> tuple[h5py.h5g.GroupID, bytes] | None:
         """Makes the object of a hard link, or a link to it where it exists; returns it if it is a new group."""
@@ -233,12 +282,10 @@ def _directory(file: h5py.File) -> str:
     return os.path.dirname(os.path.realpath(str(file.filename)))
 
 
-def _names(group: h5py.h5g.GroupID) -> list[bytes]:
-    """Of all links, in the order of their creation where the group keeps it."""
-    names: list[bytes] = []
+def _find_names(group: h5py.h5g.GroupID, names: list[bytes]) -> None:
+    """Adds those of all links, in the order of their creation where the group keeps it."""
     tracked = group.get_create_plist().get_link_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     group.links.iterate(names.append, idx_type=h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
-    return names
 
 
 def _order(item: Any) -> int:

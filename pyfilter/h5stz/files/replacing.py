@@ -15,6 +15,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError
+from h5stz.files.cut_files import user_block_size
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -82,9 +83,7 @@ def _identity(path: Path) -> tuple[int, int, int, int]:
 
 
 def _copy_user_block(source: Path, target: Path) -> None:
-    with h5py.File(source) as file:
-        size = file.userblock_size
-    if size:
+    if size := user_block_size(source):
         with source.open("rb") as old, target.open("r+b") as new:
             new.write(old.read(size))
 

@@ -14,26 +14,17 @@ from typing import Any
 import h5py
 
 from h5stz import _core
+from h5stz.damage import Damage, of_stream
 from h5stz.errors import StzError
+from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.readers import ChunkReader
 
-#: What h5py raises where the structures of a file are damaged.
-HDF5_ERRORS = (
-    StzError,
-    OSError,
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    ArithmeticError,
-    MemoryError,
-    AttributeError,
-)
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _LOOKED_AT = 3  # chunks of a dataset, which are read whole, to say whether they have content checks
+_BLOCKS_SHOWN = 20  # of a chunk
 _COVERED = ("raw", "constant")  # forms of streams whose checksum is over the values
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -62,16 +53,44 @@ class Line:
 
 
 @dataclass(frozen=True)
+class _Block:
+    """What of a chunk is damaged, and the elements [start, stop) of the dataset that are lost because of it."""
+
+    level: int | None
+    block: int | None
+    patch: int | None
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    error: str
+
+    @classmethod
+    def of(cls, damage: Damage, shape: tuple[int, ...]) -> _Block:
+        stop = tuple(map(min, damage.stop, shape))
+        start = tuple(map(min, damage.start, stop))
+        return cls(damage.level, damage.block, damage.patch, start, stop, damage.reason)
+
+    def described(self) -> str:
+        box = ", ".join(f"{start}:{stop}" for start, stop in zip(self.start, self.stop, strict=True))
+        empty = any(start == stop for start, stop in zip(self.start, self.stop, strict=True))
+        part = f"level {self.level}" if self.block is None else f"level {self.level}, block {self.block}"
+        part = "all of it" if self.level is None else part
+        part = part if self.patch is None else f"patch {self.patch}, {part}"
+        return f"    {part}: {'no elements' if empty else f'elements [{box}]'}: {self.error}"
+
+
+@dataclass(frozen=True)
 class _Damage:
-    """A chunk that is damaged: its first element, where it is stored (bytes), and why."""
+    """A chunk that is damaged: its first element, where it is stored (bytes), and why; of ours, which blocks of it."""
 
     chunk: tuple[int, ...]
     size: int
     address: int
     error: str
+    blocks: list[_Block] = field(default_factory=list)
 
     def described(self) -> str:
-        return f"  damaged: the chunk at {self.chunk}, {self.size} bytes from byte {self.address} on: {self.error}"
+        place = f", {self.size} bytes from byte {self.address} on" if self.address else ""
+        return f"  damaged: the chunk at {self.chunk}{place}: {self.error}"
 
 
 @dataclass
@@ -80,6 +99,22 @@ class _Contents:
 
     datasets: list[h5py.Dataset] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
+
+    def find_one_by_one(self, group: Any, seen: set[Any]) -> None:
+        """Notes what can be reached from a group, where HDF5 does not walk through all of a damaged file."""
+        self.note("", group)
+        seen.add(group.id)
+        for name in group:
+            try:
+                link, item = group.get(name, getlink=True), group.get(name)
+                if isinstance(link, h5py.HardLink) and item is not None and item.id not in seen:
+                    if isinstance(item, h5py.Group):
+                        self.find_one_by_one(item, seen)
+                    else:
+                        seen.add(item.id)
+                        self.note("", item)
+            except HDF5_ERRORS:  # of which there is a line already
+                continue
 
     def note(self, _: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
@@ -133,6 +168,11 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
     except HDF5_ERRORS as error:
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
         complete = False
+        found = _Contents()
+        try:
+            found.find_one_by_one(file, set())
+        except HDF5_ERRORS:
+            pass
     others = 0
     meter = Meter(progress, sum(map(_decoded_bytes, found.datasets)))
     for number, dataset in enumerate(found.datasets):
@@ -156,19 +196,15 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
         yield Line(f"{name}: {others} datasets, none compressed with h5stz")
 
 
-def in_one_line(error: BaseException) -> str:
-    """The text of an error, which of HDF5 may have several lines or none."""
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return " ".join(text.split()) or type(error).__name__
-
-
 def described(dataset: h5py.Dataset) -> str:
     """How many of the first chunks of a dataset have a content check (text)."""
     if not _is_last_filter(dataset):
         return "not known, as other filters follow h5stz"
     looked, found, index = 0, 0, ChunkIndex(dataset)
-    for offset, stored in islice(_stored_chunks(dataset), _LOOKED_AT):
+    for offset, stored in islice(stored_chunks(dataset), _LOOKED_AT):
         looked += 1
+        if isinstance(stored, BaseException):
+            continue
         try:
             content = _stream(index, offset, stored)
             found += content is not None and _core.info(content)["content_check"] is True
@@ -180,7 +216,12 @@ def described(dataset: h5py.Dataset) -> str:
 
 def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int], None]) -> Iterator[Line]:
     counts, index, by_hdf5 = _Counts(), ChunkIndex(dataset), not _is_last_filter(dataset)
-    for offset, stored in _stored_chunks(dataset):
+    for offset, stored in stored_chunks(dataset):
+        content = None
+        if isinstance(stored, BaseException):
+            counts.damaged.append(_Damage(offset, 0, 0, in_one_line(stored)))
+            add(_chunk_bytes(dataset))
+            continue
         try:
             if by_hdf5:
                 _read(dataset, offset)
@@ -192,12 +233,33 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
             counts.without += not decoded
             counts.compared += compared
         except HDF5_ERRORS as error:
-            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error)))
+            blocks = [] if content is None else _damaged_blocks(dataset, offset, content, threads)
+            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error), blocks))
         add(_chunk_bytes(dataset))
     facts = {"path": str(dataset.name), **asdict(counts)}
     yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged, facts=facts)
     for damage in counts.damaged:
         yield Line(damage.described(), False, facts={})
+        for block in damage.blocks[:_BLOCKS_SHOWN]:
+            yield Line(block.described(), False, facts={})
+        if (more := len(damage.blocks) - _BLOCKS_SHOWN) > 0:
+            yield Line(f"    and {more} more, which --json lists", False, facts={})
+
+
+def _damaged_blocks(dataset: h5py.Dataset, offset: tuple[int, ...], content: bytes, threads: int) -> list[_Block]:
+    """Which parts of a stream are damaged; none if it cannot be decoded in part either."""
+    try:
+        reader = ChunkReader.in_memory(content, 0)
+        if reader is None:
+            return []
+        reader.holds(dataset.chunks or (), dataset.dtype)
+        entries = reader.damage(threads)
+    except HDF5_ERRORS:
+        return []
+    shape = reader.info["shape"]
+    if shape != dataset.chunks:  # axes of length 1 differ: the samples have the same order
+        return []
+    return [_Block.of(damage, dataset.shape) for damage in of_stream(entries, chunk=offset)]
 
 
 def _chunk_bytes(dataset: h5py.Dataset) -> int:
@@ -258,20 +320,3 @@ def _stream(index: ChunkIndex, offset: tuple[int, ...], stored: Stored) -> bytes
 def _place(index: ChunkIndex, offset: tuple[int, ...]) -> tuple[int, ...]:
     """The index of a chunk in the grid of chunks."""
     return tuple(at // extent for at, extent in zip(offset, index.chunks, strict=True))
-
-
-def _stored_chunks(dataset: h5py.Dataset) -> Iterator[tuple[tuple[int, ...], Stored]]:
-    """(offset, place) of all chunks that are stored."""
-    found: list[tuple[tuple[int, ...], Stored]] = []
-
-    def note(info: Any) -> None:
-        if info.byte_offset is not None:
-            found.append((tuple(info.chunk_offset), Stored(info.byte_offset, info.size, info.filter_mask)))
-
-    count = dataset.id.get_num_chunks()
-    if count and hasattr(dataset.id, "chunk_iter"):
-        dataset.id.chunk_iter(note)
-    else:
-        for number in range(count):
-            note(dataset.id.get_chunk_info(number))
-    yield from found

@@ -10,33 +10,33 @@ All calls of h5py are made by the thread that asks; other threads only decode. S
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
 from itertools import islice
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import h5py
 import numpy as np
 
-from h5stz import _core
+from h5stz import _core, damage
+from h5stz.damage import OnError
 from h5stz.elements import Array
-from h5stz.errors import StzError, StzMemoryError
+from h5stz.errors import StzError
 from h5stz.limits import new_array
 from h5stz.options.option_checks import verifies
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
+from h5stz.reading.losses import Losses, Unreadable, replacement_in
 from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
+from h5stz.reading.through_hdf5 import ThroughHdf5
+from h5stz.reading.workers import Job, Workers
 from h5stz.sources.file_objects import ObjectBytes
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 _HEAD = 8192  # bytes of a chunk in a remote file that are fetched first: what all reads of it need, by far most often
 _TOGETHER = 64  # chunks of a remote file that are fetched together, of at most so many bytes unless it is one
@@ -50,13 +50,11 @@ class _Instead(Enum):
 
     NO_CHUNK = 1  # nothing is stored
     NO_STREAM = 2  # the chunk is none of ours: h5py reads it
+    NO_PLACE = 3  # the index of chunks is damaged: HDF5 may find this one all the same
 
 
-_Reader: TypeAlias = ChunkReader | _Instead
-_Job: TypeAlias = Callable[[], None]
-
-#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
-h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
+_Reader: TypeAlias = ChunkReader | _Instead | Unreadable
+_Place: TypeAlias = Stored | _Instead | None
 
 
 class DatasetReader:
@@ -75,9 +73,11 @@ class DatasetReader:
         stats: Stats,
         verify: bool | None = None,
         cache: PartOfCache | None = None,  # in place of one of its own
+        on_error: OnError = "raise",
     ) -> None:
         self.dataset, self.stats = dataset, stats
-        self._verify = verify  # as of view()
+        self._verify, self.on_error = verify, on_error  # as of view()
+        self._replacement = None if on_error == "raise" else replacement_in(dataset, on_error)
         self.index = ChunkIndex(dataset)
         self.fallback_reason = self.index.reason
         self._file: FileBytes | ObjectBytes | None = None
@@ -85,6 +85,7 @@ class DatasetReader:
             self._file = FileBytes.of(dataset) or ObjectBytes.of(dataset)
         self._readers: ReaderCache | PartOfCache = cache or ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
+        self._hdf5 = ThroughHdf5(dataset, self.index, stats, self._mark)
         self._name = f"{dataset.name} in {dataset.file.filename}"
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
@@ -105,16 +106,33 @@ class DatasetReader:
         """
         if not self.dataset.id.valid:
             raise StzError("the file of the dataset was closed: open it again and make a new view", _ARGUMENT)
+        losses = self._losses()
         if self.fallback_reason:
             if not precision.enhance:
                 self._refuse_if_enhanced()
-            return self._read_all_through_h5py(selection, out)
+            if losses is None or not selection.size:
+                return self._hdf5.read(selection, out)
         result = new_array(selection.shape, self.dataset.dtype) if out is None else out
-        if selection.size:
+        if selection.size and losses is not None and self.fallback_reason:
+            self._hdf5.read_what_it_can(losses, selection, result)
+        elif selection.size:
             with self._unchanged_file():
-                self._read_box(selection.box(), selection.target(result), threads, precision)
+                self._read_box(selection.box(), selection.target(result), threads, precision, losses)
+        self._tell(losses, selection)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
+
+    def _losses(self) -> Losses | None:
+        """Where a read notes what it loses; None if it fails instead."""
+        if self._replacement is None:
+            return None
+        return Losses(self.dataset, self._replacement, isinstance(self._file, ObjectBytes) and self._file.parallel)
+
+    def _tell(self, losses: Losses | None, selection: Selection) -> None:
+        """Has what a read has lost in the statistics, and warns of it."""
+        if losses is not None and losses.found:
+            self.stats.damaged(losses.found)
+            damage.warn(losses.found, losses.value, selection.shape, self._name, "view.damage lists all of it")
 
     def _refuse_if_enhanced(self) -> None:
         """Fails if h5py might return samples that a filter has enhanced."""
@@ -186,7 +204,7 @@ class DatasetReader:
                 raise
             self._file.check()
 
-    def _read_box(self, box: BoxAxes, target: Array, threads: int, precision: Precision) -> None:
+    def _read_box(self, box: BoxAxes, target: Array, threads: int, precision: Precision, losses: Losses | None) -> None:
         wanted = pieces(box, self.index.chunks)
         batch = list(islice(wanted, _BATCH))
         # A file object has one position: its ranges are read by this thread, and other threads decode the blocks of a chunk.
@@ -194,23 +212,34 @@ class DatasetReader:
         workers = 1 if alone else min(threads, len(batch))
         # Of a box that is too large to be kept, chunks that are needed as a whole are not kept either.
         passing = 2 * target.nbytes >= self._readers.cache_bytes
-        with _Workers(workers) as run:
+        with Workers(workers) as run:
             while batch:
-                for group in self._together(batch, self.index.find([piece.chunk for piece in batch])):
+                for group in self._together(batch, self._found([piece.chunk for piece in batch], losses)):
                     some, stored = zip(*group, strict=True)
-                    readers = self._opened([piece.chunk for piece in some], stored)
-                    self._fetch_ahead(some, readers, passing, precision)
+                    readers = self._opened([piece.chunk for piece in some], stored, losses)
+                    self._fetch_ahead(some, readers, passing, precision, losses)
                     for piece, kept, reader in zip(some, stored, readers, strict=True):
-                        decode = partial(self._decode, threads=threads // workers, passing=passing, precision=precision)
-                        self._read_piece(piece, kept, reader, target[piece.place], run, decode)
+                        decode = partial(
+                            self._decode, threads=threads // workers, passing=passing, precision=precision, losses=losses
+                        )
+                        self._read_piece(piece, kept, reader, target[piece.place], run, decode, losses)
                 batch = list(islice(wanted, _BATCH))
 
-    def _together(self, batch: Sequence[Piece], places: Sequence[Stored | None]) -> Iterator[list[tuple[Piece, Stored | None]]]:
+    def _found(self, chunks: Sequence[Chunk], losses: Losses | None) -> Sequence[_Place]:
+        """What ChunkIndex.find() says of chunks; NO_PLACE if the index is damaged."""
+        try:
+            return self.index.find(chunks)
+        except Exception as error:
+            if losses is None or not losses.allow(error):
+                raise
+        return [_Instead.NO_PLACE] * len(chunks)
+
+    def _together(self, batch: Sequence[Piece], places: Sequence[_Place]) -> Iterator[list[tuple[Piece, _Place]]]:
         """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
-        group: list[tuple[Piece, Stored | None]] = []
+        group: list[tuple[Piece, _Place]] = []
         size = 0
         for piece, stored in zip(batch, places, strict=True):
-            needed = stored.size if stored else 0
+            needed = stored.size if isinstance(stored, Stored) else 0
             if group and (not self._fetches_together or size + needed > _TOGETHER_BYTES or len(group) == _TOGETHER):
                 yield group
                 group, size = [], 0
@@ -222,25 +251,58 @@ class DatasetReader:
     def _fetches_together(self) -> bool:
         return self._file is not None and self._file.parallel
 
-    def _opened(self, chunks: Sequence[Chunk], places: Sequence[Stored | None]) -> list[_Reader]:
+    def _opened(self, chunks: Sequence[Chunk], places: Sequence[_Place], losses: Losses | None = None) -> list[_Reader]:
         """For each chunk what _reader() says; the beginnings of those in a remote file are fetched at once."""
         heads: dict[Chunk, memoryview] = {}
         if self._fetches_together and not self.index.userblock:
             new = [
                 (chunk, stored)
                 for chunk, stored in zip(chunks, places, strict=True)
-                if stored and self._readers.get(chunk) is None and self.index.may_be_stream(chunk, stored)
+                if isinstance(stored, Stored) and self._readers.get(chunk) is None and self.index.may_be_stream(chunk, stored)
             ]
             ranges = [(stored.address, min(_HEAD, stored.size)) for _, stored in new]
             heads = dict(zip([chunk for chunk, _ in new], self._fetched(ranges), strict=True))
-        readers = [self._reader(chunk, stored, heads.get(chunk)) for chunk, stored in zip(chunks, places, strict=True)]
+        readers = [
+            self._reader_or_why_not(chunk, stored, heads.get(chunk), losses)
+            for chunk, stored in zip(chunks, places, strict=True)
+        ]
         verify = verifies(self._verify)
         for reader in readers:
             if isinstance(reader, ChunkReader):
                 reader.verify(verify)
         return readers
 
-    def _fetch_ahead(self, some: Sequence[Piece], readers: Sequence[_Reader], passing: bool, precision: Precision) -> None:
+    def _reader_or_why_not(self, chunk: Chunk, stored: _Place, head: memoryview | None, losses: Losses | None) -> _Reader:
+        """What _reader() says; Unreadable in the place of an error that a read goes on after."""
+        if stored is _Instead.NO_PLACE:
+            return self._reader_of_unplaced(chunk)
+        assert not isinstance(stored, _Instead)
+        try:
+            return self._reader(chunk, stored, head)
+        except Exception as error:
+            if losses is None or not losses.allow(error):
+                raise
+            return Unreadable(error)
+
+    def _reader_of_unplaced(self, chunk: Chunk) -> _Reader:
+        """The reader of a chunk that HDF5 finds although it cannot list all of them; else h5py says what there is."""
+        try:
+            mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
+            reader = ChunkReader.in_memory(content, self._readers.cache_bytes)
+            if not mask and reader is not None and reader.holds(self.index.chunks, self.dataset.dtype):
+                return reader
+        except (OSError, RuntimeError, ValueError):
+            pass
+        return _Instead.NO_STREAM
+
+    def _fetch_ahead(
+        self,
+        some: Sequence[Piece],
+        readers: Sequence[_Reader],
+        passing: bool,
+        precision: Precision,
+        losses: Losses | None,
+    ) -> None:
         """Fetches what pieces need of a remote file, at once for all: what tells where the blocks are, then the blocks."""
         if not self._fetches_together:
             return
@@ -253,11 +315,16 @@ class DatasetReader:
             taken: list[tuple[ChunkReader, int, int]] = []
             for piece, reader in wanted:
                 whole = self._whole(piece, passing) and reader.takes_all(precision)
-                with self._naming(piece.chunk):
-                    if step == "blocks" or whole:
-                        ranges = reader.ranges(piece, whole, precision)
-                    else:
-                        ranges = reader.directory_ranges(piece)
+                try:
+                    with self._naming(piece.chunk):
+                        if step == "blocks" or whole:
+                            ranges = reader.ranges(piece, whole, precision)
+                        else:
+                            ranges = reader.directory_ranges(piece)
+                except StzError as error:  # what cannot be planned is fetched when it is decoded
+                    if losses is None or not losses.allow(error):
+                        raise
+                    continue
                 taken.extend((reader, address, size) for address, size in ranges)
             contents = self._fetched([(address, size) for _, address, size in taken])
             for (reader, address, _), content in zip(taken, contents, strict=True):
@@ -274,11 +341,12 @@ class DatasetReader:
     def _read_piece(
         self,
         piece: Piece,
-        stored: Stored | None,
+        stored: _Place,
         reader: _Reader,
         part: Array,
-        run: Callable[[_Job], None],
+        run: Callable[[Job], None],
         decode: Callable[[ChunkReader, Piece, Array], None],
+        losses: Losses | None,
     ) -> None:
         """Reads a selection.Piece into `part`, or has it done by `run`.
 
@@ -288,9 +356,16 @@ class DatasetReader:
             return
         if isinstance(reader, ChunkReader):
             run(partial(decode, reader, piece, part))
-        else:
-            part[...] = h5py_getitem(self.dataset, self._key(piece))
-            self.stats.fell_back((self._mark, piece.chunk), stored.size if stored else 0)
+            return
+        try:
+            if isinstance(reader, Unreadable):
+                raise reader.error
+            part[...] = self._hdf5.piece(piece)
+            self.stats.fell_back((self._mark, piece.chunk), stored.size if isinstance(stored, Stored) else 0)
+        except Exception as error:
+            if losses is None or not losses.allow(error):
+                raise
+            losses.chunk(self.index.offset(piece.chunk), piece, part, error)
 
     def _whole(self, piece: Piece, passing: bool) -> bool:
         """Whether all of a chunk is decoded and not kept."""
@@ -334,15 +409,42 @@ class DatasetReader:
             return fresh if fresh.holds(self.index.chunks, self.dataset.dtype) else _Instead.NO_STREAM
 
     def _decode(
-        self, reader: ChunkReader, piece: Piece, part: Array, *, threads: int, passing: bool, precision: Precision
+        self,
+        reader: ChunkReader,
+        piece: Piece,
+        part: Array,
+        *,
+        threads: int,
+        passing: bool,
+        precision: Precision,
+        losses: Losses | None,
     ) -> None:
         with self._naming(piece.chunk):
             precision.error_for(reader.info)
             whole = self._whole(piece, passing) and reader.takes_all(precision)
-            counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads, precision)
+            try:
+                counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads, precision)
+            except StzError as error:
+                if losses is None or not losses.allow(error):
+                    raise
+                counts = self._decode_what_is_whole(reader, piece, part, threads, precision, losses)
             bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
         self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+
+    def _decode_what_is_whole(
+        self, reader: ChunkReader, piece: Piece, part: Array, threads: int, precision: Precision, losses: Losses
+    ) -> tuple[int, int, int]:
+        origin = self.index.offset(piece.chunk)
+        try:
+            *counts, entries = reader.read_with(losses.element, piece, part, threads, precision)
+        except StzError as error:
+            if not losses.allow(error):
+                raise
+            losses.chunk(origin, piece, part, error)
+            return 0, 0, 0
+        losses.blocks(origin, entries)
+        return counts[0], counts[1], counts[2]
 
     def _fill(self, part: Array) -> bool:
         """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
@@ -351,38 +453,6 @@ class DatasetReader:
         part[...] = self.index.fill_value
         return True
 
-    def _key(self, piece: Piece) -> tuple[slice, ...]:
-        """The index of a piece in the dataset."""
-        first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
-        return tuple(
-            slice(start, start + (count - 1) * step + 1, step)
-            for start, count, step in zip(first, piece.count, piece.step, strict=True)
-        )
-
-    def _read_all_through_h5py(self, selection: Selection, out: Array | None) -> Any:
-        try:
-            result = h5py_getitem(self.dataset, selection.key())
-        except MemoryError as error:
-            raise StzMemoryError(f"{self._name}: {error}", _MEMORY) from None
-        self._count_all(selection)
-        if any(axis.step < 0 for axis in selection.axes):
-            result = selection.ascending(result)
-        if out is None:
-            return result
-        out[...] = result
-        return out
-
-    def _count_all(self, selection: Selection) -> None:
-        """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
-        chunks = self.dataset.chunks
-        if chunks is None or self.index.live:
-            size = selection.size * self.dataset.dtype.itemsize
-            self.stats.fell_back((self._mark, None), size)
-            return
-        wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
-        for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
-            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
-
     @contextmanager
     def _naming(self, chunk: Chunk) -> Iterator[None]:
         """Adds to a StzError which chunk it is about."""
@@ -390,32 +460,3 @@ class DatasetReader:
             yield
         except StzError as error:
             raise error.within(f"the chunk at {self.index.offset(chunk)} of {self._name}") from error
-
-
-class _Workers:
-    """Runs jobs in `count` threads, in the calling one if that is 1; few wait at a time. The first error ends it."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
-        self._waiting: deque[Future[None]] = deque()
-
-    def __enter__(self) -> Callable[[_Job], None]:
-        return self._run
-
-    def _run(self, job: _Job) -> None:
-        if self._pool is None:
-            job()
-            return
-        while len(self._waiting) >= 4 * self._count:
-            self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(job))
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._pool is None:
-            return
-        try:
-            while error is None and self._waiting:
-                self._waiting.popleft().result()
-        finally:
-            self._pool.shutdown(wait=True, cancel_futures=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from h5stz import _core, elements
+from h5stz.damage import Damage
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError
 from h5stz.options.precision import EVERYTHING, Precision
@@ -38,6 +39,7 @@ class Stats:
         blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
         blocks_present: blocks in the touched chunks, on all their levels.
         fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
+        damage: what reads that went on (on_error=) found damaged, a list of h5stz.Damage.
     """
 
     def __init__(self) -> None:
@@ -50,6 +52,20 @@ class Stats:
             self.bytes_read = self.blocks_decoded = 0
             self._touched: dict[Hashable, tuple[int, int]] = {}
             self._fallbacks: set[Hashable] = set()
+            self._damage: dict[Hashable, Damage] = {}
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What reads found damaged (h5stz.Damage), each damage once, with all that reads lost to it."""
+        with self._lock:
+            return list(self._damage.values())
+
+    def damaged(self, found: Iterable[Damage]) -> None:
+        """Notes what a read found damaged."""
+        with self._lock:
+            for damage in found:
+                known = self._damage.get(damage.key)
+                self._damage[damage.key] = damage if known is None else known.joined(damage)
 
     @property
     def bytes_touched_chunks(self) -> int:
@@ -224,6 +240,12 @@ class ChunkReader:
 
         `target` may have any strides.
         """
+        return self.read_with(None, piece, target, threads, precision)[:3]
+
+    def read_with(
+        self, element: bytes | None, piece: Piece, target: Array, threads: int, precision: Precision
+    ) -> tuple[int, int, int, list[Any]]:
+        """The same with what was damaged, as _core.Reader.damage(); the bytes of `element` stand for what is lost."""
         max_error = precision.error_for(self.info)
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
@@ -231,12 +253,14 @@ class ChunkReader:
             self._reader.limit(self._cache_bytes)
             self._reader.max_error(max_error)
             self._reader.enhance(precision.enhance)
+            self._reader.on_error(element)
             before = self._reader.stats()
             try:
                 self._reader.read(piece.start, piece.count, piece.step, elements.as_bytes(decoded), threads)
             finally:
                 if self._part is not None:
                     self._part.forget()
+            found: list[Any] = self._reader.damage() if element is not None else []
             after = self._reader.stats()
             if self._part is not None:
                 fetched = self._part.newly_fetched()
@@ -246,7 +270,21 @@ class ChunkReader:
             self.kept_bytes = self._fixed_bytes + after["cached_bytes"]
         if not direct:
             target[...] = decoded
-        return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"]
+        return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"], found
+
+    def damage(self, threads: int, element: bytes | None = None, out: Array | None = None) -> list[Any]:
+        """What is damaged in all of the chunk, as _core.Reader.damage(); blocks are compared with the content check.
+
+        `out`, an array of the chunk's shape and dtype, gets what is whole, and `element` where samples are lost.
+        """
+        dtype = elements.dtype_of(self.info["dtype"], self.info["byte_order"])
+        decoded = np.empty(self.info["shape"], dtype) if out is None else out
+        with self._lock:
+            self._reader.verify(True)
+            self._reader.on_error(bytes(decoded.itemsize) if element is None else element)
+            self._reader.read((0,) * decoded.ndim, decoded.shape, (1,) * decoded.ndim, elements.as_bytes(decoded), threads)
+            self._reader.verify(self._verifies)
+            return list(self._reader.damage())
 
     def read_whole(self, target: Array, threads: int) -> tuple[int, int, int]:
         """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""

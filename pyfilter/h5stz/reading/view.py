@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core
+from h5stz.damage import Damage, OnError
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import checked_max_bytes, refuse_larger
@@ -39,6 +40,7 @@ def view(
     threads: int | None = None,
     verify: bool | None = None,
     max_bytes: SupportsIndex | None = None,
+    on_error: OnError = "raise",
 ) -> View:
     """An array-like over a dataset that reads and decodes only the blocks that an index needs.
 
@@ -54,12 +56,16 @@ def view(
             False: none are. None: as the environment variable H5STZ_VERIFY says at each read.
         max_bytes: largest array that a read makes, in bytes, as a file may claim datasets of any size. None: as the environment
             variable H5STZ_MAX_BYTES says at each read, or no limit.
+        on_error: what takes the place of samples that cannot be read as something in the file is damaged (docs/damage.md).
+            "raise": nothing, a read of them fails. "nan": NaN, of floating-point and complex data. "fill": the fill value of
+            the dataset, `_FillValue` or that of HDF5, if it has one. A number: this number. All other samples have their
+            bits; each read that lost something warns (DamageWarning), and `View.damage` lists what was damaged.
 
     Returns:
         View.
 
     Raises:
-        StzError: (a ValueError) the dataset was closed, or cache_bytes is negative.
+        StzError: (a ValueError) the dataset was closed, cache_bytes is negative, or its type has no such value as on_error.
         StzTypeError: (a TypeError too) `dataset` is not an h5py.Dataset or has no shape, or a number is of another type.
     """
     if not isinstance(dataset, h5py.Dataset):
@@ -69,7 +75,7 @@ def view(
         raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
     if dataset.shape is None:
         raise StzTypeError("the dataset is empty (its dataspace is null): there is nothing to index", _ARGUMENT)
-    source = GivenSource(dataset, checked_cache_bytes(cache_bytes, threads, verify), verify)
+    source = GivenSource(dataset, checked_cache_bytes(cache_bytes, threads, verify), verify, on_error)
     rank = len(dataset.shape)
     return View(source, (0,) * rank, tuple(range(rank)), threads, max_bytes=checked_max_bytes(max_bytes))
 
@@ -87,6 +93,7 @@ class View:
         axes: the axes that level(), read() and refine() thin, by rising number; all of them unless level() was told otherwise.
         spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
         stats: what was read (readers.Stats), shared with all levels of the same view.
+        damage: what reads found damaged where they went on, a list of Damage; stats.reset() empties it.
     """
 
     def __init__(
@@ -109,6 +116,11 @@ class View:
     def stats(self) -> Stats:
         """What was read, a readers.Stats."""
         return self._reader.stats
+
+    @property
+    def damage(self) -> list[Damage]:
+        """What reads found damaged where they went on (`on_error` of view()), a list of Damage; shared as `stats` are."""
+        return self.stats.damage
 
     @property
     def dataset(self) -> h5py.Dataset:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import h5py
 
 from h5stz import _core
+from h5stz.damage import OnError
 from h5stz.errors import StzError, StzReadError
 from h5stz.options.stz import STZ
 from h5stz.reading.dataset_reader import DatasetReader
@@ -41,7 +42,7 @@ class Place:
         name: path of the dataset in the file.
         rank, dtype: of the dataset (dtype.str), to tell it from another one that has taken its place.
         swmr: whether there may be a writer beside us (SWMR).
-        cache_bytes, verify: as of view().
+        cache_bytes, verify, on_error: as of view().
         remote: of a remote file, else None.
     """
 
@@ -52,10 +53,11 @@ class Place:
     swmr: bool
     cache_bytes: int
     verify: bool | None
+    on_error: OnError
     remote: Address | None = None
 
     @classmethod
-    def of(cls, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None) -> Place:
+    def of(cls, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None, on_error: OnError) -> Place:
         """The Place of a dataset; raises the StzError of one that another process cannot open."""
         if not dataset.id.valid:
             raise StzError("a view of a closed file cannot be pickled: open the file and make a new view", _ARGUMENT)
@@ -64,13 +66,13 @@ class Place:
         file = dataset.file
         rank, dtype = len(dataset.shape), dataset.dtype.str
         if (remote := address_of(file.id)) is not None:
-            return cls(remote.name, dataset.name, rank, dtype, False, cache_bytes, verify, remote)
+            return cls(remote.name, dataset.name, rank, dtype, False, cache_bytes, verify, on_error, remote)
         filename = os.path.abspath(file.filename)
         reason = _not_openable(file.id, filename)
         if reason is not None:
             raise StzError(f"the view of {dataset.name} cannot be pickled: {reason}", _ARGUMENT)
         swmr = file.id.get_intent() != h5py.h5f.ACC_RDONLY
-        return cls(filename, dataset.name, rank, dtype, swmr, cache_bytes, verify)
+        return cls(filename, dataset.name, rank, dtype, swmr, cache_bytes, verify, on_error)
 
     def open(self) -> tuple[h5py.File, RemoteFile | None]:
         """The file, and the object that h5py reads it from if it is remote; OSError if that fails."""
@@ -138,13 +140,13 @@ class GivenSource:
         reader: its DatasetReader.
     """
 
-    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None) -> None:
-        self.reader = reader_of(dataset, cache_bytes, Stats(), verify)
-        self._cache_bytes, self._verify = cache_bytes, verify
+    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None, on_error: OnError) -> None:
+        self.reader = reader_of(dataset, cache_bytes, Stats(), verify, on_error)
+        self._options = cache_bytes, verify, on_error
 
     def place(self) -> Place:
         """See Source."""
-        return Place.of(self.reader.dataset, self._cache_bytes, self._verify)
+        return Place.of(self.reader.dataset, *self._options)
 
     def detached(self) -> Source:
         """See Source."""
@@ -254,7 +256,7 @@ class _Opened:
                 "file than that of the view, or was written anew. Make the view again",
                 _READ,
             )
-        self.reader = reader_of(dataset, place.cache_bytes, Stats(), place.verify)
+        self.reader = reader_of(dataset, place.cache_bytes, Stats(), place.verify, place.on_error)
 
     def current(self) -> bool:
         """Whether the file is open, and is what is to be found under its name now."""

@@ -22,12 +22,14 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from h5stz.damage import OnError
 from h5stz.elements import Array
 from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision
-from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader, h5py_getitem
+from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
 from h5stz.reading.readers import PartOfCache, Stats
 from h5stz.reading.selection import Axis, Selection
+from h5stz.reading.through_hdf5 import h5py_getitem
 
 _OPEN = 32  # sources that are kept open: those used last
 
@@ -99,10 +101,10 @@ class _Part:
         return part
 
 
-def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None) -> DatasetReader:
+def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError) -> DatasetReader:
     """The reader of a dataset, virtual or not; arguments are those of DatasetReader."""
     kind = VirtualReader if dataset.is_virtual else DatasetReader
-    return kind(dataset, cache_bytes, stats, verify)
+    return kind(dataset, cache_bytes, stats, verify, on_error=on_error)
 
 
 def file_stamp(filename: str) -> tuple[int, int, int] | None:
@@ -117,8 +119,16 @@ def file_stamp(filename: str) -> tuple[int, int, int] | None:
 class VirtualReader(DatasetReader):
     """Reads a virtual dataset from its sources; any number of threads may use it."""
 
-    def __init__(self, dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None = None) -> None:
-        super().__init__(dataset, cache_bytes, stats, verify)
+    def __init__(
+        self,
+        dataset: h5py.Dataset,
+        cache_bytes: int,
+        stats: Stats,
+        verify: bool | None = None,
+        cache: PartOfCache | None = None,
+        on_error: OnError = "raise",
+    ) -> None:
+        super().__init__(dataset, cache_bytes, stats, verify, cache, on_error)
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()  # of what follows; never held while h5py is called
         self._sources: OrderedDict[tuple[str, str], DatasetReader] = OrderedDict()  # that are open
@@ -228,7 +238,16 @@ class VirtualReader(DatasetReader):
             source.read(part.in_source(box), part.with_axes_of(box, target), threads, precision)
             return
         place = target[part.place]
-        place[...] = h5py_getitem(self.dataset, part.key())
+        losses = self._losses()
+        try:
+            place[...] = h5py_getitem(self.dataset, part.key())
+        except Exception as error:
+            if losses is None or not losses.allow(error):
+                raise
+            begin = tuple(start for start, _ in part.mapping.box)
+            losses.whole(None, begin, list(part.axes), place, error)
+            self._tell(losses, part.in_source(part.mapping.box))
+            return
         self.stats.fell_back((self._mark, part.mapping.box), place.nbytes)
 
     def _source(self, mapping: Mapping) -> tuple[DatasetReader, _Box] | None:
@@ -252,7 +271,9 @@ class VirtualReader(DatasetReader):
         dataset = self._open_as_hdf5_does(filename, name)
         if dataset is None:
             return None
-        reader = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify, PartOfCache(self._readers))
+        on_error: Any = "raise" if self._replacement is None else self._replacement[()]
+        cache = PartOfCache(self._readers)
+        reader = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify, cache, on_error)
         dropped = []  # let go, and closed with that, after the lock was released
         with self._lock:
             dropped.append(self._sources.pop((filename, name), None))

@@ -1,0 +1,74 @@
+"""`h5stz salvage IN OUT`: a copy of what is whole in a damaged file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from h5stz import cli
+from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.output import print_json
+from h5stz.cli.parameters import FILE, Parsed
+from h5stz.cli.progress import progress_bar
+from h5stz.damage import OnError
+from h5stz.files import salvaging
+from h5stz.options.option_checks import thread_count
+
+_SHOWN = 20  # damages of a dataset
+
+
+def _on_error(text: str) -> OnError:
+    """ "nan", "fill" or a number, in words."""
+    if text in ("nan", "fill"):
+        return text  # type: ignore[return-value]
+    return float(text) if not text.lstrip("-").isdigit() else int(text)
+
+
+@click.command(short_help="Copy what is whole in a damaged file.")
+@click.argument("source", metavar="IN", type=FILE)
+@click.argument("target", metavar="OUT", type=FILE)
+@click.option(
+    "--on-error",
+    type=Parsed("value", _on_error),
+    metavar="nan|fill|NUMBER",
+    help="What stands for lost samples. [default: NaN; in data that have none their fill value, or 0]",
+)
+@click.option("--threads", type=int, help="For decoding each chunk; default: H5STZ_THREADS, or 1.")
+@click.option("--overwrite", is_flag=True, help="OUT may exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def salvage(source: str, target: str, on_error: OnError | None, threads: int | None, overwrite: bool, as_json: bool) -> int:
+    """Copy what is whole in a damaged file, and list what is lost.
+
+    Samples of datasets compressed with h5stz keep their bits where they can be decoded, and become NaN or a fill value where
+    they cannot. IN may be cut short. Exit status 1 if anything is lost; OUT is written all the same.
+    """
+    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+        done = salvaging.salvage(
+            source, target, on_error=on_error, overwrite=overwrite, threads=thread_count(threads), progress=bar.tell
+        )
+    if as_json:
+        print_json(asdict(done) | {"sound": done.sound})
+    else:
+        _print(done, source)
+    return int(not done.sound)
+
+
+def _print(done: salvaging.Salvaged, source: str) -> None:
+    if done.missing_bytes:
+        print(f"{source}: {done.missing_bytes} bytes are missing at the end")
+    for path in done.whole:
+        print(f"{path}: whole")
+    for path, found in done.damaged.items():
+        print(f"{path}: {sum(damage.lost for damage in found)} samples are lost, {len(found)} damaged parts")
+        for damage in found[:_SHOWN]:
+            place = "" if damage.chunk is None else f"the chunk at {damage.chunk}: "
+            print(f"  {place}{damage.what()}: {damage.box()}: {damage.reason}")
+        if len(found) > _SHOWN:
+            print(f"  and {len(found) - _SHOWN} more, which --json lists")
+    for line in done.lost:
+        cli.complain(f"lost: {line}")
+    for note in done.notes:
+        print(f"note: {note}")
+    if done.sound:
+        print("nothing is damaged")

@@ -1,0 +1,193 @@
+"""What reads found damaged, if they go on: which samples that costs, why, and the warning that says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.elements import Array, DType
+from h5stz.errors import StzError, StzTypeError
+
+#: What a read puts in the place of samples that it cannot read; "raise": it fails instead.
+OnError: TypeAlias = Literal["raise", "nan", "fill"] | complex | np.number[Any]
+
+_OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+_NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
+#: Codes of errors that are about the bytes of a stream: another part of it may be whole.
+DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAMES)
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Something that a read found damaged.
+
+    Attributes:
+        file: name of the file; None of a stream in memory.
+        dataset: path of the dataset in the file; None of a stream in memory.
+        chunk: where the damaged chunk begins in the dataset; None of a stream in memory, or of a dataset without chunks.
+        level: of the damaged block, 0 the finest; None: all of the chunk is damaged.
+        block: its number among those of the level; None: what all blocks of the level need, which costs this level and the
+            finer ones.
+        patch: of a chunk that was written again in part (docs/rewriting.md), the patch that the block is in, 0 the oldest.
+        start, stop: the box of elements of the dataset that are lost because of it, as far as they were read: all that are lost
+            lie in it, on all of its sides. Empty if nothing is lost but a check.
+        lost: how many samples the read lost to it, a complex number being two; what two damages cost counts for one of them.
+        reason: what is wrong with it.
+        code: the number of the error (StzError.code); 0 if HDF5 could not read the chunk.
+    """
+
+    file: str | None
+    dataset: str | None
+    chunk: tuple[int, ...] | None
+    level: int | None
+    block: int | None
+    patch: int | None
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    lost: int
+    reason: str
+    code: int
+
+    @property
+    def region(self) -> tuple[slice, ...]:
+        """The box as an index: `view[damage.region]`."""
+        return tuple(slice(start, stop) for start, stop in zip(self.start, self.stop, strict=True))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells it from other damages."""
+        return self.file, self.dataset, self.chunk, self.patch, self.level, self.block, self.code
+
+    def joined(self, other: Damage) -> Damage:
+        """The same damage as two reads have met it."""
+        if not self.lost or not other.lost:
+            return self if self.lost else other
+        start = tuple(map(min, self.start, other.start))
+        stop = tuple(map(max, self.stop, other.stop))
+        return replace(self, start=start, stop=stop, lost=max(self.lost, other.lost))
+
+    def what(self) -> str:
+        """Which part of the chunk, or of the stream, is damaged."""
+        if self.level is None:
+            part = "all of it" if self.lost else "its content check"
+        elif self.block is None:
+            part = f"level {self.level} and finer ones"
+        else:
+            part = f"level {self.level}, block {self.block}"
+        return part if self.patch is None else f"patch {self.patch}, {part}"
+
+    def box(self) -> str:
+        """The elements that are lost, as an index."""
+        return f"[{', '.join(f'{start}:{stop}' for start, stop in zip(self.start, self.stop, strict=True))}]"
+
+    def __str__(self) -> str:
+        place = "" if self.dataset is None else f"{self.dataset} in {self.file}: "
+        place += "" if self.chunk is None else f"the chunk at {self.chunk}: "
+        cost = f"{self.lost} samples of {self.box()}" if self.lost else "no samples"
+        return f"{place}{self.what()}, {cost}: {self.reason}"
+
+
+class DamageWarning(UserWarning):
+    """A read went on although something was damaged (on_error=).
+
+    Attributes:
+        damage: a list of Damage.
+    """
+
+    def __init__(self, message: str, damage: Iterable[Damage] = ()) -> None:
+        super().__init__(message)
+        self.damage = list(damage)
+
+
+def of_stream(
+    entries: Iterable[Mapping[str, Any]],
+    file: str | None = None,
+    dataset: str | None = None,
+    chunk: tuple[int, ...] | None = None,
+) -> list[Damage]:
+    """The Damages that the reader of a stream, in memory or a chunk, tells of (_core.Reader.damage())."""
+    found = []
+    for entry in entries:
+        origin = chunk or (0,) * len(entry["start"])
+        start = tuple(first + at for first, at in zip(origin, entry["start"], strict=True))
+        stop = tuple(at + extent for at, extent in zip(start, entry["extent"], strict=True))
+        code = entry["error"]
+        place = (entry["level"], entry["block"], entry["patch"])
+        found.append(Damage(file, dataset, chunk, *place, start, stop, entry["lost"], _core.ERROR_TEXTS[code], code))
+    return found
+
+
+def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | None:
+    """What takes the place of samples that are lost: an array without axes, of `dtype`; None: nothing, reads fail.
+
+    Args:
+        on_error: "raise", "nan", "fill" or a number.
+        dtype: of the data.
+        fill: the fill value of the data, if they have one.
+    """
+    if isinstance(on_error, str):
+        if on_error == "raise":
+            return None
+        if on_error == "nan":
+            if dtype.kind not in "fc":
+                raise StzError(f"data of dtype {dtype} have no NaN: give on_error='fill', or a number", _OPTION)
+            return np.array(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
+        if on_error == "fill":
+            if fill is None:
+                raise StzError("on_error='fill': the data have no fill value: give a number", _OPTION)
+            return fill
+    elif isinstance(on_error, (bool, int, float, complex, np.generic)):
+        return _number(on_error, dtype)
+    raise StzTypeError(f"on_error={on_error!r} must be 'raise', 'nan', 'fill' or a number", _OPTION)
+
+
+def _number(number: Any, dtype: DType) -> Array:
+    """A number as an array without axes; integers are held exactly, others are rounded."""
+    refusal = StzError(f"on_error={number!r} cannot be stored in data of dtype {dtype}: give another number", _OPTION)
+    try:
+        with np.errstate(all="ignore"):
+            if dtype.kind == "c" and np.isnan(number):  # of both parts, either of which may be lost
+                number = complex(np.nan, np.nan)
+            value = np.array(number).astype(dtype, casting="same_kind" if dtype.kind in "fc" else "unsafe")
+    except (TypeError, ValueError, OverflowError):
+        raise refusal from None
+    if dtype.kind not in "fc" and value.item() != number:
+        raise refusal
+    if dtype.kind in "fc" and np.isinf(value) and not np.isinf(number):
+        raise refusal
+    return value
+
+
+def stored_bytes(value: Array) -> bytes:
+    """The bytes of a replacement as a reader of streams wants them."""
+    return value.astype(value.dtype, copy=False).view(elements.storage_dtype(value.dtype)).tobytes()
+
+
+def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str, listed: str) -> None:
+    """Warns the caller of this package of what a read of `shape` found. `listed`: where all of it is listed (text)."""
+    if not found:
+        return
+    lost = sum(damage.lost for damage in found)
+    samples = prod(shape) * (2 if value.dtype.kind == "c" else 1)
+    text = (
+        f"{len(found)} damaged {'part' if len(found) == 1 else 'parts'} of {name}: {lost} of {samples} samples that were read "
+    )
+    text += f"are lost, and {value[()]} stands for them. The first: {found[0]}. {listed}"
+    warnings.warn(DamageWarning(text, found), stacklevel=_depth())
+
+
+def _depth() -> int:
+    """The `stacklevel` of the first caller outside of this package, from warn() on."""
+    depth, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        depth, frame = depth + 1, frame.f_back
+    return depth

@@ -1,0 +1,291 @@
+"""Copies what is whole of a damaged file into a new one: `salvage`.
+
+Chunks that are whole are copied as they are stored. Of a damaged one, samples that can be decoded keep their bits, the others
+become NaN or a fill value; it is stored without loss, so that nothing is quantised a second time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core, elements
+from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, stored_bytes
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.files import cut_files
+from h5stz.files.copy_tree import Place, copy_tree, new_file
+from h5stz.files.replacing import replaced
+from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.options.settings import Settings
+from h5stz.options.stz import client_data
+from h5stz.progress import Meter, Progress
+from h5stz.reading.chunk_index import ChunkIndex, Stored
+from h5stz.reading.losses import replacement_in
+from h5stz.reading.readers import ChunkReader
+from h5stz.signatures import checked
+
+ATTRIBUTE = "h5stz_damage"
+_ATTRIBUTE_BYTES = 50000  # of text in an attribute, which HDF5 limits to 64 KiB
+_MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+
+
+@dataclass
+class Salvaged:
+    """What salvage() has copied, and what is lost.
+
+    Attributes:
+        whole: paths of the datasets compressed with h5stz that are whole.
+        damaged: of each other one its path, with what is damaged (a list of Damage).
+        lost: what of the file could not be read at all, a line each: links, attributes, datasets.
+        missing_bytes: how many bytes are missing at the end of the file.
+        notes: what could not be kept for other reasons than damage, a line each.
+    """
+
+    whole: list[str] = field(default_factory=list)
+    damaged: dict[str, list[Damage]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    missing_bytes: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return not (self.damaged or self.lost or self.missing_bytes)
+
+
+@checked
+def salvage(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    on_error: OnError | None = None,
+    overwrite: bool = False,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Salvaged:
+    """Writes a file with all that can be read of a damaged one.
+
+    Of datasets compressed with h5stz, every sample that can be decoded keeps its bits; the others become NaN or a fill value.
+    A dataset that lost samples has an attribute `h5stz_damage` that lists them. All else is copied as it is stored, as far as
+    HDF5 can read it: damage in datasets with other filters or none stays as it is.
+
+    Args:
+        source: path of an HDF5 or netCDF-4 file, which may be cut short.
+        target: path of the new file.
+        on_error: what takes the place of samples that are lost, as of view(). None: NaN, and in data that have none the fill
+            value of the dataset, which HDF5 takes for 0 if nobody has set it.
+        overwrite: whether a file may be at `target`; it is replaced once the new one is complete.
+        threads: for decoding each chunk.
+        progress: called with the path of a dataset, and the bytes done and to be done.
+
+    Returns:
+        Salvaged.
+
+    Raises:
+        StzError: (a ValueError) a dataset has a type without such a value as on_error.
+        OSError: HDF5 cannot open `source`, or there is a file at `target`.
+    """
+    done = Salvaged()
+    with replaced(Path(source), Path(target), overwrite) as part:
+        old, done.missing_bytes = cut_files.opened(Path(source))
+        with closing(old):
+            meter = Meter(progress, _bytes_to_check(old))
+
+            def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
+                if client_data(stored) is None or not stored.chunks:
+                    return False
+                path = str(stored.name)
+                with meter.share(path, stored.nbytes) as add:
+                    found = _Copy(stored, place, stored_type, on_error, threads).run(add)
+                if found:
+                    done.damaged[path] = found
+                else:
+                    done.whole.append(path)
+                return True
+
+            def lost(path: str, part_of_it: str, error: BaseException) -> None:
+                if isinstance(error, StzError) and error.code not in DAMAGE_CODES:
+                    raise error
+                done.lost.append(f"{path}: {part_of_it}: {in_one_line(error)}")
+
+            with new_file(old, str(part)) as new:
+                done.notes = copy_tree(old, new, store, lost)
+                for path, found in done.damaged.items():
+                    new[path].attrs[ATTRIBUTE] = _text(found)
+                if done.lost:
+                    new.attrs[ATTRIBUTE] = _shortened(done.lost)
+    return done
+
+
+def _bytes_to_check(file: h5py.File) -> int:
+    sizes: list[int] = []
+
+    def note(_: str, item: Any) -> None:
+        try:
+            if isinstance(item, h5py.Dataset) and client_data(item) is not None:
+                sizes.append(item.nbytes)
+        except HDF5_ERRORS:
+            return
+
+    try:
+        file.visititems(note)
+    except HDF5_ERRORS:
+        pass
+    return sum(sizes)
+
+
+def _text(found: list[Damage]) -> str:
+    return _shortened([f"the chunk at {damage.chunk}: {damage.what()}: {damage.box()}: {damage.reason}" for damage in found])
+
+
+def _shortened(lines: list[str]) -> str:
+    """As many lines as an attribute holds."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line.encode()) + 1
+        if size > _ATTRIBUTE_BYTES:
+            return "\n".join([*lines[:number], f"and {len(lines) - number} more"])
+    return "\n".join(lines)
+
+
+class _Copy:
+    """Of one dataset, chunk by chunk."""
+
+    def __init__(
+        self, stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, on_error: OnError | None, threads: int
+    ) -> None:
+        self._stored, self._threads = stored, threads
+        self._index = ChunkIndex(stored)
+        self._value = _value_of(stored, on_error)
+        group, name, link = place
+        properties = stored.id.get_create_plist()
+        self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
+        self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
+        self._found: list[Damage] = []
+        self._place = str(stored.file.filename), str(stored.name)
+
+    def run(self, add: Callable[[int], None]) -> list[Damage]:
+        """Copies all chunks; returns what is damaged."""
+        chunks = self._stored.chunks or ()
+        for offset, stored in self._reachable():
+            if isinstance(stored, Stored):
+                self._copy(offset, stored)
+            else:
+                self._lose(offset, stored)
+            add(prod(chunks) * self._stored.dtype.itemsize)
+        return self._found
+
+    def _reachable(self) -> Iterator[tuple[tuple[int, ...], Stored | BaseException]]:
+        """stored_chunks(); no more of them if the index is damaged and too large to look for each."""
+        try:
+            yield from stored_chunks(self._stored)
+        except HDF5_ERRORS as error:  # what is not stored reads as the fill value
+            self._note(None, (0,) * self._stored.ndim, self._stored.shape, error)
+
+    def _copy(self, offset: tuple[int, ...], stored: Stored) -> None:
+        try:
+            mask, content = self._stored.id.read_direct_chunk(offset)
+        except HDF5_ERRORS as error:
+            self._lose(offset, error)
+            return
+        if self._filters != [_core.FILTER_ID]:
+            if self._is_readable(offset):
+                self._made.write_direct_chunk(offset, content, mask)
+            return
+        chunk = tuple(at // extent for at, extent in zip(offset, self._index.chunks, strict=True))
+        if not self._index.may_be_stream(chunk, stored) or mask:
+            self._made.write_direct_chunk(offset, content, mask)  # samples as they are, without any check
+            return
+        try:
+            self._check(content)
+        except HDF5_ERRORS as error:
+            self._repair(offset, content, error)
+            return
+        self._made.write_direct_chunk(offset, content, mask)
+
+    def _check(self, content: bytes) -> None:
+        """Raises the StzError of a stream that is damaged, or of another array."""
+        reader = ChunkReader.in_memory(content, 0)
+        if reader is None:
+            raise StzError(_core.ERROR_TEXTS[_MAGIC], _MAGIC)
+        reader.holds(self._index.chunks, self._stored.dtype)
+        _core.verify(content, self._threads)
+
+    def _is_readable(self, offset: tuple[int, ...]) -> bool:
+        """Whether HDF5 can decode a chunk with all its filters; it is lost if not."""
+        cut = zip(offset, self._index.chunks, self._stored.shape, strict=True)
+        try:
+            self._stored[tuple(slice(at, min(at + extent, size)) for at, extent, size in cut)]
+        except HDF5_ERRORS as error:
+            self._lose(offset, error)
+            return False
+        return True
+
+    def _repair(self, offset: tuple[int, ...], content: bytes, error: BaseException) -> None:
+        """Stores what can be decoded of a stream."""
+        try:
+            reader = ChunkReader.in_memory(content, 0)
+            if reader is None or not reader.holds(self._index.chunks, self._stored.dtype):
+                raise error
+            decoded = np.empty(self._index.chunks, elements.storage_dtype(self._stored.dtype))
+            entries = reader.damage(self._threads, stored_bytes(self._value), decoded)
+        except HDF5_ERRORS as reason:
+            if isinstance(reason, StzError) and reason.code not in DAMAGE_CODES:
+                raise
+            self._lose(offset, error)
+            return
+        found = [damage for damage in of_stream(entries, *self._place, offset) if self._is_inside(damage)]
+        self._found.extend(found)
+        self._write(offset, decoded)
+
+    def _is_inside(self, damage: Damage) -> bool:
+        """Whether a damage costs samples of the dataset, or nothing: a chunk may reach beyond the dataset."""
+        return not damage.lost or all(start < size for start, size in zip(damage.start, self._stored.shape, strict=True))
+
+    def _lose(self, offset: tuple[int, ...], error: BaseException) -> None:
+        """Stores a chunk that has the value of lost samples alone."""
+        chunks = self._index.chunks
+        stop = tuple(min(at + n, size) for at, n, size in zip(offset, chunks, self._stored.shape, strict=True))
+        self._note(offset, offset, stop, error)
+        self._write(offset, np.full(chunks, self._value))
+
+    def _note(self, chunk: tuple[int, ...] | None, start: tuple[int, ...], stop: tuple[int, ...], error: BaseException) -> None:
+        lost = prod(end - begin for begin, end in zip(start, stop, strict=True)) * (2 if self._value.dtype.kind == "c" else 1)
+        reason, code = in_one_line(error), int(getattr(error, "code", 0))
+        self._found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
+
+    def _write(self, offset: tuple[int, ...], samples: Array) -> None:
+        """Stores a chunk without loss, so that samples that came out of a lossy stream stay what they are."""
+        samples = elements.stored(samples, None)
+        if self._filters != [_core.FILTER_ID]:
+            self._made.write_direct_chunk(offset, samples.tobytes(), (1 << len(self._filters)) - 1)  # without any filter
+            return
+        lossless = Settings(_core.MODES["lossless"], 0.0)
+        code, byte_order = elements.element_type(samples.dtype)
+        stream = _core.compress(
+            elements.as_bytes(samples), code, byte_order, samples.shape, *lossless.fields(), bound_used=True
+        )
+        self._made.write_direct_chunk(offset, stream)
+
+
+def _value_of(dataset: h5py.Dataset, on_error: OnError | None) -> Array:
+    """What takes the place of lost samples of a dataset."""
+    if on_error is None:
+        if dataset.dtype.kind not in "fc":
+            return np.array(0 if dataset.fillvalue is None else dataset.fillvalue, dataset.dtype)
+        on_error = "nan"
+    value = replacement_in(dataset, on_error)
+    if value is None:
+        raise StzError(
+            "on_error='raise' is not for salvage(): give 'nan', 'fill' or a number", _core.ERROR_CODES["STZ_ERROR_OPTION"]
+        )
+    return value

@@ -1,0 +1,83 @@
+"""The chunks of a dataset that can be reached, also where the index of them is damaged in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+import h5py
+
+from h5stz.reading.chunk_index import Chunk, ChunkIndex, Stored
+
+#: What h5py raises where the structures of a file are damaged.
+HDF5_ERRORS = (
+    OSError,
+    RuntimeError,
+    ValueError,  # StzError is one
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    MemoryError,
+    AttributeError,
+)
+_MOST = 1 << 20  # chunks that are looked up one by one
+
+#: Where a chunk begins in the dataset, and its place (address 0 if that is not known); or why HDF5 cannot reach it.
+Found: TypeAlias = tuple[tuple[int, ...], Stored | BaseException]
+
+
+def in_one_line(error: BaseException) -> str:
+    """The text of an error, which of HDF5 may have several lines or none."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def stored_chunks(dataset: h5py.Dataset) -> Iterator[Found]:
+    """All chunks of a dataset that are stored; those of which HDF5 cannot tell whether they are, with its error.
+
+    Raises:
+        What h5py raises, if the index is damaged and there are too many chunks to look for each.
+    """
+    found: list[tuple[tuple[int, ...], Stored]] = []
+
+    def note(info: Any) -> None:
+        if info.byte_offset is not None:
+            found.append((tuple(info.chunk_offset), Stored(info.byte_offset, info.size, info.filter_mask)))
+
+    try:
+        count = dataset.id.get_num_chunks()
+        if count and hasattr(dataset.id, "chunk_iter"):
+            dataset.id.chunk_iter(note)
+        else:
+            for number in range(count):
+                note(dataset.id.get_chunk_info(number))
+    except HDF5_ERRORS:
+        grid = [-(-extent // chunk) for extent, chunk in zip(dataset.shape, dataset.chunks or (), strict=True)]
+        if prod(grid) > _MOST:
+            raise
+        yield from _one_by_one(ChunkIndex(dataset), grid)
+        return
+    yield from found
+
+
+def _one_by_one(index: ChunkIndex, grid: list[int]) -> Iterator[Found]:
+    for chunk in product(*map(range, grid)):
+        place: Chunk = tuple(chunk)
+        offset = index.offset(place)
+        try:
+            mask, content = index.dataset.id.read_direct_chunk(offset)  # which looks for this one alone
+            yield offset, Stored(0, len(content), mask)
+        except HDF5_ERRORS as error:
+            if not _reads_as_fill_value(index, offset):
+                yield offset, error
+
+
+def _reads_as_fill_value(index: ChunkIndex, offset: tuple[int, ...]) -> bool:
+    """Whether HDF5 knows that a chunk, which it cannot give, was never stored."""
+    try:
+        index.dataset[tuple(slice(at, at + 1) for at in offset)]
+    except HDF5_ERRORS:
+        return False
+    return True

@@ -1,0 +1,87 @@
+"""What a read does where chunks, or blocks of them, cannot be read: it puts a value there, goes on, and lists what it met."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, replacement, stored_bytes
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.reading.selection import BoxAxes, Piece
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+#: What h5py raises where it cannot read.
+_OF_HDF5 = (OSError, RuntimeError, ValueError, LookupError)
+
+
+class Unreadable:
+    """Stands for a chunk that cannot be opened, or found; `error` says why."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Losses:
+    """Of one read of a dataset; any number of threads may note damage.
+
+    Attributes:
+        value: what takes the place of samples that are lost, an array without axes of the dataset's dtype.
+        element: its bytes.
+        found: a list of Damage.
+    """
+
+    def __init__(self, dataset: h5py.Dataset, value: Array, remote: bool) -> None:
+        self.value, self.element = value, stored_bytes(value)
+        self.found: list[Damage] = []
+        self._place = str(dataset.file.filename), None if dataset.name is None else str(dataset.name)
+        self._remote = remote
+        self._components = 2 if value.dtype.kind == "c" else 1
+
+    def allow(self, error: BaseException) -> bool:
+        """Whether an error is one to go on after: of the stored bytes, not of what was asked for, of memory or the network."""
+        if isinstance(error, StzError):
+            return error.code in DAMAGE_CODES or (error.code == _READ and not self._remote)
+        return isinstance(error, _OF_HDF5) and not self._remote
+
+    def whole(
+        self, origin: tuple[int, ...] | None, begin: tuple[int, ...], piece: BoxAxes, part: Array, error: BaseException
+    ) -> None:
+        """Fills all that is read of a chunk, which cannot be read.
+
+        Args:
+            origin: where the chunk begins in the dataset, None if there are no chunks.
+            begin: what `piece` counts from.
+            piece: (start, count, step) of every axis, not empty.
+            part: where the samples belong.
+            error: why.
+        """
+        part[...] = self.value
+        start = tuple(first + at for first, (at, _, _) in zip(begin, piece, strict=True))
+        stop = tuple(at + (count - 1) * step + 1 for at, (_, count, step) in zip(start, piece, strict=True))
+        lost = prod(count for _, count, _ in piece) * self._components
+        reason, code = " ".join(str(error).split()) or type(error).__name__, getattr(error, "code", 0)
+        self.found.append(Damage(*self._place, origin, None, None, None, start, stop, lost, reason, code))
+
+    def chunk(self, origin: tuple[int, ...], piece: Piece, part: Array, error: BaseException) -> None:
+        """The same of a selection.Piece."""
+        self.whole(origin, origin, list(zip(piece.start, piece.count, piece.step, strict=True)), part, error)
+
+    def blocks(self, origin: tuple[int, ...], entries: list[Any]) -> None:
+        """Notes what the reader of a chunk that begins at `origin` has found."""
+        self.found.extend(of_stream(entries, *self._place, origin))
+
+
+def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
+    """What takes the place of lost samples of a dataset; as of damage.replacement()."""
+    fill = None
+    if on_error == "fill":
+        if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
+            fill = np.array(dataset.fillvalue, dataset.dtype)
+        if "_FillValue" in dataset.attrs:
+            fill = np.array(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dataset.dtype)
+    return replacement(on_error, dataset.dtype, fill)

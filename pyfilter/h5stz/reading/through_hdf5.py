@@ -1,0 +1,85 @@
+"""Reads through h5py alone, of datasets and chunks that are none of ours, or may not be read in another way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.elements import Array
+from h5stz.errors import StzMemoryError
+from h5stz.reading.chunk_index import ChunkIndex
+from h5stz.reading.losses import Losses
+from h5stz.reading.readers import Stats
+from h5stz.reading.selection import Piece, Selection, pieces
+
+_MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
+#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
+h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
+
+
+class ThroughHdf5:
+    """Of one dataset; `mark` tells its chunks from those of others in `stats`."""
+
+    def __init__(self, dataset: h5py.Dataset, index: ChunkIndex, stats: Stats, mark: object) -> None:
+        self.dataset, self.index, self.stats, self._mark = dataset, index, stats, mark
+
+    def piece(self, piece: Piece) -> Any:
+        """The samples of a selection.Piece."""
+        return h5py_getitem(self.dataset, self._key(piece))
+
+    def read(self, selection: Selection, out: Array | None) -> Any:
+        """All of a Selection, as of DatasetReader.read()."""
+        try:
+            result = h5py_getitem(self.dataset, selection.key())
+        except MemoryError as error:
+            raise StzMemoryError(f"{self.dataset.name}: {error}", _MEMORY) from None
+        self._count_all(selection)
+        if any(axis.step < 0 for axis in selection.axes):
+            result = selection.ascending(result)
+        if out is None:
+            return result
+        out[...] = result
+        return out
+
+    def _count_all(self, selection: Selection) -> None:
+        """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
+        chunks = self.dataset.chunks
+        if chunks is None or self.index.live:
+            size = selection.size * self.dataset.dtype.itemsize
+            self.stats.fell_back((self._mark, None), size)
+            return
+        wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
+        for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
+            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
+
+    def read_what_it_can(self, losses: Losses, selection: Selection, result: Array) -> None:
+        """Reads what h5py can read: all at once, or chunk by chunk."""
+        box, target = selection.box(), selection.target(result)
+        try:
+            self.read(selection, result)
+            return
+        except Exception as error:
+            if not losses.allow(error):
+                raise
+            if not self.index.chunks:
+                losses.whole(None, (0,) * len(box), box, target, error)
+                return
+        for piece in pieces(box, self.index.chunks):
+            part = target[piece.place]
+            try:
+                part[...] = self.piece(piece)
+            except Exception as error:
+                if not losses.allow(error):
+                    raise
+                losses.chunk(self.index.offset(piece.chunk), piece, part, error)
+
+    def _key(self, piece: Piece) -> tuple[slice, ...]:
+        """The index of a piece in the dataset."""
+        first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
+        return tuple(
+            slice(start, start + (count - 1) * step + 1, step)
+            for start, count, step in zip(first, piece.count, piece.step, strict=True)
+        )
