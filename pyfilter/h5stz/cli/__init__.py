@@ -81,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _status(list(sys.argv[1:] if argv is None else argv))
         print(end="", flush=True)
+        if status == _FAILED and argv is None:
+            _end_if_files_are_stuck()
         return status
     except BrokenPipeError:
         _discard_output()
@@ -111,6 +113,17 @@ def _status(words: list[str]) -> int:
     except (StzError, OSError, KeyError, ImportError) as error:
         complain(str(error.args[0] if isinstance(error, KeyError) else error))
         return _FAILED
+
+
+def _end_if_files_are_stuck() -> None:
+    """Ends the process if HDF5 could not close a file, as on a full disk.
+
+    HDF5, 2.0 at least, would try again at exit, and crash.
+    """
+    h5py = sys.modules.get("h5py")
+    if h5py and h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_ALL) > 0:
+        sys.stderr.flush()
+        os._exit(_FAILED)
 
 
 def complain(message: str) -> None:

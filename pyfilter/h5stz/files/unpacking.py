@@ -109,7 +109,11 @@ def _write(
     if deflate is not None:
         properties.set_shuffle()
         properties.set_deflate(deflate)
-    made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link))
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(
+        1, 0, 0
+    )  # each box is whole chunks; and what waited to be written when the disk is full, HDF5 would crash on
+    made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access))
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
         part = np.asarray(stored[box])
         made[box] = part

@@ -1,0 +1,57 @@
+"""Readers beside a writer that rewrites chunks in part (SWMR): each chunk is as a flush left it, not older than the last one.
+
+The writer is this process and waits for nobody; tests/programs/swmr_reader.py reads in others, at the same time.
+"""
+
+import os
+import subprocess
+import sys
+
+import h5py
+import pytest
+
+from h5stz.programs import run
+from support import host_tools, swmr_steps
+from support.paths import PROGRAMS
+
+WAYS = ["h5py", "view", "partial", "h5stz run"]
+
+
+def reader(path, way, steps):
+    """A reading process."""
+    variables = host_tools.environment() if way != "h5stz run" else run.environment(os.environ)
+    command = [sys.executable, PROGRAMS / "swmr_reader.py", path, "h5py" if way == "h5stz run" else way, str(steps)]
+    return subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def write_beside(path, ways, steps, cache):
+    """Rewrites the dataset step by step; returns what the readers say of their reads."""
+    swmr_steps.create(path)
+    with h5py.File(path, "r+", libver=("v110", "v110"), rdcc_nbytes=cache) as file:
+        file.swmr_mode = True
+        readers = [reader(path, way, steps) for way in ways]
+        for each in readers:
+            assert each.stdout.readline() == b"ready\n", each.communicate()
+        for step in range(1, steps + 1):
+            swmr_steps.write(file["x"], step)
+            file["x"].flush()
+            for each in readers:
+                each.stdin.write(b"\n")
+                each.stdin.flush()
+        said = [each.communicate(timeout=300) for each in readers]
+    for each, (_, errors) in zip(readers, said, strict=True):
+        assert each.returncode == 0, errors.decode()
+    return [[int(word) for word in printed.split()] for printed, _ in said], b"".join(errors for _, errors in said)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_chunk_is_as_a_step_left_it(tmp_path, way):
+    said, errors = write_beside(tmp_path / "x.h5", [way], 40, 1 << 20)
+    assert said[0][0] > 1 and said[0][2] == 0, errors.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", [0, 1 << 20])
+def test_four_readers_at_once(tmp_path, cache):
+    said, errors = write_beside(tmp_path / "x.h5", WAYS, 300, cache)
+    assert all(reads > 1 and refused == 0 for reads, _, refused in said), errors.decode()
