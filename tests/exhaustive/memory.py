@@ -44,6 +44,8 @@ def draw(source):
     if dtype.kind in "iuf" and source.chance(0.015):
         mask = source.numbers.random(drawn.array.shape) < 0.2
         drawn.fill = arrays.draw_fill(source, np.zeros(0, cases.number_type(dtype)), cases.number_type(dtype))
+        if dtype.kind == "f" and source.chance(0.4):
+            drawn.fill = source.pick([np.nan, np.inf, -np.inf])
         drawn.array = np.ma.array(drawn.array, mask=mask, fill_value=np.array(drawn.fill, dtype))
         drawn.notes.append("masked")
     elif dtype == "u1" and source.chance(0.1):

@@ -102,7 +102,7 @@ class Pool:
     def run(self, next_batch):
         """Yields (Found, instruction set, failure or "") for what `next_batch(instruction set)` gives, until it gives None.
 
-        The last case of a Found with a `failure` is the one at which a process died. The next process judges the rest of its batch.
+        The last case of a Found with a `failure` is the one at which a process died; another one judges the rest of its batch.
         """
         rest = []
         while True:
