@@ -183,6 +183,7 @@ struct Floating {
     l.half_step = octave_bound(l.bound, mantissa_bits(a.layout.dtype));
     if (l.half_step == 0) return {};
     const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+    const double fill = l.has_fill ? number_of(a.layout.dtype, l.fill) : 0, next_to_fill = __builtin_fabs(fill) * 2e-12;
     bool positive = false, negative = false;
     Masks masks = m;
     if (masks.specials.empty()) masks.specials.resize(n);
@@ -191,7 +192,8 @@ struct Floating {
         const u64 at = u64(part) * valid + number;
         if (masks.specials[at]) return;
         double v = double(samples[at]);
-        if (__builtin_fabs(v) < 2 * smallest) {  // zeros and what is so small that its own ulp breaks the bound
+        // zeros, what is so small that its own ulp breaks the bound, and what would come back as the fill value
+        if (__builtin_fabs(v) < 2 * smallest || __builtin_fabs(v - fill) <= next_to_fill) {
           u64 bits = a.bits(element, part);
           masks.specials[at] = bits == 0 ? special_zero : special_literal;
           if (bits) masks.literals.push_back({at, bits});

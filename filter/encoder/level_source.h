@@ -144,18 +144,28 @@ class LevelSource {
   }
 
  private:
+  // The octaves that come back as the fill value; false where none do.
+  bool octaves_of_fill_value(S& from, S& to) const {
+    using Limits = std::numeric_limits<S>;
+    const i32 dtype = header_.layout.dtype;
+    const double smallest = std::numeric_limits<double>::min();  // of those that octaves come back as
+    const double fill = number_of(dtype, header_.fill), v = __builtin_fabs(fill);
+    if (!(v >= smallest && v < __builtin_inf()) || (fill < 0) != header_.negative) return false;
+    const double below = v - __builtin_fabs(number_of(dtype, header_.fill - 1));  // as far as the next number towards zero
+    const double margin = 1.5 * below / v + 2e-12;                                // rounding to the type, and that of the map
+    const bool largest = !(__builtin_fabs(number_of(dtype, header_.fill + 1)) < __builtin_inf());
+    from = v == smallest ? Limits::lowest() : S(octaves_of(v) - margin);
+    to = largest ? Limits::max() : S(octaves_of(v) + margin);
+    return true;
+  }
+
   // Valid samples must not come back as the fill value. What is coded without loss never does.
   void keep_off_fill_value() {
     const i32 dtype = header_.layout.dtype;
     if (header_.quantizer != QuantizerKind::uniform && header_.step == 1) return;
     S from, to;
-    if (header_.transform == Transform::logarithmic) {  // what rounds to the fill value
-      const double v = number_of(dtype, header_.fill), width = component_size(dtype) == 8   ? 1e-15
-                                                               : component_size(dtype) == 4 ? 1e-6
-                                                                                            : 1e-2;
-      if (!(v != 0) || (v < 0) != header_.negative || !(__builtin_fabs(v) < 1e300)) return;
-      from = S(octaves_of(__builtin_fabs(v)) - width);
-      to = S(octaves_of(__builtin_fabs(v)) + width);
+    if (header_.transform == Transform::logarithmic) {
+      if (!octaves_of_fill_value(from, to)) return;
     } else {
       from = to = sample_of<S>(header_, header_.fill);
       if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped to its ends

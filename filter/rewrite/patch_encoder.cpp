@@ -36,7 +36,7 @@ BoxElements gather(const stz_layout& layout, const u8* data, const Changes& chan
 // Bits that no component of the elements that are not hidden has.
 class UnusedBits {
  public:
-  UnusedBits(const BoxElements& box, const stz_layout& layout) : width_(component_size(layout.dtype)) {
+  UnusedBits(const BoxElements& box, const stz_layout& layout) : width_(component_size(layout.dtype)), is_signed_(is_signed(layout.dtype)) {
     const size_t element = element_size(layout.dtype);
     const bool floating = is_floating(layout.dtype);
     const SpecialValues special(floating ? layout.dtype : i32(STZ_F64));
@@ -51,7 +51,14 @@ class UnusedBits {
     compact();
   }
 
-  bool is_used(u64 bits) const { return std::binary_search(used_.begin(), used_.end(), bits); }
+  // Whether an integer within `bound` of that of `bits` is used.
+  bool is_used(u64 bits, double bound) const {
+    const u64 top = is_signed_ ? u64(1) << (8 * width_ - 1) : 0;  // so that bits have the order of the integers
+    return std::any_of(used_.begin(), used_.end(), [&](u64 used) {
+      const u64 x = used ^ top, y = bits ^ top;
+      return double(x > y ? x - y : y - x) <= bound;
+    });
+  }
 
   // Among `count` values from `first` on. False if all are used.
   bool find(u64 first, u64 count, u64& bits) const {
@@ -70,12 +77,14 @@ class UnusedBits {
     used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
     limit_ = std::max(limit_, 2 * used_.size());
   }
-  size_t width_, limit_ = size_t(1) << 20;
+  const size_t width_;
+  const bool is_signed_;
+  size_t limit_ = size_t(1) << 20;
   std::vector<u64> used_;
 };
 
 // A value for hidden elements: a quiet NaN for floating-point types, which the codec masks; for integers the fill value of the patch, which
-// it masks as well, unless the data's own fill value needs that place.
+// it masks as well, unless the data's own fill value needs that place: for missing samples, or to be kept off by others.
 bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_options& options, u64& pattern) {
   const UnusedBits unused(box, layout);
   const size_t width = component_size(layout.dtype);
@@ -85,7 +94,8 @@ bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_option
     return unused.find(quiet + 1, (u64(1) << (mantissa - 1)) - 1, pattern);
   }
   const u64 values = width == 8 ? ~u64(0) : u64(1) << (8 * width);
-  if (options.has_fill && unused.is_used(values == ~u64(0) ? options.fill : options.fill & (values - 1))) return false;
+  const double bound = options.mode == STZ_ABSOLUTE ? options.bound : 0;
+  if (options.has_fill && unused.is_used(values == ~u64(0) ? options.fill : options.fill & (values - 1), bound)) return false;
   if (!unused.find(0, values, pattern)) return false;
   options.has_fill = 1;
   options.fill = pattern;

@@ -160,6 +160,11 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
 def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options) -> bytes:
     """The stream of an array under the options of compress()."""
     samples = np.asanyarray(array)
+    fill = options.get("fill_value")
+    if isinstance(samples, np.ma.MaskedArray) and samples.dtype.kind == "f" and isinstance(fill, (float, np.floating)):
+        if not math.isfinite(fill):  # which the settings say nothing of
+            samples = samples.view()
+            samples.fill_value = fill
     if options.get("data") is None:
         options["data"] = samples
         options["chunks"] = samples.shape if samples.shape and samples.size else None

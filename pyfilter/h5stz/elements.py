@@ -106,11 +106,15 @@ def stored(array: Array, fill: int | None) -> Array:
 
     Args:
         array: ndarray or masked array, any strides and byte order (which is kept).
-        fill: bits of the fill value, or None if no sample is masked.
+        fill: bits of the fill value; None if no sample is masked, or the fill value is NaN or an infinity, which have none:
+            then it is that of the array, or NaN.
     """
     dtype = storage_dtype(array.dtype)
     if isinstance(array, np.ma.MaskedArray):
-        array = np.ma.getdata(array) if fill is None else array.filled(fill_number(fill, dtype))
+        if fill is not None:
+            array = array.filled(fill_number(fill, dtype))
+        else:
+            array = array.filled(np.nan if dtype.kind in "fc" and np.isfinite(array.fill_value) else None)
     return np.asarray(array, order="C").view(dtype)
 
 

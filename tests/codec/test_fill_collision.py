@@ -81,3 +81,20 @@ def test_valid_samples_stay_valid_when_they_are_enhanced(dtype, offset, kind):
     fill = float(np.median(array))
     decoded = h5stz.decompress(h5stz.compress(array, absolute=3.0, fill_value=fill, enhance=kind))
     np.testing.assert_array_equal(decoded == np.array(fill, dtype), array == np.array(fill, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8"])
+@pytest.mark.parametrize("fill", ["largest", "smallest normal", 1.0, -5.0, -999.0])
+@pytest.mark.parametrize("bound", [0.3, 1e-2])
+def test_neighbours_of_the_fill_value_stay_valid_under_a_relative_bound(dtype, fill, bound):
+    """In octaves several numbers are one, and those beyond the range of a type become its last one."""
+    info, unsigned = np.finfo(dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
+    fill = {"largest": float(info.max), "smallest normal": 2 * float(info.tiny)}.get(fill, fill)
+    random = np.random.default_rng(7)
+    place = int(np.array(abs(fill), info.dtype).view(unsigned)) + random.integers(-3, 4, 4000)
+    numbers = np.minimum(place, int(np.array(info.max).view(unsigned))).astype(unsigned).view(info.dtype)
+    numbers = np.copysign(numbers * np.where(random.random(4000) < 0.3, random.uniform(0.8, 1, 4000), 1), fill)
+    array = numbers.astype(dtype).reshape(40, 100)
+    hole = array == np.array(fill, dtype)
+    decoded = h5stz.decompress(h5stz.compress(array, pointwise_relative=bound, fill_value=fill))
+    np.testing.assert_array_equal(decoded == np.array(fill, dtype), hole)

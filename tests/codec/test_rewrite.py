@@ -201,3 +201,26 @@ def test_damaged_streams_are_refused():
     stream[-5] ^= 1
     with pytest.raises(h5stz.StzError):
         h5stz.rewrite(array, stream, absolute=0.1)
+
+
+@pytest.mark.parametrize("dtype", ["i1", ">i2", "<i4", "i8", "u1", "<u4", ">u8"])
+@pytest.mark.parametrize("end", [0, 1])
+def test_valid_integers_do_not_become_the_fill_value(dtype, end):
+    """What is written lies next to the fill value, between samples that are kept."""
+    rng = np.random.default_rng(8)
+    fill = cases.limits(dtype)[end]
+
+    def beside(steps):
+        steps = steps.astype(dtype)
+        return (np.array(fill, dtype) - steps if end else np.array(fill, dtype) + steps).astype(dtype)
+
+    written = beside(20 + np.cumsum(rng.integers(0, 2, (12, 15, 40)), axis=2))
+    options = {"absolute": 6.0, "integers": "lossy", "fill_value": fill}
+    stream = h5stz.compress(written, **options)
+    for k in range(3):
+        array = h5stz.decompress(stream)
+        array[k::3, ::2] = written[k::3, ::2] = beside(rng.integers(1, 9, array[k::3, ::2].shape))
+        stream = h5stz.rewrite(array, stream, **options)
+        after = h5stz.decompress(stream)
+        exact.largest_error(written, after, 6.0)
+        assert not (after == fill).any()

@@ -249,6 +249,32 @@ def test_masked_samples_are_stored_as_the_fill_value():
     assert h5stz.info(stream).bound == pytest.approx(1e-3 * (float(array.max()) - float(array.min())))
 
 
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8"])
+@pytest.mark.parametrize("fill", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("given", [False, True])
+def test_masked_samples_are_stored_as_a_fill_value_that_is_no_number(dtype, fill, given):
+    """What lies beneath the mask must not come back."""
+    array = np.ma.masked_greater(fields.random_field((30, 40), 4, 1).astype(dtype), 0.5)
+    options = {"fill_value": fill} if given else {}
+    if not given:
+        array.fill_value = fill
+    before = array.fill_value
+    for bound in ({"relative": 1e-3}, {"absolute": 0.1}, {"lossless": True}, {"psnr": 40}):
+        decoded = h5stz.decompress(h5stz.compress(array, **bound, **options))
+        wanted = np.isnan(decoded) if np.isnan(fill) else decoded == fill
+        assert np.array_equal(wanted, array.mask)
+    assert array.fill_value == before or np.isnan(before)
+
+
+def test_one_nan_for_masked_pieces(monkeypatch):
+    """The fill values of pieces are different objects."""
+    array = np.ma.masked_greater(fields.random_field((30, 40), 4, 1), 0.5)
+    array.fill_value = np.nan
+    monkeypatch.setattr("h5stz.slabs.LOADED_BYTES", 4000)
+    options = h5stz.STZ(relative=1e-3, data=array)
+    assert options.bound == pytest.approx(1e-3 * float(np.ma.MaskedArray.ptp(array)))
+
+
 def test_part_of_a_dataset_with_the_bound_of_the_whole():
     array = fields.random_field((20, 30), 4, 1)
     stream = h5stz.compress(array[:2, :2], relative=1e-3, data=array)

@@ -43,7 +43,7 @@ class Judgement:
 
 
 def _rounded(number):
-    """A float or a Fraction in extended precision: of a Fraction 53 bits are right, also where float64 is subnormal or infinite."""
+    """A float or a Fraction in extended precision; of a Fraction 53 bits are right, also beyond the normal range of float64."""
     shift = 0 if isinstance(number, float) else 200 if number < 1 else -200
     return np.ldexp(np.longdouble(float(Fraction(number) * Fraction(2) ** shift if shift else number)), -shift)
 
@@ -73,7 +73,7 @@ def judge(original, decoded, bound, pointwise=False):
     for a, b in dict.fromkeys(zip(x[near].tolist(), y[near].tolist(), strict=True)):
         if abs(Fraction(a) - Fraction(b)) > Fraction(bound) * (abs(Fraction(a)) if pointwise else 1):
             index = np.flatnonzero(finite)[near[np.flatnonzero((x[near] == a) & (y[near] == b))[0]]]
-            found.wrong = f"sample {index}: {a!r} -> {b!r}, bound {float(bound)!r}"
+            found.wrong = f"sample {index}: {a!r} -> {b!r}, bound {bound!r}"
             break
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -64,7 +65,8 @@ class Scan:
     def _pieces(self) -> Iterator[Array]:
         for piece in slabs.slabs(self.source):
             if isinstance(piece, np.ma.MaskedArray) and np.ma.getmask(piece).any():
-                self._mask_fills.add(piece.fill_value.item())
+                number = piece.fill_value.item()
+                self._mask_fills.add(number if number == number else math.nan)  # one NaN, which a set tells by its identity
             yield piece
 
 

@@ -1,0 +1,77 @@
+"""What a reader must find in a dataset that a program has written: the values that were written last, within the bound."""
+
+import numpy as np
+
+from exhaustive import promises
+
+
+def draw_chunks(source, shape):
+    """A chunk shape: all of an axis, or a part, which need not divide it."""
+    return tuple(max(1, -(-n // source.pick([1, 1, 1, 2, 3]))) for n in shape)
+
+
+def draw_part(source, shape):
+    """Slices of a part of an array."""
+    kind = source.pick(["all", "box", "box", "steps", "planes"])
+    if kind == "all" or not shape:
+        return (slice(None),) * len(shape)
+    if kind == "planes":
+        axis = source.between(0, len(shape) - 1)
+        first = source.between(0, shape[axis] - 1)
+        return (
+            (slice(None),) * axis
+            + (slice(first, source.between(first + 1, shape[axis])),)
+            + (slice(None),) * (len(shape) - axis - 1)
+        )
+    part = []
+    for extent in shape:
+        first = source.between(0, extent - 1)
+        part.append(slice(first, source.between(first + 1, extent), source.between(1, 3) if kind == "steps" else 1))
+    return tuple(part)
+
+
+class Model:
+    """The values of one dataset.
+
+    Attributes:
+        values: as they were written last.
+        defined: which of them are known at all.
+    """
+
+    def __init__(self, shape, dtype, options, fill=None, fills=True):
+        """`fill`: what samples hold that nobody wrote, None: zero; `fills`: whether they do."""
+        self.dtype, self.options, self.fill, self.fills = np.dtype(dtype), options, fill, fills
+        self.values, self.defined = self._empty(shape)
+
+    def _empty(self, shape):
+        return np.full(shape, 0 if self.fill is None else self.fill, self.dtype), np.full(shape, self.fills)
+
+    def wrote(self, part, values):
+        """Keeps what was written."""
+        self.values[part], self.defined[part] = values, True
+
+    def resize(self, shape):
+        """Cuts planes off, or adds planes that nobody wrote."""
+        values, defined = self._empty(shape)
+        common = tuple(slice(0, min(pair)) for pair in zip(self.values.shape, shape, strict=True))
+        values[common], defined[common] = self.values[common], self.defined[common]
+        self.values, self.defined = values, defined
+
+    def missing(self):
+        """The number that the filter takes for that of missing samples, or None."""
+        given = self.options.get("fill_value")
+        fill = self.fill if given is None or given is False else given
+        return None if fill is None or self.dtype.kind == "c" or not np.isfinite(fill) else fill
+
+    def judge(self, tally, found, what, part=...):
+        """Violation unless what was read keeps all promises."""
+        defined = self.defined[part]
+        expected, found = self.values[part][defined], np.asarray(found)[defined]
+        bound = self.options.get("absolute", self.options.get("pointwise_relative", 0.0))
+        if promises.kept_bits(self.options, self.dtype):
+            bound = 0.0
+        elif self.options.get("enhance") in ("relaxed", "both"):
+            bound = promises.RELAXED * promises.Fraction(bound)
+        tally.within(expected, found, bound, what, "pointwise_relative" in self.options)
+        if self.missing() is not None:
+            tally.fill_values(expected, found, self.missing(), what)
