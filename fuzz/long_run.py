@@ -55,7 +55,7 @@ def build(directory, preset):
 
 
 class Log:
-    """executions.json: {target: {"executions", "seconds", "findings"}}, and the goals."""
+    """executions.json: the sum of all executions, and {target: {"executions", "seconds", "findings"}}."""
 
     def __init__(self, directory):
         self.path = directory / "executions.json"
@@ -68,7 +68,7 @@ class Log:
     def save(self):
         """Writes it, so that a reader always finds a whole file."""
         total = sum(entry["executions"] for entry in self.targets.values())
-        text = json.dumps({"goals": {"each": EACH, "together": TOGETHER}, "total": total, "targets": self.targets}, indent=1)
+        text = json.dumps({"total": total, "targets": self.targets}, indent=1)
         waiting = self.path.with_suffix(".new")
         waiting.write_text(text + "\n")
         waiting.replace(self.path)
@@ -78,10 +78,10 @@ class Log:
         return sum(entry["executions"] for entry in self.targets.values())
 
 
-def next_target(log, names, turn):
+def next_target(log, names, turn, goal):
     """Of the targets below their goal the one that ran least; after all have reached theirs, those in C++ in turn."""
-    behind = [name for name in names if log.of(name)["executions"] < EACH]
-    native = [name for name in names if name not in SCRIPTS]
+    behind = [name for name in names if log.of(name)["executions"] < goal]
+    native = [name for name in names if name not in SCRIPTS] or names
     if behind:
         return min(behind, key=lambda name: log.of(name)["seconds"])
     return native[turn % len(native)]
@@ -94,7 +94,7 @@ def libfuzzer_command(directory, target, seconds):
     findings = directory / "findings"
     findings.mkdir(exist_ok=True)
     program = directory / "bin" / f"fuzz_{target}"
-    options = [f"-max_total_time={seconds}", f"-artifact_prefix={findings}/{target}-", "-print_final_stats=1", "-max_len=4096"]
+    options = [f"-max_total_time={seconds}", f"-artifact_prefix={findings}/{target}-", "-print_final_stats=1", "-max_len=8192"]
     options += ["-timeout=120", "-rss_limit_mb=3000", "-reload=0", f"-dict={FUZZ / 'stz.dict'}"]
     return [program, *options, corpus, directory / "seeds" / target]
 
@@ -151,6 +151,7 @@ def main():
     parser.add_argument("--slice", type=int, default=300, metavar="SECONDS", help="for each target in turn (default: 300)")
     parser.add_argument("--hours", type=float, default=1e9, help="at most (default: until every goal is reached)")
     parser.add_argument("--targets", nargs="+", metavar="TARGET", help="these alone")
+    parser.add_argument("--goals", type=int, nargs=2, default=(EACH, TOGETHER), metavar="N", help="executions: of each, of all")
     parser.add_argument("--python", default=sys.executable, help="a Python that has h5stz, for two_decoders")
     parser.add_argument("--no-build", action="store_true", help="the programs of DIRECTORY/bin as they are")
     parser.add_argument("--preset", default="libfuzzer")
@@ -166,10 +167,11 @@ def main():
     names = [name for name in names if not arguments.targets or name in arguments.targets]
     end, turn = time.monotonic() + 3600 * arguments.hours, 0
     while time.monotonic() < end:
-        if all(log.of(name)["executions"] >= EACH for name in names) and log.executions() >= TOGETHER:
+        each, together = arguments.goals
+        if all(log.of(name)["executions"] >= each for name in names) and log.executions() >= together:
             print("every goal is reached")
             return
-        target = next_target(log, names, turn)
+        target = next_target(log, names, turn, each)
         if not run_slice(arguments, log, target):
             say_how_to_repeat(arguments, target)
             sys.exit(1)

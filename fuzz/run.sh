@@ -25,7 +25,7 @@ if [ "$FUZZ_PRESET" = libfuzzer ]; then
     *" "[!-]*) ;;
     *)
       "$PYTHON" fuzz/seeds.py "$directory/seeds" > /dev/null
-      set -- "$@" -max_len=4096 -dict=fuzz/stz.dict "$directory/seeds/$target"
+      set -- "$@" -max_len=8192 -dict=fuzz/stz.dict "$directory/seeds/$target"
       ;;
   esac
 fi

@@ -16,5 +16,5 @@ for program in "$work"/fuzz/fuzz_*; do
   cp "$program" "$OUT/"
   cp fuzz/stz.dict "$OUT/$name.dict"
   (cd "$work/seeds/${name#fuzz_}" && zip -q -r "$OUT/${name}_seed_corpus.zip" .)
-  printf '[libfuzzer]\nmax_len = 4096\ntimeout = 60\n' > "$OUT/$name.options"
+  printf '[libfuzzer]\nmax_len = 8192\ntimeout = 60\n' > "$OUT/$name.options"
 done

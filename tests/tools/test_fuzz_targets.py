@@ -38,7 +38,7 @@ def test_a_target_finds_nothing(target, folder, tmp_path):
         pytest.skip("CMake finds no HDF5 for C")
     inputs = sorted((made / target).iterdir())
     runs = len(inputs) + RUNS.get(target, 10000)
-    options = [f"-runs={runs}", "-seed=1", "-max_len=2048", f"-artifact_prefix={tmp_path}/", f"-dict={ROOT / 'fuzz/stz.dict'}"]
+    options = [f"-runs={runs}", "-seed=1", "-max_len=8192", f"-artifact_prefix={tmp_path}/", f"-dict={ROOT / 'fuzz/stz.dict'}"]
     done = subprocess.run(
         [program, *options, tmp_path, made / target],
         capture_output=True,
