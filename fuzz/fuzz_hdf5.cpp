@@ -181,7 +181,6 @@ Bytes make_file(Choices& choose, Plan& plan) {
   std::copy_n(plan.layout.shape, plan.layout.rank, chunk);
   H5Pset_chunk(creation, plan.layout.rank, chunk);
   H5Pset_filter(creation, STZ_FILTER_ID, settings / 2 % 2, plan.count, plan.words);
-  if (settings / 4 % 4 == 0) H5Pset_fletcher32(creation);
   if (settings / 16 % 4 == 0) {
     H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
     plan.has_raw_chunks = true;
