@@ -5,11 +5,11 @@ namespace fuzz {
 namespace {
 
 void choose_shape(Choices& choose, stz_layout& layout) {
-  // elements, and of how many of 256 arrays at most: a thousand take some ten milliseconds under sanitizers
+  // elements, and of how many of 256 arrays at most: a thousand take some 30 ms under sanitizers
   static constexpr struct {
     uint64_t limit;
     int share;
-  } sizes[] = {{24, 90}, {100, 170}, {400, 232}, {1500, 252}, {6000, 255}, {40000, 256}};
+  } sizes[] = {{24, 110}, {100, 200}, {400, 246}, {1500, 254}, {4000, 255}, {12000, 256}};
   const int size = choose.byte();
   const uint64_t limit = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return size < s.share; })->limit;
   layout.rank = int(choose.below(8));
