@@ -8,6 +8,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def _needs_all(names, is_there):
 def needs_programs(*names):
     """A mark: programs that must be on the PATH."""
     return _needs_all([f"program {name}" for name in names], lambda name: shutil.which(name.split()[-1]))
+
+
+def needs_libfuzzer():
+    """A mark: clang++ with the libraries of its sanitizers and of libFuzzer (Debian: libclang-rt-dev)."""
+    found = shutil.which("clang++")
+    folder = subprocess.run([found, "-print-runtime-dir"], capture_output=True, text=True).stdout.strip() if found else "none"
+    return needs("program clang++ with libFuzzer", any(Path(folder).glob("libclang_rt.fuzzer*.a")))
 
 
 def has_package(name):
