@@ -81,7 +81,7 @@ class Files:
 
 
 def write(directory):
-    """Writes all files into a directory; raises ValueError if this machine decodes a stream to something else than its array."""
+    """Writes all files into a directory; raises ValueError if a stream is decoded to something else than its array."""
     make, files = golden_make(), Files(directory)
     cases = make.cases()
     for folder in sorted(GOLDEN.glob("version_*")):
