@@ -1,12 +1,14 @@
-"""The core as WebAssembly decodes the golden streams to the same bits in node, and tells what is wrong with damaged ones."""
+"""The core as WebAssembly in node decodes and encodes golden streams as others do, and says what is wrong with damaged ones."""
 
 import json
 import subprocess
 
 import pytest
+from golden import arrays
 
+from support import golden_files
 from support.native import build_filter
-from support.paths import EXAMPLES, GOLDEN, ROOT
+from support.paths import EXAMPLES, GOLDEN, PROGRAMS, ROOT
 from support.requirements import needs_programs
 
 pytestmark = [pytest.mark.slow, needs_programs("emcmake", "node")]
@@ -39,6 +41,13 @@ def test_golden_streams_decode_to_the_same_bits(module):
     arrays = [json.loads((path.parent / "arrays.json").read_text())[path.stem] for path in STREAMS]
     expected = [{key: array[key] for key in ("dtype", "shape", "sha256")} for array in arrays]
     assert len(expected) > 50 and decode(module, STREAMS) == (0, expected)
+
+
+def test_golden_arrays_are_encoded_to_the_same_bytes(module, tmp_path):
+    golden_files.write(tmp_path)
+    words = ["node", PROGRAMS / "encode.mjs", EXAMPLES / "decode.mjs", module, tmp_path]
+    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    assert (done.returncode, int(done.stdout.split()[-1])) == (0, len(arrays.cases())), done.stdout
 
 
 def test_damaged_streams_are_errors(module, tmp_path):

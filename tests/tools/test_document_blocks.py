@@ -206,6 +206,8 @@ CASES = [
         makes=("compressed.h5",),
     ),
     Case("packaging.md", "build_wheel.py", skipped="tests/tools/test_wheels.py does the same"),
+    Case("packaging.md", "cmake --install build/aarch64", skipped="tests/stream/test_machines.py builds for the same machine"),
+    Case("packaging.md", "cmake --preset aarch64", skipped="tests/stream/test_machines.py does the same"),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
     Case(
         "simulation_codes.md",

@@ -1,0 +1,130 @@
+"""The same bits everywhere: golden streams decode to the same bits and are encoded to the same bytes.
+
+tests/native/golden_streams.cpp does the work: whole and in parts, in every floating-point setting of the machine, for any
+number of threads. Other processors are emulated by qemu: aarch64, where the kernels' vectors are NEON's, riscv64
+without vectors and s390x, which is big-endian.
+"""
+
+import os
+import subprocess
+
+import pytest
+
+from support import golden_files
+from support.native import build_filter, native_program
+from support.requirements import each_instruction_set, needs_programs
+
+slow = pytest.mark.slow
+#: Presets of filter/CMakePresets.json for this processor, with what each needs.
+COMPILERS = {
+    "tests": [needs_programs("g++")],
+    "gcc-O0": [needs_programs("g++"), slow],
+    "clang": [needs_programs("clang++"), slow],
+    "clang-O0": [needs_programs("clang++"), slow],
+}
+#: Presets for others, with floating-point settings of which each must have had some.
+PROCESSORS = {"aarch64": "default NaN", "riscv64": "rounding ties away", "s390x": "rounding to odd"}
+
+
+def each_compiler():
+    return [pytest.param(name, marks=marks) for name, marks in COMPILERS.items()]
+
+
+def each_processor():
+    return [
+        pytest.param(name, marks=[slow, needs_programs(f"{name}-linux-gnu-g++", f"qemu-{name}")], id=name)
+        for name in PROCESSORS
+    ]
+
+
+def emulated(processor, program, *words):
+    """Runs a program for another processor; returns its exit status and what it prints."""
+    command = [f"qemu-{processor}", "-L", f"/usr/{processor}-linux-gnu", program, *words]
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200)
+    return done.returncode, done.stdout
+
+
+def run(program, *words, isa=None):
+    """Runs a program for this processor; returns its exit status and what it prints."""
+    environment = os.environ | ({"H5STZ_ISA": isa} if isa else {})
+    words = [program, *words]
+    done = subprocess.run(words, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200)
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory):
+    """The directory of golden files, and how many streams are in it."""
+    directory = tmp_path_factory.mktemp("golden")
+    golden_files.write(directory)
+    return directory, len((directory / "cases").read_text().splitlines())
+
+
+@pytest.mark.parametrize("isa", each_instruction_set())
+@pytest.mark.parametrize("compiler", each_compiler())
+def test_golden_streams_by_every_compiler_and_instruction_set(golden, compiler, isa):
+    directory, streams = golden
+    status, said = run(native_program("golden_streams", compiler), directory, isa=isa)
+    assert status == 0, said
+    assert said.startswith(f"instruction set {isa}, {streams} streams, ") and streams > 100
+
+
+@pytest.mark.parametrize("processor", each_processor())
+def test_golden_streams_on_other_processors(golden, processor):
+    directory, streams = golden
+    status, said = emulated(processor, native_program("golden_streams", processor), directory)
+    assert status == 0, said
+    assert said.startswith(f"instruction set baseline, {streams} streams, ") and PROCESSORS[processor] in said
+
+
+@pytest.mark.parametrize("processor", each_processor())
+def test_kernels_on_other_processors(processor):
+    status, said = emulated(processor, native_program("check_kernels", processor))
+    assert status == 0, said
+
+
+# ---------------------------------------------------------------- a difference is found
+
+
+@pytest.mark.parametrize(
+    ("suffix", "step"),
+    [
+        ("array", "encoded (default, 1 thread): "),
+        ("decoded", "decoded whole (rounding up, 3 threads): "),
+        ("decoded", "a box (default, 1 thread): "),
+        ("decoded", "level 1 (default, 2 threads): "),
+        ("layers-1", "1 of 3 layers (default, 1 thread): "),
+        ("layers-2", "2 of 3 layers, dropped (default, 1 thread): "),
+    ],
+)
+def test_a_difference_is_reported_with_stream_and_step(golden, tmp_path, suffix, step):
+    source, name = golden[0], "precision_2d"
+    line = next(line for line in (source / "cases").read_text().splitlines() if f"/{name} " in line)
+    for path in source.glob(f"{line.split()[0]}.*"):
+        content = path.read_bytes()
+        if path.suffix == f".{suffix}":
+            half = len(content) // 2
+            content = content[:half] + bytes(byte ^ 0x40 for byte in content[half:])
+        (tmp_path / path.name).write_bytes(content)
+    (tmp_path / "cases").write_text(line.partition("/")[2])
+    status, said = run(native_program("golden_streams"), tmp_path)
+    assert status == 1 and f"{name}, {step}" in said, said
+
+
+@slow
+@needs_programs("g++")
+def test_contracted_operations_are_reported(golden, tmp_path):
+    """What a build without -ffp-contract=off gives where the processor has fused operations."""
+    launcher = tmp_path / "contracting"
+    ccache = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER", "")
+    launcher.write_text(f'#!/bin/sh\nexec {ccache} "$@" -ffp-contract=fast -mfma\n')
+    launcher.chmod(0o755)
+    options = {
+        "CMAKE_CXX_COMPILER_LAUNCHER": launcher,
+        "CMAKE_CXX_FLAGS_RELEASE": "-O1",
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": "other",  # baseline alone
+    }
+    directory = build_filter.build(tmp_path / "build", ["golden_streams"], options, preset="tests")
+    status, said = run(directory / "tests" / "golden_streams", golden[0])
+    assert status == 1 and "bytes differ" in said
