@@ -1,7 +1,7 @@
 """Bits that flip in memory while an array is compressed: with check=True none goes unnoticed.
 
-tests/native/faults.cpp flips them between the stages of a build that has points for it (filter/base/faults.h); programs of h5py do
-with the plug-in of that build.
+tests/native/faults.cpp flips them between the stages of a build that has points for it (filter/base/faults.h); programs of
+h5py do with the plug-in of that build.
 """
 
 import os
@@ -16,7 +16,8 @@ from support.requirements import needs_programs
 
 pytestmark = needs_programs("g++")
 
-# Writes one chunk through the plug-in in HDF5_PLUGIN_PATH and prints the largest error over the bound that comes back. Without h5stz.
+# Writes one chunk through the plug-in in HDF5_PLUGIN_PATH and prints the largest error over the bound that comes back. Without
+# h5stz.
 PROGRAM = """
 import sys
 import h5py

@@ -1,7 +1,7 @@
 """Golden streams that the encoder does not write: put together from parts of what it writes, with helpers of the tests.
 
-What they use is in the format all the same, and a later encoder may begin to write it: every reader has to know it. `streams()` needs the
-compiler, and is called once, when `make.py` writes a stream that is not there yet.
+What they use is in the format all the same, and a later encoder may begin to write it: every reader has to know it.
+`streams()` needs the compiler, and is called once, when `make.py` writes a stream that is not there yet.
 """
 
 import struct
@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from golden import arrays
 
 import h5stz
 import reference_decoder
-from golden import arrays
 from support.axis_maps import BATCH, MERGED, mapped
 from support.native import native_program
 from support.patched_streams import Patch, compose, extended, record
@@ -77,7 +77,8 @@ def patched():
     base = of_waves((30, 26), 1, absolute=9.0)
     few = np.where(arrays.noise(24, 8).reshape(4, 6) < 512, np.float32(-7), np.uint32(NAN).view("f4"))
     above = Patch((20, 3), (4, 6), arrays.compress(few, {"lossless": True}), NAN)
-    boxes = [Patch((1, 2), (20, 9), of_waves((20, 9), 2, absolute=2.0)), Patch((5, 0), (9, 26), of_waves((9, 26), 3, lossless=True))]
+    boxes = [Patch((1, 2), (20, 9), of_waves((20, 9), 2, absolute=2.0))]
+    boxes.append(Patch((5, 0), (9, 26), of_waves((9, 26), 3, lossless=True)))
     checked = of_waves((30, 26), 4, absolute=9.0, content_check=True, layers=2)
     array = h5stz.decompress(base)
     array[3:7, 4:20] += 50

@@ -1,9 +1,11 @@
-"""Golden HDF5 files: `python tests/golden/files.py NAME WRITER` writes files/NAME.h5 (.nc) with this Python, if it is not there yet.
+"""Golden HDF5 files: `python tests/golden/files.py NAME WRITER` writes files/NAME.h5 (.nc) with this Python, if it is not
+there yet.
 
-Each file was written once, by the copy of HDF5 that its name tells, and is kept for ever. files.json has, for each dataset, the SHA-256 of
-what it holds, its client data, and by whom the file was written. Writers:
+Each file was written once, by the copy of HDF5 that its name tells, and is kept for ever. files.json has, for each dataset,
+the SHA-256 of what it holds, its client data, and by whom the file was written. Writers:
 
-- `h5py`: every kind of dataset that h5py writes: types, byte orders, masks, growing, written again in part, layers, enhancement;
+- `h5py`: every kind of dataset that h5py writes: types, byte orders, masks, growing, written again in part, layers,
+  enhancement;
 - `latest`: the same with libver="latest": other indexes of chunks;
 - `netcdf`: a netCDF-4 file by netCDF4-python, under `h5stz run --compress`;
 - `h5repack`: the datasets of `plain`, compressed by the program h5repack of the system;

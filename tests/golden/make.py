@@ -1,11 +1,13 @@
-"""Writes golden streams that are not there yet: `python tests/golden/make.py`. With `--encoder`, what the encoder writes today instead.
+"""Writes golden streams that are not there yet: `python tests/golden/make.py`. With `--encoder`, what the encoder writes today
+instead.
 
-`version_N/` has streams of format version N and, in arrays.json, the SHA-256 of the array that each decodes to; of streams with several
-precision layers also those of the arrays that the first 1, 2 ... layers give. A stream that is there is never written again: readers of
-every later release have to decode it. Before a new one is written, the second decoder has to make the same bits of it.
+`version_N/` has streams of format version N and, in arrays.json, the SHA-256 of the array that each decodes to; of streams
+with several precision layers also those of the arrays that the first 1, 2 ... layers give. A stream that is there is never
+written again: readers of every later release have to decode it. Before a new one is written, the second decoder has to make
+the same bits of it.
 
-encoder.json has the SHA-256 of the streams that the encoder makes of arrays.py. It may change with the encoder, on purpose: then
-`make.py --encoder` writes it anew.
+encoder.json has the SHA-256 of the streams that the encoder makes of arrays.py. It may change with the encoder, on purpose:
+then `make.py --encoder` writes it anew.
 """
 
 import hashlib

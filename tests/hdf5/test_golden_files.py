@@ -1,6 +1,7 @@
 """Golden HDF5 files: written once by h5py 3.9 to today's, netCDF, h5repack and a C program, and read by every later release.
 
-tests/golden/files.py says how they were written. Values have the bits that they had then, whoever reads; client data are still understood.
+tests/golden/files.py says how they were written. Values have the bits that they had then, whoever reads; client data are still
+understood.
 """
 
 import json

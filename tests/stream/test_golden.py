@@ -1,6 +1,7 @@
 """Golden streams: written once, and read by every later release to the same bits; what today's encoder writes is known, too.
 
-tests/golden/make.py adds streams. A stream that is there never changes (its hash is in arrays.json of its folder, which git keeps).
+tests/golden/make.py adds streams. A stream that is there never changes (its hash is in arrays.json of its folder, which git
+keeps).
 """
 
 import hashlib

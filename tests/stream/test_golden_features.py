@@ -1,7 +1,8 @@
-"""For everything that docs/format.md has, there is a golden stream: the tables of the document and the lines of the second decoder.
+"""For everything that docs/format.md has, there is a golden stream: the tables of the document and the lines of the second
+decoder.
 
-Each table is either one of features, with what a stream that uses a row of it shows (support/stream_features.py), or it is listed with
-the reason why its rows are none. A new table, or a new row, fails here until there is a stream for it.
+Each table is either one of features, with what a stream that uses a row of it shows (support/stream_features.py), or it is
+listed with the reason why its rows are none. A new table, or a new row, fails here until there is a stream for it.
 """
 
 import re
@@ -23,7 +24,8 @@ REFERENCE = TESTS / "reference_decoder"
 #: Lines that refuse a stream, and those that are run when a module is loaded.
 OTHER_LINES = r"raise |except |^(class|def|from|import|@|#|\w+( =|, ))|^    (def|class|\w+: )|require(_version)?\(False"
 
-#: (section, first cell of the heading): for each row, by its first cell or its number, the features of which each needs a stream.
+#: (section, first cell of the heading): for each row, by its first cell or its number, the features of which each needs a
+#: stream.
 FEATURES = {
     ("Conventions", "samples"): {"0, f32": ["samples f32"], "1, f64": ["samples f64"], "2, i64": ["samples i64"]},
     ("Header", "bytes"): {
@@ -92,9 +94,7 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {
-        str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12)
-    },
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12)},
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],

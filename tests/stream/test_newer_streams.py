@@ -1,4 +1,5 @@
-"""Streams of later versions, simulated: the second table of "Versions" in docs/format.md, row by row, in both decoders and all readers.
+"""Streams of later versions, simulated: the second table of "Versions" in docs/format.md, row by row, in both decoders and all
+readers.
 
 What only describes is skipped, what changes samples is refused by name, and nothing is ever guessed.
 """

@@ -1,7 +1,7 @@
 """Which features of docs/format.md a stream uses, as the second decoder meets them: a set of short texts.
 
-Only the golden streams' completeness is judged by it (tests/stream/test_golden_features.py), so a text stands for what a table of the
-document lists, and for nothing else.
+Only the golden streams' completeness is judged by it (tests/stream/test_golden_features.py), so a text stands for what a table
+of the document lists, and for nothing else.
 """
 
 import contextlib

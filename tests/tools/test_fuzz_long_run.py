@@ -1,4 +1,5 @@
-"""fuzz/long_run.py counts what targets execute, goes on where it stopped, and ends at the first finding with a way to repeat it."""
+"""fuzz/long_run.py counts what targets execute, goes on where it stopped, and ends at the first finding with a way to repeat
+it."""
 
 import json
 import subprocess
@@ -52,4 +53,5 @@ def test_a_run_ends_at_a_finding(directory, tmp_path):
     done = long_run(directory, "--goals", "90", "200")
     assert done.returncode == 1
     assert "has found something" in done.stdout and "broken promise: it stopped" in done.stdout and "fuzz/run.sh" in done.stdout
-    assert sum(len(entry["findings"]) for entry in json.loads((directory / "executions.json").read_text())["targets"].values()) == 1
+    targets = json.loads((directory / "executions.json").read_text())["targets"].values()
+    assert sum(len(entry["findings"]) for entry in targets) == 1

@@ -1,4 +1,5 @@
-"""Every fuzz target builds with clang's libFuzzer and its sanitizers, and finds nothing in its seeds and a fixed number of runs."""
+"""Every fuzz target builds with clang's libFuzzer and its sanitizers, and finds nothing in its seeds and a fixed number of
+runs."""
 
 import os
 import subprocess

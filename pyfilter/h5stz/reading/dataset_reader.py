@@ -18,7 +18,6 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import h5py
-import numpy as np
 
 from h5stz import _core, damage
 from h5stz.damage import OnError
