@@ -54,7 +54,8 @@ def refuse_larger(what: str, size: int, max_bytes: SupportsIndex | None, default
         return
     if size > limit:
         raise StzError(
-            f"{what} {size} bytes, more than {named}: {instead}give a greater max_bytes= or set H5STZ_MAX_BYTES if you trust it",
+            f"{what} {size} bytes, more than {named}: {instead}give a greater max_bytes= or set H5STZ_MAX_BYTES "
+            "if you trust it",
             _CAPACITY,
         )
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import _core
 from support.hostile_streams import constant, raw
 
 SHAPE = (6, 8)

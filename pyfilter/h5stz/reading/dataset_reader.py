@@ -21,7 +21,6 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 import h5py
-import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
