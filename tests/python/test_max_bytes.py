@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from itertools import islice
 
 import h5py
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import h5stz
 from h5stz import _core
+from h5stz.reading.selection import pieces
 from support.hostile_streams import constant
+from support.memory import grows_less_than
 from support.requirements import needs_packages
 
 CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
@@ -135,3 +138,13 @@ def test_what_a_limit_can_be(value):
     else:
         with pytest.raises(h5stz.StzError, match=r"max_bytes=.* (is negative|is no integer)"):
             h5stz.decompress(STREAM, max_bytes=value)
+
+
+def test_what_is_asked_of_a_dataset_that_claims_terabytes_takes_no_memory(tmp_path):
+    """Its chunks are looked at one after the other: there are 2**30 of them, of which one is stored."""
+    with h5py.File(claims(tmp_path / "x.h5")) as file:
+        view = h5stz.view(file["x"])
+        with grows_less_than(100 << 20):
+            level, coarse = next(view.refine(np.s_[:2000]))
+        assert level > 0 and coarse.size < 2000
+        assert len(list(islice(pieces([(0, 2**40, 1)] * 3, (1024,) * 3), 5))) == 5

@@ -6,9 +6,9 @@ A Selection has one Axis per axis of the array: start, count and step. Nothing h
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
 from math import prod
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -25,6 +25,7 @@ _INSTEAD = "select a box with integers, slices and ... first, then index the arr
 #: (start, count, step) of every axis, by rising index.
 BoxAxes: TypeAlias = list[tuple[int, int, int]]
 _Item: TypeAlias = int | slice | EllipsisType
+_Cut: TypeAlias = tuple[int, int, int, int, slice]
 
 
 @dataclass(frozen=True)
@@ -213,19 +214,27 @@ def pieces(box: BoxAxes, chunks: Sequence[int]) -> Iterator[Piece]:
         box: (start, count, step) of every axis, steps 1 or more, as of Selection.box().
         chunks: shape of the chunks.
     """
-    for parts in product(*(_cut(*axis, extent) for axis, extent in zip(box, chunks, strict=True))):
+    for parts in _products([partial(_cut, *axis, extent) for axis, extent in zip(box, chunks, strict=True)]):
         chunk, start, count, step, place = zip(*parts, strict=True)
         yield Piece(chunk, start, count, step, place)
 
 
-def _cut(start: int, count: int, step: int, extent: int) -> list[tuple[int, int, int, int, slice]]:
+def _products(axes: Sequence[Callable[[], Iterator[_Cut]]]) -> Iterator[tuple[_Cut, ...]]:
+    """As itertools.product(), which would hold all cuts of all axes: of a dataset that claims terabytes these are billions."""
+    if not axes:
+        yield ()
+        return
+    for cut in axes[0]():
+        for rest in _products(axes[1:]):
+            yield (cut, *rest)
+
+
+def _cut(start: int, count: int, step: int, extent: int) -> Iterator[_Cut]:
     """(chunk, local start, local count, step, place in the box) of every chunk of one axis that holds a sample."""
-    cuts: list[tuple[int, int, int, int, slice]] = []
     done = 0
     while done < count:
         sample = start + done * step
         chunk = sample // extent
         inside = min(count - done, -(-((chunk + 1) * extent - sample) // step))
-        cuts.append((chunk, sample - chunk * extent, inside, step, slice(done, done + inside)))
+        yield chunk, sample - chunk * extent, inside, step, slice(done, done + inside)
         done += inside
-    return cuts
