@@ -81,7 +81,7 @@ def write(tmp_path, fault, check=False, **environment):
 
 
 def test_a_flip_that_lasts_is_an_error_of_h5py(tmp_path):
-    said = write(tmp_path, "streams:0:1:lasting", check=True)
+    said = write(tmp_path, "output:0:1:lasting", check=True)
     assert said.startswith("error:") and "does not decode to the array, twice: memory or processor may be faulty" in said
 
 
@@ -92,4 +92,4 @@ def test_a_flip_that_passes_is_repaired(tmp_path):
 
 def test_the_environment_checks_programs_that_cannot_be_changed(tmp_path):
     assert write(tmp_path, "reconstruction:0:3", H5STZ_CHECK="1") == "kept\n"
-    assert write(tmp_path, "streams:0:1:lasting", H5STZ_CHECK="1").startswith("error: ")
+    assert write(tmp_path, "output:0:1:lasting", H5STZ_CHECK="1").startswith("error: ")

@@ -154,7 +154,7 @@ class Options(ctypes.Structure):
         ("bound_used", ctypes.c_int32),
         ("content_check", ctypes.c_int32),
         ("prior_bound", ctypes.c_double),
-        ("layer_bounds", ctypes.c_double * 6),
+        *((f"layer_bound_{place}", ctypes.c_double) for place in range(6)),  # numbers are compared, arrays are not
         ("enhance", ctypes.c_int32),
         ("check", ctypes.c_int32),
     ]
