@@ -16,6 +16,9 @@ void subtract_units(T* __restrict x, const i16* __restrict units, int n, T unit)
   for (int i = 0; i < n; i++) x[i] = x[i] - T(units[i]) * unit;
 }
 
+// The weights of even lanes, from the low half of a pair, and of odd ones, from the high half.
+STZ_INLINE Shorts alternating(u32 pair) { return (Shorts)(Vector<u32>{} + (host_is_little ? pair : pair << 16 | pair >> 16)); }
+
 template <bool masked>
 STZ_INLINE Shorts negative_corrections(const EnhancementRow& row, int x) {
   using Unsigned = Vector<u16>;
@@ -29,9 +32,9 @@ STZ_INLINE Shorts negative_corrections(const EnhancementRow& row, int x) {
     Shorts f = (Shorts)(twice - (Unsigned)load_shorts(centre - offset) - (Unsigned)load_shorts(centre + offset));
     if constexpr (masked) f &= load_shorts(row.valid + x - offset) & load_shorts(row.valid + x + offset);
     const Shorts at_8 = clamped(f, 512) << 5, at_2 = clamped(at_8, 4096), at_half = clamped(at_2, 1024);
-    sum += (Unsigned)weighted(at_half, (Shorts)(Vector<u32>{} + weight[0]));
-    sum += (Unsigned)weighted(at_2, (Shorts)(Vector<u32>{} + weight[1]));
-    sum += (Unsigned)weighted(at_8, (Shorts)(Vector<u32>{} + weight[2]));
+    sum += (Unsigned)weighted(at_half, alternating(weight[0]));
+    sum += (Unsigned)weighted(at_2, alternating(weight[1]));
+    sum += (Unsigned)weighted(at_8, alternating(weight[2]));
   }
   return clamped((Shorts)sum, row.limit);
 }

@@ -222,17 +222,18 @@ void encode(const Case& each, const Host& host) {
   if (done) compare(each, step, out, each.stream, 1);
 }
 
-void check(const Case& each, const std::vector<Setting>& settings) {
-  for (size_t i = 0; i < settings.size(); i++) {
-    const Host host = {settings[i], 1 + int(i) % 3};
+// number: of the case. A setting other than the default is for a third of the encodings, which take most of the time: with an emulator that
+// does floating point in software, minutes.
+void check(const Case& each, const std::vector<Setting>& settings, int number) {
+  for (int i = 0; i < int(settings.size()); i++) {
+    const Host host = {settings[i], 1 + i % 3};
     decode_whole(each, host);
+    if (i && (i + number) % 3) continue;
     read_box(each, host);
     encode(each, host);
   }
-  for (const int threads : {2, 3}) {
-    decode_whole(each, {settings[0], threads});
-    encode(each, {settings[0], threads});
-  }
+  for (const int threads : {2, 3}) decode_whole(each, {settings[0], threads});
+  encode(each, {settings[0], 2 + number % 2});
   read_levels(each, {settings[0], 2});
   read_less(each, {settings[0], 1});
 }
@@ -283,7 +284,7 @@ int main(int count, char** words) {
   for (Case each; cases >> each.name >> each.options >> previous; each = Case()) {
     if (count > 2 && each.name.find(words[2]) == std::string::npos) continue;
     streams++;
-    if (load(words[1], previous, each)) check(each, settings);
+    if (load(words[1], previous, each)) check(each, settings, streams);
   }
   std::printf("instruction set %s, %d streams, %llu comparisons, %d differences; floating point: ", stz::kernels().isa, streams,
               (unsigned long long)comparisons, differences);
