@@ -135,6 +135,7 @@ FEATURES = {
         "same mode": [ALWAYS],
         "run-length: zero run": ["run-length mode"],
         "run-length: value": ["run-length mode"],
+        "direct: even": ["even model"],
         "direct: scale": ["Laplace, with shift", "Laplace, without shift"],
         "direct: shape": [f"{shape}, without shift" for shape in stream_features.SHAPES],
     },

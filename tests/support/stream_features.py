@@ -154,7 +154,9 @@ def _of_class(of_class, add, *arguments):
 
 def _of_model(model, add):
     """The model of a context."""
-    if model.run_length:
+    if model.even_bits:
+        add("even model")
+    elif model.run_length:
         add("run-length mode")
     else:
         add(f"{SHAPES[model.shape_or_value]}, {'with' if model.shift else 'without'} shift")
