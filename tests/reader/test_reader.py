@@ -305,7 +305,14 @@ def test_what_is_kept_of_the_finest_level_is_enough():
 def test_a_few_bytes_that_promise_a_large_array_take_no_memory():
     root = with_check(bytes(8))
     # format version 1, blocks, absolute bound, float32, one axis that is never split: all of it is the base section
-    header = b"STZ\x83\x06\x02\x01" + varint(2**34) + struct.pack("<d", 1.0) + b"\x00\x08" + bytes([63] * 4) + varint(len(root))
+    header = (
+        b"STZ%c\x06\x02\x01" % h5stz.FORMAT_VERSION
+        + varint(2**34)
+        + struct.pack("<d", 1.0)
+        + b"\x00\x08"
+        + bytes([63] * 4)
+        + varint(len(root))
+    )
     stream = with_crc(header) + root
     assert h5stz.info(stream).shape == (2**34,)
     with grows_less_than(20 << 20), pytest.raises(h5stz.StzError) as raised:

@@ -23,8 +23,8 @@ EXPECTED = (-24, -18, -16, -13, -10, -8, -5, -2, 0, 2, 5, 8, 10, 13, 16, 18)
 
 
 class Model(NamedTuple):
-    """The model of a context: direct mode (scale, shape), run-length mode (tables of zero runs and of values), or even: fields of
-    so many bits."""
+    """The model of a context: direct mode (scale, shape), run-length mode (tables of zero runs and of values), or even (fields
+    of so many bits)."""
 
     run_length: bool
     scale_or_zero_run: int

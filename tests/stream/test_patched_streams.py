@@ -226,7 +226,7 @@ def test_damage_where_nothing_is_read_is_not_noticed():
 
 def test_a_table_that_promises_much_takes_no_memory():
     base = h5stz.compress(np.zeros((1, 1), "f4"), lossless=True)
-    front = b"STZ\x83" + bytes([PATCHED, 2, 1]) + varint(2**50)
+    front = b"STZ%c" % h5stz.FORMAT_VERSION + bytes([PATCHED, 2, 1]) + varint(2**50)
     table = front + varint(4096) + varint(len(base)) + (varint(0) + varint(2**50 // 256) + b"\0" + varint(2**40)) * 4096
     for stream in (table, with_crc(table), with_crc(table) + base):
         with grows_less_than(40 << 20):
@@ -236,7 +236,7 @@ def test_a_table_that_promises_much_takes_no_memory():
 
 def test_patches_that_promise_much_take_no_memory():
     """A request is what memory is taken for, whatever boxes patches have."""
-    huge = with_crc(b"STZ\x83" + bytes([1, 2, 1]) + varint(2**50) + bytes(4))
+    huge = with_crc(b"STZ%c" % h5stz.FORMAT_VERSION + bytes([1, 2, 1]) + varint(2**50) + bytes(4))
     stream = compose(huge, [Patch((0,), (2**50,), huge)] * 16)
     with grows_less_than(20 << 20):
         reader = _core.Reader.of_bytes(stream, 1 << 60)

@@ -7,6 +7,7 @@ side of the second decoder's BinaryDecoder, with its models.
 import struct
 from dataclasses import dataclass, field, replace
 
+import h5stz
 from reference_decoder import check
 from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
 from reference_decoder.parameters import ParameterModels
@@ -58,7 +59,11 @@ class Fields:
         """The header's bytes."""
         samples, quantiser, transform = self.representation
         kind = 2 | self.mode << 2 | (self.fill is not None) << 4 | self.region << 5
-        out = b"STZ\x83" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
+        out = (
+            b"STZ%c" % h5stz.FORMAT_VERSION
+            + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)])
+            + b"".join(map(varint, self.shape))
+        )
         if self.mode != LOSSLESS:
             out += struct.pack("<d", self.bound)
         if self.fill is not None:
