@@ -294,13 +294,16 @@ void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, st
 void CodeStreamDecoder::list_wide_codes(const ByteClass& c, const size_t* counts) {
   const std::vector<WideCode>* const of_context = c.stream->wide_codes_;
   size_t taken[contexts] = {};
-  for (size_t i = 0; i < c.n; i++)
-    if (c.bytes[i] == byte_escape) {
-      const u8 k = c.context[i];
-      require(k < contexts && counts[k] && taken[k] < of_context[k].size(), STZ_ERROR_CORRUPT);
-      const WideCode& e = of_context[k][taken[k]++];
-      c.wide_codes->push_back({u32(i), e.code, e.bits});
-    }
+  Buffer<u32>& places = c.stream->places_;
+  places.resize(c.n);
+  const size_t wide = kernels().bytes.find(c.bytes, c.n, byte_escape, places.data());
+  for (size_t f = 0; f < wide; f++) {
+    const u32 i = places[f];
+    const u8 k = c.context[i];
+    require(k < contexts && counts[k] && taken[k] < of_context[k].size(), STZ_ERROR_CORRUPT);
+    const WideCode& e = of_context[k][taken[k]++];
+    c.wide_codes->push_back({i, e.code, e.bits});
+  }
 }
 
 template <class Code>

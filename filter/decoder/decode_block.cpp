@@ -159,7 +159,8 @@ bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool op
   const size_t samples = size_t(work_.geometry.samples(cls));
   const bool coded = open && p.mean && samples;
   if (coded) class_contexts(work_, cls, p, context_);
-  if (!(p.unknown_bits ? may_use_byte_indices(level.quantizer, p.mean) : uses_byte_indices(level.quantizer, p))) {
+  // what is joined with refinements becomes numbers where it has to, so that the quantizer does not matter yet
+  if (!(p.unknown_bits ? p.mean <= largest_byte_mean : uses_byte_indices(level.quantizer, p))) {
     read_numbers(level, cls, coded);
     return false;
   }
@@ -212,7 +213,7 @@ bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cl
   const bool coded = refined_open_[r] && p.mean && joiner_.nonzero() < n;
   if (coded) {
     refined_contexts(work_, r, cls, level.directory.p[cls], context_);
-    joiner_.contexts_of_zeros(context_.data(), context_of_zeros_);
+    joiner_.keep_contexts_of_zeros(context_.data());
   }
   added_.as_bytes = level.header.layers.added_bits(r, level.l) <= largest_byte_bits;
   added_.wide_codes.clear();
@@ -220,24 +221,26 @@ bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cl
   if (added_.as_bytes) {
     added_.bytes.resize(n + row_slack);
     if (!coded) memset(added_.bytes.data(), 0, n);
-    bytes = {&refined_coders_[r], context_of_zeros_.data(), n, added_.bytes.data(), &added_.wide_codes};
+    bytes = {&refined_coders_[r], context_.data(), n, added_.bytes.data(), &added_.wide_codes};
     return coded;
   }
   added_.numbers.resize(n + row_slack);
   Code* const numbers = added_.numbers.data();
   if (coded)
-    refined_coders_[r].decode_class(numbers, context_of_zeros_.data(), n, p.model, added_.outliers, 8 * int(sizeof(S)));
+    refined_coders_[r].decode_class(numbers, context_.data(), n, p.model, added_.outliers, 8 * int(sizeof(S)));
   else
     std::fill(numbers, numbers + n, Code(0));
   return false;
 }
 
-// Joins what was read with the codes, and with the bits of those that are not zero.
+// Joins what was read with the codes, and with the bits of those that are not zero. `mean`: of what this makes. As long as they are
+// small, codes stay bytes.
 template <class S>
-void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls) {
+void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls, int mean) {
   ClassCodes<Code>& codes = work_.codes[cls];
   require(added_.wide_codes.empty() && added_.outliers.empty(), STZ_ERROR_CORRUPT);
-  if (!uses_byte_indices(level.quantizer, level.directory.p[cls])) make_numbers(codes, size_t(work_.geometry.samples(cls)));
+  if (!uses_byte_indices(level.quantizer, level.directory.p[cls]) && (mean > largest_byte_mean || !added_.as_bytes))
+    make_numbers(codes, size_t(work_.geometry.samples(cls)));
   for (int left = level.header.layers.added_bits(r, level.l); left > 0;) {
     const int width = std::min(left, bits_at_once);
     u8* const fields = joiner_.fields();
@@ -282,7 +285,7 @@ void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* 
     }
     if (coded_count) CodeStreamDecoder::decode_bytes<Code>(coded, coded_count, level.refined[r]->p[cls].model, 8 * int(sizeof(S)));
     for (int b = 0; b < count; b++) {
-      decoders[b].add_bits(level, r, cls);
+      decoders[b].add_bits(level, r, cls, mean);
       if (int(c) + 1 < decoders[b].work_.geometry.classes.count) refine_activities(decoders[b].work_, r, cls, mean);
       if (!merged && decoders[b].refined_open_[r]) decoders[b].refined_coders_[r].finish();
     }

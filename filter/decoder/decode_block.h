@@ -66,7 +66,7 @@ class BlockDecoder {
   static void refine_codes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count, size_t c);
   bool open_refined(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t r, size_t k);
   bool read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes);
-  void add_bits(const LevelToDecode<S>& level, size_t r, int cls);
+  void add_bits(const LevelToDecode<S>& level, size_t r, int cls, int mean);
   void complete_class_codes(const LevelToDecode<S>& level, int cls);
   void finish_refined(const LevelToDecode<S>& level);
   void place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted);
@@ -88,7 +88,6 @@ class BlockDecoder {
   std::vector<CodeStreamDecoder> refined_coders_;
   std::array<bool, max_refinements> refined_open_{};
   ClassCodes<Code> added_;
-  Buffer<u8> context_of_zeros_;
   CodeJoiner<Code> joiner_;
   Buffer<u8> context_, block_specials_;
   EdgeWork<S> edge_;

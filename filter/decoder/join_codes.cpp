@@ -10,8 +10,8 @@ void make_numbers(ClassCodes<Code>& codes, size_t n) {
   codes.as_bytes = false;
   codes.numbers.resize(n + row_slack);
   codes.outliers.clear();
-  Code* const numbers = codes.numbers.data();
-  const u8* const bytes = codes.bytes.data();
+  Code* __restrict const numbers = codes.numbers.data();
+  const u8* __restrict const bytes = codes.bytes.data();
   for (size_t i = 0; i < n; i++) numbers[i] = Code(bytes[i] >> 1) ^ Code(-(bytes[i] & 1));
   for (const WideCode& e : codes.wide_codes) {
     numbers[e.index] = e.code == outlier_mark ? outlier_code<Code> : Code(e.code);
@@ -24,20 +24,24 @@ template <class Code>
 void CodeJoiner<Code>::start(ClassCodes<Code>& codes, size_t n) {
   codes_ = &codes;
   n_ = n;
-  mask_.resize(n + row_slack);
-  if (codes.as_bytes)
-    std::copy_n(codes.bytes.data(), n, mask_.data());
-  else
-    for (size_t i = 0; i < n; i++) mask_[i] = codes.numbers[i] != 0;
-  nonzero_ = kernels().bytes.count_nonzero(mask_.data(), n);
+  mask_ = codes.bytes.data();
+  if (!codes.as_bytes) {
+    mask_of_numbers_.resize(n + row_slack);
+    const Code* __restrict const numbers = codes.numbers.data();
+    u8* __restrict const mask = mask_of_numbers_.data();
+    for (size_t i = 0; i < n; i++) mask[i] = numbers[i] != 0;
+    mask_ = mask;
+  }
+  nonzero_ = kernels().bytes.count_nonzero(mask_, n);
 }
 
 template <class Code>
-void CodeJoiner<Code>::contexts_of_zeros(const u8* context, Buffer<u8>& of_zeros) const {
-  of_zeros.resize(n_ + row_slack);
-  u8* const out = of_zeros.data();
-  const u8* const mask = mask_.data();
-  for (size_t i = 0; i < n_; i++) out[i] = u8(context[i] | (mask[i] ? no_context : 0));
+void CodeJoiner<Code>::keep_contexts_of_zeros(u8* __restrict context) const {
+  if (!nonzero_) return;
+  const u8* __restrict const mask = mask_;
+  static_assert(no_context == 255);
+  const size_t n = n_;  // loops over members are no vector loops: a byte may alias them
+  for (size_t i = 0; i < n; i++) context[i] |= u8(-i8(mask[i] != 0));
 }
 
 template <class Code>
@@ -48,8 +52,9 @@ u8* CodeJoiner<Code>::fields() {
 
 template <class Code>
 void CodeJoiner<Code>::append(int width) {
+  if (!nonzero_) return;
   low_.resize(n_ + row_slack);
-  kernels().bytes.spread_fields(fields_.data(), mask_.data(), n_, low_.data());
+  kernels().bytes.spread_fields(fields_.data(), mask_, n_, low_.data());
   if (codes_->as_bytes) return append_to_bytes(low_.data(), width);
   require(code_kernels<Code>().append_bits(codes_->numbers.data(), low_.data(), n_, width, largest_code<Code>), STZ_ERROR_CORRUPT);
 }
@@ -57,18 +62,19 @@ void CodeJoiner<Code>::append(int width) {
 // Codes that are no bytes afterwards are listed anew.
 template <class Code>
 void CodeJoiner<Code>::append_to_bytes(const u8* low, int width) {
+  u8* const bytes = codes_->bytes.data();
+  places_.resize(n_ + row_slack);
+  const size_t count = kernels().bytes.find(bytes, n_, std::max(u8(1), u8(255u >> width)), places_.data());
+  old_.resize(count);
+  for (size_t k = 0; k < count; k++) old_[k] = bytes[places_[k]];
+  kernels().bytes.append_bits(bytes, low, n_, width);
   const std::vector<WideCode> before = std::move(codes_->wide_codes);
   codes_->wide_codes.clear();
-  Buffer<u8> old(n_ + row_slack);
-  std::copy_n(codes_->bytes.data(), n_, old.data());
-  if (!kernels().bytes.append_bits(codes_->bytes.data(), low, n_, width)) return;
-  places_.resize(n_ + row_slack);
-  const size_t count = kernels().bytes.find(codes_->bytes.data(), n_, byte_escape, places_.data());
   auto next = before.begin();
   for (size_t k = 0; k < count; k++) {
     const u32 i = places_[k];
     const bool was_wide = next != before.end() && next->index == i;
-    const i64 code = was_wide ? next->code : unzigzag(old[i]);
+    const i64 code = was_wide ? next->code : unzigzag(old_[k]);
     const u64 bits = was_wide ? next->bits : 0, size = u64(code < 0 ? -code : code);
     next += was_wide;
     if (code == outlier_mark) {
@@ -82,16 +88,20 @@ void CodeJoiner<Code>::append_to_bytes(const u8* low, int width) {
 }
 
 template <class Code>
-void CodeJoiner<Code>::replace_zeros(const ClassCodes<Code>& added) {
+void CodeJoiner<Code>::replace_zeros(ClassCodes<Code>& added) {
+  const u8* __restrict const added_bytes = added.bytes.data();
+  const size_t n = n_;
   if (codes_->as_bytes) {
-    for (size_t i = 0; i < n_; i++) codes_->bytes[i] |= added.bytes[i];
+    if (!nonzero_) return std::swap(codes_->bytes, added.bytes);
+    u8* __restrict const bytes = codes_->bytes.data();
+    for (size_t i = 0; i < n; i++) bytes[i] |= added_bytes[i];
     return;
   }
-  Code* const numbers = codes_->numbers.data();
+  Code* __restrict const numbers = codes_->numbers.data();
   if (added.as_bytes)
-    for (size_t i = 0; i < n_; i++) numbers[i] |= Code(added.bytes[i] >> 1) ^ Code(-(added.bytes[i] & 1));
+    for (size_t i = 0; i < n; i++) numbers[i] |= Code(added_bytes[i] >> 1) ^ Code(-(added_bytes[i] & 1));
   else
-    for (size_t i = 0; i < n_; i++) numbers[i] |= added.numbers[i];
+    for (size_t i = 0; i < n; i++) numbers[i] |= added.numbers[i];
 }
 
 template <class Code>

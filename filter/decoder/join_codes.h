@@ -15,14 +15,14 @@ class CodeJoiner {
   void start(ClassCodes<Code>& codes, size_t n);
   // How many of them are not zero.
   size_t nonzero() const { return nonzero_; }
-  // The contexts of those that are zero; no_context for the others.
-  void contexts_of_zeros(const u8* context, Buffer<u8>& of_zeros) const;
+  // Leaves the contexts of those that are zero; no_context for the others.
+  void keep_contexts_of_zeros(u8* context) const;
   // Room for a bit field, at most 8 bits wide, of each code that is not zero, in raster order.
   u8* fields();
   // Appends these fields to the codes that are not zero. Fails if a code becomes too large.
   void append(int width);
-  // Puts in place of codes that are zero what a refinement adds; the others have zeros there. Bytes get bytes.
-  void replace_zeros(const ClassCodes<Code>& added);
+  // Puts in place of codes that are zero what a refinement adds; the others have zeros there. Bytes get bytes. `added` is used up.
+  void replace_zeros(ClassCodes<Code>& added);
   // Codes whose `missing` lowest bits are unknown become the middle of what they may be.
   void complete(int missing);
 
@@ -31,8 +31,8 @@ class CodeJoiner {
 
   ClassCodes<Code>* codes_ = nullptr;
   size_t n_ = 0, nonzero_ = 0;
-  Buffer<u8> mask_;  // not zero where a code was not at first
-  Buffer<u8> fields_, low_;
+  const u8* mask_ = nullptr;  // not zero where a code was not at first: codes that are bytes themselves, since these stay what they are
+  Buffer<u8> mask_of_numbers_, fields_, low_, old_;
   Buffer<u32> places_;
 };
 

@@ -133,12 +133,12 @@ int downhill(int start, int low, int high, double& bits, F bits_of) {
 }
 
 // The cheapest model, but for local minima.
-Model cheapest(const Histogram& h, int max_shift, double& bits) {
+Model cheapest(const Histogram& h, const ModelChoice& choice, double& bits) {
   Model best;
   bits = 1e300;
   const double mean = h.sum / h.total;
   const int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
-  const int widest = std::min(scales - 1, unshifted_scales + 4 * max_shift - 1);
+  const int widest = std::min(scales - 1, unshifted_scales + 4 * choice.max_shift - 1);
   // from short tails to long ones: where longer ones are no better, still longer ones are not tried
   auto direct = [&](int shape, int start) {
     double b;
@@ -244,14 +244,13 @@ void add_up(const ClassHistogram& histogram, u64& sum, u64& count) {
 template void add_up<i32>(const ClassHistogram&, u64&, u64&);
 template void add_up<i64>(const ClassHistogram&, u64&, u64&);
 
-double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, int max_shift, int even_bits,
-                     ClassParameters& p) {
+double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, const ModelChoice& choice, ClassParameters& p) {
   constexpr double naming = 9;  // bits that it costs to name a model, about
   constexpr double chance = 2;  // and what the best of many models gains in a sample by chance
   double total = 0;
   for (int k = 0; k < contexts; k++) {
     Model base = predicted[k];
-    while (!base.run_length && base.shift() > max_shift) base.scale--;
+    while (!base.run_length && base.shift() > choice.max_shift) base.scale--;
     p.model[k] = base;
     const Histogram h(histogram.count[k], histogram.bins);
     if (!h.used) continue;
@@ -259,11 +258,11 @@ double choose_models(const ClassHistogram& histogram, double scale, const Model*
     const double worthwhile = naming / scale + (scale > 1.5 ? chance : 0);
     if (bits - least_bits(h) > worthwhile) {
       double cheapest_bits;
-      Model best = cheapest(h, max_shift, cheapest_bits);
-      if (even_bits && h.total * even_bits < cheapest_bits) {
+      Model best = cheapest(h, choice, cheapest_bits);
+      if (choice.even_bits && h.total * choice.even_bits < cheapest_bits) {
         best = Model{};
-        best.even_bits = u8(even_bits);
-        cheapest_bits = h.total * even_bits;
+        best.even_bits = u8(choice.even_bits);
+        cheapest_bits = h.total * choice.even_bits;
       }
       if (bits - cheapest_bits > worthwhile) {
         p.model[k] = best;

@@ -44,9 +44,13 @@ class CodeHistogram {
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count);
 
-// Sets p.model; `predicted`: what each context has unless it is named; `even_bits`: of the model `even`, or 0. The histogram may be of a
+struct ModelChoice {
+  int max_shift;
+  int even_bits = 0;  // of the model `even`; 0: there is none
+};
+
+// Sets p.model; `predicted`: what each context has unless it is named. The histogram may be of a
 // part of the class: `scale` times its codes are those of the class. Returns the estimated size of the histogram's codes in bits.
-double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, int max_shift, int even_bits,
-                     ClassParameters& p);
+double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, const ModelChoice& choice, ClassParameters& p);
 
 }  // namespace stz

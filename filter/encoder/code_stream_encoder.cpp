@@ -343,9 +343,14 @@ void reverse_words(const u16* from, size_t n, u8* to) {
 }  // namespace
 
 // Chooses the lanes and makes room.
-void CodeStreamEncoder::Stream::prepare() {
+void CodeStreamEncoder::Stream::prepare(bool many_lanes) {
   const u64 estimate = cost / (256 * 8);
   log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
+  if (many_lanes) {
+    const u64 bytes = estimate + raw.size();
+    auto worthwhile = [&](u64 symbols, u64 long_stream) { return symbol_count > (bytes > long_stream ? symbols / 8 : symbols); };
+    log2_lanes = std::max(log2_lanes, worthwhile(1 << 15, 4000) ? 4 : worthwhile(1 << 12, 1000) ? 2 : 0);
+  }
   std::fill_n(state, 1u << log2_lanes, rans_low);
   words.resize(symbol_count + rans_slack);  // a symbol gives at most one
   to_encode.clear();
@@ -359,7 +364,7 @@ void CodeStreamEncoder::Stream::prepare() {
 void CodeStreamEncoder::encode() {
   STZ_STAGE(rans);
   for (Stream& s : streams_)
-    if (s.nonzero) s.prepare();
+    if (s.nonzero) s.prepare(many_lanes_);
   for (int log2_lanes : {0, 2, 4, 5}) {
     RansOutput outputs[most];
     Stream* stream[most];

@@ -15,6 +15,9 @@ namespace stz {
 class CodeStreamEncoder {
  public:
   static constexpr int most = 15;
+  // Streams of many symbols get many lanes even if they are short. For precision layers: what is split has many symbols for its bytes, and
+  // few lanes are slow to decode.
+  void set_many_lanes(bool many_lanes) { many_lanes_ = many_lanes; }
   // What is added goes to that stream.
   void select(int stream) { s_ = &streams_[stream]; }
   // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
@@ -66,8 +69,9 @@ class CodeStreamEncoder {
     size_t word_count = 0;
 
     u8* add_symbols(size_t n);  // room for them
-    void prepare();
+    void prepare(bool many_lanes);
   };
+  bool many_lanes_ = false;
   Stream streams_[most];
   Stream* s_ = streams_;
   // of one bin or class

@@ -56,7 +56,9 @@ class CodeCollector {
     parameters_ = parameters;
     refinements_ = &refinements;
     merged_ = merged;
-    if (coders_.empty()) coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
+    if (!coders_.empty()) return;
+    coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
+    for (CodeStreamEncoder& coder : coders_) coder.set_many_lanes(!refinements.empty());
   }
   // The streams of the section, or of a refinement.
   CodeStreamEncoder& of_section() { return coders_[0]; }

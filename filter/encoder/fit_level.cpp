@@ -262,7 +262,7 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
   const double scale = double(source.class_samples(l, cls)) / double(std::max<u64>(1, count));
   Model predicted[contexts];
   for (int k = 0; k < contexts; k++) predicted[k] = state.codes.models.predicted(p.mean, k);
-  return choose_models(histogram, scale, predicted, max_model_shift(8 * int(sizeof(Code))), 0, p) * scale;
+  return choose_models(histogram, scale, predicted, {max_model_shift(8 * int(sizeof(Code)))}, p) * scale;
 }
 
 // The same for what a refinement adds to codes that are zero so far. Its bits of other codes need no model.
@@ -294,7 +294,8 @@ double fit_refined_models(const LevelSource<S>& source, const RefinedCodeState& 
   Model predicted[contexts];
   for (int k = 0; k < contexts && p.mean; k++) predicted[k] = state.models.predicted(of_class, p.mean, k);
   if (!p.mean) return scale * bits;
-  return scale * (bits + choose_models(counted, scale, predicted, max_model_shift(8 * int(sizeof(Code))), of_class.even_bits(), p));
+  const ModelChoice choice{max_model_shift(8 * int(sizeof(Code))), of_class.even_bits()};
+  return scale * (bits + choose_models(counted, scale, predicted, choice, p));
 }
 
 // The refinements of a level, as the header has them.

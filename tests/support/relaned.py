@@ -59,14 +59,15 @@ class RecordedCoder(BinaryDecoder):
         self.taken.append((count, value))
         return value
 
-    def written(self):
-        """An encoder that has written all of it."""
-        encoder, models = BinaryEncoder(), {}
+    def written(self, models):
+        """An encoder that has written all of it. `models`: those of the encoder by those of the decoder, some of which live from
+        section to section."""
+        encoder = BinaryEncoder()
         for model, value in self.taken:
             if isinstance(model, int):
                 encoder.raw(value, model)
             else:
-                encoder.bit(models.setdefault(id(model), type(model)()), value)
+                encoder.bit(models.setdefault(model, type(model)()), value)
         return encoder
 
 
@@ -74,7 +75,7 @@ class Rewriter(sections.Sections):
     """Decodes the sections of a stream; `written` gets each of them with other lanes, in the order of the stream."""
 
     def __init__(self, header, data, *lanes):
-        self.lanes, self.opened = lanes, {}
+        self.lanes, self.opened, self.models = lanes, {}, {}
         self.indexes, self.streams, self.of_levels = [], [], []
         with (
             patch.object(sections, "BinaryDecoder", RecordedCoder),
@@ -91,7 +92,7 @@ class Rewriter(sections.Sections):
         return self.opened[id(data)]
 
     def _index(self, coder, names, *arguments):
-        self.indexes.append((coder.written(), [NumberModel() for _ in names]))
+        self.indexes.append((coder.written(self.models), [NumberModel() for _ in names]))
         return super()._index(coder, names, *arguments)
 
     def _streams(self, reader, sizes, covered):
