@@ -15,8 +15,8 @@ from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import Precision, checked_precision, precision_of_environment
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse
+from h5stz.reading.stats import Stats
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.signatures import checked
 
@@ -46,7 +46,7 @@ def partial_reads(
             H5STZ_MAX_ERROR says at each read, or none. Do not write again what was read with errors.
 
     Yields:
-        readers.Stats: what was read in this way.
+        stats.Stats: what was read in this way.
 
     Raises:
         As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.

@@ -10,8 +10,8 @@ import h5py
 from h5stz.elements import Array
 from h5stz.reading.chunk_index import ChunkIndex
 from h5stz.reading.losses import Losses
-from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Piece, Selection, pieces
+from h5stz.reading.stats import Stats
 
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
 h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
