@@ -122,6 +122,7 @@ COMMAND_LINE = (
     "h5stz info small.h5\n",
     "h5stz info small.h5 --json",
     "h5stz verify",
+    "h5stz salvage",
     "h5stz extract",
     "h5stz compare",
     "h5stz preview",

@@ -20,7 +20,7 @@ from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
+from h5stz.reading.stats import Stats
 
 _PALETTE = "blocks of ranks in a palette"  # as streams say of their form
 

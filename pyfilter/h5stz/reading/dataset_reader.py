@@ -29,8 +29,9 @@ from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
 from h5stz.reading.losses import Losses, Unreadable, replacement_in
-from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache, Stats
+from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache
 from h5stz.reading.selection import BoxAxes, Piece, Selection, parse, pieces
+from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import ThroughHdf5
 from h5stz.reading.workers import Job, Workers
 from h5stz.sources.file_objects import ObjectBytes
@@ -61,7 +62,7 @@ class DatasetReader:
 
     Attributes:
         dataset: the h5py.Dataset.
-        stats: what was read, a readers.Stats.
+        stats: what was read, a stats.Stats.
         fallback_reason: why everything is read through h5py (text), or None.
     """
 

@@ -16,8 +16,8 @@ from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import Precision, checked_precision, precision_of_environment
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse
+from h5stz.reading.stats import Stats
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.signatures import checked
 
@@ -49,7 +49,7 @@ def partial_reads(
         max_bytes: as of view(); what goes to h5py has no limit.
 
     Yields:
-        readers.Stats: what was read in this way.
+        stats.Stats: what was read in this way.
 
     Raises:
         As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.

@@ -12,8 +12,8 @@ from h5stz.elements import Array
 from h5stz.errors import StzMemoryError
 from h5stz.reading.chunk_index import ChunkIndex
 from h5stz.reading.losses import Losses
-from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Piece, Selection, pieces
+from h5stz.reading.stats import Stats
 
 _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.

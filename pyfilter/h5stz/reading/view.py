@@ -22,8 +22,8 @@ from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import EVERYTHING, Precision, checked_precision
 from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
 from h5stz.reading.selection import Selection, parse, parse_region
+from h5stz.reading.stats import Stats
 from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Source
 from h5stz.signatures import checked
 
@@ -92,7 +92,7 @@ class View:
     Attributes:
         axes: the axes that level(), read() and refine() thin, by rising number; all of them unless level() was told otherwise.
         spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
-        stats: what was read (readers.Stats), shared with all levels of the same view.
+        stats: what was read (stats.Stats), shared with all levels of the same view.
         damage: what reads found damaged where they went on, a list of Damage; stats.reset() empties it.
     """
 
@@ -114,7 +114,7 @@ class View:
 
     @property
     def stats(self) -> Stats:
-        """What was read, a readers.Stats."""
+        """What was read, a stats.Stats."""
         return self._reader.stats
 
     @property

@@ -22,7 +22,7 @@ from h5stz.damage import OnError
 from h5stz.errors import StzError, StzReadError
 from h5stz.options.stz import STZ
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
+from h5stz.reading.stats import Stats
 from h5stz.reading.virtual_datasets import file_stamp, reader_of
 from h5stz.sources.file_objects import object_of
 from h5stz.sources.remote_files import Address, RemoteFile

@@ -27,8 +27,9 @@ from h5stz.elements import Array
 from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
-from h5stz.reading.readers import PartOfCache, Stats
+from h5stz.reading.readers import PartOfCache
 from h5stz.reading.selection import Axis, Selection
+from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import h5py_getitem
 
 _OPEN = 32  # sources that are kept open: those used last

@@ -18,7 +18,7 @@ from h5stz import _core, elements
 from h5stz.errors import StzError
 from h5stz.options.stz import STZ, client_data
 from h5stz.reading.dataset_reader import DatasetReader
-from h5stz.reading.readers import Stats
+from h5stz.reading.stats import Stats
 
 if TYPE_CHECKING:
     import xarray
