@@ -63,7 +63,9 @@ def test_a_check_does_not_change_bytes(kind):
     stream = h5stz.compress(array, check=True, **options)
     assert stream == h5stz.compress(array, **options)
     info = h5stz.info(stream)
-    exact.largest_error(np.asarray(array), h5stz.decompress(stream), info.relaxed_bound or info.bound, info.mode == "pointwise_relative")
+    exact.largest_error(
+        np.asarray(array), h5stz.decompress(stream), info.relaxed_bound or info.bound, info.mode == "pointwise_relative"
+    )
 
 
 @pytest.mark.parametrize("changed", [slice(0, 0), slice(2, 4), slice(1, 19)], ids=["nothing", "a part", "most"])
