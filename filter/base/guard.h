@@ -5,11 +5,13 @@
 
 #include "base/common.h"
 #include "base/floating_environment.h"
+#include "base/thread_memory.h"
 
 namespace stz {
 
 template <class F>
 int guarded(F f) noexcept {
+  if (!thread_has_memory()) return STZ_ERROR_MEMORY;
   FloatingEnvironment environment;
   try {
     f();

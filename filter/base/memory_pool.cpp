@@ -1,10 +1,15 @@
 #include "base/memory_pool.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <new>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+#include "base/thread_memory.h"
 
 namespace stz {
 namespace {
@@ -50,14 +55,32 @@ struct Pool {
 };
 constinit thread_local Pool pool{};
 
-// Empties the pool when the thread ends.
-struct Watch {
-  ~Watch() {
-    pool.empty();
-    pool.closed = true;
+// Has pools emptied when their threads end. A key and not an object of the thread: objects are destroyed before keys, so that one that is
+// made in the destructor of a key, where a thread may call for the first time, is never destroyed; and where the C library has no memory
+// to enter an object it ends the process. The pool of the main thread ends with the process.
+class ThreadEnds {
+ public:
+  ThreadEnds() {
+    exists_ = pthread_key_create(&key_, [](void*) {
+                pool.empty();
+                pool.closed = true;
+              }) == 0;
   }
+  ~ThreadEnds() {  // a program may unload what the core is linked into: other threads then lose what they keep
+    if (exists_.exchange(false)) pthread_key_delete(key_);
+    pool.empty();
+  }
+  ThreadEnds(const ThreadEnds&) = delete;
+  ThreadEnds& operator=(const ThreadEnds&) = delete;
+  // Whether the pool of this thread will be emptied.
+  bool watch() noexcept { return exists_ && pthread_setspecific(key_, &pool) == 0; }
+  bool is_watched() const noexcept { return !exists_ || pthread_getspecific(key_); }
+
+ private:
+  pthread_key_t key_;
+  std::atomic<bool> exists_;
 };
-thread_local Watch watch;
+ThreadEnds thread_ends;
 
 constexpr size_t large_page = size_t(2) << 20;
 size_t unit_of(size_t bytes) { return bytes >= large_page ? large_page : 64; }
@@ -91,16 +114,23 @@ void give_memory_back(void* memory, size_t bytes) noexcept {
   if (!memory) return;
   Pool& own = pool;
   if (!keeps || bytes > largest_kept_block || own.closed) return free(memory);
-  if (!own.watched) {
-    own.watched = true;
-    [[maybe_unused]] Watch* volatile registered = &watch;
-  }
+  if (!own.watched && !(own.watched = thread_ends.watch())) return free(memory);
   const Kind kind = kind_of(bytes);
   if (own.kept + allocated_size(kind.bytes) > most_kept_memory) own.empty();  // sizes that are asked for no more would stay for good
   Free* block = static_cast<Free*>(memory);
   block->next = own.first[kind.number];
   own.first[kind.number] = block;
   own.kept += allocated_size(kind.bytes);
+}
+
+// What is free is what the C library gets, as nothing happens in between.
+bool thread_has_memory() noexcept {
+  constexpr size_t enough = 8192;  // for the variables, and for a longer table of those of all libraries
+  if (thread_ends.is_watched()) return true;
+  void* const volatile block = malloc(enough);
+  free(block);
+  if (block && !pool.closed) pool.watched = thread_ends.watch();
+  return block;
 }
 
 size_t kept_memory() { return pool.kept; }

@@ -2,7 +2,7 @@
 // system for pages nor waits for them to be cleared.
 //
 // A thread keeps at most 16 MiB, in blocks of at most 8 MiB, until it ends. There are no locks: a child process has what the thread that
-// forked it had. A call that runs after the end of its thread's destructors, as HDF5 makes them while a program ends, keeps nothing.
+// forked it had. A call that comes after the end, from a destructor of the thread that runs later, keeps nothing.
 #pragma once
 #include "base/common.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/floating_environment.h"
 #include "base/function_ref.h"
+#include "base/thread_memory.h"
 
 namespace stz {
 
@@ -44,7 +45,7 @@ class ThreadGroup {
   ThreadGroup(const ThreadGroup&) = delete;
   ThreadGroup& operator=(const ThreadGroup&) = delete;
 
-  // Starts `count` threads that call body(), which must not throw; fewer where the system has no more threads or no memory for them.
+  // Starts `count` threads that call body(), which must not throw; fewer call it where there are no more threads or no memory for them.
   template <class F>
   void start(size_t count, F& body) noexcept {
     const SignalsBlocked blocked;
@@ -52,6 +53,7 @@ class ThreadGroup {
       threads_.reserve(count);
       while (threads_.size() < count)
         threads_.emplace_back([&body] {
+          if (!thread_has_memory()) return;
           FloatingEnvironment environment;
           body();
         });

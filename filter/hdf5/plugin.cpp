@@ -2,6 +2,7 @@
 // Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
 // asks for it, and nothing kept but tables of libraries, the last errors, and what rewrite_memory.h remembers.
 #include "base/floating_environment.h"
+#include "base/thread_memory.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
 #include "hdf5/last_error.h"
@@ -19,7 +20,8 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
   const FloatingEnvironment environment;
   const Library* const library = calling_library(return_address);
   Message message;
-  const Result result = catch_all(message, failed, [&] { return body(*library, message); });
+  if (!thread_has_memory()) message.set("out of memory: not even the variables of a thread");
+  const Result result = message.text[0] ? failed : catch_all(message, failed, [&] { return body(*library, message); });
   if (result == failed) {
     record_error(callback, message);
     push_error(*library, callback, message);

@@ -1,6 +1,7 @@
 // The C functions of stz_h5.h: who calls, what is counted, what ends on the error stack. No exception leaves here; H5Dread is the
 // last call of a read that it takes over, so that its own errors stay on the stack.
 #include "base/struct_size.h"
+#include "base/thread_memory.h"
 #include "region/read.h"
 
 template <>
@@ -28,6 +29,7 @@ herr_t read(const Calls& calls, const char* function, const Request& request, st
   Message message;
   stats.reads += 1;
   const Outcome outcome = catch_all(message, Outcome::failed, [&] {
+    if (!thread_has_memory()) return Outcome::through_hdf5;
     if (!calls.complete) return read_directly(calls, request, stats, message);
     const SuppressErrors suppressed(calls);
     return read_directly(calls, request, stats, message);

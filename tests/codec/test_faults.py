@@ -16,8 +16,9 @@ from support.requirements import needs_programs
 
 pytestmark = needs_programs("g++")
 
-# Writes one chunk through the plug-in in HDF5_PLUGIN_PATH and says whether what comes back keeps the bound, and how large the chunk is. The
-# filter is mandatory, or optional as h5py has it: then HDF5 stores a chunk without it where it fails. Without h5stz.
+# Writes one chunk through the plug-in in HDF5_PLUGIN_PATH and says whether what comes back keeps the bound, and how large the
+# chunk is. The filter is mandatory, or optional as h5py has it: then HDF5 stores a chunk without it where it fails. Without
+# h5stz.
 PROGRAM = """
 import os
 import sys

@@ -8,8 +8,10 @@ import subprocess
 import sys
 
 import h5py
+import numpy as np
 import pytest
 
+import h5stz
 from h5stz.programs import run
 from support import host_tools, swmr_steps
 from support.paths import PROGRAMS
@@ -55,3 +57,15 @@ def test_each_chunk_is_as_a_step_left_it(tmp_path, way):
 def test_four_readers_at_once(tmp_path, cache):
     said, errors = write_beside(tmp_path / "x.h5", WAYS, 300, cache)
     assert all(reads > 1 and refused == 0 for reads, _, refused in said), errors.decode()
+
+
+def test_bytes_of_two_streams_of_one_length_are_refused():
+    """What a reader may get while HDF5 overwrites a chunk in place."""
+    arrays = [np.random.default_rng(seed).integers(0, 255, (40, 50), "u1") for seed in (1, 2)]
+    first, second = (h5stz.compress(array, lossless=True) for array in arrays)
+    assert len(first) == len(second)
+    for cut in range(0, len(first), 7):
+        mixed = first[:cut] + second[cut:]
+        if mixed not in (first, second):
+            with pytest.raises(h5stz.StzError, match="damaged"):
+                h5stz.decompress(mixed)
