@@ -15,6 +15,6 @@ for program in "$work"/fuzz/fuzz_*; do
   name=$(basename "$program")
   cp "$program" "$OUT/"
   cp fuzz/stz.dict "$OUT/$name.dict"
-  (cd "$work/seeds/${name#fuzz_}" && zip -q -r "$OUT/${name}_seed_corpus.zip" .)
+  python3 -m zipfile -c "$OUT/${name}_seed_corpus.zip" "$work/seeds/${name#fuzz_}"/*
   printf '[libfuzzer]\nmax_len = 8192\ntimeout = 60\n' > "$OUT/$name.options"
 done
