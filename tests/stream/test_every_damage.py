@@ -101,7 +101,7 @@ def test_every_damage(tmp_path, small):
 @needs_programs("g++")
 @pytest.mark.slow
 def test_many_damages_of_golden_streams(tmp_path):
-    """A seventh of them: with each further draft of the format, or release, others are done."""
+    """A seventh of them: with each release others are done."""
     damage(tmp_path, STORED, 7, h5stz.FORMAT_VERSION % 7)
 
 
