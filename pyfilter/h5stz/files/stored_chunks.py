@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -62,7 +62,7 @@ def stored_chunks(dataset: h5py.Dataset) -> Iterator[Found]:
     yield from found
 
 
-def _one_by_one(index: ChunkIndex, grid: list[int]) -> Iterator[Found]:
+def _one_by_one(index: ChunkIndex, grid: Sequence[int]) -> Iterator[Found]:
     for chunk in product(*map(range, grid)):
         place: Chunk = tuple(chunk)
         offset = index.offset(place)
