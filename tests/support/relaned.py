@@ -60,8 +60,9 @@ class RecordedCoder(BinaryDecoder):
         return value
 
     def written(self, models):
-        """An encoder that has written all of it. `models`: those of the encoder by those of the decoder, some of which live from
-        section to section."""
+        """An encoder that has written all of it. `models`: those of the encoder by those of the decoder.
+
+        Some of them live from section to section."""
         encoder = BinaryEncoder()
         for model, value in self.taken:
             if isinstance(model, int):
