@@ -165,7 +165,7 @@ Masks find_masks(const Array& a, Header& h) {
   h.masked = !m.specials.empty();
   if (!m.literals.empty()) choose_common_nan(m, h);
   STZ_FAULT_POINT_UP_TO(masks, m.specials.data(), m.specials.size(), special_minus_infinity);
-  for (LiteralElement& literal : m.literals) STZ_FAULT_POINT(literals, &literal.bits, a.width);
+  for ([[maybe_unused]] LiteralElement& literal : m.literals) STZ_FAULT_POINT(literals, &literal.bits, a.width);
   return m;
 }
 
