@@ -332,8 +332,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
         ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
         ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
-        ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`, become
-        an absolute one when text is written.
+        ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and
+        `ratio`, become an absolute one when text is written.
 
         Args:
             text: the options. ``KEY:VALUE`` is the same.
