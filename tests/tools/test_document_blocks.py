@@ -250,6 +250,7 @@ CASES = [
     Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
     Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
     Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
+    Case("guarantees.md", "check=True", makes=("checked.h5",), prints="absolute=0.001,check=yes"),
     Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 37"),
     Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),
     Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
