@@ -265,6 +265,7 @@ CASES = [
         after="assert 0 < np.isnan(array).sum() < array.size / 2 and not np.isnan(coarse[::4, ::4, ::4]).any()\n",
     ),
     Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
+    Case("guarantees.md", "check=True", makes=("checked.h5",), prints="absolute=0.001,check=yes"),
     Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 37"),
     Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),
     Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
