@@ -15,14 +15,14 @@
 #include "stz_h5.h"
 
 /* Ends the program on failure, after printing HDF5's error stack. */
-static void check(long status, const char* what) {
+static void check(long status, const char *what) {
   if (status >= 0) return;
   fprintf(stderr, "read_slab: %s\n", what);
   H5Eprint2(H5E_DEFAULT, stderr);
   exit(1);
 }
 
-static void report(const char* what, const hsize_t* shape, const stz_h5_stats* stats) {
+static void report(const char *what, const hsize_t *shape, const stz_h5_stats *stats) {
   printf("%s: %llu x %llu x %llu samples\n", what, (unsigned long long)shape[0], (unsigned long long)shape[1],
          (unsigned long long)shape[2]);
   printf("  blocks decoded: %llu of %llu\n", (unsigned long long)stats->blocks_decoded, (unsigned long long)stats->blocks_present);
@@ -30,19 +30,19 @@ static void report(const char* what, const hsize_t* shape, const stz_h5_stats* s
   printf("  how: %s\n", stz_h5_reason_text(stats->reason));
 }
 
-static float* samples_for(const hsize_t* shape) {
-  float* samples = malloc((size_t)(shape[0] * shape[1] * shape[2]) * sizeof *samples);
+static float *samples_for(const hsize_t *shape) {
+  float *samples = malloc((size_t)(shape[0] * shape[1] * shape[2]) * sizeof *samples);
   if (!samples) check(-1, "out of memory");
   return samples;
 }
 
-static void write_and_free(float* samples, const hsize_t* shape, FILE* output) {
+static void write_and_free(float *samples, const hsize_t *shape, FILE *output) {
   const size_t count = (size_t)(shape[0] * shape[1] * shape[2]);
   if (fwrite(samples, sizeof *samples, count, output) != count) check(-1, "the output cannot be written");
   free(samples);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   if (argc != 6) {
     fprintf(stderr, "usage: read_slab FILE DATASET PLANE LEVEL OUTPUT\n");
     return 2;
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   hsize_t extents[3];
   if (H5Sget_simple_extent_ndims(space) != 3) check(-1, "the dataset has not three axes");
   H5Sget_simple_extent_dims(space, extents, NULL);
-  FILE* output = fopen(argv[5], "wb");
+  FILE *output = fopen(argv[5], "wb");
   if (!output) check(-1, "the output cannot be written");
 
   /* A plane: the same calls as for H5Dread. */
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   const hsize_t plane[3] = {1, extents[1], extents[2]};
   check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, plane, NULL), "the plane cannot be selected");
   const hid_t memory = H5Screate_simple(3, plane, NULL);
-  float* samples = samples_for(plane);
+  float *samples = samples_for(plane);
   stz_h5_stats stats = STZ_H5_STATS_INIT;
   check(stz_h5_read_stats(dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, samples, &stats), "the plane cannot be read");
   report("plane", plane, &stats);

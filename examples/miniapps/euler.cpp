@@ -27,7 +27,7 @@ constexpr double gas = 1.4, side = 12, pi = 3.14159265358979323846;
 constexpr std::array names = {"density", "momentum_x", "momentum_y", "energy"};
 constexpr hsize_t frames_per_chunk = 8;
 
-using Cell = std::array<double, 4>;  // conserved: density, momentum, energy; primitive: density, velocity, pressure
+using Cell = std::array<double, 4>; // conserved: density, momentum, energy; primitive: density, velocity, pressure
 using Grid = std::vector<Cell>;
 
 struct Options {
@@ -85,7 +85,7 @@ void add_fluxes(const Grid& cells, long n, double scale, Grid& result) {
   for (int axis = 0; axis < 2; axis++)
     for (long line = 0; line < n; line++) {
       const auto at = [=](long i) { return axis == 0 ? line * n + (i + n) % n : (i + n) % n * n + line; };
-      for (long i = 0; i < n; i++) {  // the face between i and i + 1
+      for (long i = 0; i < n; i++) { // the face between i and i + 1
         Cell left = p[at(i)], right = p[at(i + 1)];
         for (int k = 0; k < 4; k++) {
           left[k] += (p[at(i + 1)][k] - p[at(i - 1)][k]) / 4;
@@ -239,7 +239,7 @@ void write_checkpoint(const Simulation& run, const Options& options) {
   write_number(file, "frames", H5T_NATIVE_LONG, &run.frames);
   write_number(file, "time_step", H5T_NATIVE_DOUBLE, &run.time_step);
   h5_check(H5Fclose(file), path.c_str());
-  std::filesystem::rename(unfinished, path);  // a checkpoint is whole, or it is not there
+  std::filesystem::rename(unfinished, path); // a checkpoint is whole, or it is not there
   std::printf("checkpoint: %s, %llu bytes in %llu\n", path.c_str(), static_cast<unsigned long long>(4 * n * n * sizeof(double)),
               static_cast<unsigned long long>(stored));
 }
@@ -283,9 +283,8 @@ void report(const Simulation& run) {
 Options parse(int argc, char** argv) {
   Options options;
   if (argc < 2 || argc % 2 != 0) {
-    std::fprintf(stderr,
-                 "usage: euler PREFIX [--cells N] [--steps N] [--every N] [--series OPTIONS] [--checkpoint OPTIONS]\n"
-                 "             [--checkpoint-every N] [--restart FILE]\n");
+    std::fprintf(stderr, "usage: euler PREFIX [--cells N] [--steps N] [--every N] [--series OPTIONS] [--checkpoint OPTIONS]\n"
+                         "             [--checkpoint-every N] [--restart FILE]\n");
     std::exit(2);
   }
   options.prefix = argv[1];
@@ -308,7 +307,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);

@@ -29,7 +29,7 @@ typedef struct {
 
 static int rank, ranks;
 
-static void fail(const char* what, const char* which) {
+static void fail(const char *what, const char *which) {
   fprintf(stderr, "heat_mpi: %s %s\n", what, which);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
@@ -45,25 +45,24 @@ static Slab new_slab(int n) {
   return slab;
 }
 
-static double* own(const Slab* slab) { return slab->values + (size_t)slab->n * (size_t)slab->n; }
-static size_t samples_of(const Slab* slab) { return (size_t)slab->count * (size_t)slab->n * (size_t)slab->n; }
-static double time_of(const Slab* slab) { return slab->step * ratio / ((double)slab->n * slab->n); }
+static double *own(const Slab *slab) { return slab->values + (size_t)slab->n * (size_t)slab->n; }
+static size_t samples_of(const Slab *slab) { return (size_t)slab->count * (size_t)slab->n * (size_t)slab->n; }
+static double time_of(const Slab *slab) { return slab->step * ratio / ((double)slab->n * slab->n); }
 
 /* The temperature at a point of the grid: two waves that decay, each at its rate. */
-static double exact(const Slab* slab, int k, int j, int i) {
+static double exact(const Slab *slab, int k, int j, int i) {
   const double pi = acos(-1.0), time = time_of(slab), x = 2 * pi * i / slab->n, y = 2 * pi * j / slab->n, z = 2 * pi * k / slab->n;
-  return 1 + 0.5 * exp(-12 * pi * pi * time) * sin(x) * cos(y) * sin(z) +
-         0.25 * exp(-56 * pi * pi * time) * sin(3 * x) * cos(2 * y) * sin(z);
+  return 1 + 0.5 * exp(-12 * pi * pi * time) * sin(x) * cos(y) * sin(z) + 0.25 * exp(-56 * pi * pi * time) * sin(3 * x) * cos(2 * y) * sin(z);
 }
 
-static void start(Slab* slab) {
-  double* value = own(slab);
+static void start(Slab *slab) {
+  double *value = own(slab);
   for (int k = 0; k < slab->count; k++)
     for (int j = 0; j < slab->n; j++)
       for (int i = 0; i < slab->n; i++) *value++ = exact(slab, slab->first + k, j, i);
 }
 
-static void advance(Slab* slab) {
+static void advance(Slab *slab) {
   const int n = slab->n, plane = n * n;
   double *old = slab->values, *top = old + (size_t)slab->count * (size_t)plane;
   MPI_Sendrecv(top, plane, MPI_DOUBLE, slab->above, 0, old, plane, MPI_DOUBLE, slab->below, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -71,19 +70,19 @@ static void advance(Slab* slab) {
                MPI_STATUS_IGNORE);
   for (int k = 1; k <= slab->count; k++)
     for (int j = 0; j < n; j++) {
-      const double* line = old + ((size_t)k * (size_t)n + (size_t)j) * (size_t)n;
+      const double *line = old + ((size_t)k * (size_t)n + (size_t)j) * (size_t)n;
       const double *south = line + ((j + n - 1) % n - j) * n, *north = line + ((j + 1) % n - j) * n;
-      double* result = slab->next + (line - old);
+      double *result = slab->next + (line - old);
       for (int i = 0; i < n; i++)
-        result[i] = (1 - 6 * ratio) * line[i] +
-                    ratio * ((line[(i + n - 1) % n] + line[(i + 1) % n]) + (south[i] + north[i]) + (line[i - plane] + line[i + plane]));
+        result[i] = (1 - 6 * ratio) * line[i] + ratio * ((line[(i + n - 1) % n] + line[(i + 1) % n]) + (south[i] + north[i]) +
+                                                         (line[i - plane] + line[i + plane]));
     }
   slab->values = slab->next;
   slab->next = old;
   slab->step++;
 }
 
-static hid_t open_together(const char* path, int creates, unsigned mode) {
+static hid_t open_together(const char *path, int creates, unsigned mode) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   h5_check(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL), "H5Pset_fapl_mpio");
   const hid_t file = creates ? H5Fcreate(path, mode, H5P_DEFAULT, access) : H5Fopen(path, mode, access);
@@ -92,7 +91,7 @@ static hid_t open_together(const char* path, int creates, unsigned mode) {
 }
 
 /* Writes the slab's planes, the last axes of a dataset, collectively: `samples` have the type of the dataset, as HDF5 must not convert. */
-static void write_slab(hid_t dataset, hid_t type, const Slab* slab, const void* samples) {
+static void write_slab(hid_t dataset, hid_t type, const Slab *slab, const void *samples) {
   const hid_t space = H5Dget_space(dataset), transfer = H5Pcreate(H5P_DATASET_XFER);
   const int rank_of_space = H5Sget_simple_extent_ndims(space), has_frames = rank_of_space == 4;
   const hsize_t n = (hsize_t)slab->n;
@@ -106,8 +105,8 @@ static void write_slab(hid_t dataset, hid_t type, const Slab* slab, const void* 
   H5Sclose(space);
 }
 
-static hid_t create_filtered(hid_t file, hid_t type, int axes, const hsize_t* extent, const hsize_t* limits, const hsize_t* chunk,
-                             const char* options) {
+static hid_t create_filtered(hid_t file, hid_t type, int axes, const hsize_t *extent, const hsize_t *limits, const hsize_t *chunk,
+                             const char *options) {
   const hid_t space = H5Screate_simple(axes, extent, limits), properties = H5Pcreate(H5P_DATASET_CREATE);
   h5_check(H5Pset_chunk(properties, axes, chunk), "H5Pset_chunk");
   h5stz_set_filter(properties, options);
@@ -117,9 +116,9 @@ static hid_t create_filtered(hid_t file, hid_t type, int axes, const hsize_t* ex
   return dataset;
 }
 
-static void append_frame(hid_t series, Slab* slab) {
+static void append_frame(hid_t series, Slab *slab) {
   const hsize_t n = (hsize_t)slab->n, extent[4] = {(hsize_t)slab->frames + 1, n, n, n};
-  float* samples = malloc(samples_of(slab) * sizeof(float));
+  float *samples = malloc(samples_of(slab) * sizeof(float));
   if (!samples) fail("there is no memory", "for a frame");
   for (size_t i = 0; i < samples_of(slab); i++) samples[i] = (float)own(slab)[i];
   h5_check(H5Dset_extent(series, extent), "H5Dset_extent");
@@ -128,7 +127,7 @@ static void append_frame(hid_t series, Slab* slab) {
   slab->frames++;
 }
 
-static void write_checkpoint(const Slab* slab, const Options* options) {
+static void write_checkpoint(const Slab *slab, const Options *options) {
   char path[1024], unfinished[1040];
   snprintf(path, sizeof path, "%s.%06d.h5", options->prefix, slab->step);
   snprintf(unfinished, sizeof unfinished, "%s.part", path);
@@ -138,8 +137,8 @@ static void write_checkpoint(const Slab* slab, const Options* options) {
   write_slab(dataset, H5T_NATIVE_DOUBLE, slab, own(slab));
   const hsize_t stored = H5Dget_storage_size(dataset);
   const struct {
-    const char* name;
-    const int* value;
+    const char *name;
+    const int *value;
   } numbers[2] = {{"step", &slab->step}, {"frames", &slab->frames}};
   for (int i = 0; i < 2; i++) {
     const hid_t attribute = H5Acreate2(file, numbers[i].name, H5T_NATIVE_INT, scalar, H5P_DEFAULT, H5P_DEFAULT);
@@ -154,14 +153,14 @@ static void write_checkpoint(const Slab* slab, const Options* options) {
   printf("checkpoint: %s, %llu bytes in %llu\n", path, (unsigned long long)(n * n * n * sizeof(double)), (unsigned long long)stored);
 }
 
-static void read_number(hid_t file, const char* name, int* value) {
+static void read_number(hid_t file, const char *name, int *value) {
   const hid_t attribute = h5_check(H5Aopen(file, name, H5P_DEFAULT), name);
   h5_check(H5Aread(attribute, H5T_NATIVE_INT, value), name);
   H5Aclose(attribute);
 }
 
 /* Each rank reads its own planes, whatever ranks wrote them. */
-static Slab read_checkpoint(const char* path) {
+static Slab read_checkpoint(const char *path) {
   const hid_t file = open_together(path, 0, H5F_ACC_RDONLY), dataset = h5_check(H5Dopen2(file, "temperature", H5P_DEFAULT), path);
   const hid_t space = H5Dget_space(dataset);
   hsize_t extent[3];
@@ -182,12 +181,12 @@ static Slab read_checkpoint(const char* path) {
 }
 
 /* The series: it is continued if it is there, and made if not. */
-static hid_t open_series(hid_t* file, Slab* slab, const Options* options) {
+static hid_t open_series(hid_t *file, Slab *slab, const Options *options) {
   char path[1024];
   snprintf(path, sizeof path, "%s.h5", options->prefix);
   int is_there = 0;
   if (rank == 0 && options->restart) {
-    FILE* found = fopen(path, "rb");
+    FILE *found = fopen(path, "rb");
     is_there = found != NULL;
     if (found) fclose(found);
   }
@@ -200,9 +199,9 @@ static hid_t open_series(hid_t* file, Slab* slab, const Options* options) {
   return create_filtered(*file, H5T_NATIVE_FLOAT, 4, extent, limits, chunk, options->series);
 }
 
-static void report(hid_t series, const Slab* slab) {
+static void report(hid_t series, const Slab *slab) {
   double sums[2] = {0, (double)samples_of(slab)}, error = 0, total[2], largest;
-  const double* value = own(slab);
+  const double *value = own(slab);
   for (int k = 0; k < slab->count; k++)
     for (int j = 0; j < slab->n; j++)
       for (int i = 0; i < slab->n; i++, value++) {
@@ -218,29 +217,27 @@ static void report(hid_t series, const Slab* slab) {
   printf("step: %d\ntime: %.6f\nheat: %.15e\nerror of the scheme: %.4e\n", slab->step, time_of(slab), total[0] / total[1], largest);
 }
 
-static Options parse(int argc, char** argv) {
+static Options parse(int argc, char **argv) {
   Options options = {argc > 1 ? argv[1] : NULL, "absolute=1e-3", "lossless", NULL, 48, 200, 5, 100};
   if (argc < 2 || argc % 2) fail("usage: heat_mpi PREFIX [--OPTION VALUE]...;", "the options are listed in heat_mpi.c");
   const struct {
     const char *name, **text;
-    int* number;
-  } known[] = {{"--cells", NULL, &options.cells},    {"--steps", NULL, &options.steps},
-               {"--every", NULL, &options.every},    {"--checkpoint-every", NULL, &options.checkpoint_every},
-               {"--series", &options.series, NULL},  {"--checkpoint", &options.checkpoint, NULL},
+    int *number;
+  } known[] = {{"--cells", NULL, &options.cells},      {"--steps", NULL, &options.steps},
+               {"--every", NULL, &options.every},      {"--checkpoint-every", NULL, &options.checkpoint_every},
+               {"--series", &options.series, NULL},    {"--checkpoint", &options.checkpoint, NULL},
                {"--restart", &options.restart, NULL}};
   const int count = sizeof known / sizeof *known;
   for (int i = 2, k; i < argc; i += 2) {
     for (k = 0; k < count && strcmp(argv[i], known[k].name); k++) continue;
     if (k == count) fail("unknown option", argv[i]);
-    if (known[k].text)
-      *known[k].text = argv[i + 1];
-    else if ((*known[k].number = atoi(argv[i + 1])) < 1)
-      fail("a positive number is needed for", argv[i]);
+    if (known[k].text) *known[k].text = argv[i + 1];
+    else if ((*known[k].number = atoi(argv[i + 1])) < 1) fail("a positive number is needed for", argv[i]);
   }
   return options;
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

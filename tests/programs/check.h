@@ -20,13 +20,13 @@
   } while (0)
 
 /* Ends the program with an error where something else is true than expected. */
-#define EXPECT(condition)                                    \
-  do {                                                       \
-    if (!(condition)) {                                      \
+#define EXPECT(condition)                                     \
+  do {                                                        \
+    if (!(condition)) {                                       \
       printf("not so, line %d: %s\n", __LINE__, #condition); \
-      fflush(stdout);                                        \
-      FAILED();                                              \
-    }                                                        \
+      fflush(stdout);                                         \
+      FAILED();                                               \
+    }                                                         \
   } while (0)
 
 #endif

@@ -30,7 +30,7 @@ static void write_box(hid_t dataset, hsize_t z, hsize_t y, hsize_t x, hsize_t de
   H5Sclose(stored);
 }
 
-static hid_t create(hid_t where, const char* name, hid_t type, hid_t properties) {
+static hid_t create(hid_t where, const char *name, hid_t type, hid_t properties) {
   const hid_t space = H5Screate_simple(3, extents, NULL);
   const hid_t dataset = H5Dcreate2(where, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   CHECK(dataset);
@@ -38,7 +38,7 @@ static hid_t create(hid_t where, const char* name, hid_t type, hid_t properties)
   return dataset;
 }
 
-static void write_growing(hid_t file, const char* name, hsize_t steps_per_chunk) {
+static void write_growing(hid_t file, const char *name, hsize_t steps_per_chunk) {
   const hsize_t none[3] = {0, ROWS, COLUMNS}, most[3] = {H5S_UNLIMITED, ROWS, COLUMNS}, chunk[3] = {steps_per_chunk, ROWS, COLUMNS};
   const hid_t space = H5Screate_simple(3, none, most), properties = H5Pcreate(H5P_DATASET_CREATE);
   CHECK(H5Pset_chunk(properties, 3, chunk));
@@ -54,7 +54,7 @@ static void write_growing(hid_t file, const char* name, hsize_t steps_per_chunk)
   H5Sclose(space);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   int mpi = 0, close_often = 0;
   if (argc < 2) return 2;
   for (int i = 2; i < argc; ++i) {
@@ -63,8 +63,7 @@ int main(int argc, char** argv) {
   }
   for (int z = 0; z < STEPS; ++z)
     for (int y = 0; y < ROWS; ++y)
-      for (int x = 0; x < COLUMNS; ++x)
-        field[z][y][x] = (float)(20 * sin(z / 5. + y / 9.) * cos(x / 7.) + x * .01 + (x * 7919 + y * 104729 + z * 31) % 997 * 1e-4);
+      for (int x = 0; x < COLUMNS; ++x) field[z][y][x] = (float)(20 * sin(z / 5. + y / 9.) * cos(x / 7.) + x * .01 + (x * 7919 + y * 104729 + z * 31) % 997 * 1e-4);
 
   const hid_t access = mpi ? mpi_like_access() : H5Pcreate(H5P_FILE_ACCESS);
   const hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, access);

@@ -15,17 +15,17 @@
 #define ROWS 50
 #define COLUMNS 70
 
-#define CHECK(call)                                    \
-  do {                                                 \
-    if ((call) < 0) {                                  \
-      printf("failed line %d: %s\n", __LINE__, #call); \
-      return 1;                                        \
-    }                                                  \
+#define CHECK(call)                                             \
+  do {                                                          \
+    if ((call) < 0) {                                           \
+      printf("failed line %d: %s\n", __LINE__, #call);          \
+      return 1;                                                 \
+    }                                                           \
   } while (0)
 
 static float field[ROWS][COLUMNS], read_back[ROWS][COLUMNS];
 
-static herr_t print_message(unsigned n, const H5E_error2_t* error, void* client_data) {
+static herr_t print_message(unsigned n, const H5E_error2_t *error, void *client_data) {
   (void)n;
   (void)client_data;
   /* H5E_PLINE makes a program that is not position-independent own a copy of the library's variable. */
@@ -50,7 +50,7 @@ static int try_string_dataset(hid_t file) {
   return 0;
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   const hsize_t size[2] = {ROWS, COLUMNS}, chunk[2] = {16, 24};
   int full = 0, raw_edges = 0, refuse = 0;
   if (argc < 3) return 2;

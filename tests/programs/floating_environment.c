@@ -70,7 +70,7 @@ static int flush_subnormal_numbers(void) {
 
 static int unwatched = FE_INEXACT; /* exceptions that are not looked at */
 
-static int set_environment(const char* mode) {
+static int set_environment(const char *mode) {
   if (!strcmp(mode, "trap")) return feenableexcept(FE_ALL_EXCEPT & ~unwatched) >= 0;
   if (!strcmp(mode, "flush")) return flush_subnormal_numbers();
   if (!strcmp(mode, "down")) return fesetround(FE_DOWNWARD) == 0;
@@ -78,7 +78,7 @@ static int set_environment(const char* mode) {
   return !strcmp(mode, "default");
 }
 
-static void set_bits(float* sample, uint32_t bits) { memcpy(sample, &bits, sizeof bits); }
+static void set_bits(float *sample, uint32_t bits) { memcpy(sample, &bits, sizeof bits); }
 
 static void make_data(void) {
   for (int i = 0; i < SAMPLES; i++) {
@@ -87,7 +87,7 @@ static void make_data(void) {
     doubles[i] = row * column + i * 7 % 5;
   }
   for (int i = 100; i < 400; i++) set_bits(&singles[i], (uint32_t)(1 + i * 977)); /* subnormal */
-  set_bits(&singles[700], 0x7f800001);                                            /* a signalling NaN */
+  set_bits(&singles[700], 0x7f800001);                                           /* a signalling NaN */
   for (int i = 0; i < SAMPLES; i += 41) doubles[i] = i % 2 ? 1.7e308 : -1.7e308;
 }
 
@@ -97,15 +97,15 @@ static void same_environment(int line) {
   const environment here = now();
   const uint32_t ignored = (uint32_t)unwatched;
   if ((here.sse | ignored) == (expected.sse | ignored) && here.x87_control == expected.x87_control &&
-      (here.x87_status | ignored) == (expected.x87_status | ignored) && here.rounding == expected.rounding &&
-      here.traps == expected.traps && (here.flags | unwatched) == (expected.flags | unwatched))
+      (here.x87_status | ignored) == (expected.x87_status | ignored) && here.rounding == expected.rounding && here.traps == expected.traps &&
+      (here.flags | unwatched) == (expected.flags | unwatched))
     return;
   printf("line %d: sse %x, then %x; control %x, then %x; status %x, then %x; flags %x, then %x\n", line, expected.sse, here.sse,
          expected.x87_control, here.x87_control, expected.x87_status, here.x87_status, (unsigned)expected.flags, (unsigned)here.flags);
   exit(1);
 }
 
-static void store(hid_t file, const char* name, hid_t type, const void* data) {
+static void store(hid_t file, const char *name, hid_t type, const void *data) {
   const hsize_t size[2] = {ROWS, COLUMNS};
   const unsigned words[4] = {102, 1, 1, 3};
   const hid_t space = H5Screate_simple(2, size, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -120,7 +120,7 @@ static void store(hid_t file, const char* name, hid_t type, const void* data) {
   CHECK(H5Dclose(dataset));
 }
 
-static void load(hid_t file, const char* name, hid_t type, void* data) {
+static void load(hid_t file, const char *name, hid_t type, void *data) {
   const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
   CHECK(dataset);
   CHECK(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
@@ -129,12 +129,12 @@ static void load(hid_t file, const char* name, hid_t type, void* data) {
 }
 
 /* Through the filter alone, with every exception watched. */
-static void call_filter(const char* plugin, unsigned dtype, const void* data, void* decoded, size_t bytes) {
+static void call_filter(const char *plugin, unsigned dtype, const void *data, void *decoded, size_t bytes) {
   const unsigned words[11] = {103, 1, 0xd2f1a9fc, 0x3f50624d, 0, 0, 0, 0, dtype | 2 << 16, ROWS, COLUMNS}; /* 1e-3 */
-  void* const library = dlopen(plugin, RTLD_NOW);
-  const H5Z_class2_t* (*information)(void) = (const H5Z_class2_t* (*)(void))dlsym(library, "H5PLget_plugin_info");
+  void *const library = dlopen(plugin, RTLD_NOW);
+  const H5Z_class2_t *(*information)(void) = (const H5Z_class2_t *(*)(void))dlsym(library, "H5PLget_plugin_info");
   const H5Z_func_t filter = information()->filter;
-  void* buffer = malloc(bytes);
+  void *buffer = malloc(bytes);
   size_t capacity = bytes;
   memcpy(buffer, data, bytes);
   expected = now();
@@ -146,7 +146,7 @@ static void call_filter(const char* plugin, unsigned dtype, const void* data, vo
   memcpy(decoded, buffer, bytes);
 }
 
-static int are_within_the_bound(const float* singles_read, const double* doubles_read) {
+static int are_within_the_bound(const float *singles_read, const double *doubles_read) {
   for (int i = 0; i < SAMPLES; i++) {
     const int same = !memcmp(&singles[i], &singles_read[i], sizeof *singles);
     if (!same && !((double)singles[i] - singles_read[i] <= bound && (double)singles_read[i] - singles[i] <= bound)) return 0;
@@ -155,7 +155,7 @@ static int are_within_the_bound(const float* singles_read, const double* doubles
   return 1;
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   static float singles_read[SAMPLES];
   static double doubles_read[SAMPLES];
   if (argc != 4) return 2;

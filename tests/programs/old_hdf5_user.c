@@ -1,9 +1,9 @@
 /* A program that is linked with tests/programs/old_hdf5.c. Prints what its functions return. */
 #include <stdio.h>
 
-int H5Dread(int dataset, int memory_type, int memory_space, int file_space, int transfer, void* buffer);
-int H5Dwrite(int dataset, int memory_type, int memory_space, int file_space, int transfer, const void* buffer);
-int H5Dcreate2(int location, const char* name, int type, int space, int links, int creation, int access);
+int H5Dread(int dataset, int memory_type, int memory_space, int file_space, int transfer, void *buffer);
+int H5Dwrite(int dataset, int memory_type, int memory_space, int file_space, int transfer, const void *buffer);
+int H5Dcreate2(int location, const char *name, int type, int space, int links, int creation, int access);
 
 int main(void) {
   int sample = 0;

@@ -6,10 +6,10 @@
 
 #include "check.h"
 
-static void* (*volatile allocate)(size_t);
+static void *(*volatile allocate)(size_t);
 
 /* The extents in `space`. */
-static void read_twice_the_values(const char* path, hid_t* space, float** values) {
+static void read_twice_the_values(const char *path, hid_t *space, float **values) {
   const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   CHECK(file);
   const hid_t dataset = H5Dopen2(file, "x", H5P_DEFAULT);
@@ -24,8 +24,8 @@ static void read_twice_the_values(const char* path, hid_t* space, float** values
   CHECK(H5Fclose(file));
 }
 
-static void write_values(hid_t file, const char* name, hid_t space, const float* values, unsigned filter, size_t words,
-                         const unsigned* word) {
+static void write_values(hid_t file, const char *name, hid_t space, const float *values, unsigned filter, size_t words,
+                         const unsigned *word) {
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
   hsize_t extents[H5S_MAX_RANK];
   const int rank = H5Sget_simple_extent_dims(space, extents, NULL);
@@ -39,14 +39,14 @@ static void write_values(hid_t file, const char* name, hid_t space, const float*
   CHECK(H5Pclose(properties));
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   unsigned word[64];
   EXPECT(argc > 3 && argc < 68);
   for (int i = 4; i < argc; i++) word[i - 4] = (unsigned)strtoul(argv[i], NULL, 10);
   const hid_t file = H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   CHECK(file);
   allocate = malloc;
-  float* values = NULL;
+  float *values = NULL;
   for (char name[] = "x0"; name[1] < '8'; name[1]++) {
     hid_t space;
     read_twice_the_values(argv[1], &space, &values);

@@ -28,7 +28,7 @@ static float field[DEPTH][ROWS][COLUMNS], buffer[DEPTH][ROWS][COLUMNS], expected
 static int rank, ranks;
 static char text[LENGTH];
 
-static void say(const char* format, ...) {
+static void say(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const size_t used = strlen(text);
@@ -38,33 +38,33 @@ static void say(const char* format, ...) {
 
 /* Collective: prints what all ranks said. */
 static void print_all(void) {
-  char* const all = malloc((size_t)ranks * LENGTH);
+  char *const all = malloc((size_t)ranks * LENGTH);
   MPI_Gather(text, LENGTH, MPI_CHAR, all, LENGTH, MPI_CHAR, 0, MPI_COMM_WORLD);
   for (int i = 0; rank == 0 && i < ranks; i++) fputs(all + (size_t)i * LENGTH, stdout);
   free(all);
   text[0] = 0;
 }
 
-static herr_t say_message(unsigned n, const H5E_error2_t* error, void* client_data) {
+static herr_t say_message(unsigned n, const H5E_error2_t *error, void *client_data) {
   (void)n, (void)client_data;
   say("message %s\n", error->desc);
   return 0;
 }
 
-static hid_t access_by(const char* driver) {
+static hid_t access_by(const char *driver) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   if (!strcmp(driver, "mpio")) CHECK(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL));
   return access;
 }
 
-static hid_t transfer_by(const char* kind) {
+static hid_t transfer_by(const char *kind) {
   const hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
   if (!strcmp(kind, "collective")) CHECK(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE));
   return transfer;
 }
 
 /* Rows from the first of this rank on: every chunk holds samples of every rank. */
-static hid_t own_rows(hsize_t* start, hsize_t* count) {
+static hid_t own_rows(hsize_t *start, hsize_t *count) {
   const hid_t space = H5Screate_simple(3, extents, NULL);
   const hsize_t first = (hsize_t)(ROWS * rank / ranks), next = (hsize_t)(ROWS * (rank + 1) / ranks);
   for (int axis = 0; axis < 3; axis++) start[axis] = 0, count[axis] = extents[axis];
@@ -86,7 +86,7 @@ static hid_t create_filtered(hid_t file, double bound) {
   return dataset;
 }
 
-static void write_together(const char* name, double bound) {
+static void write_together(const char *name, double bound) {
   const hid_t access = access_by("mpio"), transfer = transfer_by("collective");
   const hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
   CHECK(file);
@@ -106,7 +106,7 @@ static void write_together(const char* name, double bound) {
   CHECK(H5Fclose(file));
 }
 
-static void write_independently(const char* name, double bound) {
+static void write_independently(const char *name, double bound) {
   const hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access_by("mpio"));
   CHECK(file);
   const hid_t dataset = create_filtered(file, bound);
@@ -150,14 +150,14 @@ static void sum_slabs(hid_t dataset, hid_t transfer) {
     memset(buffer, 0, sizeof buffer);
     CHECK(H5Dread(dataset, H5T_NATIVE_FLOAT, space, space, transfer, buffer));
     unsigned long long sum = 0;
-    const unsigned char* const bytes = (const unsigned char*)buffer;
+    const unsigned char *const bytes = (const unsigned char *)buffer;
     for (size_t i = 0; i < sizeof buffer; i++) sum = sum * 31 + bytes[i];
     say("rank %d slab %d sum %llx\n", rank, number, sum);
     CHECK(H5Sclose(space));
   }
 }
 
-static void read_file(const char* name, const char* driver, const char* kind, void (*read)(hid_t, hid_t)) {
+static void read_file(const char *name, const char *driver, const char *kind, void (*read)(hid_t, hid_t)) {
   const hid_t file = H5Fopen(name, H5F_ACC_RDONLY, access_by(driver));
   CHECK(file);
   const hid_t dataset = H5Dopen2(file, "x", H5P_DEFAULT);
@@ -169,7 +169,7 @@ static void read_file(const char* name, const char* driver, const char* kind, vo
   CHECK(H5Fclose(file));
 }
 
-static void create_plain(const char* name, const char* driver) {
+static void create_plain(const char *name, const char *driver) {
   const int together = !strcmp(driver, "mpio");
   if (!together && rank > 0) return;
   const hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access_by(driver));
@@ -191,7 +191,7 @@ static void create_plain(const char* name, const char* driver) {
   CHECK(H5Fclose(file));
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
     for (int y = 0; y < ROWS; y++)
       for (int x = 0; x < COLUMNS; x++)
         field[z][y][x] = (float)(20 * sin(z / 5. + y / 9.) * cos(x / 7.) + (x * 7919 + y * 104729 + z * 31) % 997 * 1e-4);
-  const char* const mode = argc > 2 ? argv[2] : "";
+  const char *const mode = argc > 2 ? argv[2] : "";
   if (!strcmp(mode, "write") && argc == 4) {
     write_together(argv[1], atof(argv[3]));
   } else if (!strcmp(mode, "independent") && argc == 4) {

@@ -15,8 +15,8 @@
 #include "piecewise.h"
 
 static long long cache;
-static const float* values;
-static const char* path;
+static const float *values;
+static const char *path;
 
 static hid_t with_cache(void) {
   const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
@@ -24,7 +24,7 @@ static hid_t with_cache(void) {
   return access;
 }
 
-static hid_t create(hid_t file, int grows, unsigned filter, size_t count, const unsigned* words) {
+static hid_t create(hid_t file, int grows, unsigned filter, size_t count, const unsigned *words) {
   const hsize_t none[RANK] = {0, extents[1], extents[2]}, most[RANK] = {H5S_UNLIMITED, extents[1], extents[2]};
   const hid_t space = grows ? H5Screate_simple(RANK, none, most) : H5Screate_simple(RANK, extents, NULL);
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE), access = with_cache();
@@ -39,7 +39,7 @@ static hid_t create(hid_t file, int grows, unsigned filter, size_t count, const 
 }
 
 /* The samples from `start` on, `count` of them along each axis, `step` apart. */
-static void write_part(hid_t dataset, const hsize_t* start, const hsize_t* step, const hsize_t* count) {
+static void write_part(hid_t dataset, const hsize_t *start, const hsize_t *step, const hsize_t *count) {
   const hid_t memory = H5Screate_simple(RANK, extents, NULL), space = H5Dget_space(dataset);
   CHECK(H5Sselect_hyperslab(memory, H5S_SELECT_SET, start, step, count, NULL));
   CHECK(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, step, count, NULL));
@@ -72,8 +72,8 @@ static void write_strides(hid_t dataset) {
 
 static void write_points(hid_t dataset) {
   const hsize_t size = extents[0] * extents[1] * extents[2], apart = 97;
-  hsize_t* const places = malloc((size_t)(size / apart + 1) * RANK * sizeof *places);
-  float* const samples = malloc((size_t)(size / apart + 1) * sizeof *samples);
+  hsize_t *const places = malloc((size_t)(size / apart + 1) * RANK * sizeof *places);
+  float *const samples = malloc((size_t)(size / apart + 1) * sizeof *samples);
   EXPECT(places && samples);
   for (hsize_t first = 0; first < apart && first < size; first++) {
     hsize_t number = 0;
@@ -93,12 +93,12 @@ static void write_points(hid_t dataset) {
   free(places);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   if (argc < 10 || argc > 10 + WORDS) return 2;
   path = argv[1];
   for (int axis = 0; axis < RANK; axis++) chunk[axis] = extents[axis] = (hsize_t)atoll(argv[3 + axis]);
   chunk[0] = (hsize_t)atoll(argv[6]);
-  const char* const order = argv[7];
+  const char *const order = argv[7];
   cache = atoll(argv[8]);
   unsigned words[WORDS];
   for (int i = 10; i < argc; i++) words[i - 10] = (unsigned)strtoul(argv[i], NULL, 10);

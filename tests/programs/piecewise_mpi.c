@@ -12,7 +12,7 @@
 #define FAILED() MPI_Abort(MPI_COMM_WORLD, 1)
 #include "piecewise.h"
 
-static hid_t create(hid_t file, unsigned filter, size_t count, const unsigned* words) {
+static hid_t create(hid_t file, unsigned filter, size_t count, const unsigned *words) {
   const hid_t space = H5Screate_simple(RANK, extents, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
   CHECK(H5Pset_chunk(properties, RANK, chunk));
   CHECK(H5Pset_filter(properties, (H5Z_filter_t)filter, H5Z_FLAG_MANDATORY, count, words));
@@ -24,13 +24,13 @@ static hid_t create(hid_t file, unsigned filter, size_t count, const unsigned* w
 }
 
 /* This rank's rows of a plane. */
-static void rows_of(hsize_t plane, int rank, int ranks, hsize_t* first, hsize_t* count) {
+static void rows_of(hsize_t plane, int rank, int ranks, hsize_t *first, hsize_t *count) {
   const int owner = (int)(plane % (hsize_t)ranks);
   *count = rank == owner ? extents[1] - (hsize_t)(ranks - 1) : 1;
   *first = (hsize_t)rank + (rank > owner ? extents[1] - (hsize_t)ranks : 0);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   int rank, ranks;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   chunk[0] = (hsize_t)atoll(argv[6]);
   unsigned words[WORDS];
   for (int i = 8; i < argc; i++) words[i - 8] = (unsigned)strtoul(argv[i], NULL, 10);
-  float* const values = load(argv[2]);
+  float *const values = load(argv[2]);
 
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS), transfer = H5Pcreate(H5P_DATASET_XFER);
   CHECK(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL));

@@ -27,30 +27,30 @@
 #include "mpi_like_driver.h"
 #include "stz_h5.h"
 
-#define SAME(condition)                                      \
-  do {                                                       \
-    if (!(condition)) {                                      \
-      printf("differs line %d: %s\n", __LINE__, #condition); \
-      exit(1);                                               \
-    }                                                        \
+#define SAME(condition)                                          \
+  do {                                                           \
+    if (!(condition)) {                                          \
+      printf("differs line %d: %s\n", __LINE__, #condition);     \
+      exit(1);                                                   \
+    }                                                            \
   } while (0)
 
 enum { MAX_RANK = 32, MAX_POINTS = 16 };
 
-static int numbers(const char* text, hsize_t* out) {
+static int numbers(const char *text, hsize_t *out) {
   int count = 0;
-  for (char* end; *text; text = *end ? end + 1 : end) out[count++] = (hsize_t)strtoll(text, &end, 10);
+  for (char *end; *text; text = *end ? end + 1 : end) out[count++] = (hsize_t)strtoll(text, &end, 10);
   return count;
 }
 
-static herr_t print_message(unsigned n, const H5E_error2_t* error, void* client_data) {
+static herr_t print_message(unsigned n, const H5E_error2_t *error, void *client_data) {
   (void)n;
   (void)client_data;
   printf("message %s\n", error->desc);
   return 0;
 }
 
-static hid_t memory_type(const char* name, hid_t own) {
+static hid_t memory_type(const char *name, hid_t own) {
   if (!strcmp(name, "f4")) return H5T_IEEE_F32LE;
   if (!strcmp(name, ">f4")) return H5T_IEEE_F32BE;
   if (!strcmp(name, "f8")) return H5T_IEEE_F64LE;
@@ -73,7 +73,7 @@ static size_t buffer_bytes(hid_t space, hid_t type) {
   return (size_t)samples * H5Tget_size(type);
 }
 
-static void print_stats(const stz_h5_stats* s) {
+static void print_stats(const stz_h5_stats *s) {
   printf("reads %d\nthrough %d\n", (int)s->reads, (int)s->reads_through_hdf5);
   printf("direct %d\nranges %d\n", (int)s->chunks_direct, (int)s->chunks_by_ranges);
   printf("missing %d\nchunks_through %d\n", (int)s->chunks_missing, (int)s->chunks_through_hdf5);
@@ -81,7 +81,7 @@ static void print_stats(const stz_h5_stats* s) {
          (unsigned long long)s->blocks_decoded, (unsigned long long)s->blocks_present, s->reason, stz_h5_reason_text(s->reason));
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   hsize_t points[MAX_POINTS * MAX_RANK], v[4][MAX_RANK], level_start[MAX_RANK], level_count[MAX_RANK], extents[MAX_RANK];
   hssize_t offset[MAX_RANK];
   int n_points = 0, selected = 0, whole_memory = 0, spread = 0, boxed = 0, level = -1, broken = 0;
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
     selected = 1;
   }
   const hsize_t samples = (hsize_t)H5Sget_select_npoints(space);
-  hid_t shown = space; /* the dataspace whose extents the buffer has */
+  hid_t shown = space;  /* the dataspace whose extents the buffer has */
   if (boxed) {
     hsize_t lengths[MAX_RANK];
     memory = shown = H5Screate_simple(boxed, v[0], NULL);
@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
   stz_h5_stats stats = STZ_H5_STATS_INIT;
   const hid_t file_space = selected ? space : H5S_ALL;
   H5E_auto2_t printer;
-  void* printer_data;
+  void *printer_data;
   CHECK(H5Eget_auto2(H5E_DEFAULT, &printer, &printer_data));
   if (broken) CHECK(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
   const ssize_t open_before = H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL);
@@ -206,7 +206,7 @@ int main(int argc, char** argv) {
   SAME((status < 0) == (expected_status < 0) && (status < 0) == broken);
   SAME(broken || memcmp(expected, found, bytes) == 0);
   H5E_auto2_t printer_after;
-  void* data_after;
+  void *data_after;
   CHECK(H5Eget_auto2(H5E_DEFAULT, &printer_after, &data_after));
   SAME(broken || (printer_after == printer && data_after == printer_data));
 

@@ -11,13 +11,13 @@ struct later_stats {
 
 static hid_t dataset;
 
-static herr_t read_sample(stz_h5_stats* stats) {
+static herr_t read_sample(stz_h5_stats *stats) {
   const hsize_t start[3] = {0, 0, 0}, count[3] = {1, 1, 1};
   float sample;
   return stz_h5_read_level_stats(dataset, 0, start, count, H5T_NATIVE_FLOAT, &sample, stats);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   struct later_stats later;
   const hid_t file = argc == 3 ? H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
   EXPECT(file >= 0);

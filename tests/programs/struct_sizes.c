@@ -21,18 +21,13 @@ LATER(stz_reader_stats);
 LATER(stz_source);
 LATER(stz_damage);
 
-enum {
-  SAMPLES = 64 * 64,
-  GUARD = 0x5a,
-  FIRST_OPTIONS_SIZE = offsetof(stz_options, append_axis),
-  FIRST_INFO_SIZE = offsetof(stz_stream_info, patches)
-};
+enum { SAMPLES = 64 * 64, GUARD = 0x5a, FIRST_OPTIONS_SIZE = offsetof(stz_options, append_axis), FIRST_INFO_SIZE = offsetof(stz_stream_info, patches) };
 
 static float samples[SAMPLES];
 static unsigned char stream[sizeof samples + 64];
 static size_t stream_size;
 
-static int guard_is_whole(const unsigned char* guard) {
+static int guard_is_whole(const unsigned char *guard) {
   int whole = 1, i;
   for (i = 0; i < 8; i++) whole = whole && guard[i] == GUARD;
   return whole;
@@ -43,7 +38,7 @@ static stz_layout layout(void) {
   return plane;
 }
 
-static int compress_with(const stz_options* options) {
+static int compress_with(const stz_options *options) {
   const stz_layout plane = layout();
   stream_size = 99;
   return stz_compress(&plane, samples, options, stream, sizeof stream, &stream_size);
@@ -161,7 +156,7 @@ static void check_info(void) {
   later.known.struct_size = FIRST_INFO_SIZE - 1;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT);
   later.known.struct_size = STZ_MAX_STRUCT_SIZE + 1;
-  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT && guard_is_whole((unsigned char*)&later.known.layout));
+  EXPECT(stz_info(stream, stream_size, &later.known) == STZ_ERROR_ARGUMENT && guard_is_whole((unsigned char *)&later.known.layout));
 
   later.known.struct_size = SIZE_LATER(stz_stream_info);
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK);
@@ -173,23 +168,23 @@ static void check_info(void) {
   memset(&later, GUARD, sizeof later);
   later.known.struct_size = sizeof later.known;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK);
-  EXPECT(guard_is_whole((unsigned char*)&later.added[0]) && guard_is_whole((unsigned char*)&later.added[1]));
+  EXPECT(guard_is_whole((unsigned char *)&later.added[0]) && guard_is_whole((unsigned char *)&later.added[1]));
   EXPECT(later.known.patches == 0 && later.known.bound_used == 1 && later.known.accumulated_bound == 0);
 
   memset(&later, GUARD, sizeof later);
   later.known.struct_size = FIRST_INFO_SIZE;
   EXPECT(stz_info(stream, stream_size, &later.known) == STZ_OK && later.known.levels > 1);
-  EXPECT(guard_is_whole((unsigned char*)&later.known.accumulated_bound));
+  EXPECT(guard_is_whole((unsigned char *)&later.known.accumulated_bound));
 }
 
-static int read_memory(void* handle, uint64_t offset, size_t size, void* out) {
-  memcpy(out, (unsigned char*)handle + offset, size);
+static int read_memory(void *handle, uint64_t offset, size_t size, void *out) {
+  memcpy(out, (unsigned char *)handle + offset, size);
   return 0;
 }
 
 /* A reader that goes on where its stream is damaged: at a byte of the last section. */
 static void check_damage(size_t place) {
-  stz_reader* reader;
+  stz_reader *reader;
   struct later_stz_damage damage;
   static float out[SAMPLES];
   const float mark = -1;
@@ -220,7 +215,7 @@ static void check_reader(void) {
   struct later_stz_source source;
   struct later_stz_reader_stats stats;
   struct later_stz_stream_info info;
-  stz_reader* reader = (stz_reader*)&source;
+  stz_reader *reader = (stz_reader *)&source;
   memset(&source, 0, sizeof source);
   source.known.read = read_memory;
   source.known.handle = stream;
@@ -250,15 +245,15 @@ static void check_reader(void) {
 
 /* What output parameters hold after a failure. */
 static void check_failures(void) {
-  stz_reader* reader = (stz_reader*)stream;
+  stz_reader *reader = (stz_reader *)stream;
   const uint64_t outside[2] = {64, 0}, one[2] = {1, 1};
   size_t count = 99;
   EXPECT(stz_reader_open_memory(NULL, 0, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
-  reader = (stz_reader*)stream;
+  reader = (stz_reader *)stream;
   EXPECT(stz_reader_open_file(-1, 0, 1, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
-  reader = (stz_reader*)stream;
+  reader = (stz_reader *)stream;
   EXPECT(stz_reader_open(NULL, 0, &reader) == STZ_ERROR_ARGUMENT && reader == NULL);
-  reader = (stz_reader*)stream;
+  reader = (stz_reader *)stream;
   EXPECT(stz_reader_open_memory(stream, 8, 0, &reader) == STZ_ERROR_TRUNCATED && reader == NULL);
   EXPECT(stz_reader_open_memory(stream, stream_size, 0, NULL) == STZ_ERROR_ARGUMENT);
   EXPECT(stz_reader_plan(NULL, NULL, NULL, NULL, NULL, 0, &count) == STZ_ERROR_ARGUMENT && count == 0);

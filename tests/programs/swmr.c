@@ -19,7 +19,7 @@
 
 enum { RANK = 3, MOST = 4096 };
 
-static void read_box(hid_t dataset, const hsize_t* start, const hsize_t* count, int plain) {
+static void read_box(hid_t dataset, const hsize_t *start, const hsize_t *count, int plain) {
   static float found[MOST], expected[MOST];
   hsize_t samples = 1;
   for (int axis = 0; axis < RANK; axis++) samples *= count[axis];
@@ -39,7 +39,7 @@ static void read_box(hid_t dataset, const hsize_t* start, const hsize_t* count, 
   CHECK(H5Sclose(space));
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   if (argc < 2) return 2;
   const int plain = argc > 2 && !strcmp(argv[2], "plain"), alone = argc > 2 && !strcmp(argv[2], "alone");
   const hid_t file = H5Fopen(argv[1], alone ? H5F_ACC_RDONLY : H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT);
@@ -52,9 +52,9 @@ int main(int argc, char** argv) {
       CHECK(H5Drefresh(dataset));
       printf("refreshed\n");
     } else {
-      const int read = sscanf(line, "read %llu,%llu,%llu %llu,%llu,%llu", (unsigned long long*)start, (unsigned long long*)start + 1,
-                              (unsigned long long*)start + 2, (unsigned long long*)count, (unsigned long long*)count + 1,
-                              (unsigned long long*)count + 2);
+      const int read = sscanf(line, "read %llu,%llu,%llu %llu,%llu,%llu", (unsigned long long *)start, (unsigned long long *)start + 1,
+                              (unsigned long long *)start + 2, (unsigned long long *)count, (unsigned long long *)count + 1,
+                              (unsigned long long *)count + 2);
       CHECK(read == 2 * RANK ? 0 : -1);
       read_box(dataset, start, count, plain);
     }
