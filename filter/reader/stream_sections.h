@@ -38,7 +38,8 @@ class StreamSections {
   // What follows is there once the directories are read.
   const DecodedLevel<S>& base() const { return base_; }
   const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
-  const LevelDirectory& directory(size_t l) const { return *directory_[l]; }
+  // One of no streams for a level whose directory is damaged and was not asked for (read_whole_directories).
+  const LevelDirectory& directory(size_t l) const { return directory_[l] ? *directory_[l] : unread_; }
   // Of a refinement; null if it adds nothing to the level.
   const LevelDirectory* refined_directory(size_t r, size_t l) const {
     return header_.layers.added_bits(r, l) ? refined_[r].directory[l].get() : nullptr;
@@ -53,7 +54,7 @@ class StreamSections {
   // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
   template <class F>
   void for_streams(const LevelPlan& plan, u64 number, F f) const {
-    for_streams_of(*directory_[plan.l], section(plan.l), size_t(header_.masked), plan, number, f);
+    for_streams_of(directory(plan.l), section(plan.l), size_t(header_.masked), plan, number, f);
   }
   // The same for the refinements that are taken: f(refinement, k, range).
   template <class F>
@@ -103,6 +104,7 @@ class StreamSections {
   ParameterState state_;
   size_t finest_directory_;  // directories of this level and coarser ones are read
   Directories directory_;
+  const LevelDirectory unread_;
   std::vector<LevelReach> reach_;
   size_t taken_ = 0;
   std::vector<Refinement> refined_;
