@@ -123,7 +123,8 @@ std::optional<double> refined_spacing(double delta, const std::vector<double>& s
   return delta;
 }
 
-// The largest |k|, if every valid sample is a multiple origin + k * delta, bit for bit.
+// The largest |k|, if every valid sample is a multiple origin + k * delta, bit for bit. Far from the others, where numbers lie wider apart
+// than multiples, each is one: nothing if no integer of 64 bits holds k, from which it has to come back.
 template <class S>
 std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n, double origin, double delta) {
   using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
@@ -133,7 +134,9 @@ std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n,
     const double k = round_even((double(samples[i]) - origin) / delta);
     const S value = S(origin + k * delta);
     if (value != samples[i] || bit_cast_to<Bits>(value) != bit_cast_to<Bits>(samples[i])) return {};
-    if (const double size = __builtin_fabs(k); size < 0x1p63) largest = std::max(largest, i64(size));  // larger ones become outliers
+    const double size = __builtin_fabs(k);
+    if (!(size < 0x1p62)) return {};
+    largest = std::max(largest, i64(size));
   }
   return largest;
 }

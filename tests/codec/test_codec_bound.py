@@ -102,6 +102,21 @@ def test_lossless(dtype, pattern):
         assert h5stz.info(stream).mode == "lossless"
 
 
+@pytest.mark.parametrize("dtype", ["<f4", ">f8", "<f2", "<c8"])
+@pytest.mark.parametrize("value", [1e20, -9.96921e36, 2.0**63, 6e4])
+def test_a_lone_number_far_from_a_grid(dtype, value):
+    """Samples in steps of 0.01 or of a tiny number, and one that is as many steps away as no integer can count."""
+    value = max(min(value, 6e4), -6e4) if dtype == "<f2" else value
+    for step in (0.01, 2.0**-20):
+        smooth = 20 + 5 * np.sin(np.arange(24000) / 300) + np.random.default_rng(1).normal(0, 0.1, 24000)
+        numbers = (np.round(smooth / step) * step).astype(cases.number_type(dtype))
+        for place in (12345, 20003):
+            numbers[place] = value
+            array = cases.from_numbers(numbers, (100, -1), dtype)
+            for options in ({"lossless": True}, {"absolute": 1e-3}, {"absolute": step}, {"pointwise_relative": 1e-9}):
+                cases.keeps(array, **options)
+
+
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_lossless_bits_of_every_kind(dtype):
     width = cases.number_type(dtype).itemsize

@@ -12,7 +12,7 @@ import numpy as np
 from support import cases, exact
 
 #: How many samples an array may have, with how often.
-BUDGETS = {30: 20, 300: 35, 1500: 30, 6000: 12, 40000: 3}
+BUDGETS = {30: 12, 300: 33, 1500: 37, 6000: 15, 40000: 3}
 LARGE_BUDGETS = {40000: 60, 300000: 40}
 RANKS = {0: 2, 1: 22, 2: 25, 3: 25, 4: 13, 5: 7, 6: 6}
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 4093)
@@ -247,15 +247,15 @@ FLOAT_PATTERNS = {
 INTEGER_PATTERNS = {"at the limits": _at_the_limits, "random bits": _random_bits, "between codes": _between_codes}
 
 
-def draw_numbers(source, shape, real):
-    """(flat numbers, name of the pattern, bounds to try) in a number type."""
+def draw_numbers(source, shape, real, pattern=None):
+    """(flat numbers, name of the pattern, bounds to try) in a number type; of one of VALUE_PATTERNS if it is given."""
     count = math.prod(shape)
     made = FLOAT_PATTERNS if real.kind == "f" else INTEGER_PATTERNS
-    if source.chance(0.4):
+    if not pattern and source.chance(0.4):
         name = source.pick(list(made))
         numbers, bounds = made[name](source, count, real)
         return np.ascontiguousarray(numbers, real), name, bounds
-    name = source.pick(VALUE_PATTERNS)
+    name = pattern or source.pick(VALUE_PATTERNS)
     return _scaled(source, np.ravel(_values(source, shape, name)), real), name, []
 
 
@@ -355,14 +355,14 @@ def as_dtype(numbers, shape, dtype):
     return swapped.view(dtype).reshape(shape)
 
 
-def draw_array(source, dtype, shape, reordered=True):
-    """The Drawn array of a dtype and a shape."""
+def draw_array(source, dtype, shape, reordered=True, pattern=None):
+    """The Drawn array of a dtype and a shape; `pattern`: see draw_numbers."""
     dtype = np.dtype(dtype)
     real = cases.number_type(dtype)
     inner = (*shape, 2) if dtype.kind == "c" else shape
-    numbers, pattern, bounds = draw_numbers(source, inner, real)
+    numbers, pattern, bounds = draw_numbers(source, inner, real, pattern)
     drawn = Drawn(None, pattern, bounds)
-    if len(shape) and source.chance(0.08):
+    if len(shape) and not pattern and source.chance(0.08):
         other, second, more = draw_numbers(source, inner, real)
         half = source.between(0, numbers.size)
         numbers[half:] = other[half:]

@@ -39,7 +39,10 @@ def compress(array, options, previous=None):
 
 def draw(source):
     """(Drawn array, options) of a case."""
-    dtype = source.pick(cases.DTYPES)
+    aim = source.weighted({"anything": 88, "layers": 6, "a filter": 6})
+    if aim != "anything":
+        return draw_for(source, aim)
+    dtype = source.pick(cases.FLOATING if source.chance(0.4) else cases.DTYPES)
     drawn = arrays.draw_array(source, dtype, arrays.draw_shape(source))
     if dtype.kind in "iuf" and source.chance(0.015):
         mask = source.numbers.random(drawn.array.shape) < 0.2
@@ -51,6 +54,28 @@ def draw(source):
     elif dtype == "u1" and source.chance(0.1):
         drawn.array, drawn.fill = drawn.array % 2 > 0, None
     return drawn, choices.draw_options(source, drawn)
+
+
+def draw_for(source, aim):
+    """A case that probably has several layers, or a filter: they need many samples, and bounds that suit them."""
+    shape = arrays.draw_shape(source, source.between(1, 4), source.pick([2000, 8000, 8000, 30000]), 0.0)
+    if aim == "layers":
+        dtype, pattern = source.pick(cases.DTYPES), source.pick(["smooth", "walk", "noise", "smooth and noise", "ramp"])
+        share = 10 ** -source.real(3, 9)
+    else:
+        dtype = source.pick([dtype for dtype in cases.FLOATING if dtype.itemsize > 2])
+        pattern, share = "smooth and noise", 10 ** -source.real(0.7, 2.5)
+    drawn = arrays.draw_array(source, dtype, shape, pattern=pattern)
+    drawn.bounds = [min(cases.width(drawn.array) * share, choices.LARGEST)]
+    options = choices.draw_options(source, drawn)
+    if "absolute" in options and aim == "layers" and "layer_bounds" not in options:
+        options["layers"] = source.between(2, 7)
+        options["enhance"] = source.pick([None, None, "strict"])
+    elif "absolute" in options and aim == "a filter":
+        options.pop("layers", None)
+        options.pop("layer_bounds", None)
+        options["enhance"] = source.pick(["relaxed", "both"])
+    return drawn, options
 
 
 def describe(drawn, options):
