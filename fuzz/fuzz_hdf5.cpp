@@ -45,7 +45,7 @@ struct Plan {
   hid_t type;
   unsigned words[STZ_CD_MAX_WORDS];
   size_t count = 0;
-  bool arbitrary_words = false, has_raw_chunks = false;
+  bool arbitrary_words = false, has_raw_chunks = false, raw_edges = false;
   uint64_t chunk_elements = 1;
 };
 
@@ -154,7 +154,9 @@ void write_chunks(Choices& choose, Plan& plan, hid_t dataset) {
   for (int number = 0; number < 12; number++) {
     const int what = choose.byte();
     if (what % 8 || stream.empty()) stream = choose_stream(choose, plan);
-    const bool raw = what >= 224;
+    bool at_edge = false;
+    for (int axis = 0; axis < plan.layout.rank; axis++) at_edge = at_edge || at[axis] + plan.layout.shape[axis] > plan.extent[axis];
+    const bool raw = what >= 224 || (plan.raw_edges && at_edge);  // HDF5 takes what is stored there for samples
     plan.has_raw_chunks = plan.has_raw_chunks || raw;
     const Bytes samples(raw ? plan.chunk_elements * stz_element_size(plan.layout.dtype) : 0, uint8_t(what));
     const Bytes& stored = raw ? samples : stream;
@@ -183,7 +185,7 @@ Bytes make_file(Choices& choose, Plan& plan) {
   H5Pset_filter(creation, STZ_FILTER_ID, settings / 2 % 2, plan.count, plan.words);
   if (settings / 16 % 4 == 0) {
     H5Pset_chunk_opts(creation, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
-    plan.has_raw_chunks = true;
+    plan.has_raw_chunks = plan.raw_edges = true;
   }
   const int fill = settings / 64;
   if (fill) H5Pset_fill_value(creation, H5T_NATIVE_INT, &fill);
