@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from golden import arrays
 
 import h5stz
 import reference_decoder
+from golden import arrays
 from support.axis_maps import BATCH, MERGED, mapped
 from support.native import native_program
 from support.patched_streams import Patch, compose, extended, record

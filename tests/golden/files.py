@@ -27,9 +27,8 @@ FOLDER = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path.insert(0, str(FOLDER.parent))
 
-from golden import arrays  # noqa: E402
-
 import h5stz  # noqa: E402
+from golden import arrays  # noqa: E402
 
 FILES = FOLDER / "files"
 INDEX = FILES / "files.json"

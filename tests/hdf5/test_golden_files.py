@@ -9,9 +9,9 @@ import json
 import h5py
 import numpy as np
 import pytest
-from golden import files
 
 import h5stz
+from golden import files
 from support.host_tools import run
 from support.requirements import needs_programs
 

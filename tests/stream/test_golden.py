@@ -9,9 +9,9 @@ import json
 
 import numpy as np
 import pytest
-from golden import arrays
 
 import h5stz
+from golden import arrays
 from support import cases, exact
 from support.paths import GOLDEN
 

@@ -8,10 +8,10 @@ import re
 
 import numpy as np
 import pytest
-from golden import arrays
 
 import h5stz
 import reference_decoder
+from golden import arrays
 from h5stz import _core
 from support import boxes, exact
 from support.patched_streams import Patch, compose, extended, record

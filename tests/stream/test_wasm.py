@@ -4,8 +4,8 @@ import json
 import subprocess
 
 import pytest
-from golden import arrays
 
+from golden import arrays
 from support import golden_files
 from support.native import build_filter
 from support.paths import EXAMPLES, GOLDEN, PROGRAMS, ROOT

@@ -16,9 +16,8 @@ TESTS = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
     sys.path.insert(0, str(TESTS))
 
-from golden import arrays  # noqa: E402
-
 import h5stz  # noqa: E402
+from golden import arrays  # noqa: E402
 from h5stz import _core  # noqa: E402
 
 GOLDEN = TESTS / "golden"
