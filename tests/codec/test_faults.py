@@ -70,7 +70,7 @@ def judge(table):
 
 
 def test_no_flip_goes_unnoticed():
-    judge(faults(8, 1))
+    judge(faults(4, 1))
 
 
 def test_flips_do_no_harm_beyond_the_stream():

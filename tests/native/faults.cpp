@@ -72,7 +72,7 @@ stz_options options_of(i32 mode, double bound) {
   stz_options options = STZ_OPTIONS_INIT;
   options.mode = mode;
   options.bound = bound;
-  options.effort = 1;  // the stages are those of all efforts
+  options.effort = 1;  // but for what takes trials: palettes, edge mode, residual feedback
   return options;
 }
 
@@ -94,6 +94,9 @@ Case rewritten(std::string name, const stz_layout& layout, Memory array, const s
   for (u64 i = 0; i < changed; i++) put(c.array, size_t(300 + i), float(40 + std::sin(double(i) / 9)));
   return c;
 }
+
+// Values without a common step, so that they are stored in a palette.
+double uneven(double k) { return k * k * k * 7919 + std::fmod(k * 2654435.0, 4093); }
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
@@ -132,17 +135,35 @@ std::vector<Case> all_cases() {
                    {}});
   cases.push_back({"palette",
                    u4,
-                   made<u32>(u4, [](double z, double y, double x) { return 7919 * std::floor(std::fabs(smooth(z, y, x))); }),
+                   made<u32>(u4, [](double z, double y, double x) { return uneven(std::floor(9 * std::fabs(smooth(z, y, x)))); }),
                    options_of(STZ_LOSSLESS, 0),
                    {},
                    {}});
-  const stz_layout plane = layout_of(STZ_F32, {1, 160, 160});
-  cases.push_back({"edge mode",
-                   plane,
-                   made<float>(plane, [](double, double y, double x) { return std::floor(smooth(y / 9, x / 9, 0)) * 3.7 + 1e-3 * x; }),
-                   options_of(STZ_ABSOLUTE, 0.05),
+  cases.back().options.effort = 5;
+  const stz_layout plane = layout_of(STZ_F32, {1, 90, 80});
+  cases.push_back(
+      {"edge mode",
+       plane,
+       made<float>(plane, [](double, double y, double x) { return 100 * std::fmod(std::floor((3 * y + x) / 37), 7) + y * x / 32; }),
+       options_of(STZ_ABSOLUTE, 0.5),
+       {},
+       {}});
+  cases.back().options.effort = 5;
+  const stz_layout walked = layout_of(STZ_F64, {1, 60, 61});  // its differences along both axes are noise: residual feedback
+  std::vector<double> row(61);
+  double left = 0;
+  u64 noise = 3;
+  cases.push_back({"walk",
+                   walked,
+                   made<double>(walked,
+                                [&](double, double, double x) {
+                                  left = (x > 0 ? left : 0) + double(pseudo_random(noise) % 1024) - 511;
+                                  return row[size_t(x)] += left;
+                                }),
+                   options_of(STZ_ABSOLUTE, 300),
                    {},
                    {}});
+  cases.back().options.effort = 5;
   Case layers{"layers", f4, plain, options_of(STZ_ABSOLUTE, 1e-5), {}, {}};
   layers.options.layers = 3;
   cases.push_back(layers);
