@@ -52,4 +52,7 @@ def test_a_run_ends_at_a_finding(directory, tmp_path):
     done = long_run(directory, "--goals", "90", "200")
     assert done.returncode == 1
     assert "has found something" in done.stdout and "broken promise: it stopped" in done.stdout and "fuzz/run.sh" in done.stdout
-    assert sum(len(entry["findings"]) for entry in json.loads((directory / "executions.json").read_text())["targets"].values()) == 1
+    assert (
+        sum(len(entry["findings"]) for entry in json.loads((directory / "executions.json").read_text())["targets"].values())
+        == 1
+    )
