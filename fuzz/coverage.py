@@ -42,7 +42,7 @@ def counted(build, corpus):
         inputs = [folder for folder in (build / "seeds" / target, corpus / target) if folder.is_dir()]
         profiles.append(build / f"{target}.profraw")
         environment = os.environ | {"LLVM_PROFILE_FILE": str(profiles[-1])}
-        run = [program, "-runs=0", "-max_len=8192", "-timeout=600", "-detect_leaks=0", *inputs]
+        run = [program, "-runs=0", "-max_len=8192", "-timeout=600", "-detect_leaks=0", f"-artifact_prefix={build}/", *inputs]
         done = subprocess.run(run, env=environment, capture_output=True, text=True, errors="replace")
         if done.returncode:
             sys.exit(f"{target} stopped:\n{done.stderr[-3000:]}")

@@ -13,7 +13,7 @@
 namespace fuzz {
 namespace {
 
-constexpr uint64_t most_elements = 1500;
+constexpr uint64_t most_elements = 500;
 
 struct Dataset {
   stz_layout layout{};
@@ -298,7 +298,7 @@ void Host::read_damaged(size_t dataset, size_t chunk) {
 void Host::run() {
   add_dataset();
   add_dataset();
-  for (int step = 0; step < 24 && choose_.left(); step++) {
+  for (int step = 0; step < 16 && choose_.left(); step++) {
     const int what = choose_.byte();
     const size_t dataset = size_t(what / 16 % 2), chunk = size_t(what / 32 % chunks);
     const size_t place = cached_.empty() ? 0 : size_t(what / 16) % cached_.size();

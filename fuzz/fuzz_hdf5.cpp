@@ -102,7 +102,7 @@ void choose_plan(Choices& choose, Plan& plan) {
   layout.byte_order = stz_element_size(layout.dtype) > 1 && choose.below(6) == 1;
   layout.rank = 1 + int(choose.below(3));
   plan.type = hdf5_type(layout.dtype, layout.byte_order);
-  const bool large = choose.below(8) == 1;  // of which ranges are read
+  const bool large = choose.below(32) == 1;  // of which ranges are read
   for (int axis = 0; axis < layout.rank; axis++) {
     layout.shape[axis] = layout.rank == 1 ? 1 + choose.below(large ? 60000 : 600) : 1 + choose.below(large ? 90 : 24);
     if (plan.chunk_elements * layout.shape[axis] > 60000) layout.shape[axis] = 1;
@@ -153,7 +153,7 @@ void write_chunks(Choices& choose, Plan& plan, hid_t dataset) {
   hsize_t at[3] = {};
   for (int number = 0; number < 12; number++) {
     const int what = choose.byte();
-    if (what % 8 || stream.empty()) stream = choose_stream(choose, plan);
+    if (what % 8 == 0 || stream.empty()) stream = choose_stream(choose, plan);
     bool at_edge = false;
     for (int axis = 0; axis < plan.layout.rank; axis++) at_edge = at_edge || at[axis] + plan.layout.shape[axis] > plan.extent[axis];
     const bool raw = what >= 224 || (plan.raw_edges && at_edge);  // HDF5 takes what is stored there for samples

@@ -1,7 +1,7 @@
 """Writes the seeds of every fuzz target: python fuzz/seeds.py DIRECTORY
 
 DIRECTORY/TARGET/ gets a file for each input. Streams are those of tests/golden; targets whose input describes what to do get
-that in bytes of a generator with a fixed seed; fuzz/seeds/TARGET has those that found something once. Needs Python alone.
+that in bytes of a generator with a fixed seed; fuzz/seeds/TARGET those that found something once. Needs Python alone.
 """
 
 import random
@@ -15,8 +15,9 @@ PROGRAMS = {"roundtrip": (150, 200), "stages": (130, 300), "cd_values": (150, 14
 
 
 def streams():
-    """{name: golden stream}"""
-    return {f"{path.parent.name}_{path.stem}": path.read_bytes() for path in sorted(GOLDEN.glob("version_*/*.stz"))}
+    """{name: stream}: the golden ones, and those of fuzz/seeds/streams, such as patched ones, which tests/golden has not."""
+    paths = [*sorted(GOLDEN.glob("version_*/*.stz")), *sorted((FUZZ / "seeds/streams").glob("*.stz"))]
+    return {f"{path.parent.name}_{path.stem}": path.read_bytes() for path in paths}
 
 
 def seeds():
@@ -25,8 +26,9 @@ def seeds():
     rng = random.Random(1)
     found = {"decode": golden, "info": golden, "reader": {}}
     for name, stream in golden.items():
-        for kind in range(4):  # from memory, a file, a function, a function that fails
-            program = bytes([kind + 64, rng.randrange(256), *rng.randbytes(30)])
+        for kind in range(5):  # from memory, a file, a function, a function that fails, and with all that can be verified
+            reads = rng.randbytes(30) if kind < 4 else bytes([11, 5, 0, 0, 0, 0, 0, 60, 60, 60, 60, 60, 60]) + rng.randbytes(60)
+            program = bytes([kind + 64, rng.randrange(256), *reads])
             found["reader"][f"{name}_{kind}"] = bytes([len(program)]) + program + stream
     for target, (count, most) in PROGRAMS.items():
         found[target] = {f"program_{n}": bytes([n]) + rng.randbytes(rng.randrange(20, most)) for n in range(count)}
@@ -35,6 +37,8 @@ def seeds():
         stream = rng.choice(bodies)
         found["stages"][f"section_{n}"] = bytes([n]) + rng.randbytes(rng.randrange(4, 60)) + stream[len(stream) // 3 :][:600]
     for path in sorted((FUZZ / "seeds").glob("*/*")):
+        if path.parent.name == "streams":
+            continue
         found.setdefault(path.parent.name, {})[f"found_{path.name}"] = path.read_bytes()
     return found
 
