@@ -60,8 +60,8 @@ def test_h5dump_reads_the_same_bytes(name, tmp_path):
     """The program of the system, HDF5 1.10 or newer."""
     with h5py.File(files.FILES / name) as file:
         for dataset, expected in INDEX[name]["datasets"].items():
-            if expected["dtype"][1] in "cb":
-                continue  # h5dump writes no compounds and enumerations as bytes
+            if expected["dtype"][1] in "cb" or expected["dtype"][1:] == "f2":
+                continue  # h5dump 1.10 writes no compounds, enumerations and float16 as bytes
             out = tmp_path / "values"
             order = "BE" if expected["dtype"][0] == ">" else "LE"
             run("h5dump", "-d", f"/{dataset}", "-b", order, "-o", out, files.FILES / name)

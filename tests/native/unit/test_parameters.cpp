@@ -48,7 +48,8 @@ ClassParameters random_parameters(Random& random, int cls, const ParameterContex
     if (state.has_coarser[cls] && state.coarser[cls].precision && random.chance(0.2)) {
       p = state.coarser[cls];
     } else if (random.chance(0.8)) {
-      p.stencil = u8(random.below(stencil_count));
+      const bool may_be_long = __builtin_popcount(unsigned(active)) <= most_axes_of_long_stencil;
+      p.stencil = u8(random.below(may_be_long ? stencil_count : int(stencil_long)));
       p.groups = u8(stencil_of(StencilId(p.stencil), cls, active).groups.size());
       p.precision = u8(random.chance(0.3) ? state.precision : random.between(1, max_precision));
       for (int g = 0; g < p.groups; g++) p.weight[g] = i32(random.signed_magnitude(int(random.below(28))));
