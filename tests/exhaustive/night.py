@@ -112,7 +112,6 @@ def run(given):
     """Runs until the goals or the hours are reached. Returns the exit status."""
     state = State(given.directory, given.seed)
     sets = instruction_sets()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     night = Night(state, given.goals, given.hours, given.jobs and len(sets) > 1)
     try:
         if given.jobs:
@@ -145,4 +144,5 @@ def main(words=None):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())
