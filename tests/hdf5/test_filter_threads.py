@@ -27,7 +27,7 @@ def test_a_pool_of_threads_runs_the_callback():
 
 @pytest.mark.slow
 def test_a_pool_of_threads_under_the_thread_sanitizer():
-    output(native_program("filter_pool", "tsan"), 6)
+    output(native_program("filter_pool", "tsan"), 1)
 
 
 def test_forks_ends_and_libraries_that_are_loaded_again():

@@ -1,8 +1,8 @@
-// Every allocation of a round trip, of reads of parts, of the filter's callback and of the first call of a process fails once, and every
-// thread that is started: with one thread and with three. A call that fails says that memory is short, loses none, and the next one works.
-// Threads are started for large arrays only, which have too many allocations: of these every ninth or so fails.
-// Linked with --wrap (CMakeLists.txt): what libstdc++ allocates counts too, what the C library allocates for itself does not.
-// Prints the number of failed allocations; exits with 1 at the first broken promise.
+// Every allocation of a round trip, of reads of parts, of the filter's callback (rewriting too), of estimates and precision layers, and of
+// the first call of a process fails once, and every thread that is started: with one thread and with three. A call that fails says that
+// memory is short, loses none, and the next one works. Threads are started for large arrays only, which have too many allocations: of these
+// every ninth or so fails. Linked with --wrap (CMakeLists.txt): what libstdc++ allocates counts too, what the C library allocates for
+// itself does not. Prints the number of failed allocations; exits with 1 at the first broken promise.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -60,6 +60,18 @@ struct Failures {
   }
 };
 Failures memory, threads;
+
+// In its scope nothing fails, and nothing is counted: for judging what a call has made.
+class Paused {
+ public:
+  Paused() : at_(memory.fail_at.exchange(0)) {}
+  ~Paused() { memory.fail_at = at_; }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  const long at_;
+};
 Failures after_start;  // the thread that has started another one gets no memory next: for the one after that
 thread_local bool next_allocation_fails = false;
 std::atomic<long> live_blocks{0};
@@ -211,23 +223,70 @@ int filter_chunk(Prepared& p, bool decode) {
   return size ? STZ_OK : STZ_ERROR_MEMORY;  // it says no more than that it failed
 }
 
-// The chunk comes back from HDF5 with its first bytes changed; then nothing of it is remembered any more.
+// The chunk comes back from HDF5 with its first bytes changed; all others must keep their bits, whatever of the chunk could not be
+// remembered. Then nothing of it is remembered any more.
 int rewrite_chunk(Prepared& p) {
   const auto* const filter = static_cast<const stz::hdf5::FilterClass*>(H5PLget_plugin_info());
+  const size_t changed = std::min<size_t>(16, p.decoded.size());
   void* buffer = __real_malloc(p.stream.size());
   live_blocks++;
   std::memcpy(buffer, p.stream.data(), p.stream.size());
   size_t buffer_size = p.stream.size();
   size_t size = filter->filter(stz::hdf5::flag_reverse, p.word_count, p.words, p.stream.size(), &buffer_size, &buffer);
   if (size) {
-    std::memset(buffer, 0, 16);
+    std::memset(buffer, 0, changed);
     void* const given = buffer;
     size = filter->filter(0, p.word_count, p.words, size, &buffer_size, &buffer);
     check(size || buffer == given, p.source.name, ", the buffer of a chunk that failed");
   }
+  if (size) {
+    const Paused paused;
+    check(stz_decompress(buffer, size, p.array_room.data(), p.array_room.size()) == STZ_OK, p.source.name, ", a rewritten chunk");
+    check(std::memcmp(p.array_room.data() + changed, p.decoded.data() + changed, p.decoded.size() - changed) == 0, p.source.name,
+          ", samples of a rewritten chunk that were not written");
+  }
   __wrap_free(buffer);
   stz_h5_forget();
   return size ? STZ_OK : STZ_ERROR_MEMORY;
+}
+
+// The same where nothing of the chunk is remembered, so that it is stored without loss: makes the tables for that, once.
+void rewrite_forgotten(Prepared& p) {
+  setenv("H5STZ_REWRITE_MEMORY", "0", 1);
+  stz_h5_forget();
+  check(rewrite_chunk(p) == STZ_OK, p.source.name, ", a chunk of which nothing is remembered");
+  unsetenv("H5STZ_REWRITE_MEMORY");
+  stz_h5_forget();
+}
+
+int estimate(Prepared& p) {
+  stz_size_estimate result = STZ_SIZE_ESTIMATE_INIT;
+  return stz_estimate(&p.source.layout, p.source.array.data(), &p.source.options, &result);
+}
+
+int verify(Prepared& p) {
+  uint64_t blocks = 0;
+  return stz_verify(p.stream.data(), p.stream.size(), p.source.options.threads, &blocks);
+}
+
+// As few precision layers as keep eight times the bound.
+int drop_layers(Prepared& p) {
+  size_t size = 0;
+  const int error =
+      stz_drop_layers(p.stream.data(), p.stream.size(), 8 * p.source.options.bound, p.stream_room.data(), p.stream_room.size(), &size);
+  check(error || (size > 0 && size <= p.stream.size()), p.source.name, ", the stream without layers");
+  return error;
+}
+
+// A part with as few layers as keep eight times the bound.
+int read_layers(Prepared& p) {
+  stz_reader* reader = nullptr;
+  int error = stz_reader_open_memory(p.stream.data(), p.stream.size(), 1 << 20, &reader);
+  if (error) return error;
+  error = stz_reader_max_error(reader, 8 * p.source.options.bound);
+  if (!error) error = stz_reader_read(reader, p.start, p.count, nullptr, p.part_room.data(), p.part_room.size(), p.source.options.threads);
+  stz_reader_close(reader);
+  return error;
 }
 
 // A reader that lives on between reads, of a file that was written long ago.
@@ -306,10 +365,24 @@ int file_of(const Bytes& stream) {
   return file;
 }
 
+// What is done with precision layers and with the encoder's estimates. Sparsely: most of their allocations are those of the others.
+void fail_in_layers(const Case& source) {
+  Prepared p = prepare(source, 1);
+  const std::string prefix = source.name + ", ";
+  rewrite_forgotten(p);
+  const Operation operations[] = {
+      {prefix + "compress", [&] { return compress(p); }},       {prefix + "estimate", [&] { return estimate(p); }},
+      {prefix + "verify", [&] { return verify(p); }},           {prefix + "drop layers", [&] { return drop_layers(p); }},
+      {prefix + "read layers", [&] { return read_layers(p); }}, {prefix + "filter, rewrite", [&] { return rewrite_chunk(p); }},
+  };
+  for (const Operation& operation : operations) fail_each(operation, memory, false, true, true);
+}
+
 void fail_everywhere(const Case& source, int thread_count, bool sparse) {
   Prepared p = prepare(source, thread_count);
   const std::string prefix = source.name + ", " + std::to_string(thread_count) + " threads, ";
   const int file = file_of(p.stream);
+  rewrite_forgotten(p);
   const Operation operations[] = {
       {prefix + "compress", [&] { return compress(p); }},
       {prefix + "decompress", [&] { return decompress(p); }},
@@ -353,6 +426,16 @@ std::vector<Case> smallest_cases() {
   return list;
 }
 
+// Streams of which the encoder decodes what it writes: in precision layers, and with a filter that enhances.
+std::vector<Case> decoding_cases() {
+  std::vector<Case> list;
+  list.push_back(make<float>("f4, layers", STZ_F32, {9, 16, 17}, STZ_ABSOLUTE, 1e-2));
+  list.back().options.layers = 3;
+  list.push_back(make<float>("f4, enhanced", STZ_F32, {18, 20, 22}, STZ_ABSOLUTE, 1e-1));
+  list.back().options.enhance = STZ_ENHANCE_STRICT;
+  return list;
+}
+
 // A round trip in a process that has done nothing yet. Its result is checked by the other processes.
 int first_calls(const Case& source) try {
   Bytes stream(stz_max_compressed_size(&source.layout)), array(source.array.size());
@@ -372,6 +455,7 @@ int main(int argc, char**) {
     for (const size_t number : {1, 5}) fail_in_first_call({smallest[number].name, [&] { return first_calls(smallest[number]); }});
     for (const Case& each : smallest) fail_everywhere(each, 1, false);
     for (const size_t number : {1, 5}) fail_everywhere(smallest[number], 3, false);
+    for (const Case& each : decoding_cases()) fail_in_layers(each);
   }
   Case large = make<float>("large", STZ_F32, {40, 64, 64}, STZ_ABSOLUTE, 1e-2, 1000);
   large.options.block = STZ_BLOCK_REGION;
