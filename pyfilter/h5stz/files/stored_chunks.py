@@ -21,6 +21,7 @@ HDF5_ERRORS = (
     ArithmeticError,
     MemoryError,
     AttributeError,
+    SystemError,  # a size that is none
 )
 _MOST = 1 << 20  # chunks that are looked up one by one
 
