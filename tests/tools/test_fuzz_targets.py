@@ -17,7 +17,7 @@ import seeds
 
 TARGETS = long_run.native_targets()
 #: New inputs of each target: some seconds' worth.
-RUNS = {"roundtrip": 800, "filter": 1500, "hdf5": 1000, "reader": 2500, "decode": 4000, "info": 6000}
+RUNS = {"roundtrip": 500, "filter": 300, "hdf5": 300, "reader": 1000, "decode": 2000, "info": 2000}
 
 
 @pytest.fixture(scope="session")
