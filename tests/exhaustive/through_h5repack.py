@@ -1,17 +1,18 @@
 """Cases through h5repack: a file of several plain datasets, compressed by one call with what `h5stz args` prints."""
 
+import contextlib
+import io
 import json
 import shlex
 
 import h5py
-from click.testing import CliRunner
 
 from exhaustive import arrays, choices
 from exhaustive.memory import Expected, describe
 from exhaustive.model import Model, draw_chunks
 from exhaustive.source import Violation
 from exhaustive.through_h5py import directory, end, stored_options
-from h5stz.cli.args import args
+from h5stz import cli
 from support import cases
 from support.host_tools import FILTER_ID
 from support.host_tools import run as run_program
@@ -24,10 +25,12 @@ MOST_WORDS = 20
 
 def filter_words(name, stz):
     """The words of h5repack's command line for a dataset."""
-    done = CliRunner().invoke(args, [str(stz), "--variable", name, "--json"], catch_exceptions=False)
-    if done.exit_code:
-        raise Violation(f"h5stz args {stz}: {done.output}")
-    words = shlex.split(json.loads(done.output)["h5repack"])
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = cli.main(["args", str(stz), "--variable", name, "--json"])
+    if status:
+        raise Violation(f"h5stz args {stz}: {printed.getvalue()}")
+    words = shlex.split(json.loads(printed.getvalue())["h5repack"])
     return words[words.index("-f") : words.index("-f") + 2]
 
 
