@@ -242,7 +242,7 @@ void records(Choices& choose) {
     if (kind == 0) read_extensions(in, h);
     if (kind == 1) read_layers(in, h.layers), read_layer_errors(in, h.layers);
     if (kind == 2) read_enhancement(in, h.enhancement);
-    if (kind == 3) read_patch_table(in, h);
+    if (kind == 3) read_patch_table(in, h, true);
     if (kind == 4) for_records(in, [&](u64, ByteReader payload) { payload.varint(); });
   });
 }

@@ -30,13 +30,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves tests marked slow out unless --slow or -m asks for them."""
-    if config.getoption("--slow") or "slow" in config.getoption("-m"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    """Leaves tests marked slow out unless --slow or -m asks for them, those marked night unless -m does."""
+    asked = config.getoption("-m")
+    out = {"slow": not config.getoption("--slow") and "slow" not in asked, "night": "night" not in asked}
+    left_out = [item for item in items if any(out[name] and item.get_closest_marker(name) for name in out)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        kept = set(items) - set(left_out)
+        items[:] = [item for item in items if item in kept]
 
 
 def skip_reason(report):
