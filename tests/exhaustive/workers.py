@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from pathlib import Path
 
 from exhaustive.judged_batches import KINDS, Found, run_batch
 
@@ -28,6 +29,14 @@ def serve(connection, current, seed):
     for module, _ in KINDS.values():
         module = importlib.sys.modules.get(f"exhaustive.{module}")
         getattr(module, "end", lambda: None)()
+
+
+def is_stopped(pid):
+    """Whether somebody has suspended a process: then it is no fault of a case that it does not end."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
 
 
 @dataclass
@@ -53,7 +62,7 @@ class Worker:
             code = self.process.exitcode
             return f"the process died of signal {-code}" if code and code < 0 else f"the process ended with status {code}"
         number = self.current.value
-        if number != self.seen[0]:
+        if number != self.seen[0] or is_stopped(self.process.pid):
             self.seen = number, time.monotonic()
         if time.monotonic() - self.seen[1] > PATIENCE:
             self.process.kill()
