@@ -117,4 +117,4 @@ def test_contracted_operations_are_reported(golden):
     """What a build without -ffp-contract=off gives where the processor has fused operations."""
     status, said = run(native_program("contracted_streams"), golden[0], isa="baseline")
     assert status == 1 and re.search(r"/f4_absolute, decoded whole .*: \d+ of \d+ bytes differ, .*\n", said), said
-    assert "/f4_absolute, encoded" in said or "/f8_absolute, encoded" in said, said
+    assert int(re.search(r", (\d+) differences;", said)[1]) > 100, said
