@@ -31,10 +31,9 @@ def each_compiler():
     return [pytest.param(name, marks=marks) for name, marks in COMPILERS.items()]
 
 
-def each_processor():
+def each_processor(names=tuple(PROCESSORS)):
     return [
-        pytest.param(name, marks=[slow, needs_programs(f"{name}-linux-gnu-g++", f"qemu-{name}")], id=name)
-        for name in PROCESSORS
+        pytest.param(name, marks=[slow, needs_programs(f"{name}-linux-gnu-g++", f"qemu-{name}")], id=name) for name in names
     ]
 
 
@@ -78,7 +77,7 @@ def test_golden_streams_on_other_processors(golden, processor):
     assert said.startswith(f"instruction set baseline, {streams} streams, ") and PROCESSORS[processor] in said
 
 
-@pytest.mark.parametrize("processor", each_processor())
+@pytest.mark.parametrize("processor", each_processor(["aarch64", "s390x"]))
 def test_kernels_on_other_processors(processor):
     status, said = emulated(processor, native_program("check_kernels", processor))
     assert status == 0, said
@@ -118,4 +117,4 @@ def test_contracted_operations_are_reported(golden):
     """What a build without -ffp-contract=off gives where the processor has fused operations."""
     status, said = run(native_program("contracted_streams"), golden[0], isa="baseline")
     assert status == 1 and re.search(r"/f4_absolute, decoded whole .*: \d+ of \d+ bytes differ, .*\n", said), said
-    assert "/f4_absolute, encoded" in said or "/f8_absolute, encoded" in said, said
+    assert int(re.search(r", (\d+) differences;", said)[1]) > 100, said
