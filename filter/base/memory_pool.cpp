@@ -67,7 +67,7 @@ class ThreadEnds {
               }) == 0;
   }
   ~ThreadEnds() {  // a program may unload what the core is linked into: other threads then lose what they keep
-    if (exists_.exchange(false)) pthread_key_delete(key_);
+    if (exists_.exchange(0)) pthread_key_delete(key_);
     pool.empty();
   }
   ThreadEnds(const ThreadEnds&) = delete;
@@ -78,7 +78,7 @@ class ThreadEnds {
 
  private:
   pthread_key_t key_;
-  std::atomic<bool> exists_;
+  std::atomic<int> exists_;  // a word: riscv64 has no exchange of bytes
 };
 ThreadEnds thread_ends;
 
