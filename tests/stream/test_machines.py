@@ -15,13 +15,13 @@ from support import golden_files
 from support.native import native_program
 from support.requirements import each_instruction_set, instruction_sets, needs, needs_programs
 
-slow = pytest.mark.slow
+slow, night = pytest.mark.slow, pytest.mark.night
 #: Presets of filter/CMakePresets.json for this processor, with what each needs.
 COMPILERS = {
     "tests": [needs_programs("g++")],
     "gcc-O0": [needs_programs("g++"), slow],
     "clang": [needs_programs("clang++"), slow],
-    "clang-O0": [needs_programs("clang++"), slow],
+    "clang-O0": [needs_programs("clang++"), night],
 }
 #: Presets for others, with floating-point settings of which each must have had some.
 PROCESSORS = {"aarch64": "default NaN", "riscv64": "rounding ties away", "s390x": "rounding to odd"}
@@ -31,9 +31,9 @@ def each_compiler():
     return [pytest.param(name, marks=marks) for name, marks in COMPILERS.items()]
 
 
-def each_processor(names=tuple(PROCESSORS)):
+def each_processor(names=tuple(PROCESSORS), tier=slow):
     return [
-        pytest.param(name, marks=[slow, needs_programs(f"{name}-linux-gnu-g++", f"qemu-{name}")], id=name) for name in names
+        pytest.param(name, marks=[tier, needs_programs(f"{name}-linux-gnu-g++", f"qemu-{name}")], id=name) for name in names
     ]
 
 
@@ -77,7 +77,7 @@ def test_golden_streams_on_other_processors(golden, processor):
     assert said.startswith(f"instruction set baseline, {streams} streams, ") and PROCESSORS[processor] in said
 
 
-@pytest.mark.parametrize("processor", each_processor(["aarch64", "s390x"]))
+@pytest.mark.parametrize("processor", each_processor(["aarch64", "s390x"], night))
 def test_kernels_on_other_processors(processor):
     status, said = emulated(processor, native_program("check_kernels", processor))
     assert status == 0, said
