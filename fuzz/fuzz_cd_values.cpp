@@ -268,8 +268,7 @@ void dataset(Choices& choose) {
 
 Bytes seed_input(uint64_t number) {
   Random random(number);
-  Bytes input(20 + random.below(120));
-  for (uint8_t& byte : input) byte = uint8_t(random.bits());
+  Bytes input = random_bytes(random, 20 + random.below(120));
   input[0] = uint8_t(number % 3);
   if (number % 3 == 0) {  // a dataset of plain numbers with client data of form 101
     input[1] = uint8_t(random.below(192)), input[2] = 0;
@@ -277,10 +276,7 @@ Bytes seed_input(uint64_t number) {
   return input;
 }
 
-void mutate_input(Bytes& input, uint64_t random_seed) {
-  Random random(random_seed);
-  for (uint64_t count = 1 + random.below(4); count && !input.empty(); count--) input[random.below(input.size())] = uint8_t(random.bits());
-}
+void mutate_input(Bytes& input, uint64_t random_seed) { replace_bytes(input, random_seed); }
 
 }  // namespace fuzz
 

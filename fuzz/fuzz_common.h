@@ -48,6 +48,18 @@ class Random {
   uint64_t state_;
 };
 
+inline Bytes random_bytes(Random& random, uint64_t size) {
+  Bytes bytes(size);
+  for (uint8_t& byte : bytes) byte = uint8_t(random.bits());
+  return bytes;
+}
+
+// What most targets do to an input: one to four of its bytes become others.
+inline void replace_bytes(Bytes& input, uint64_t random_seed) {
+  Random random(random_seed);
+  for (uint64_t count = 1 + random.below(4); count && !input.empty(); count--) input[random.below(input.size())] = uint8_t(random.bits());
+}
+
 // The fuzzer's bytes as decisions; past their end every decision is 0.
 class Choices {
  public:

@@ -293,15 +293,11 @@ void read_file(Choices& choose, Bytes& image) {
 
 Bytes seed_input(uint64_t number) {
   Random random(number);
-  Bytes input(60 + random.below(120));
-  for (uint8_t& byte : input) byte = uint8_t(random.bits());
+  Bytes input = random_bytes(random, 60 + random.below(120));
   return input;
 }
 
-void mutate_input(Bytes& input, uint64_t random_seed) {
-  Random random(random_seed);
-  for (uint64_t count = 1 + random.below(4); count && !input.empty(); count--) input[random.below(input.size())] = uint8_t(random.bits());
-}
+void mutate_input(Bytes& input, uint64_t random_seed) { replace_bytes(input, random_seed); }
 
 }  // namespace fuzz
 

@@ -96,8 +96,7 @@ void check_round_trip(const Case& c, bool twice) {
 
 Bytes seed_input(uint64_t number) {
   Random random(number);
-  Bytes input(64 + random.below(200));
-  for (uint8_t& byte : input) byte = uint8_t(random.bits());
+  Bytes input = random_bytes(random, 64 + random.below(200));
   return input;
 }
 

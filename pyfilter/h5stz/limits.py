@@ -22,14 +22,17 @@ OF_STREAMS = 1 << 32
 
 def checked_max_bytes(max_bytes: SupportsIndex | None) -> int | None:
     """`max_bytes` as an int of 0 or more, or None; the StzError of anything else."""
-    if max_bytes is None:
-        return None
+    return None if max_bytes is None else bytes_of("max_bytes", max_bytes)
+
+
+def bytes_of(name: str, value: SupportsIndex) -> int:
+    """A number of bytes as an int of 0 or more; the StzError of anything else, which names the argument."""
     try:
-        number = operator.index(max_bytes)
+        number = operator.index(value)
     except TypeError:
-        raise StzTypeError(f"max_bytes={max_bytes!r} is no integer: give a number of bytes", _ARGUMENT) from None
+        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
     if number < 0:
-        raise StzError(f"max_bytes={number} is negative: give 0 or more", _ARGUMENT)
+        raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
     return number
 
 

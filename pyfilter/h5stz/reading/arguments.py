@@ -11,6 +11,7 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import DType
 from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import bytes_of
 from h5stz.options.option_checks import thread_count, verifies
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -36,18 +37,7 @@ def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify:
     """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
     thread_count(threads)
     verifies(verify)
-    return whole_number("cache_bytes", cache_bytes)
-
-
-def whole_number(name: str, value: SupportsIndex) -> int:
-    """An int of 0 or more."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
-    if number < 0:
-        raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
-    return number
+    return bytes_of("cache_bytes", cache_bytes)
 
 
 def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:

@@ -291,7 +291,7 @@ class DatasetReader:
             reader = ChunkReader.in_memory(content, self._readers.cache_bytes)
             if not mask and reader is not None and reader.holds(self.index.chunks, self.dataset.dtype):
                 return reader
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, RuntimeError, ValueError, SystemError):
             pass
         return _Instead.NO_STREAM
 

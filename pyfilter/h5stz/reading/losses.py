@@ -16,7 +16,7 @@ from h5stz.reading.selection import BoxAxes, Piece
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: What h5py raises where it cannot read.
-_OF_HDF5 = (OSError, RuntimeError, ValueError, LookupError)
+_OF_HDF5 = (OSError, RuntimeError, ValueError, LookupError, SystemError)  # the last: of a size that is none
 
 
 class Unreadable:
