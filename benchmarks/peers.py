@@ -55,6 +55,13 @@ def h5stz(array, bound, chunks=None):
     return through_hdf5(array, filter_options("h5stz", array, bound), chunks)
 
 
+def h5stz_psnr(array, psnr):
+    """h5stz with a PSNR of at least `psnr` dB."""
+    import h5stz as package
+
+    return through_hdf5(array, package.STZ(psnr=psnr, data=array))
+
+
 def h5stz_lossless(array):
     """h5stz without loss."""
     import h5stz as package

@@ -1,8 +1,8 @@
 """Compression ratio against SZ3 3.4 at the same absolute bound (the relative bound times max - min of the field).
 
-Four parts: each field as one chunk; the arrays with more axes, whole; the volumes cut into chunks (--chunks), edge
-chunks as HDF5 pads them; EBCC and LC beside h5stz (--only wasm: minutes, so in no other run). Sizes of h5stz are those
-of the chunks in the HDF5 file, its settings the defaults throughout.
+Three parts: each field as one chunk; the arrays with more axes, whole; the volumes cut into chunks (--chunks), edge
+chunks as HDF5 pads them. Sizes of h5stz are those of the chunks in the HDF5 file, its settings the defaults throughout.
+`results.py` has more codecs.
 """
 
 import fields
@@ -46,38 +46,6 @@ def chunked(arrays, edge, relative=1e-3):
     return records
 
 
-WASM_PEERS = {"EBCC": peers.ebcc, "LC": peers.lc}
-
-
-def wasm_peers(arrays, relative=1e-3):
-    """h5stz and the peers that run in WebAssembly: sizes and errors alone, since their speed there says nothing."""
-    records, rows = [], []
-    for name, array in arrays.items():
-        bound = relative * fields.value_range(array)
-        record, row = {"part": "wasm", "field": name, "relative": relative, "bound": bound}, [name]
-        for codec, run in {"h5stz": peers.h5stz, **WASM_PEERS}.items():
-            try:
-                size, decoded = run(array, bound)
-            except peers.Unsupported as reason:
-                record[codec] = None
-                row.append(f"- ({reason})")
-                continue
-            result = record[codec] = report.measure(array, decoded, size, bound)
-            broken = f", BREAKS THE BOUND: error {result.error_over_bound:.4g} x bound"
-            row.append(f"{result.ratio:.2f} ({result.psnr:.0f} dB{broken if result.error_over_bound > 1 else ''})")
-        records.append(record)
-        rows.append(row)
-    print(report.markdown(["field", "h5stz", *WASM_PEERS], rows), flush=True)
-    return records
-
-
-def wasm_gain(records, codec, within=False):
-    """(geometric mean of h5stz's ratio over the peer's, number of fields) of those it takes; `within`: its bound held."""
-    pairs = [(record["h5stz"], record[codec]) for record in records if record[codec] is not None]
-    gains = [ours.ratio / other.ratio for ours, other in pairs if not within or other.error_over_bound <= 1]
-    return (report.geometric_mean(gains), len(gains)) if gains else (float("nan"), 0)
-
-
 def edge_chunk_overhead(array, edge=64, relative=1e-3):
     """Bytes of the padded chunks of one field over those of its valid boxes, each written as a dataset of its own."""
     bound = relative * fields.value_range(array)
@@ -97,7 +65,7 @@ def mean_gain(records, relative):
 def main():
     parser = report.parser(__doc__)
     parser.add_argument("--chunks", default="64,32", help="chunk edges of the third part, comma-separated; default %(default)s")
-    parser.add_argument("--only", choices=("one", "whole", "chunks", "wasm"), help="one part only")
+    parser.add_argument("--only", choices=("one", "whole", "chunks"), help="one part only")
     arguments = parser.parse_args()
     records, checks = [], report.Checks(have_targets=arguments.directory is not None)
 
@@ -132,16 +100,6 @@ def main():
         overhead = edge_chunk_overhead(volumes[fields.BOX_FIELD])
         checks.at_most("bytes of 91^3 in 64^3 chunks over those of its valid boxes", overhead, targets.EDGE_CHUNK_OVERHEAD)
         records.append({"part": "edge chunks over valid boxes", "field": fields.BOX_FIELD, "bytes": overhead})
-    if arguments.only == "wasm":
-        print("\nPeers in WebAssembly, sizes only, one chunk per field, bound 0.001 of the range\n")
-        part = wasm_peers(fields.comparison(arguments.directory))
-        print()
-        for codec in WASM_PEERS:
-            mean, count = wasm_gain(part, codec)
-            held, where = wasm_gain(part, codec, within=True)
-            print(f"h5stz / {codec}, geometric mean: {mean:.3g} on {count} fields, {held:.3g} on {where} where its bound held")
-        checks.promise("largest error / bound beside peers in WebAssembly", largest_error(part), 1)
-        records += part
     report.finish(arguments, records, checks)
 
 

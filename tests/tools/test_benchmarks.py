@@ -109,13 +109,35 @@ def test_generated_fields(command, tmp_path):
 
 
 @needs_packages("numcodecs_wasm_ebcc", "numcodecs_wasm_lc")
-def test_peers_in_webassembly(tmp_path):
-    """Their sizes and errors; what a codec refuses has no figure, and nobody's speed is measured."""
-    volume, image, line = run("ratio", tmp_path / "figures.json", "--only", "wasm")["records"]
-    assert line["EBCC"] is None and "seconds" not in str(volume)
-    for record, codecs in ((volume, ("EBCC", "LC")), (image, ("EBCC", "LC")), (line, ("LC",))):
-        assert all(record[codec]["ratio"] > 1 and record[codec]["error_over_bound"] > 0 for codec in codecs)
+def test_results_beside_all_peers(tmp_path):
+    """What a codec refuses has no figure; codecs that have to be built are left out."""
+    *measured, quality = run("results", tmp_path / "figures.json", "--relative", "1e-3")["records"]
+    volume, image, line = measured
+    assert set(volume) == set(image) == {"field", "relative", "h5stz", "SZ3 3.4", "SPERR", "ZFP", "EBCC", "LC"}
+    assert set(volume) - set(line) == {"SPERR", "EBCC"}
+    for record in measured:
+        results = [result for result in record.values() if isinstance(result, dict)]
+        assert all(result["ratio"] > 1 and result["error_over_bound"] > 0 for result in results)
         assert record["h5stz"]["error_over_bound"] <= 1
+    assert set(quality["equal PSNR"]) == {"SZ3 3.4", "SPERR", "ZFP", "EBCC", "LC"}
+    assert min(quality["equal PSNR"].values()) > 1
+
+
+# A program in place of one that has to be built: it "compresses" to a fourth, and its copy is exact.
+STAND_IN = """#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in -i) in=$2 ;; -o) out=$2 ;; -z) stream=$2 ;; esac; shift; done
+cp "$in" "$out" && head -c 1000 "$in" > "$stream"
+"""
+
+
+def test_results_beside_programs_that_were_built(tmp_path, monkeypatch):
+    program = tmp_path / "qoz"
+    program.write_text(STAND_IN)
+    program.chmod(0o755)
+    monkeypatch.setenv("H5STZ_QOZ", str(program))
+    volume, *_ = run("results", tmp_path / "figures.json", "--relative", "1e-2", "--codecs", "h5stz,QoZ 2,MGARD-X")["records"]
+    assert set(volume) == {"field", "relative", "h5stz", "QoZ 2"}
+    assert volume["QoZ 2"]["error_over_bound"] == 0 and volume["QoZ 2"]["ratio"] == 48**3 * 4 / 1000
 
 
 @needs_packages("jax", "optax")
