@@ -218,3 +218,27 @@ def test_xarray_does_not_take_it_unasked(path):
 def test_what_cannot_be_is_said(path, options, error, said):
     with pytest.raises(error, match=said):
         opened(path, **options)
+
+
+def test_damaged_files(path, tmp_path):
+    """on_error=: what is lost is missing, all else is as in the whole file; without it, reading what is lost is an error."""
+    damaged = tmp_path / "damaged.nc"
+    content = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        for name in ("rho", "packed"):
+            chunk = file[name].id.get_chunk_info(1)
+            content[chunk.byte_offset + chunk.size - 40] ^= 1
+    damaged.write_bytes(content)
+    with opened(path) as whole:
+        with opened(damaged) as read, pytest.raises(h5stz.StzError, match="checksum"):
+            read["rho"].values  # noqa: B018
+        with opened(damaged, on_error="fill") as read:
+            for name in ("rho", "packed"):
+                with pytest.warns(h5stz.DamageWarning):
+                    samples = read[name].values
+                lost = np.isnan(samples)
+                assert 0 < lost.sum() <= 5 * 33 * 90
+                assert np.array_equal(samples[~lost], whole[name].values[~lost])
+            assert np.array_equal(read["ice"].values, whole["ice"].values, equal_nan=True)
+        with opened(damaged, on_error="nan") as read, pytest.warns(h5stz.DamageWarning):
+            assert np.isnan(pickle.loads(pickle.dumps(read))["rho"].values).any()

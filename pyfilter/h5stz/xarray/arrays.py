@@ -45,7 +45,13 @@ class StzArray(BackendArray):
         if opened is None or not opened.dataset.id.valid:
             dataset = self._store.h5py_dataset(self._name)
             store = self._store
-            whole = view(dataset, cache_bytes=store.cache_bytes, threads=store.threads, max_bytes=store.max_bytes)
+            whole = view(
+                dataset,
+                cache_bytes=store.cache_bytes,
+                threads=store.threads,
+                max_bytes=store.max_bytes,
+                on_error=store.on_error,
+            )
             max_error = self._store.max_errors.get(self._name)
             opened = self._view = whole if max_error is None else whole.at_error(max_error)
         return opened

@@ -18,6 +18,7 @@ from xarray.backends import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
 from h5stz import _core
+from h5stz.damage import OnError
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
@@ -56,6 +57,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
         max_bytes: int | None = None,
+        on_error: OnError = "raise",
         phony_dims: str | None = "access",
         invalid_netcdf: bool | None = None,
         decode_vlen_strings: bool = True,
@@ -75,10 +77,12 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
                 distance of what was compressed, in the units in which the file stores it: a number for all variables but
                 dimension coordinates, or a dict of a number for each of some. None: all layers of all.
             cache_bytes, threads, max_bytes: as of h5stz.view, for each compressed variable.
+            on_error: what stands, in compressed variables as the file stores them, for samples that are damaged, as of
+                h5stz.view (docs/damage.md).
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension or variable that there is not. When it is read: a variable
-                is less precise than max_error.
+                is less precise than max_error, or its type has no such value as on_error.
         """
         store = _opened(
             filename_or_obj,
@@ -91,7 +95,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             storage_options=storage_options,
         )
         try:
-            _configure([store], level, axes, max_error, cache_bytes, threads, max_bytes)
+            _configure([store], level, axes, max_error, cache_bytes, threads, max_bytes, on_error)
             return StoreBackendEntrypoint().open_dataset(
                 store,
                 mask_and_scale=mask_and_scale,
@@ -117,6 +121,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         cache_bytes: int = CACHE_BYTES,
         threads: int | None = None,
         max_bytes: int | None = None,
+        on_error: OnError = "raise",
         phony_dims: str | None = "access",
         invalid_netcdf: bool | None = None,
         decode_vlen_strings: bool = True,
@@ -131,8 +136,8 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             axes: names of dimensions, each of some group; None: all along which a compressed variable of some group has more
                 than one sample. Dimensions of that name are thinned in all groups, as groups share those of the ones above.
             **decoding: `mask_and_scale` and what else xarray decodes by, and `drop_variables`.
-            filename_or_obj, level, max_error, cache_bytes, threads, max_bytes, phony_dims, invalid_netcdf, decode_vlen_strings,
-                driver, driver_kwds, storage_options: as of open_dataset.
+            filename_or_obj, level, max_error, cache_bytes, threads, max_bytes, on_error, phony_dims, invalid_netcdf,
+                decode_vlen_strings, driver, driver_kwds, storage_options: as of open_dataset.
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension that no group has.
@@ -149,7 +154,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         )
         try:
             stores = {_relative(each.path, store.path): each for each in store.groups()}
-            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads, max_bytes)
+            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads, max_bytes, on_error)
             return {path: StoreBackendEntrypoint().open_dataset(each, **decoding) for path, each in stores.items()}
         except BaseException:
             store.close()
@@ -182,12 +187,13 @@ def _configure(
     cache_bytes: int,
     threads: int | None,
     max_bytes: int | None,
+    on_error: OnError,
 ) -> None:
     number = _checked_level(level)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
     max_errors = largest_errors(stores, max_error)
     for store in stores:
-        store.configure(number, names, cache_bytes, threads, checked_max_bytes(max_bytes), max_errors)
+        store.configure(number, names, cache_bytes, threads, checked_max_bytes(max_bytes), max_errors, on_error)
 
 
 def _relative(path: str, parent: str) -> str:

@@ -10,6 +10,7 @@ from xarray.backends.h5netcdf_ import H5NetCDFStore
 from xarray.core import indexing
 
 from h5stz import _core
+from h5stz.damage import OnError
 from h5stz.errors import StzError
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, client_data
@@ -26,9 +27,10 @@ class StzStore(H5NetCDFStore):
         thinned: names of dimensions.
         cache_bytes, threads: as of h5stz.view, for each variable.
         max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
+        on_error: as of h5stz.view, for each variable.
     """
 
-    __slots__ = ("cache_bytes", "level", "max_bytes", "max_errors", "thinned", "threads")
+    __slots__ = ("cache_bytes", "level", "max_bytes", "max_errors", "on_error", "thinned", "threads")
 
     level: int
     thinned: frozenset[str]
@@ -36,6 +38,7 @@ class StzStore(H5NetCDFStore):
     threads: int | None
     max_bytes: int | None
     max_errors: dict[str, float]
+    on_error: OnError
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
         """The dataset that holds a variable."""
@@ -69,11 +72,12 @@ class StzStore(H5NetCDFStore):
         threads: int | None,
         max_bytes: int | None,
         max_errors: dict[str, float],
+        on_error: OnError,
     ) -> None:
         """Sets the attributes."""
         self.level, self.cache_bytes, self.threads, self.max_bytes = level, cache_bytes, threads, max_bytes
         self.thinned = frozenset(thinned if level else ())
-        self.max_errors = max_errors
+        self.max_errors, self.on_error = max_errors, on_error
 
     def open_store_variable(self, name: str, var: Any) -> Any:
         """xarray's Variable of h5netcdf's."""
