@@ -56,10 +56,27 @@ def h5stz(array, bound, chunks=None):
 
 
 def h5stz_psnr(array, psnr):
-    """h5stz with a PSNR of at least `psnr` dB."""
+    """h5stz with the loosest bound that has a PSNR of at least `psnr` dB, to within 0.7 dB or, where PSNR leaps, a bound."""
     import h5stz as package
 
-    return through_hdf5(array, package.STZ(psnr=psnr, data=array))
+    try:
+        return through_hdf5(array, package.STZ(psnr=psnr, data=array))
+    except package.StzError:
+        return h5stz(array, _bound_of_psnr(array, psnr))
+
+
+def _bound_of_psnr(array, psnr):
+    """By bisection, to 1e-4 of itself."""
+    import h5stz as package
+
+    extent = float(array.max()) - float(array.min())
+    low, high = 1e-7 * extent, extent
+    while high > 1.0001 * low:
+        bound = (low * high) ** 0.5
+        error = package.decompress(package.compress(array, absolute=bound)).astype(np.float64) - array
+        within = np.sqrt(np.mean(error**2)) <= extent * 10 ** (-psnr / 20)
+        low, high = (bound, high) if within else (low, bound)
+    return low
 
 
 def h5stz_lossless(array):
