@@ -75,12 +75,13 @@ void CodeJoiner<Code>::append_to_bytes(const u8* low, int width) {
     const u32 i = places_[k];
     const bool was_wide = next != before.end() && next->index == i;
     const i64 code = was_wide ? next->code : unzigzag(old_[k]);
-    const u64 bits = was_wide ? next->bits : 0, size = u64(code < 0 ? -code : code);
+    const u64 bits = was_wide ? next->bits : 0;
     next += was_wide;
-    if (code == outlier_mark) {
+    if (code == outlier_mark) {  // the smallest i64: it has no magnitude
       codes_->wide_codes.push_back({i, outlier_mark, bits});
       continue;
     }
+    const u64 size = u64(code < 0 ? -code : code);
     require(size <= largest_code<Code> >> width, STZ_ERROR_CORRUPT);
     const i64 joined = i64(size << width | low[i]);
     codes_->wide_codes.push_back({i, code < 0 ? -joined : joined, 0});
