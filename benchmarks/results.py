@@ -42,7 +42,7 @@ def cell(result):
     """Ratio and PSNR, with the error where it is beyond the bound."""
     if result is None:
         return "-"
-    broken = f", error {result.error_over_bound:.6g} x bound" if result.error_over_bound > 1 else ""
+    broken = f", error {result.error_over_bound:.8g} x bound" if result.error_over_bound > 1 else ""
     return f"{result.ratio:.1f} ({result.psnr:.0f}{broken})"
 
 
