@@ -60,10 +60,20 @@ inline void replace_bytes(Bytes& input, uint64_t random_seed) {
   for (uint64_t count = 1 + random.below(4); count && !input.empty(); count--) input[random.below(input.size())] = uint8_t(random.bits());
 }
 
+// One input of `of`, by all of its bytes (FNV-1a): for what takes long. An input that is changed becomes another one, so that no corpus
+// fills with slow inputs, whose descendants would take most of the time.
+inline bool one_of(uint64_t of, const uint8_t* data, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * 0x100000001b3u;
+  return (hash >> 32) % of == 0;
+}
+
 // The fuzzer's bytes as decisions; past their end every decision is 0.
 class Choices {
  public:
-  Choices(const uint8_t* data, size_t size) : at_(data), end_(data + size) {}
+  Choices(const uint8_t* data, size_t size) : data_(data), at_(data), end_(data + size) {}
+  // Is the whole input one of those that may take long? Not a decision of its next bytes: see one_of.
+  bool slow(uint64_t of) const { return one_of(of, data_, size_t(end_ - data_)); }
   size_t left() const { return size_t(end_ - at_); }
   uint8_t byte() { return at_ < end_ ? *at_++ : 0; }
   uint64_t below(uint64_t limit) {
@@ -78,7 +88,7 @@ class Choices {
   }
 
  private:
-  const uint8_t *at_, *end_;
+  const uint8_t *data_, *at_, *end_;
 };
 
 [[noreturn]] inline void broken(const std::string& promise) {

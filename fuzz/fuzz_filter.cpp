@@ -13,8 +13,6 @@
 namespace fuzz {
 namespace {
 
-constexpr uint64_t most_elements = 500;
-
 struct Dataset {
   stz_layout layout{};
   stz_options options = STZ_OPTIONS_INIT;
@@ -57,7 +55,7 @@ std::string last_error() {
 
 class Host {
  public:
-  explicit Host(Choices& choose) : choose_(choose), random_(choose.word()) {}
+  explicit Host(Choices& choose) : choose_(choose), random_(choose.word()), most_elements_(choose.slow(8) ? 500 : 64) {}
   void run();
 
  private:
@@ -85,6 +83,7 @@ class Host {
 
   Choices& choose_;
   Random random_;
+  const uint64_t most_elements_;  // of a chunk
   std::vector<Dataset> datasets_;
   std::vector<std::array<StoredChunk, chunks>> stored_;
   std::vector<CachedChunk> cached_;
@@ -97,7 +96,7 @@ void Host::add_dataset() {
   d.layout.rank = 1 + int(choose_.below(3));
   uint64_t count = 1;
   for (int axis = 0; axis < d.layout.rank; axis++) {
-    const uint64_t most = std::max<uint64_t>(1, most_elements / count);
+    const uint64_t most = std::max<uint64_t>(1, most_elements_ / count);
     d.layout.shape[axis] = std::min(most, 1 + (d.layout.rank == 1 ? choose_.below(1500) : choose_.below(40)));
     count *= d.layout.shape[axis];
   }

@@ -70,7 +70,7 @@ void register_filter(bool with_set_local) {
                                      "h5stz",
                                      reinterpret_cast<H5Z_can_apply_func_t>(filter->can_apply),
                                      reinterpret_cast<H5Z_set_local_func_t>(filter->set_local),
-                                     filter->filter};
+                                     checked_filter};
   static const H5Z_class2_t plain = {H5Z_CLASS_T_VERS, STZ_FILTER_ID, 1, 1, "h5stz", nullptr, nullptr, checked_filter};
   static const bool started = [] {
     H5open();
@@ -102,10 +102,11 @@ void choose_plan(Choices& choose, Plan& plan) {
   layout.byte_order = stz_element_size(layout.dtype) > 1 && choose.below(6) == 1;
   layout.rank = 1 + int(choose.below(3));
   plan.type = hdf5_type(layout.dtype, layout.byte_order);
-  const bool large = choose.below(32) == 1;  // of which ranges are read
+  const bool large = choose.slow(512), middle = choose.slow(32);  // large ones: of which ranges are read
+  const uint64_t most = large ? 60000 : middle ? 600 : 60;
   for (int axis = 0; axis < layout.rank; axis++) {
-    layout.shape[axis] = layout.rank == 1 ? 1 + choose.below(large ? 60000 : 600) : 1 + choose.below(large ? 90 : 24);
-    if (plan.chunk_elements * layout.shape[axis] > 60000) layout.shape[axis] = 1;
+    layout.shape[axis] = 1 + choose.below(layout.rank == 1 ? most : large ? 90 : middle ? 24 : 8);
+    if (plan.chunk_elements * layout.shape[axis] > most) layout.shape[axis] = 1;
     plan.chunk_elements *= layout.shape[axis];
     const uint64_t more = choose.byte();
     plan.extent[axis] = layout.shape[axis] * (more % 3) + more / 3 % layout.shape[axis] + 1;

@@ -27,7 +27,7 @@ void choose_kind(Random& random, uint64_t number, stz_layout& layout, stz_option
   layout.dtype = STZ_F16 + int(random.below(13));
   layout.byte_order = int(random.below(5) == 0);
   layout.rank = int(random.below(6));
-  const uint64_t limit = random.below(8) ? 2000 : 300 + random.below(20000);
+  const uint64_t limit = random.below(8) ? 200 : random.below(8) ? 2000 : 300 + random.below(20000);
   uint64_t count = 1;
   for (int axis = 0; axis < layout.rank; axis++) {
     uint64_t numbers_left = limit / count, extent = random.below(4) ? 1 + random.below(40) : 1 + random.below(limit);

@@ -1,5 +1,8 @@
 """Streams changed at random behind their checks, which are made to fit again: decoders go on to what was changed."""
 
+import copy
+import functools
+
 import numpy as np
 
 from reference_decoder import check, read_header, sections
@@ -68,6 +71,11 @@ class Parts:
         return with_crc(self.front + sizes) + self.palette + b"".join(written) + self.trailer
 
 
+@functools.lru_cache(maxsize=1024)  # which takes a decoding
+def _parts(stream):
+    return Parts(stream)
+
+
 def changed(rng, data):
     """Some bytes with one or a few of them changed; now and then one more or one less."""
     data = bytearray(data)
@@ -94,7 +102,7 @@ def mutated(rng, stream):
         if rng.random() < 0.5:
             return with_crc(stream[:4] + changed(rng, stream[4:front]) + stream[front:-4])
         return with_crc(stream[:front] + changed(rng, stream[front:-4] or b"\0"))
-    parts = Parts(stream)
+    parts = copy.deepcopy(_parts(stream))
     if parts.palette and rng.random() < 0.25:
         parts.palette = with_check(changed(rng, parts.palette[: -2 if len(parts.palette) < 258 else -4]))
         return parts.whole()
