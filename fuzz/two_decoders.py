@@ -3,9 +3,10 @@
     python fuzz/two_decoders.py [--first=N] [--iterations=N] [--seconds=N] [--findings=DIRECTORY] [FILE...]
 
 Stream number n is made from the number n: a small stream of some form (tests/golden, or one that is compressed here from a
-random array, the same for 16 numbers), changed in one of its parts, with checks that fit again (tests/support/mutations.py). The second decoder is
-tests/reference_decoder. Both must give the same bits, or both an error, and the content check must mean the same to both. A
-FILE is compared as it is. Needs the package, and the extra "test".
+random array, the same for 16 numbers), changed in one of its parts, with checks that fit again
+(tests/support/mutations.py). The second decoder is tests/reference_decoder. Both must give the same bits, or both an
+error, and the content check must mean the same to both. A FILE is compared as it is. Needs the package, and the extra
+"test".
 """
 
 import argparse
@@ -38,7 +39,10 @@ def bases():
     golden = sorted((ROOT / "tests/golden").glob(f"version_{h5stz.FORMAT_VERSION}/*.stz"))
     streams = [stream for array, stream in STREAMS.values() if array.size <= MOST_ELEMENTS]
     streams += [path.read_bytes() for path in golden]
-    return [[stream for stream in streams if math.prod(h5stz.info(stream).shape) <= most] for most in (USUAL_ELEMENTS, MOST_ELEMENTS)]
+    return [
+        [stream for stream in streams if math.prod(h5stz.info(stream).shape) <= most]
+        for most in (USUAL_ELEMENTS, MOST_ELEMENTS)
+    ]
 
 
 @functools.lru_cache(maxsize=64)
