@@ -19,17 +19,14 @@ import numpy as np
 import peers
 
 
-def program(variable):
-    """The path of a program that the environment names, or None."""
-    return os.environ.get(variable) or None
-
-
-def _require(variable, array):
-    if not program(variable):
+def _program(variable, array):
+    """The path of a program that the environment names."""
+    path = os.environ.get(variable)
+    if not path:
         raise peers.Unsupported(f"{variable} names no program")
     if array.dtype != np.float32:
         raise peers.Unsupported("measured for float32 only")
-    return program(variable)
+    return path
 
 
 def _call(*words):
@@ -39,33 +36,43 @@ def _call(*words):
         raise peers.Unsupported(f"{words[0]} failed: {result.stderr.strip()}")
 
 
-def _stream_and_array(directory, array):
-    """(bytes of the stream, array) of the files that a program has written."""
-    decoded = np.fromfile(Path(directory) / "out", np.float32).reshape(array.shape)
-    return (Path(directory) / "stream").stat().st_size, decoded
+def _through_files(array, run):
+    """(bytes of the stream, array) of what `run` makes of the paths of array, stream and decoded array."""
+    with tempfile.TemporaryDirectory() as directory:
+        source, stream, out = (Path(directory) / name for name in ("in", "stream", "out"))
+        array.tofile(source)
+        run(source, stream, out)
+        return stream.stat().st_size, np.fromfile(out, np.float32).reshape(array.shape)
 
 
 def qoz(array, bound):
     """QoZ 2 with all features of HPEZ (level 4), tuned for the ratio; ranks 1 to 4."""
-    run = _require("H5STZ_QOZ", array)
-    extents = [f"-{array.ndim}", *reversed(array.shape)]  # the fastest axis comes first
-    with tempfile.TemporaryDirectory() as directory:
-        source, stream, out = (Path(directory) / name for name in ("in", "stream", "out"))
-        array.tofile(source)
-        _call(run, "-f", "-i", source, "-z", stream, "-o", out, *extents, "-M", "ABS", repr(bound), "-q", 4, "-T", "CR")
-        return _stream_and_array(directory, array)
+    program = _program("H5STZ_QOZ", array)
+    options = [
+        f"-{array.ndim}",
+        *reversed(array.shape),
+        "-M",
+        "ABS",
+        repr(bound),
+        "-q",
+        4,
+        "-T",
+        "CR",
+    ]  # the fastest axis first
+    return _through_files(
+        array, lambda source, stream, out: _call(program, "-f", "-i", source, "-z", stream, "-o", out, *options)
+    )
 
 
 def mgard(array, bound):
     """MGARD-X on the processor, absolute bound in the maximum norm (s = infinity), Huffman coding and zstd."""
-    run = _require("H5STZ_MGARD", array)
+    program = _program("H5STZ_MGARD", array)
     if array.ndim > 4 or min(array.shape) < 3:
         raise peers.Unsupported("MGARD-X is for up to four axes of 3 samples or more")
-    extents = ["-dim", array.ndim, *array.shape]
-    with tempfile.TemporaryDirectory() as directory:
-        source, stream, out = (Path(directory) / name for name in ("in", "stream", "out"))
-        array.tofile(source)
-        options = ["-dt", "s", *extents, "-em", "abs", "-e", repr(bound), "-s", "inf", "-l", "huffman-zstd", "-d", "serial"]
-        _call(run, "-z", "-i", source, "-o", stream, *options)
-        _call(run, "-x", "-i", stream, "-o", out, "-d", "serial")
-        return _stream_and_array(directory, array)
+    options = ["-dt", "s", "-dim", array.ndim, *array.shape, "-em", "abs", "-e", repr(bound), "-s", "inf", "-l", "huffman-zstd"]
+
+    def run(source, stream, out):
+        _call(program, "-z", "-i", source, "-o", stream, *options, "-d", "serial")
+        _call(program, "-x", "-i", stream, "-o", out, "-d", "serial")
+
+    return _through_files(array, run)

@@ -91,7 +91,10 @@ def main():
     parser.add_argument("--relative", default=bounds, help="bounds in units of max - min; default %(default)s")
     parser.add_argument("--codecs", default=",".join(CODECS), help="default %(default)s")
     arguments = parser.parse_args()
-    codecs = installed(arguments.codecs.split(","))
+    wanted = arguments.codecs.split(",")
+    if "h5stz" not in wanted or not set(wanted) <= set(CODECS):
+        parser.error(f"--codecs takes h5stz and any of {', '.join(CODECS)}, separated by commas")
+    codecs = installed(wanted)
     others = [codec for codec in codecs if codec != "h5stz"]
     arrays = fields.comparison(arguments.directory)
     records, quality, checks = [], [], report.Checks()

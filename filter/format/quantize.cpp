@@ -28,8 +28,9 @@ void Quantizer<S>::set_uniform(double bound_, double level_bound_) {
   fast.step = Real(2 * level_bound_);
   fast.inverse = Real(1 / (2 * level_bound_));
   fast.code_limit = sizeof(Real) == 4 ? Real(1 << 21) : Real(i64(1) << 50);
-  // fl(v - r) <= bound (1 - 2 ulp) proves |v - r| <= bound
-  fast.safe = Real(bound_ * (1 - 4 * double(std::numeric_limits<Real>::epsilon())));
+  // fl(v - r) <= bound (1 - 2 ulp) proves |v - r| <= bound; a finite limit, as an infinite r must not pass below any bound
+  const double safe = bound_ * (1 - 4 * double(std::numeric_limits<Real>::epsilon()));
+  fast.safe = Real(std::min(safe, double(std::numeric_limits<Real>::max())));
   if (!(fast.safe > 0) || !(fast.inverse < std::numeric_limits<Real>::max()) || !(fast.step > 0)) fast.safe = -1;  // slow path only
 }
 

@@ -126,6 +126,13 @@ def of_stream(
     return found
 
 
+def check_on_error(on_error: object) -> None:
+    """Raises StzTypeError unless it is "raise", "nan", "fill" or a number; whether data can hold that is for replacement()."""
+    named = isinstance(on_error, str) and on_error in ("raise", "nan", "fill")
+    if not named and not isinstance(on_error, (bool, int, float, complex, np.generic)):
+        raise StzTypeError(f"on_error={on_error!r} must be 'raise', 'nan', 'fill' or a number", _OPTION)
+
+
 def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | None:
     """What takes the place of samples that are lost: an array without axes, of `dtype`; None: nothing, reads fail.
 
@@ -134,20 +141,18 @@ def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | N
         dtype: of the data.
         fill: the fill value of the data, if they have one.
     """
-    if isinstance(on_error, str):
-        if on_error == "raise":
-            return None
-        if on_error == "nan":
-            if dtype.kind not in "fc":
-                raise StzError(f"data of dtype {dtype} have no NaN: give on_error='fill', or a number", _OPTION)
-            return np.array(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
-        if on_error == "fill":
-            if fill is None:
-                raise StzError("on_error='fill': the data have no fill value: give a number", _OPTION)
-            return fill
-    elif isinstance(on_error, (bool, int, float, complex, np.generic)):
+    check_on_error(on_error)
+    if not isinstance(on_error, str):
         return _number(on_error, dtype)
-    raise StzTypeError(f"on_error={on_error!r} must be 'raise', 'nan', 'fill' or a number", _OPTION)
+    if on_error == "raise":
+        return None
+    if on_error == "nan":
+        if dtype.kind not in "fc":
+            raise StzError(f"data of dtype {dtype} have no NaN: give on_error='fill', or a number", _OPTION)
+        return np.array(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
+    if fill is None:
+        raise StzError("on_error='fill': the data have no fill value: give a number", _OPTION)
+    return fill
 
 
 def _number(number: Any, dtype: DType) -> Array:

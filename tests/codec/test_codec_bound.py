@@ -117,6 +117,21 @@ def test_a_lone_number_far_from_a_grid(dtype, value):
                 cases.keeps(array, **options)
 
 
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f8", "<c8", ">c8", "<c16"])
+@pytest.mark.parametrize("times", [0.5, 1.0005, 1.9, 2.5])
+def test_bounds_around_the_largest_number(dtype, times):
+    """Samples near the largest number, and bounds as large, also larger than it: what is finite stays finite."""
+    largest = float(np.finfo(cases.number_type(dtype)).max)
+    bound = min(times * largest, np.finfo("f8").max)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        numbers = (rng.choice([-1, 1], 2592) * rng.uniform(0.995, 1, 2592) * largest).astype(cases.number_type(dtype))
+        array = cases.from_numbers(numbers, (54, -1), dtype)
+        found = cases.round_trip(array, absolute=bound)[1]
+        assert np.isfinite(found).all()
+        cases.keeps(array, absolute=bound)
+
+
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_lossless_bits_of_every_kind(dtype):
     width = cases.number_type(dtype).itemsize

@@ -212,6 +212,7 @@ def test_xarray_does_not_take_it_unasked(path):
     [
         ({"level": -1}, h5stz.StzError, "0 .all samples. to 63"),
         ({"level": "2"}, h5stz.StzTypeError, "no integer"),
+        ({"on_error": "ignore"}, h5stz.StzTypeError, "must be 'raise', 'nan', 'fill' or a number"),
         ({"level": 1, "axes": ("z", "y")}, h5stz.StzError, "no dimension 'z'; it has nv, time, y, x"),
     ],
 )
@@ -240,5 +241,10 @@ def test_damaged_files(path, tmp_path):
                 assert 0 < lost.sum() <= 5 * 33 * 90
                 assert np.array_equal(samples[~lost], whole[name].values[~lost])
             assert np.array_equal(read["ice"].values, whole["ice"].values, equal_nan=True)
+        with (
+            opened(damaged, on_error="nan") as read,
+            pytest.raises(h5stz.StzError, match="int16 have no NaN: give on_error='fill'"),
+        ):
+            read["packed"].values  # noqa: B018
         with opened(damaged, on_error="nan") as read, pytest.warns(h5stz.DamageWarning):
             assert np.isnan(pickle.loads(pickle.dumps(read))["rho"].values).any()

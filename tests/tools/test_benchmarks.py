@@ -123,7 +123,7 @@ def test_results_beside_all_peers(tmp_path):
     assert min(quality["equal PSNR"].values()) > 1
 
 
-# A program in place of one that has to be built: it "compresses" to a fourth, and its copy is exact.
+# A program in place of one that has to be built: it "compresses" to 1000 bytes, and its copy is exact.
 STAND_IN = """#!/bin/sh
 while [ $# -gt 0 ]; do case $1 in -i) in=$2 ;; -o) out=$2 ;; -z) stream=$2 ;; esac; shift; done
 cp "$in" "$out" && head -c 1000 "$in" > "$stream"

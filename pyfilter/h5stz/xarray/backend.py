@@ -18,7 +18,7 @@ from xarray.backends import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
 from h5stz import _core
-from h5stz.damage import OnError
+from h5stz.damage import OnError, check_on_error
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
@@ -82,7 +82,8 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension or variable that there is not. When it is read: a variable
-                is less precise than max_error, or its type has no such value as on_error.
+                is less precise than max_error, or has no such value as on_error.
+            StzTypeError: (a TypeError too) on_error is something else than "raise", "nan", "fill" or a number.
         """
         store = _opened(
             filename_or_obj,
@@ -190,6 +191,7 @@ def _configure(
     on_error: OnError,
 ) -> None:
     number = _checked_level(level)
+    check_on_error(on_error)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
     max_errors = largest_errors(stores, max_error)
     for store in stores:
