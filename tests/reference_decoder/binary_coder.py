@@ -26,12 +26,22 @@ class BitModel:
         self.seen = min(30, self.seen + 1)
 
 
+class Models(dict):
+    """Models that are made when they are first asked for."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def __missing__(self, key):
+        return self.setdefault(key, self.kind())
+
+
 class NumberModel:
     """The models of a number."""
 
     def __init__(self):
-        self.exponent = [BitModel() for _ in range(65)]
-        self.mantissa = [BitModel() for _ in range(65)]
+        self.exponent, self.mantissa = Models(BitModel), Models(BitModel)
 
 
 class SignedModel:

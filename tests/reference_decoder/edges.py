@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference_decoder.binary_coder import BinaryDecoder, BitModel
+from reference_decoder.binary_coder import BinaryDecoder, BitModel, Models
 from reference_decoder.conventions import AXES, axes_of, clamp, require
 from reference_decoder.header import NONE
 from reference_decoder.masks import VALID, fill_class
@@ -35,17 +35,6 @@ class EdgeBit:
         rate = 131072 // (2 * self.seen + 3)
         self.p += ((2**22 - 1 if bit else 0) - self.p) * rate >> 16
         self.seen = min(60, self.seen + 1)
-
-
-class Models(dict):
-    """Models that are made when they are first asked for."""
-
-    def __init__(self, kind):
-        super().__init__()
-        self.kind = kind
-
-    def __missing__(self, key):
-        return self.setdefault(key, self.kind())
 
 
 class EdgeModels:

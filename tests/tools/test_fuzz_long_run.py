@@ -30,6 +30,7 @@ def directory(tmp_path):
 
 def long_run(directory, *options):
     program = [sys.executable, ROOT / "fuzz/long_run.py", directory, "--no-build", "--targets", "decode", "info"]
+    program += ["--before", directory / "before.json"]
     return subprocess.run([*program, *options], capture_output=True, text=True, cwd=ROOT)
 
 
@@ -46,6 +47,30 @@ def test_a_run_goes_on_where_it_stopped_and_ends_at_the_goals(directory):
     done = long_run(directory, "--goals", "90", "800")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "every goal is reached")
     assert 800 <= counts(directory)[0] < 920
+
+
+def test_a_new_directory_goes_on_from_what_earlier_runs_came_to(directory):
+    earlier = {"executions": 1000, "seconds": 9.0, "findings": []}
+    (directory / "before.json").write_text(json.dumps({"total": 1000, "targets": {"info": earlier}}))
+    assert long_run(directory, "--goals", "500", "1500").returncode == 0
+    assert counts(directory)[1] == {"info": 1000, "decode": 540}
+
+
+def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
+    assert long_run(directory, "--goals", "300", "900", "--jobs", "2").returncode == 0
+    total, of_each = counts(directory)
+    assert 900 <= total < 1080 and total == sum(of_each.values()) and min(of_each.values()) >= 300
+
+
+def test_a_run_that_is_stopped_ends_its_targets_and_counts_none_of_their_slices(directory):
+    (directory / "bin/fuzz_decode").write_text("#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n")
+    command = [sys.executable, ROOT / "fuzz/long_run.py", directory, "--no-build", "--targets", "decode"]
+    run = subprocess.Popen([*command, "--before", directory / "before.json"], cwd=ROOT)
+    while not (directory / "bin/decode.running").exists():
+        assert run.poll() is None
+    run.terminate()
+    assert run.wait(60) == 0
+    assert not (directory / "executions.json").exists()
 
 
 def test_a_run_ends_at_a_finding(directory, tmp_path):
