@@ -14,7 +14,7 @@ import h5stz
 from support.native import native_build, native_program
 from support.requirements import needs_programs
 
-pytestmark = [needs_programs("g++"), pytest.mark.night]  # a build of its own
+pytestmark = [needs_programs("g++"), pytest.mark.slow]  # a build of its own
 
 # Writes one chunk through the plug-in in HDF5_PLUGIN_PATH and says whether what comes back keeps the bound, or how it was
 # stored. The filter is mandatory, or optional as h5py has it: HDF5 then stores a chunk without it where it fails.
@@ -70,7 +70,7 @@ def judge(table):
 
 
 def test_no_flip_goes_unnoticed():
-    judge(faults(4, 1))
+    judge(faults(2, 1))
 
 
 def write(tmp_path, fault, check=False, flag="MANDATORY", **environment):

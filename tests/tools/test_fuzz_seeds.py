@@ -11,7 +11,7 @@ from support.requirements import needs_programs
 
 
 @needs_programs("g++")
-@pytest.mark.night
+@pytest.mark.slow
 def test_a_fuzzing_build_decodes_golden_streams_with_any_check(tmp_path):
     program = native_build(["fuzz_decode"], preset="fuzz") / "fuzz" / "fuzz_decode"
     streams = sorted(GOLDEN.glob("version_*/*.stz"))

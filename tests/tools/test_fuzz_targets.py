@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 
 
 @needs_libfuzzer()
-@pytest.mark.night
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_target_finds_nothing(target, folder, tmp_path):
     built, made = folder
