@@ -11,6 +11,7 @@ that has h5stz.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -202,11 +203,11 @@ class LongRun:
         pool = ThreadPoolExecutor(jobs)
         workers = [pool.submit(self.work) for _ in range(jobs)]
         try:
-            for worker in workers:
-                worker.result()
-        except KeyboardInterrupt:
-            self.stop()
+            with contextlib.suppress(KeyboardInterrupt):
+                for worker in workers:
+                    worker.result()
         finally:
+            self.stop()  # what still runs after an interruption or an error
             pool.shutdown()
 
 
