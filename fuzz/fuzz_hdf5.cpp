@@ -218,8 +218,8 @@ void change_structure(Choices& choose, const Plan& plan, Bytes& image) {
       case 0:
         if (plan.count > 3) change_numbers(choose, image, plan.words, plan.count);
         break;
-      case 1:
-        change_numbers(choose, image, plan.extent, size_t(plan.layout.rank));
+      case 1:  // HDF5 takes the bytes of chunks that come to lie at an edge for samples, where those pass no filter
+        if (!plan.raw_edges) change_numbers(choose, image, plan.extent, size_t(plan.layout.rank));
         break;
       default:  // the bytes that a chunk has, in a key of the old index; HDF5 believes it for chunks that pass no filter
         if (plan.has_raw_chunks) break;

@@ -1,10 +1,10 @@
 // Fuzz target: parts of arbitrary bytes, read as a program of the fuzzer's says: boxes with any step, levels, fewer precision layers,
-// without the enhancement, verified, with a cache of any size, from memory, from a function that may fail, from a file.
+// without the enhancement, verified, beyond damage, with a cache of any size, from memory, from a function that may fail, from a file.
 //
 // Input: a byte, the length of the program; the program; the stream. A part has the bytes of the whole that a reader of its own gives with
-// the same settings, in one piece; that of the default settings has the bytes of stz_decompress. After an error the same call may be tried
-// again. Memory is bounded by the blocks that a part needs, not by what a header claims. Of arrays of more than 16 KiB one input of 8 is
-// compared with the whole.
+// the same settings, in one piece; that of the default settings has the bytes of stz_decompress. A read that goes on beyond damage loses
+// no more of a part than of the whole, and says what it lost. After an error the same call may be tried again. Memory is bounded by
+// the blocks that a part needs, not by what a header claims. Of arrays of more than 16 KiB one input of 8 is compared with the whole.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,9 +27,13 @@ long peak_memory() {
   return usage.ru_maxrss;
 }
 
+const Bytes lost_bytes(16, 0x5a);  // in the place of a lost element
+
 struct Settings {
   double max_error = 0;
   int enhance = 1;
+  bool beyond_damage = false;
+  auto operator<=>(const Settings&) const = default;
 };
 
 struct Close {
@@ -54,6 +58,7 @@ struct Stream {
 void set(stz_reader* reader, const Settings& settings) {
   promise(stz_reader_max_error(reader, settings.max_error) == STZ_OK, "errors of layers are no bad numbers");
   promise(stz_reader_enhance(reader, settings.enhance) == STZ_OK, "there are two ways to read an enhanced stream");
+  promise(stz_reader_on_error(reader, settings.beyond_damage ? lost_bytes.data() : nullptr) == STZ_OK, "reads can go on beyond damage");
 }
 
 // The whole array with these settings; nothing if it cannot be read. With those of the default it is what stz_decompress gives.
@@ -96,16 +101,41 @@ Part choose_part(Choices& choose, const stz_layout& layout) {
   return part;
 }
 
-void compare(const stz_layout& layout, const Part& part, const Bytes& read, const Bytes& whole) {
-  const size_t element = stz_element_size(layout.dtype);
+// Components that the whole has lost may be there in a part, which needs fewer bytes.
+void compare(const stz_layout& layout, const Part& part, const Bytes& read, const Bytes& whole, bool beyond_damage) {
+  const size_t element = stz_element_size(layout.dtype), width = number_size(layout.dtype);
   for (uint64_t i = 0; i < part.elements; i++) {
     uint64_t rest = i, place = 0, stride = 1;
     for (int a = layout.rank; a-- > 0; stride *= layout.shape[a]) {
       place += (part.start[a] + rest % part.count[a] * part.step[a]) * stride;
       rest /= part.count[a];
     }
-    promise(memcmp(&read[i * element], &whole[place * element], element) == 0, "a part has the bytes of the whole");
+    for (size_t at = 0; at < element; at += width) {
+      const uint8_t* expected = &whole[place * element + at];
+      const bool lost = beyond_damage && memcmp(expected, lost_bytes.data(), width) == 0;
+      promise(lost || memcmp(&read[i * element + at], expected, width) == 0, "a part has the bytes of the whole");
+    }
   }
+}
+
+// What a read that has gone on says of damage: boxes of the array, and no more components than the part has. Returns the number of places.
+size_t damage(const stz_reader* reader, const stz_stream_info& info, uint64_t components, int error) {
+  const size_t count = stz_reader_damage_count(reader);
+  promise(!error || !count, "a read that failed has gone on beyond nothing");
+  uint64_t lost = 0;
+  for (size_t k = 0; k < count; k++) {
+    stz_damage found = STZ_DAMAGE_INIT;
+    promise(stz_reader_damage(reader, k, &found) == STZ_OK, "damage that is counted is told");
+    promise(found.error != STZ_OK && found.error != STZ_ERROR_INTERNAL && found.level >= -1, "damage has a reason and a place");
+    lost += found.lost;
+    for (int a = 0; a < info.layout.rank; a++)
+      promise(found.start[a] <= info.layout.shape[a] && found.extent[a] <= info.layout.shape[a] - found.start[a],
+              "losses lie in the array");
+  }
+  promise(lost <= components, "what is lost is lost once");
+  stz_damage none = STZ_DAMAGE_INIT;
+  promise(stz_reader_damage(reader, count, &none) != STZ_OK, "there is no damage beyond what is counted");
+  return count;
 }
 
 // Tells what a read would fetch: ranges of the stream, in ascending order.
@@ -124,7 +154,8 @@ void plan(stz_reader* reader, const Part& part, size_t stream_size) {
 
 void run(stz_reader* reader, Stream& stream, const stz_stream_info& info, Choices choose, bool slow) {
   Settings settings;
-  std::map<std::pair<double, int>, Bytes> wholes;  // by the settings; empty: cannot be read
+  bool verify = false;
+  std::map<Settings, Bytes> wholes;  // empty: cannot be read
   Bytes read;
   const size_t element = stz_element_size(info.layout.dtype);
   const bool whole_is_small = info.array_bytes <= (slow ? largest_whole : small_whole);
@@ -137,12 +168,14 @@ void run(stz_reader* reader, Stream& stream, const stz_stream_info& info, Choice
         break;
       case 1:
         settings.enhance = what / 8 % 2;
+        settings.beyond_damage = what / 16 % 2;
         break;
       case 2:
         promise(stz_reader_limit(reader, uint64_t(choose.byte()) << (what / 8 % 16)) == STZ_OK, "any cache is allowed");
         continue;
       case 3:
-        promise(stz_reader_verify(reader, what / 8 % 2) == STZ_OK, "readers can verify");
+        verify = what / 8 % 2;
+        promise(stz_reader_verify(reader, verify) == STZ_OK, "readers can verify");
         continue;
       case 4:
         plan(reader, choose_part(choose, info.layout), stream.size);
@@ -151,7 +184,7 @@ void run(stz_reader* reader, Stream& stream, const stz_stream_info& info, Choice
         break;
     }
     set(reader, settings);
-    const auto [found, fresh] = wholes.try_emplace({settings.max_error, settings.enhance});
+    const auto [found, fresh] = wholes.try_emplace(settings);
     Bytes& whole = found->second;
     if (whole_is_small && fresh && !read_whole(stream, info, settings, whole)) whole.clear();
     const Part part = choose_part(choose, info.layout);
@@ -161,9 +194,11 @@ void run(stz_reader* reader, Stream& stream, const stz_stream_info& info, Choice
     if (error == STZ_ERROR_READ) error = stz_reader_read(reader, part.start, part.count, part.step, read.data(), read.size(), threads);
     promise(error != STZ_ERROR_INTERNAL && error != STZ_ERROR_READ, "reading a part does not fail inside");
     reads--;
+    const size_t damages = damage(reader, info, part.elements * uint64_t(parts(info.layout.dtype)), error);
+    promise(settings.beyond_damage || !damages, "a read goes on beyond damage only if it is asked to");
     if (whole.empty() || !part.elements) continue;
     promise(!error || error == STZ_ERROR_CONTENT, "a part of a stream that can be read can be read");
-    if (!error) compare(info.layout, part, read, whole);
+    if (!error && !(verify && damages)) compare(info.layout, part, read, whole, settings.beyond_damage);
   }
   stz_reader_stats stats = STZ_READER_STATS_INIT;
   promise(stz_reader_get_stats(reader, &stats) == STZ_OK, "readers have statistics");

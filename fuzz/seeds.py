@@ -30,6 +30,11 @@ def seeds():
             reads = rng.randbytes(30) if kind < 4 else bytes([11, 5, 0, 0, 0, 0, 0, 60, 60, 60, 60, 60, 60]) + rng.randbytes(60)
             program = bytes([kind + 64, rng.randrange(256), *reads])
             found["reader"][f"{name}_{kind}"] = bytes([len(program)]) + program + stream
+        for kind in range(2):  # beyond damage: what is missing from the end, bits that differ
+            program = bytes([64, rng.randrange(256), 25, *rng.randbytes(40)])
+            at = rng.randrange(len(stream) // 4, len(stream))
+            damaged = stream[:at] + (bytes([stream[at] ^ 1 << rng.randrange(8)]) + stream[at + 1 :] if kind else b"")
+            found["reader"][f"{name}_damaged_{kind}"] = bytes([len(program)]) + program + damaged
     for target, (count, most) in PROGRAMS.items():
         found[target] = {f"program_{n}": bytes([n]) + rng.randbytes(rng.randrange(20, most)) for n in range(count)}
     bodies = list(golden.values())

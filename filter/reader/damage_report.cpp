@@ -24,6 +24,11 @@ size_t first_level(const Hierarchy& h, size_t l, size_t axis, i64 x) {
   return l;
 }
 
+// The level that first has a sample of level l.
+size_t first_level(const Hierarchy& h, size_t l, i64 i, i64 j, i64 k, i64 x) {
+  return std::min({first_level(h, l, 0, i), first_level(h, l, 1, j), first_level(h, l, 2, k), first_level(h, l, 3, x)});
+}
+
 // From coordinates of a level to those of level l, which is not coarser.
 i64 scale_between(const Hierarchy& h, size_t l, size_t level, size_t axis) {
   i64 scale = 1;
@@ -111,20 +116,20 @@ void DamageReport::lose(const Hierarchy& h, size_t l, const Progression& p, cons
     low[a] = area.box.low[a] * scale;
     high[a] = (area.box.low[a] + area.box.size[a] - 1) * scale + 1;
   }
-  mark_box(low, high, p, selection, offset, area.cause, [&](i64 i, i64 j, i64 k, i64 x) {
-    return std::min({first_level(h, l, 0, i), first_level(h, l, 1, j), first_level(h, l, 2, k), first_level(h, l, 3, x)}) == area.level;
-  });
+  mark_box(low, high, p, selection, offset, area.cause,
+           [&](i64 i, i64 j, i64 k, i64 x) { return first_level(h, l, i, j, k, x) == area.level; });
 }
 
 void DamageReport::lose_around(const Hierarchy& h, const Progression& p, const Selection& selection, u64 offset, const LostArea& area,
                                const Index& margin) {
+  lose(h, 0, p, selection, offset, area);
   Index low, high;
   for (size_t a = 0; a < axes; a++) {
     const i64 scale = scale_between(h, 0, area.level, a);
     low[a] = std::max<i64>(0, area.box.low[a] * scale - margin[a]);
     high[a] = std::min(h.level[0].n[a], (area.box.low[a] + area.box.size[a] - 1) * scale + 1 + margin[a]);
   }
-  mark_box(low, high, p, selection, offset, area.cause, [](i64, i64, i64, i64) { return true; });
+  mark_box(low, high, p, selection, offset, area.cause, [&](i64 i, i64 j, i64 k, i64 x) { return first_level(h, 0, i, j, k, x) == 0; });
 }
 
 void DamageReport::lay_over(const DamageReport& of_patch, int number, const u64* first, const u64* count, const Patch& patch,

@@ -33,7 +33,7 @@ KINDS = {
     "complex": (cases.make("rough", (100, 110), "c8"), (60, 110), {"absolute": 5.0}),
     "masked": (masked((130, 140)), (90, 140), {"absolute": 5.0, "fill_value": -999}),
     "layers": (cases.make("rough", (150, 160), "f4"), (100, 160), {"absolute": 0.5, "layers": 3}),
-    "enhanced": (cases.make("rough", (150, 160), "f4"), (100, 160), {"absolute": 5.0, "enhance": "relaxed"}),
+    "enhanced": (cases.make("rough", (150, 160), "f4"), (100, 160), {"absolute": 10.0, "enhance": "relaxed"}),
     "integers": (cases.make("rough", (150, 160), "i4"), (100, 160), {"absolute": 6.0, "integers": "lossy"}),
     "edges": (cases.make("layers", (150, 160), "f4"), (100, 160), {"absolute": 0.5}),
     "lossless": (cases.make("walk", (20000,), "f8"), (9000,), {"lossless": True}),
@@ -60,6 +60,8 @@ def files(tmp_path_factory):
                     file["x"][corner : corner + 12, 20:60] = 77 + np.arange(40, dtype="f4")
         with h5py.File(path) as file:
             infos = [file["x"].id.get_chunk_info(k) for k in range(file["x"].id.get_num_chunks())]
+            stream = file["x"].id.read_direct_chunk((0,) * array.ndim)[1]
+            assert name != "enhanced" or h5stz.info(stream).enhanced
             made[name] = path, file["x"][...], [(info.chunk_offset, info.byte_offset, info.size) for info in infos]
     return made
 
@@ -149,7 +151,8 @@ def test_a_damaged_chunk_leaves_the_others_alone(files, tmp_path, name):
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in WHOLE_CHUNKS])
 @given(seed=st.integers(0, 2**32))
 def test_random_damage(files, tmp_path_factory, name, seed):
-    """Many bytes anywhere in the chunks, and reads of boxes, levels and with steps, which share what they keep."""
+    """Many bytes anywhere in the chunks, and reads of boxes, levels and with steps, which share what they keep. A level loses
+    what the whole loses of it; a part, which may need fewer bytes, no more."""
     path, whole, chunks = files[name]
     rng = np.random.default_rng(seed)
     places = {}
@@ -161,18 +164,25 @@ def test_random_damage(files, tmp_path_factory, name, seed):
     broken = damaged(path, places, tmp_path_factory.mktemp("random") / "broken.h5")
     with opened(broken) as dataset:
         view = h5stz.view(dataset, on_error=value_of(whole.dtype), cache_bytes=int(rng.choice([0, 20000, 1 << 26])), threads=2)
+        parts = []
         for _ in range(3):
             index = random_box(rng, whole.shape)
             array, found = read(view, *index)
             compare(array, whole, found, index)
+            parts.append((index, array))
         level = int(rng.integers(1, 3))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            array = view.level(level)[...]
+            coarse = view.level(level)[...]
         steps = tuple(slice(None, None, 1 << level) for _ in whole.shape)
-        compare(array, whole, None, steps)
+        compare(coarse, whole, None, steps)
         array, found = read(view, ...)
         lost(array, whole, found)
+        if all(at % 2**level == 0 for offset, *_ in chunks for at in offset):
+            assert same(array[steps], coarse), "a level loses what the whole loses of it"
+        for index, part in [*parts, (steps, coarse)]:
+            kept = words(array[index]) != words(np.full((), value_of(array.dtype), array.dtype))
+            assert np.array_equal(words(part)[kept], words(array[index])[kept]), "a part loses no more than the whole"
 
 
 def random_box(rng, shape):
