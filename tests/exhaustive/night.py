@@ -1,7 +1,8 @@
 """Judges the bound over as many cases as a night has time for: python tests/exhaustive/night.py DIR [--hours 8] [--jobs 2]
 
 Cases are drawn from (seed, kind, number) alone, so `night.py --case memory:123456` repeats one. DIR keeps what was reached: the
-same command goes on from there. The exit status is 0 if no promise was broken, 1 if one was.
+same command goes on from there. judged.json is what this project has judged: `--from tests/exhaustive/judged.json` begins with
+the cases after it. The exit status is 0 if no promise was broken, 1 if one was.
 """
 
 import argparse
@@ -35,6 +36,9 @@ def arguments(words):
     parser.add_argument("--jobs", type=int, default=2, help="processes, 2 by default; 0: in this process")
     parser.add_argument("--cases", nargs="+", metavar="KIND=N", help="how many of each kind in all; kinds: " + ", ".join(KINDS))
     parser.add_argument("--seed", type=int, default=0, help="other cases; of a new DIR")
+    parser.add_argument(
+        "--from", type=Path, dest="before", metavar="FILE", help="what a new DIR goes on from: state.json of another"
+    )
     parser.add_argument("--case", metavar="KIND:NUMBER", help="repeats one case")
     parser.add_argument("--coverage", action="store_true", help="what the cases in DIR had, how often")
     given = parser.parse_args(words)
@@ -42,6 +46,8 @@ def arguments(words):
         parser.error("give a directory for what is reached, or --case KIND:NUMBER")
     goals = dict(each.split("=") for each in given.cases) if given.cases else GOALS
     given.goals = {kind: int(float(count)) for kind, count in goals.items()}
+    if given.before and not given.before.is_file():
+        parser.error(f"there is no file {given.before}")
     wrong = [kind for kind in (*given.goals, *([given.case.split(":")[0]] if given.case else [])) if kind not in KINDS]
     if wrong:
         parser.error(f"{wrong[0]} is none of the kinds {', '.join(KINDS)}")
@@ -110,7 +116,7 @@ class Night:
 
 def run(given):
     """Runs until the goals or the hours are reached. Returns the exit status."""
-    state = State(given.directory, given.seed)
+    state = State(given.directory, given.seed, given.before)
     sets = instruction_sets()
     night = Night(state, given.goals, given.hours, given.jobs and len(sets) > 1)
     try:

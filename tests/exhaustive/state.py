@@ -18,14 +18,15 @@ NUMBERS = ("cases", "samples", "by_fractions", "exact", "violations", "batches_c
 class State:
     """Counts of a run in a directory; only whole batches count."""
 
-    def __init__(self, directory, seed=0):
+    def __init__(self, directory, seed=0, before=None):
+        """`before`: the state.json of another run, which a new directory goes on from."""
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.path = self.directory / "state.json"
         self.seed, self.kinds, self.seconds = seed, {}, 0.0
         self._handed_out = set()
-        if self.path.exists():
-            kept = json.loads(self.path.read_text())
+        if self.path.exists() or before:
+            kept = json.loads((self.path if self.path.exists() else Path(before)).read_text())
             self.seed, self.kinds, self.seconds = kept["seed"], kept["kinds"], kept["seconds"]
         for kind in KINDS:
             empty = {name: 0 for name in NUMBERS} | {"largest": 0.0, "next": 0, "left": [], "seen": {}}

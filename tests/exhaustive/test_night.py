@@ -72,6 +72,17 @@ def test_a_sample_that_misses_its_bound_by_a_hair_is_reported_with_its_command(t
     assert night.main(["--case", case[1]]) == 0, "without the sabotage"
 
 
+def test_a_new_directory_goes_on_from_another_one(tmp_path, capsys):
+    assert night.main([str(tmp_path / "one"), "--jobs", "0", "--cases", "memory=200"]) == 0
+    state = str(tmp_path / "one/state.json")
+    assert night.main([str(tmp_path / "two"), "--jobs", "0", "--cases", "memory=400", "--from", state]) == 0
+    kept = night.State(tmp_path / "two").kinds["memory"]
+    assert (kept["cases"], kept["next"]) == (400, 400)
+    with pytest.raises(SystemExit):
+        night.main([str(tmp_path / "three"), "--from", str(tmp_path / "none")])
+    assert "there is no file" in capsys.readouterr().err
+
+
 def test_an_interrupted_night_goes_on(tmp_path, monkeypatch):
     calls = []
 
