@@ -36,7 +36,8 @@ class DamageReport {
   void lose(size_t cause, const Selection& selection);
   void lose_all(size_t cause);
   // What a selection, which is the progression `p` on level l, has of an area. `offset`: of the item in the output, in bytes. `margin`:
-  // samples that are enhanced, those that are on no coarser level, are lost too where they are at most so far from the area along each axis.
+  // samples that are enhanced, those that are on no coarser level, are lost too where they are at most so far from the area along each
+  // axis.
   void lose(const Hierarchy& h, size_t l, const Progression& p, const Selection& selection, u64 offset, const LostArea& area);
   void lose_around(const Hierarchy& h, const Progression& p, const Selection& selection, u64 offset, const LostArea& area,
                    const Index& margin);

