@@ -57,9 +57,8 @@ STZ_API int stz_version_number(void);
 /* STZ_VERSION_STRING of the library that runs: static text. */
 STZ_API const char* stz_version_string(void);
 
-/* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library
- * reads it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by
- * name. */
+/* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library reads
+ * it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by name. */
 #define STZ_FORMAT_VERSION 2
 
 /* ---- Structures ----
