@@ -47,7 +47,9 @@ def arguments(words):
     goals = dict(each.split("=") for each in given.cases) if given.cases else GOALS
     given.goals = {kind: int(float(count)) for kind, count in goals.items()}
     if given.before and not given.before.is_file():
-        parser.error(f"there is no file {given.before}")
+        parser.error(
+            f"there is no file {given.before}: --from takes the state.json of another DIR, or tests/exhaustive/judged.json"
+        )
     wrong = [kind for kind in (*given.goals, *([given.case.split(":")[0]] if given.case else [])) if kind not in KINDS]
     if wrong:
         parser.error(f"{wrong[0]} is none of the kinds {', '.join(KINDS)}")
