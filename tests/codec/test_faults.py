@@ -66,11 +66,11 @@ def judge(table):
     _, _, _, unreadable, content, wrong = table["all"][:6]
     at_once, again, refused, wrong_with_check = table["all"][6:]
     assert min(unreadable, content, wrong) > 20 and wrong_with_check == 0
-    assert min(again, at_once) > 100 and (refused > 20 or table["all"][0] < 4000)
+    assert min(again, at_once) > 100 and refused > 20
 
 
 def test_no_flip_goes_unnoticed():
-    judge(faults(2, 1))
+    judge(faults(4, 1))  # fewer trials have no flip that comes back in each attempt
 
 
 def write(tmp_path, fault, check=False, flag="MANDATORY", **environment):
