@@ -403,7 +403,7 @@ def test_figures(command, tmp_path):
 @needs_data()
 @pytest.mark.slow
 def test_bound_on_development_fields(tmp_path):
-    run("bound", tmp_path / "figures.json", "--edge", "40", data=DATA, timeout=900)
+    run("bound", tmp_path / "figures.json", "--edge", "32", data=DATA, timeout=900)
 
 
 @pytest.mark.slow

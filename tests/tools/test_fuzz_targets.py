@@ -23,7 +23,7 @@ RUNS = {"roundtrip": 500, "filter": 300, "hdf5": 300, "reader": 1000, "decode": 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """The programs, and beside them the seeds of each."""
-    built = native_build(["fuzz_targets"], preset="libfuzzer") / "fuzz"
+    built = native_build(["fuzz_targets"], preset="fuzz-smoke") / "fuzz"
     made = tmp_path_factory.mktemp("seeds")
     seeds.write(made)
     return built, made
