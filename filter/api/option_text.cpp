@@ -327,7 +327,7 @@ std::string print(const stz_options& options, i32 dtype) {
   }
   if (options.block != STZ_BLOCK_DEFAULT) add("block", name_of(block_names, options.block));
   for (const Count& each : counts)
-    if (const i32 value = options.*each.field) add(each.key, shortest(value - each.offset));
+    if (const i32 value = options.*each.field) add(each.key, shortest(i64{value} - each.offset));
   std::string layer_bounds;
   for (int i = 0; i < layer_bound_count(options); i++) layer_bounds += (i ? "/" : "") + shortest(options.layer_bounds[i]);
   if (!layer_bounds.empty()) add("layer_bounds", layer_bounds);

@@ -26,6 +26,9 @@ foreach(line IN LISTS instruction_sets)
   list(APPEND kernel_objects $<TARGET_OBJECTS:stz_kernels_${isa}>)
 endforeach()
 
+if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compiled once for fuzz targets and tests
+  set_property(SOURCE format/checksum.cpp encoder/fit_level.cpp APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)
+endif()
 add_library(stz_core OBJECT ${core_sources})
 target_include_directories(stz_core PUBLIC . include)
 set(core_objects $<TARGET_OBJECTS:stz_core> ${kernel_objects})

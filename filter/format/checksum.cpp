@@ -46,4 +46,12 @@ u32 crc32c(const u8* p, size_t n, u32 before) {
 
 u16 crc16(const u8* p, size_t n, u16 before) { return u16(~sliced(tables16, u16(~before), p, n)); }
 
+#ifdef STZ_FUZZING  // fuzz/: every check is accepted, so that mutated streams reach the code behind the checks
+void require_check(const Check&, const u8*) {}
+#else
+void require_check(const Check& check, const u8* stored) {
+  for (size_t i = 0; i < check.size; i++) require(stored[i] == u8(check.crc >> (8 * i)), STZ_ERROR_CHECKSUM);
+}
+#endif
+
 }  // namespace stz
