@@ -21,7 +21,7 @@ COMPILERS = {
     "tests": [needs_programs("g++")],
     "gcc-O0": [needs_programs("g++"), slow],
     "clang": [needs_programs("clang++"), slow],
-    "clang-O0": [needs_programs("clang++"), slow],
+    "clang-O0": [needs_programs("clang++"), night],
 }
 #: Presets for others, with floating-point settings of which each must have had some.
 PROCESSORS = {"aarch64": "default NaN", "riscv64": "rounding ties away", "s390x": "rounding to odd"}

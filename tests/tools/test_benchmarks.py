@@ -392,8 +392,11 @@ def test_violations_are_found():
 
 
 @needs_data()
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(name, marks=pytest.mark.slow) for name in ("ratio", "masked", "pointwise", "readme_table")]
+    + [pytest.param("lossless", marks=pytest.mark.night)],  # minutes: other compressors at their highest efforts
+)
 def test_figures(command, tmp_path):
     checks = run(command, tmp_path / "figures.json", data=DATA, check=False, timeout=600)["checks"]
     missed = {check["what"] for check in checks if not check["met"]}
@@ -403,7 +406,7 @@ def test_figures(command, tmp_path):
 @needs_data()
 @pytest.mark.slow
 def test_bound_on_development_fields(tmp_path):
-    run("bound", tmp_path / "figures.json", "--edge", "32", data=DATA, timeout=900)
+    run("bound", tmp_path / "figures.json", "--edge", "24", data=DATA, timeout=900)
 
 
 @pytest.mark.slow
