@@ -210,7 +210,8 @@ void check_chunk(Choices& choose, const std::vector<unsigned>& cd_values) {
   promise(stz_cd_values_parse(cd_values.size(), cd_values.data(), &options, &layout, nullptr, 0) == STZ_OK && layout.rank >= 0,
           "client data that set_local has written tell type and shape");
   const size_t capacity = stz_max_compressed_size(&layout), width = number_size(layout.dtype);
-  if (!capacity || capacity > largest_chunk) return;  // 0: more bytes than any machine has, which no program can write
+  promise(capacity > 0, "a dataset that was created has chunks that can be compressed");
+  if (capacity > largest_chunk) return;
   const size_t bytes = capacity - 64;
   Random random(choose.word());
   Bytes array(bytes);

@@ -65,9 +65,14 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
     }
     layout.shape[axis] = extents[axis];
   }
+  const u64 capacity = stz_max_compressed_size(&layout);
+  if (capacity == 0) {
+    message.set("the chunk has 2^56 elements or more: best are chunks of 1 to 64 MiB");
+    return false;
+  }
   // Samples without any structure take more bytes than they have. Where HDF5 stores the size of a chunk in 32 bits, it would refuse such a
   // chunk while the file is closed; it has refused larger chunks before, unless it stores 64 bits.
-  if (bytes <= STZ_MAX_CHUNK_BYTES && stz_max_compressed_size(&layout) > STZ_MAX_CHUNK_BYTES) {
+  if (bytes <= STZ_MAX_CHUNK_BYTES && capacity > STZ_MAX_CHUNK_BYTES) {
     message.set("the chunk has almost 4 GiB, so that compressed it may have more: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB");
     return false;
   }

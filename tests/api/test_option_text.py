@@ -276,11 +276,3 @@ def test_integers_are_exact_in_text_too():
 def test_what_is_wrong_in_python(call, error, said):
     with pytest.raises(error, match=said):
         call()
-
-
-@pytest.mark.parametrize("field", ["append_axis", "threads", "effort", "layers"])
-@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1])
-def test_no_text_says_a_count_beyond_its_limits(field, value):
-    options = Options(mode=ABSOLUTE, bound=0.5, **{field: value})
-    error, text, length = show(options)
-    assert (error, text, length) == (parse(f"absolute=0.5,{field}={value - (field == 'append_axis')}")[0], "", 0) and error

@@ -20,6 +20,8 @@ import seeds
 TARGETS = long_run.native_targets()
 #: New inputs of each target: some seconds' worth.
 RUNS = {"roundtrip": 500, "filter": 300, "hdf5": 300, "reader": 1000, "decode": 2000, "info": 2000}
+#: Of these the seeds are golden streams, which are accepted.
+STREAMS = {"decode", "info", "reader"}
 
 
 def programs(preset):
@@ -52,7 +54,8 @@ def output(program, *words):
 def test_a_target_finds_nothing(target, inputs):
     program, runs = programs("fuzz") / f"fuzz_{target}", RUNS.get(target, 10000)
     printed = output(program, *sorted((inputs / target).iterdir()))
-    assert re.fullmatch(r"\d+ inputs accepted\n", printed)
+    accepted = int(re.fullmatch(r"(\d+) inputs accepted\n", printed)[1])
+    assert accepted > 100 or target not in STREAMS
     assert output(program, f"--iterations={runs}") == f"{runs} inputs, no findings\n"
 
 
