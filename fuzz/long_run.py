@@ -7,7 +7,8 @@ finding, after every goal is reached, or with the time that --hours gives. Stop 
 were running are not counted.
 
 Targets are libFuzzer's (clang, ASan and UBSan), but for two_decoders, which is fuzz/two_decoders.py. --python names a Python
-that has h5stz.
+that has h5stz. With --preset fuzz they are those of standalone.cpp, whose input number n follows from the number n: a slice goes on
+behind the last number ("generated", which "executions" includes). A directory may have slices of both.
 """
 
 import argparse
@@ -47,20 +48,20 @@ def native_targets():
     return sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp"))
 
 
-def build(directory, preset):
-    """Builds the targets and copies them to directory/bin, so that a later build does not disturb the run."""
+def build(programs, preset):
+    """Builds the targets and copies them to the directory `programs`, so that a later build does not disturb the run."""
     names = native_targets()
     built = build_filter.build(
         ROOT / "build" / (preset + build_filter.environment_key()), ["fuzz_targets"], {"H5STZ_BUILD_TESTS": "OFF"}, preset
     )
-    (directory / "bin").mkdir(exist_ok=True)
+    programs.mkdir(parents=True, exist_ok=True)
     names = [name for name in names if (built / "fuzz" / f"fuzz_{name}").exists()]
     for name in names:
-        shutil.copy2(built / "fuzz" / f"fuzz_{name}", directory / "bin")
+        shutil.copy2(built / "fuzz" / f"fuzz_{name}", programs)
 
 
 class Log:
-    """executions.json: the sum of all executions, and {target: {"executions", "seconds", "findings"}}."""
+    """executions.json: the sum of all executions, and {target: {"executions", "generated", "seconds", "findings"}}."""
 
     def __init__(self, directory, before):
         """`before`: the file that a new directory goes on from."""
@@ -70,7 +71,7 @@ class Log:
 
     def of(self, target):
         """The entry of a target."""
-        return self.targets.setdefault(target, {"executions": 0, "seconds": 0.0, "findings": []})
+        return self.targets.setdefault(target, {"executions": 0, "generated": 0, "seconds": 0.0, "findings": []})
 
     def save(self):
         """Writes it, so that a reader always finds a whole file."""
@@ -92,12 +93,11 @@ def next_target(log, names, goal):
     return min(behind or native or names, key=lambda name: log.of(name)["seconds"], default=None)
 
 
-def libfuzzer_command(directory, target, seconds):
-    """The command of one slice, and the folder of its corpus."""
+def libfuzzer_command(directory, program, target, seconds):
+    """The command of one slice."""
     corpus = directory / "corpus" / target
     corpus.mkdir(parents=True, exist_ok=True)
     findings = directory / "findings"
-    program = directory / "bin" / f"fuzz_{target}"
     options = [f"-max_total_time={seconds}", f"-artifact_prefix={findings}/{target}-", "-print_final_stats=1", "-max_len=8192"]
     options += ["-timeout=120", "-rss_limit_mb=3000", "-reload=0", f"-dict={FUZZ / 'stz.dict'}"]
     options += ["-entropic=0"]  # its account of rare features takes half of the time and more where inputs have thousands
@@ -119,11 +119,14 @@ def executed(text):
 
 def slice_command(arguments, log, target):
     """The command of a target's next slice."""
-    if target not in SCRIPTS:
-        return libfuzzer_command(arguments.directory, target, arguments.slice)
-    first = log.of(target)["executions"]
-    command = [arguments.python, FUZZ / f"{target}.py", f"--first={first}", f"--seconds={arguments.slice}"]
-    return [*command, f"--findings={arguments.directory / 'findings'}"]
+    if target in SCRIPTS:
+        first = log.of(target)["executions"]
+        command = [arguments.python, FUZZ / f"{target}.py", f"--first={first}", f"--seconds={arguments.slice}"]
+        return [*command, f"--findings={arguments.directory / 'findings'}"]
+    program = arguments.programs / f"fuzz_{target}"
+    if arguments.preset == "fuzz":
+        return [program, f"--first={log.of(target)['generated']}", f"--seconds={arguments.slice}"]
+    return libfuzzer_command(arguments.directory, program, target, arguments.slice)
 
 
 class LongRun:
@@ -179,8 +182,9 @@ class LongRun:
     def count(self, target, text, status, seconds):
         """Adds what a slice printed to the log."""
         entry, directory = self.log.of(target), self.arguments.directory
-        found = re.search(r"(\d+) streams, no findings", text)
+        found = re.search(r"(\d+) (streams|inputs), no findings", text)
         entry["executions"] += int(found[1]) if found else executed(text)
+        entry["generated"] += int(found[1]) if found and found[2] == "inputs" else 0
         entry["seconds"] = round(entry["seconds"] + seconds, 1)
         if status:
             kept = directory / "findings" / f"{target}-{datetime.datetime.now():%Y%m%d-%H%M%S}.txt"
@@ -231,8 +235,8 @@ def parse(words):
     parser.add_argument("--targets", nargs="+", metavar="TARGET", help="these alone")
     parser.add_argument("--goals", type=int, nargs=2, default=(EACH, TOGETHER), metavar="N", help="executions: of each, of all")
     parser.add_argument("--python", default=sys.executable, help="a Python that has h5stz, for two_decoders")
-    parser.add_argument("--no-build", action="store_true", help="the programs of DIRECTORY/bin as they are")
-    parser.add_argument("--preset", default="libfuzzer")
+    parser.add_argument("--no-build", action="store_true", help="the programs of DIRECTORY/bin/PRESET as they are")
+    parser.add_argument("--preset", default="libfuzzer", help="how the targets are built; fuzz: for standalone.cpp")
     parser.add_argument("--before", type=Path, default=BEFORE, metavar="FILE", help="what a new directory goes on from")
     return parser.parse_args(words)
 
@@ -241,13 +245,14 @@ def main(words=None):
     """The program; see the top of this file. Returns the exit status."""
     arguments = parse(words)
     arguments.directory = arguments.directory.absolute()
+    arguments.programs = arguments.directory / "bin" / arguments.preset
     for folder in ("findings", "logs"):
         (arguments.directory / folder).mkdir(parents=True, exist_ok=True)
     arguments.log = Log(arguments.directory, arguments.before)
     seeds.write(arguments.directory / "seeds")
     if not arguments.no_build:
-        build(arguments.directory, arguments.preset)
-    names = [path.name.removeprefix("fuzz_") for path in sorted((arguments.directory / "bin").glob("fuzz_*"))]
+        build(arguments.programs, arguments.preset)
+    names = [path.name.removeprefix("fuzz_") for path in sorted(arguments.programs.glob("fuzz_*"))]
     names += SCRIPTS
     names = [name for name in names if not arguments.targets or name in arguments.targets]
     run = LongRun(arguments, names)

@@ -20,7 +20,7 @@ if [ -e {stop} ]; then echo "broken promise: it stopped"; exit 77; fi
 @pytest.fixture
 def directory(tmp_path):
     """The directory of a long run with two targets that take no time."""
-    programs = tmp_path / "run/bin"
+    programs = tmp_path / "run/bin/libfuzzer"
     programs.mkdir(parents=True)
     for name in ("fuzz_decode", "fuzz_info"):
         (programs / name).write_text(TARGET.format(stop=tmp_path / "stop"))
@@ -56,6 +56,19 @@ def test_a_new_directory_goes_on_from_what_earlier_runs_came_to(directory):
     assert counts(directory)[1] == {"info": 1000, "decode": 540}
 
 
+def test_generated_inputs_go_on_behind_the_last_one(directory):
+    """What standalone.cpp generates from numbers counts as well as what libFuzzer finds."""
+    assert long_run(directory, "--goals", "90", "200").returncode == 0
+    before = counts(directory)[1]["info"]
+    (directory / "bin/fuzz").mkdir()
+    (directory / "bin/fuzz/fuzz_info").write_text('#!/bin/sh\necho "$@" >> $0.log\necho "70 inputs, no findings"\n')
+    (directory / "bin/fuzz/fuzz_info").chmod(0o755)
+    assert long_run(directory, "--preset", "fuzz", "--goals", str(before + 140), "200", "--slice", "5").returncode == 0
+    entry = json.loads((directory / "executions.json").read_text())["targets"]["info"]
+    assert (entry["executions"], entry["generated"]) == (before + 140, 140)
+    assert (directory / "bin/fuzz/fuzz_info.log").read_text() == "--first=0 --seconds=5\n--first=70 --seconds=5\n"
+
+
 def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
     assert long_run(directory, "--goals", "300", "900", "--jobs", "2").returncode == 0
     total, of_each = counts(directory)
@@ -63,10 +76,10 @@ def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
 
 
 def test_a_run_that_is_stopped_ends_its_targets_and_counts_none_of_their_slices(directory):
-    (directory / "bin/fuzz_decode").write_text("#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n")
+    (directory / "bin/libfuzzer/fuzz_decode").write_text("#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n")
     command = [sys.executable, ROOT / "fuzz/long_run.py", directory, "--no-build", "--targets", "decode"]
     run = subprocess.Popen([*command, "--before", directory / "before.json"], cwd=ROOT)
-    while not (directory / "bin/decode.running").exists():
+    while not (directory / "bin/libfuzzer/decode.running").exists():
         assert run.poll() is None
     run.terminate()
     assert run.wait(60) == 0
