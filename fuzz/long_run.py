@@ -7,8 +7,8 @@ finding, after every goal is reached, or with the time that --hours gives. Stop 
 were running are not counted.
 
 Targets are libFuzzer's (clang, ASan and UBSan), but for two_decoders, which is fuzz/two_decoders.py. --python names a Python
-that has h5stz. With --preset fuzz they are those of standalone.cpp, whose input number n follows from the number n: a slice goes on
-behind the last number ("generated", which "executions" includes). A directory may have slices of both.
+that has h5stz. With --preset fuzz they are those of standalone.cpp, whose input number n follows from the number n: a slice
+goes on behind the last number ("generated", which "executions" includes). A directory may have slices of both.
 """
 
 import argparse

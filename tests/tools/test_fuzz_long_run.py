@@ -76,7 +76,9 @@ def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
 
 
 def test_a_run_that_is_stopped_ends_its_targets_and_counts_none_of_their_slices(directory):
-    (directory / "bin/libfuzzer/fuzz_decode").write_text("#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n")
+    (directory / "bin/libfuzzer/fuzz_decode").write_text(
+        "#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n"
+    )
     command = [sys.executable, ROOT / "fuzz/long_run.py", directory, "--no-build", "--targets", "decode"]
     run = subprocess.Popen([*command, "--before", directory / "before.json"], cwd=ROOT)
     while not (directory / "bin/libfuzzer/decode.running").exists():
