@@ -99,7 +99,7 @@ def libfuzzer_command(directory, program, target, seconds):
     corpus.mkdir(parents=True, exist_ok=True)
     findings = directory / "findings"
     options = [f"-max_total_time={seconds}", f"-artifact_prefix={findings}/{target}-", "-print_final_stats=1", "-max_len=8192"]
-    options += ["-timeout=120", "-rss_limit_mb=3000", "-reload=0", f"-dict={FUZZ / 'stz.dict'}"]
+    options += ["-timeout=1800", "-rss_limit_mb=3000", "-reload=0", f"-dict={FUZZ / 'stz.dict'}"]
     options += ["-entropic=0"]  # its account of rare features takes half of the time and more where inputs have thousands
     if target == "hdf5":
         options += [

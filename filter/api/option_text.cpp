@@ -192,7 +192,7 @@ class Parser {
     if (key == "lossless") return lossless(key, value, has_value);
     if (key == "absolute") return bound(key, value, STZ_ABSOLUTE);
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
-    if (key == "block") return named(block_names, key, value, options_.block, "default or region");
+    if (key == "block") return named(block_names, key, value, options_.block, "default, region or throughput");
     if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
     if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none, relaxed, strict or both");
     if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");

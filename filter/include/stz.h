@@ -14,8 +14,7 @@
  * - Host: nothing is printed; no function exits, throws or changes signal handlers. The calling thread's floating-point environment
  *   (rounding, traps, flush-to-zero, exception flags) does not change results and is as before when the function returns.
  *
- * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts; and,
- * before version 1.0, that a later version reads the streams of this one. */
+ * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts. */
 #ifndef STZ_H
 #define STZ_H
 

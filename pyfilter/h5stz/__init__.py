@@ -1,6 +1,7 @@
 """h5stz: error-bounded lossy and lossless compression of scientific arrays, for HDF5 and in memory.
 
-Importing registers the filter with h5py's HDF5: datasets written with it can then be read and written.
+Importing registers the filter with every HDF5 library of the process, h5py's first, and with those of programs that it
+starts: datasets written with it can then be read and written.
 """
 
 from __future__ import annotations

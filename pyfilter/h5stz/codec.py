@@ -60,7 +60,7 @@ class StreamInfo:
         mode: "lossless", "absolute" or "pointwise_relative".
         bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless.
         fill_value: the number that marks missing samples, or None.
-        block: "default" or "region".
+        block: "default", "region" or "throughput".
         format_version: of the stream (docs/format.md).
         levels: resolution levels; level l is the array at every 2**l-th sample.
         level_bytes: for each level the length of the prefix of the stream that it needs, level 0 (everything) first.

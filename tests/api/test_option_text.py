@@ -98,7 +98,7 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("lossless=0", "MODE", "lossless=0: write lossless alone"),
         ("relative=1e-3", "MODE", "relative=1e-3: it refers to the whole dataset"),
         ("psnr=60", "MODE", "psnr=60: it refers to the whole dataset"),
-        ("lossless,block=small", "OPTION", "block=small: it must be default or region"),
+        ("lossless,block=small", "OPTION", "block=small: it must be default, region or throughput"),
         ("lossless,integers=1", "OPTION", "integers=1: it must be lossless or lossy"),
         ("lossless,content_check=0", "OPTION", "content_check=0: it must be no or yes"),
         ("lossless,threads=0", "OPTION", "threads=0: it must be an integer from 1 to 255"),

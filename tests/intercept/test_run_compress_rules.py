@@ -67,7 +67,7 @@ def test_the_command_line(tmp_path, capfd):
         ("/x=absolute:one", "absolute=one: it must be a finite number"),
         ("/x=absolute=one", "absolute=one: it must be a finite number"),
         ("/x=pointwise_relative:2", "must be below 1"),
-        ("/x=absolute:1,block=small", "block=small: it must be default or region"),
+        ("/x=absolute:1,block=small", "block=small: it must be default, region or throughput"),
         ("/x=absolute:1,colour=2", "'colour' is no option"),
         ("/x=absolute:1,fill_value=none", "fill_value=none: it is no number"),
         ("/x=absolute:1,dtype=f4", "the dataset has another one: leave it out"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import _core
+from h5stz import _core, cli
 from h5stz.reading.selection import pieces
 from support.hostile_streams import constant
 from support.memory import grows_less_than
@@ -82,6 +82,40 @@ def test_everything_that_allocates_has_a_limit(tmp_path, monkeypatch):
         refused(call)
     for call in [*reads(path, max_bytes=8000).values(), *[lambda f=f: f(max_bytes=8000) for f in DECODERS.values()]]:
         call()  # what a call says comes first
+
+
+@needs_packages("xarray", "dask")
+def test_lazy_arrays_have_a_limit(tmp_path, monkeypatch):
+    import xarray
+
+    path = claims(tmp_path / "x.h5", (1 << 20,))
+
+    def of_dask(**limit):
+        with h5py.File(path) as file:
+            return h5stz.dask_array(h5stz.view(file["x"], **limit))[:1000].compute()
+
+    def of_xarray(**limit):
+        with xarray.open_dataset(path, engine="h5stz", phony_dims="sort", **limit) as opened:
+            return opened["x"][:1000].values
+
+    for read in (of_dask, of_xarray):
+        refused(lambda read=read: read(max_bytes=LIMIT))
+        assert len(read(max_bytes=8192)) == 1000
+        monkeypatch.setenv("H5STZ_MAX_BYTES", str(LIMIT))
+        refused(read)
+        monkeypatch.delenv("H5STZ_MAX_BYTES")
+        assert len(read()) == 1000
+
+
+def test_commands_that_check_files_obey_the_environment(tmp_path, monkeypatch, capsys):
+    path, copy = str(claims(tmp_path / "x.h5")), str(tmp_path / "copy.h5")
+    monkeypatch.setenv("H5STZ_MAX_BYTES", str(LIMIT))
+    for words in (["verify", path], ["salvage", path, copy]):
+        assert cli.main(words) == 1
+        said = "".join(capsys.readouterr())
+        assert "a chunk holds 8192 bytes, more than H5STZ_MAX_BYTES=1000" in said and "damaged" not in said
+    monkeypatch.setenv("H5STZ_MAX_BYTES", "8192")
+    assert [cli.main(words) for words in (["verify", path], ["salvage", path, copy])] == [0, 0]
 
 
 @needs_packages("numcodecs", "zarr")

@@ -33,7 +33,7 @@ def _mebibytes(text: str) -> int:
     "--through",
     type=click.Choice(["auto", *running.ROUTES]),
     default="auto",
-    help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10 on, the default on Linux; connector: a VOL "
+    help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10.3 on, the default on Linux; connector: a VOL "
     "connector, for HDF5 1.14 and newer.",
 )
 @click.option(

@@ -17,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from h5stz import _core, elements
+from h5stz import _core, elements, limits
 from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
@@ -91,7 +91,8 @@ def salvage(
         Salvaged.
 
     Raises:
-        StzError: (a ValueError) a dataset has a type without such a value as on_error.
+        StzError: (a ValueError) a dataset has a type without such a value as on_error, or its chunks are larger than
+            H5STZ_MAX_BYTES.
         OSError: HDF5 cannot open `source`, or there is a file at `target`.
     """
     done = Salvaged()
@@ -103,6 +104,7 @@ def salvage(
             def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
                 if client_data(stored) is None or not stored.chunks:
                     return False
+                limits.refuse_larger("a chunk holds", prod(stored.chunks) * int(stored.dtype.itemsize), None)
                 path = str(stored.name)
                 with meter.share(path, stored.nbytes) as add:
                     found = _Copy(stored, place, stored_type, on_error, threads).run(add)

@@ -13,7 +13,7 @@ from typing import Any
 
 import h5py
 
-from h5stz import _core
+from h5stz import _core, limits
 from h5stz.damage import Damage, of_stream
 from h5stz.errors import StzError
 from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
@@ -216,6 +216,12 @@ def described(dataset: h5py.Dataset) -> str:
 
 def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int], None]) -> Iterator[Line]:
     counts, index, by_hdf5 = _Counts(), ChunkIndex(dataset), not _is_last_filter(dataset)
+    if not by_hdf5:  # HDF5 has the filter obey
+        try:
+            limits.refuse_larger("a chunk holds", _chunk_bytes(dataset), None)
+        except StzError as error:
+            yield Line(f"{name}: not decoded: {error}", False, True)
+            return
     for offset, stored in stored_chunks(dataset):
         content = None
         if isinstance(stored, BaseException):

@@ -155,8 +155,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             is set, overrides it and counts for reading too. The bytes do not depend on it.
         effort: 1 (fastest) to 9 (smallest) for compression; None: the default, 5. Streams of all efforts keep the same bound.
         layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of
-            the bytes (``view.read(max_error=)``); streams get up to some percent longer, and compressing takes 2 to 5 times as
-            long.
+            the bytes (``view.read(max_error=)``); streams get up to 3 % longer, and compressing takes up to 4 times as long.
         layer_bounds: falling numbers, up to 6: the largest errors with one precision layer, with two ..., in the units of the
             data; the last layer has the bound. Found by trial, which takes up to six times as long again. Instead of `layers`.
         append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
@@ -331,9 +330,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         """The STZ that text means: options of this class as ``KEY=VALUE``, separated by commas; ``str()`` of an STZ writes it.
 
         ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
-        ``threads=N``, ``effort=N``, ``layers=1``, ``append_axis=N``, ``integers=lossy``, ``content_check=no``,
-        ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that need data, `relative`, `psnr` and `ratio`,
-        become an absolute one when text is written.
+        ``threads=N``, ``effort=N``, ``layers=N``, ``layer_bounds=B/B``, ``enhance=strict``, ``append_axis=N``,
+        ``integers=lossy``, ``content_check=no``, ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that
+        need data, `relative`, `psnr` and `ratio`, become an absolute one when text is written.
 
         Args:
             text: the options. ``KEY:VALUE`` is the same.
