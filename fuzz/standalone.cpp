@@ -80,7 +80,7 @@ int main(int count, char** arguments) {
     fuzz::Bytes input = fuzz::seed_input(input_number);
     fuzz::mutate_input(input, input_number);
     fuzz::Bytes exact(input);  // no spare capacity behind the last byte
-    alarm(300);                // sanitizers are slow
+    alarm(1800);               // sanitizers are slow, and the machine may be busy
     LLVMFuzzerTestOneInput(exact.data(), exact.size());
   }
   printf("%llu inputs, no findings\n", (unsigned long long)done);
