@@ -19,8 +19,8 @@ from h5stz import cli
 from support.requirements import needs_packages
 
 RECORDED = json.loads(Path(__file__).with_name("api_1.0.json").read_text())
-#: Where public names are, besides h5stz.__all__.
 NEEDED = ", needed"
+#: Public names of h5stz.zarr.
 ZARR = ("Stz", "StzCodec", "level", "reference")
 
 
@@ -78,11 +78,16 @@ def commands():
     for name in [*cli.commands.list_commands(context), "repack"]:
         command = cli.commands.get_command(context, name)
         found[name] = {
-            word: "argument" + NEEDED * parameter.required
+            word: ("positional" if isinstance(parameter, click.Argument) else "option") + NEEDED * parameter.required
             for parameter in command.params
             for word in [*parameter.opts, *parameter.secondary_opts]
         }
     return found
+
+
+def positions(arguments):
+    """The names of those that may be given by their place, in order."""
+    return [name for name, described in (arguments or {}).items() if described.startswith("positional")]
 
 
 def missing(recorded, found, where):
@@ -99,6 +104,8 @@ def missing(recorded, found, where):
                 yield f"{where}{name}: {argument} is gone"
             elif now[argument] != then:
                 yield f"{where}{name}: {argument} was {then} and is {now[argument]}"
+        if positions(now)[: len(positions(arguments_then))] != positions(arguments_then):
+            yield f"{where}{name}: the order of arguments was {positions(arguments_then)} and is {positions(now)}"
         for argument in set(now or ()) - set(arguments_then):
             if now[argument].endswith(NEEDED):
                 yield f"{where}{name}: {argument} is new and has no default"
@@ -117,11 +124,11 @@ def test_commands_and_options_stay():
     assert not list(missing(RECORDED["commands"], commands(), "h5stz "))
 
 
-def test_all_that_is_public_today_is_recorded():
-    """Until a release has more than 1.0, whose own file will come beside this one."""
-    assert set(python_names()) >= set(RECORDED["python"]) and len(RECORDED["python"]) > 100
+def test_all_that_1_0_has_is_recorded():
     assert {"h5stz.open", "h5stz.view", "h5stz.STZ", "h5stz.View.read"} <= set(RECORDED["python"])
-    assert set(RECORDED["commands"]) == set(commands())
+    if h5stz.__version__.startswith("1.0."):  # later ones may have more, and a file of their own
+        assert set(RECORDED["python"]) == set(python_names())
+        assert set(RECORDED["commands"]) == set(commands())
 
 
 @pytest.mark.parametrize(
@@ -131,6 +138,7 @@ def test_all_that_is_public_today_is_recorded():
         ({"f": {"a": "keyword-only, 1"}}, {"f": {}}, "f: a is gone"),
         ({"f": {"a": "keyword-only, 1"}}, {"f": {"a": "keyword-only, 2"}}, "f: a was"),
         ({"f": {}}, {"f": {"b": "keyword-only, needed"}}, "f: b is new and has no default"),
+        ({"f": {"a": "positional", "b": "positional"}}, {"f": {"b": "positional", "a": "positional"}}, "f: the order of"),
     ],
 )
 def test_what_breaks_a_program_is_told(then, now, said):
