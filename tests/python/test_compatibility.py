@@ -1,5 +1,7 @@
 """What docs/compatibility.md promises until 2.0: names and arguments of Python, commands with their options, as 1.0 had them.
 
+So do options of STZ, in text and in client data. Keys of --json: test_json_keys.py.
+
 api_1.0.json is what 1.0.0 had; it is never written again. More names, arguments with defaults, commands and options may come.
 
     python tests/python/test_compatibility.py    # prints what this version has, for the file of another release
@@ -20,6 +22,30 @@ from support.requirements import needs_packages
 
 RECORDED = json.loads(Path(__file__).with_name("api_1.0.json").read_text())
 NEEDED = ", needed"
+#: Every option with all of its values, or the ends of their range.
+TEXTS = (
+    "absolute=0.001",
+    "pointwise_relative=0.01",
+    "lossless",
+    "absolute=0.001,block=region",
+    "absolute=0.001,block=throughput",
+    "absolute=0.001,threads=255",
+    "absolute=0.001,effort=1",
+    "absolute=0.001,effort=9",
+    "absolute=0.001,layers=2",
+    "absolute=0.001,layers=7",
+    "absolute=0.001,layer_bounds=0.5/0.25/0.125",
+    "absolute=0.001,append_axis=0",
+    "absolute=0.001,append_axis=30",
+    "absolute=0.001,integers=lossy",
+    "absolute=0.001,content_check=yes",
+    "absolute=0.001,content_check=no",
+    "absolute=0.001,enhance=strict",
+    "absolute=0.001,enhance=relaxed",
+    "absolute=0.001,enhance=both",
+    "absolute=0.001,check=yes",
+    "absolute=0.001,fill_value=-9999,dtype=f4",
+)
 #: Public names of h5stz.zarr.
 ZARR = ("Stz", "StzCodec", "level", "reference")
 
@@ -85,6 +111,11 @@ def commands():
     return found
 
 
+def client_data():
+    """{options as text: their client data}"""
+    return {text: list(h5stz.STZ(text).filter_options) for text in TEXTS}
+
+
 def positions(arguments):
     """The names of those that may be given by their place, in order."""
     return [name for name, described in (arguments or {}).items() if described.startswith("positional")]
@@ -124,7 +155,16 @@ def test_commands_and_options_stay():
     assert not list(missing(RECORDED["commands"], commands(), "h5stz "))
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_names_and_values_of_options_stay(text):
+    """Text and client data of 1.0 mean what they meant."""
+    dtype = "f4" if "dtype=" in text else None
+    assert str(h5stz.STZ(text)) == text
+    assert str(h5stz.STZ.from_filter_options(RECORDED["client data"][text], dtype=dtype)) == text
+
+
 def test_all_that_1_0_has_is_recorded():
+    assert set(RECORDED["client data"]) == set(TEXTS)
     assert {"h5stz.open", "h5stz.view", "h5stz.STZ", "h5stz.View.read"} <= set(RECORDED["python"])
     if h5stz.__version__.startswith("1.0."):  # later ones may have more, and a file of their own
         assert set(RECORDED["python"]) == set(python_names())
@@ -153,7 +193,7 @@ def test_more_breaks_nothing():
 
 if __name__ == "__main__":
     zarr = zarr_names() if importlib.util.find_spec("zarr") else {}
-    parts = {"python": python_names(), "zarr": zarr, "commands": commands()}
+    parts = {"python": python_names(), "zarr": zarr, "commands": commands(), "client data": client_data()}
     texts = [
         f' "{part}": {{\n' + ",\n".join(f"  {json.dumps(name)}: {json.dumps(item)}" for name, item in names.items()) + "\n }"
         for part, names in parts.items()
