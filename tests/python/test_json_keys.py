@@ -1,4 +1,4 @@
-"""Keys of `--json` stay until 2.0 (docs/compatibility.md), with the types of their values: each command, on files that have much to tell.
+"""Keys of `--json` stay until 2.0 (docs/compatibility.md), with the types of their values: every command that has it.
 
 json_1.0.json is what 1.0.0 printed; it is never written again. New keys may come.
 
