@@ -29,10 +29,13 @@ foreach(line IN LISTS instruction_sets)
   list(APPEND kernel_objects $<TARGET_OBJECTS:stz_kernels_${isa}>)
 endforeach()
 
+set(fuzzed_otherwise format/checksum.cpp encoder/fit_level.cpp)
+set_property(SOURCE ${fuzzed_otherwise} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compiled once for fuzz targets and tests
-  set_property(SOURCE format/checksum.cpp encoder/fit_level.cpp APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)
+  set_property(SOURCE ${fuzzed_otherwise} APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)
 endif()
 add_library(stz_core OBJECT ${core_sources})
+set_target_properties(stz_core PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 target_include_directories(stz_core PUBLIC . include)
 set(core_objects $<TARGET_OBJECTS:stz_core> ${kernel_objects})
 

@@ -17,7 +17,7 @@ using AxisOffsets = std::array<int, axes>;  // as Header::offset
 constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
 // Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
 constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
-constexpr int probes = 192, probe_run = 16;
+constexpr int cost_probes = 192, probe_run = 16;
 constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a candidate
 constexpr double worthwhile = 0.98;     // of the bytes, for a trial of a part to win
 constexpr double still_better = 0.995;  // for a trial of the whole, or for all candidates together to win over some
@@ -32,9 +32,9 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   const R inverse = R(1 / unit);
   u64 seed = 11;
   auto draw = [&](i64 below) { return i64(pseudo_random(seed) % u64(below)); };
-  float residual[(probes + 1) * probe_run];
+  float residual[(cost_probes + 1) * probe_run];
   int count = 0;
-  for (int k = 0; k < probes; k++) {
+  for (int k = 0; k < cost_probes; k++) {
     i64 low[axes], length = 1;
     for (size_t a = 0; a < axes; a++) {
       const i64 from = a == axis ? reach : 0, places = n[a] - 2 * from;

@@ -7,12 +7,12 @@
 namespace stz {
 namespace {
 
-constexpr u64 longest_short_axis = 9;     // axes up to here may count components, of which a tensor has nine
-constexpr u64 longest_first_axis = 16;    // components as one axis of the codec are its last one if they are more, as rows should be long
-constexpr u64 fewest_samples = 1u << 10;  // arrays with fewer keep the default, which costs no bytes
-constexpr u64 smallest_item = 1u << 14;   // components do not become a batch of smaller items: streams and edges cost bytes and time
-constexpr double related = 0.95;          // components are worth an axis if one leaves at most this of the next one's residuals
-constexpr int probes = 512;
+constexpr u64 longest_short_axis = 9;    // axes up to here may count components, of which a tensor has nine
+constexpr u64 longest_first_axis = 16;   // components as one axis of the codec are its last one if they are more, as rows should be long
+constexpr u64 fewest_mapped = 1u << 10;  // arrays with fewer keep the default, which costs no bytes
+constexpr u64 smallest_item = 1u << 14;  // components do not become a batch of smaller items: streams and edges cost bytes and time
+constexpr double related = 0.95;         // components are worth an axis if one leaves at most this of the next one's residuals
+constexpr int curvature_probes = 512;
 
 // Axes of the array with more than one valid element: some at the beginning and the end that are short, and those in between.
 struct ShortAxes {
@@ -51,10 +51,10 @@ class Relation {
   }
 
   bool exists() const {
-    double first[probes], second[probes];
+    double first[curvature_probes], second[curvature_probes];
     int count = 0;
     u64 seed = 17;
-    for (int k = 0; k < probes; k++) {
+    for (int k = 0; k < curvature_probes; k++) {
       u64 element = 0;
       for (int r = 0; r < a_.layout.rank; r++) {
         const u64 margin = r == along_ ? 1 : 0;
@@ -63,7 +63,7 @@ class Relation {
       const u64 component = pseudo_random(seed) % (number_ - 1);
       count += curvature(element + offset_of(component), first[count]) && curvature(element + offset_of(component + 1), second[count]);
     }
-    return count < probes / 8 || predicted(first, second, count);
+    return count < curvature_probes / 8 || predicted(first, second, count);
   }
 
  private:
@@ -147,7 +147,7 @@ void place_components(std::vector<u8>& map, const std::vector<int>& others, cons
 }  // namespace
 
 std::vector<u8> choose_axis_map(const Array& a, const Header& h) {
-  if (valid_elements(h) < fewest_samples) return {};
+  if (valid_elements(h) < fewest_mapped) return {};
   const ShortAxes s(h);
   std::vector<u8> map(size_t(h.layout.rank), batch_role);
   if (s.middle.empty()) {  // nothing but short axes, of which the default may leave next to nothing to an item

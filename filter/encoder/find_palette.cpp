@@ -14,7 +14,7 @@ namespace {
 
 constexpr u64 most_values = max_palette_count - 1;  // one more may be added
 constexpr u64 least_samples_per_value = 2;
-constexpr u64 fewest_probes = 512, most_probes = 4096, samples_per_probe = 256;
+constexpr u64 fewest_palette_probes = 512, most_probes = 4096, samples_per_probe = 256;
 constexpr double least_bits_saved = 0.5;  // a sample, as estimated from some
 
 // The bits of a sample's element.
@@ -135,7 +135,7 @@ bool for_bits(const BitsOfSample<S>& bits, const S* samples, const u8* specials,
 template <class S>
 bool promising(i32 dtype, const S* samples, const u8* specials, u64 n, const Resolution& others, u64 least_saving, u64& valid) {
   const BitsOfSample<S> bits{dtype};
-  const u64 probes = std::min(n, std::clamp(n / samples_per_probe, fewest_probes, most_probes));
+  const u64 probes = std::min(n, std::clamp(n / samples_per_probe, fewest_palette_probes, most_probes));
   DistinctValues values(probes);
   u64 seed = 1, met = 0;
   for (u64 k = 0; k < probes; k++) {

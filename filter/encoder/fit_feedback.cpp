@@ -6,7 +6,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 fewest_samples = 128;
+constexpr u64 fewest_for_feedback = 128;
 constexpr double bits_of_weight = 6;                                              // that name one
 constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
 constexpr double least_progress = 0.001;                                          // a trial that saves less is the last
@@ -91,7 +91,7 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
   FeedbackTrials trials(boxes, cls, p, options.step, options.samples, team);
   FeedbackFit best{{}, options.as_bytes};
   FeedbackParameters next;
-  if (trials.samples() < fewest_samples) return best;
+  if (trials.samples() < fewest_for_feedback) return best;
   const double samples = double(trials.samples()), scale = double(options.class_samples) / samples;
   const int weights = 2 * trials.terms() + 1;
   // what they need to be named, and what they gain on the samples that they are fitted on and nowhere else

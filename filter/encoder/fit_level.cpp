@@ -18,7 +18,7 @@ constexpr u64 exact_samples = 1u << 11;
 #else
 constexpr u64 exact_samples = 1u << 20;
 #endif
-constexpr u64 fewest_samples = 48;         // smaller classes take the mean of the cubics
+constexpr u64 fewest_in_class = 48;        // smaller classes take the mean of the cubics
 constexpr double enough_bits = 4000;       // that the samples of a fit should cost
 constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
 constexpr int modelled_run = 64;
@@ -82,7 +82,7 @@ class PredictionFits {
     options.iterations = effort_.iterations;
     ClassParameters p;
     p.groups = u8(options.standard_groups);
-    if (in_boxes(cls) < fewest_samples) return p;
+    if (in_boxes(cls) < fewest_in_class) return p;
     collect(cls);
     if (samples_.count() == 0) return p;
     Fit best = fit_class(samples_, options);

@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 probes = 4000;
+constexpr u64 spacing_probes = 4000;
 constexpr size_t some = 512;
 
 // Greatest common divisor of positive numbers known to within `tolerance`.
@@ -38,7 +38,7 @@ std::vector<double> plain_spacings(double delta, double relative_tolerance) {
 template <class S>
 std::vector<double> sampled_values(const S* samples, const u8* specials, u64 n) {
   std::vector<double> values;
-  const u64 step = std::max<u64>(1, n / probes) | 1;
+  const u64 step = std::max<u64>(1, n / spacing_probes) | 1;
   for (u64 i = 0; i < n; i += step)
     if (!(specials && specials[i])) values.push_back(double(samples[i]));
   return values;

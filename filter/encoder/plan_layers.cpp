@@ -10,14 +10,14 @@ namespace {
 constexpr size_t most_levels = 3;    // the finest ones: more hold few of the bytes
 constexpr double split_share = 1.0;  // of the bits of a code: what the base layer and each refinement share evenly
 constexpr int fewest_bits = 2;       // that the last refinement adds at level 0; those before it, one at least
-constexpr u64 probes = 1024;
+constexpr u64 roughness_probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
 constexpr double fewest_known = 1;  // bits of a code of a coarser level that the base layer keeps: the finer level's contexts need them
 
 // What a sample of a level costs about.
 template <class S>
 double bits_of_level(const LevelSource<S>& source, size_t l) {
-  const RoughnessSum sum = Roughness<S>(source, l).of_level(probes);
+  const RoughnessSum sum = Roughness<S>(source, l).of_level(roughness_probes);
   return sum.samples ? sum.mean() : bits_of_flat_axes;
 }
 
