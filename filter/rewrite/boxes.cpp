@@ -96,7 +96,9 @@ std::vector<ChangedBox> boxes_of(const stz_layout& layout, const Changes& change
       open.push_back(lower);
       continue;
     }
-    box.unmixed = survey(layout, changes, wanted, box).others == 0;
+    found = survey(layout, changes, wanted, box);
+    box.unmixed = found.others == 0;
+    box.few_others = found.others <= found.wanted / 3;
     done.push_back(box);
   }
   return done;

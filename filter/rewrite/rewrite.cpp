@@ -142,12 +142,16 @@ class Rewriter {
   }
 
   // A few elements that were kept, perhaps by chance, keep old patches alive below a new one that is transparent there. Instead: a patch of
-  // the whole box, which supersedes them, and what was kept without loss over it. Empty unless that is shorter.
+  // the whole box, which supersedes them, and what was kept without loss over it. Empty unless that is shorter. Where many elements were
+  // kept it seldom is, and takes several times as long to find out as the patch itself: then it is asked from time to time.
   std::vector<EncodedPatch> whole_box(const ChangedBox& box, const stz_options& options, const EncodedPatch& transparent) const {
-    u64 size = transparent.patch.size;
-    for (const Patch& old : old_.patches)
-      if (contains(transparent.patch, old)) size += old.size;
-    if (size == transparent.patch.size) return {};
+    u64 size = transparent.patch.size, superseded = 0;
+    for (const Patch& old : old_.patches) {
+      if (!contains(transparent.patch, old)) continue;
+      size += old.size;
+      superseded++;
+    }
+    if (superseded == 0 || (!box.few_others && !std::has_single_bit(superseded))) return {};
     stz_options exact = options;
     exact.mode = STZ_LOSSLESS;
     ChangedBox plain = box;
