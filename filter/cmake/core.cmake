@@ -36,6 +36,9 @@ if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compil
 endif()
 add_library(stz_core OBJECT ${core_sources})
 set_target_properties(stz_core PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+if(H5STZ_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # it takes anonymous namespaces of included sources for those of headers
+  target_compile_options(stz_core PRIVATE -Wno-subobject-linkage)
+endif()
 target_include_directories(stz_core PUBLIC . include)
 set(core_objects $<TARGET_OBJECTS:stz_core> ${kernel_objects})
 

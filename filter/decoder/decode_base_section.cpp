@@ -108,5 +108,6 @@ DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hiera
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

@@ -226,5 +226,6 @@ void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, 
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

@@ -67,6 +67,7 @@ double FitSamples::cost_of_alternative() {
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 namespace {
 

@@ -399,5 +399,6 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

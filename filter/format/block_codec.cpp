@@ -276,5 +276,6 @@ void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const G
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

@@ -298,5 +298,6 @@ S sample_of_code(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz
