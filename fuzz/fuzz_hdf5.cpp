@@ -17,7 +17,7 @@
 #include "stz_h5.h"
 
 extern "C" const void* H5PLget_plugin_info();
-extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5\n"; }
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() { return "leak:libhdf5\n"; }
 
 namespace fuzz {
 namespace {

@@ -91,7 +91,7 @@ __attribute__((no_sanitize("address"))) u64 block_header(const void* block, size
 bool marks_show(const Library& library, size_t size, size_t usable) noexcept {
   if (!usable) return false;
   const ChunkBuffer other(library, size);
-  return other.data() && usable_bytes(library, other.data()) != usable;
+  return !other.data() || usable_bytes(library, other.data()) != usable;
 }
 
 ChunkBuffer::ChunkBuffer(const Library& library, size_t size, Kind kind)

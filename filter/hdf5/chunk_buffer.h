@@ -37,7 +37,8 @@ class ChunkBuffer {
   void* data_;
 };
 
-// Would a block of `size` bytes that HDF5 allocates itself differ from one with these usable bytes?
+// Would a block of `size` bytes that HDF5 allocates itself differ from one with these usable bytes? Yes, where there is no memory to find
+// out: then a chunk is stored exactly.
 bool marks_show(const Library& library, size_t size, size_t usable) noexcept;
 
 }  // namespace stz::hdf5

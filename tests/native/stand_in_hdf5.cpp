@@ -15,6 +15,7 @@ namespace {
 std::mutex mutex;
 std::map<void*, size_t> blocks;
 std::atomic<long> wrong_frees{0};
+std::atomic<bool> next_fails{false};
 
 #if GUARDED
 constexpr size_t guard = 16, slot_bytes = size_t(1) << 21, most_slots = 16;
@@ -54,7 +55,7 @@ int H5get_libversion(unsigned* major, unsigned* minor, unsigned* release) {
 
 void* H5allocate_memory(size_t size, bool clear) {
   const std::lock_guard lock(mutex);
-  void* const block = get(size);
+  void* const block = next_fails.exchange(false) ? nullptr : get(size);
   if (!block) return nullptr;
   if (clear) std::memset(block, 0, size);
   blocks[block] = size;
@@ -86,5 +87,7 @@ size_t bytes_in_use() {
   return bytes;
 }
 long count_wrong_frees() { return wrong_frees; }
+// The next call for memory.
+void fail_once() { next_fails = true; }
 
 }  // extern "C"

@@ -86,6 +86,7 @@ class Host {
     look_up("H5free_memory", free_);
     look_up("bytes_in_use", bytes_in_use);
     look_up("count_wrong_frees", count_wrong_frees);
+    look_up("fail_once", fail_once);
   }
 
   // Of the latest chunk that was read, decoded.
@@ -122,6 +123,7 @@ class Host {
 
   size_t (*bytes_in_use)() = nullptr;
   long (*count_wrong_frees)() = nullptr;
+  void (*fail_once)() = nullptr;
 
  private:
   void* copy(const void* data, size_t bytes) const {

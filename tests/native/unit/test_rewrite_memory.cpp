@@ -33,6 +33,17 @@ TEST(only_the_address_tells_a_chunk_of_which_one_sample_is_left) {
   }
 }
 
+TEST(a_chunk_that_cannot_be_looked_at_for_want_of_memory_is_stored_exactly) {
+  empty_memory("0");
+  const Host host("stand_in_a");
+  const Bytes stream = stored_alone(volume, field(volume, 1));
+  const Samples before = decoded(volume, stream), written = field(volume, 2);
+  float* const chunk = host.read(volume, stream);
+  overwrite(chunk, written, 0, volume.samples() - 1);
+  host.fail_once();
+  check_rewritten(volume, host.evict(volume, chunk), before, written, 0, volume.samples() - 1);
+}
+
 TEST(a_flushed_chunk_is_a_copy) {
   for (const char* mib : {static_cast<const char*>(nullptr), "0"})
     for (const Dataset* dataset : {&volume, &small}) {
