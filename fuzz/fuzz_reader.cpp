@@ -197,8 +197,8 @@ void run(stz_reader* reader, Stream& stream, const stz_stream_info& info, Choice
     const size_t damages = damage(reader, info, part.elements * uint64_t(parts(info.layout.dtype)), error);
     promise(settings.beyond_damage || !damages, "a read goes on beyond damage only if it is asked to");
     if (whole.empty() || !part.elements) continue;
-    // What verifies also needs the checks behind the blocks, of which a stream that was cut off may have lost some.
-    const bool unverified = error == STZ_ERROR_CONTENT || (verify && error == STZ_ERROR_TRUNCATED);
+    // What verifies also needs the checks behind the blocks, which a stream may have lost or which may be no checks.
+    const bool unverified = error == STZ_ERROR_CONTENT || (verify && (error == STZ_ERROR_TRUNCATED || error == STZ_ERROR_CORRUPT));
     promise(!error || unverified, "a part of a stream that can be read can be read");
     if (!error && !(verify && damages)) compare(info.layout, part, read, whole, settings.beyond_damage);
   }
