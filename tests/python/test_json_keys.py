@@ -11,6 +11,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import click
 import h5py
 import numpy as np
 import pytest
@@ -93,6 +94,13 @@ def test_keys_and_types_stay():
     for command, recorded in json.loads(RECORD.read_text()).items():
         changed = {path: (kind, now[command].get(path)) for path, kind in recorded.items() if now[command].get(path) != kind}
         assert not changed, f"{command} --json: then and now"
+
+
+def test_every_command_that_has_it_is_recorded():
+    context = click.Context(cli.commands)
+    found = {name: cli.commands.get_command(context, name) for name in cli.commands.list_commands(context)}
+    having = {name for name, command in found.items() if any("--json" in option.opts for option in command.params)}
+    assert {name.split()[0] for name in json.loads(RECORD.read_text())} == having
 
 
 @pytest.mark.parametrize("command", ["verify", "salvage", "info", "compress"])
