@@ -29,7 +29,7 @@ foreach(line IN LISTS instruction_sets)
   list(APPEND kernel_objects $<TARGET_OBJECTS:stz_kernels_${isa}>)
 endforeach()
 
-set(fuzzed_otherwise format/checksum.cpp encoder/fit_level.cpp)
+set(fuzzed_otherwise format/checksum.cpp encoder/fit_level.cpp decoder/decode_level.cpp)
 set_property(SOURCE ${fuzzed_otherwise} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compiled once for fuzz targets and tests
   set_property(SOURCE ${fuzzed_otherwise} APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)

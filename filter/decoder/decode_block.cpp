@@ -390,7 +390,7 @@ void BlockDecoder<S>::share_lines(const LevelToDecode<S>& level, BlockDecoder* d
   const Level& grid = level.hierarchy.level[level.l];
   auto box = [&](int b) -> const Box& { return decoders[b].work_.geometry.box; };
   for (int b = 0; b < count; b++) decoders[b].ends_ = {};
-  if (!level.streaming || !kernels().can_stream || !grid.split[3] || grid.n[3] % 2) return;
+  if (!level.shares_lines || !grid.split[3] || grid.n[3] % 2) return;
   for (int first = 0, last; first < count; first = last + 1) {
     const i64 rows = box(first).size[0] * box(first).size[1] * box(first).size[2];
     bool possible = reinterpret_cast<uintptr_t>(blocks[first].grid.data) / sizeof(S) % 2 == 0;

@@ -24,6 +24,7 @@ struct LevelToDecode {
   std::array<const LevelDirectory*, max_refinements> refined{};
   size_t taken = 0;
   bool streaming = false;                  // past the caches
+  bool shares_lines = false;               // blocks beside each other write the lines of memory between them together
   const SpecialBits* of_masked = nullptr;  // of level 0: what samples become where they are masked; special values are not stored then
 };
 

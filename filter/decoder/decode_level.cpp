@@ -11,8 +11,15 @@
 namespace stz {
 namespace {
 
-constexpr u64 streamed_bytes = 4 << 20;  // arrays from here on are written past the caches: the caller will not find them there anyway
-constexpr u64 small_block = 1 << 16;     // samples
+// Arrays from here on are written past the caches: the caller will not find them there anyway. Fuzzers have small arrays and any machine.
+#ifdef STZ_FUZZING
+constexpr u64 streamed_bytes = 1 << 10;
+constexpr bool always_shares_lines = true;
+#else
+constexpr u64 streamed_bytes = 4 << 20;
+constexpr bool always_shares_lines = false;
+#endif
+constexpr u64 small_block = 1 << 16;  // samples
 
 template <class S>
 class Decoder {
@@ -66,6 +73,7 @@ class Decoder {
     std::vector<LevelDirectory> refined(taken_);
     LevelToDecode<S> level{header_, h_, l, quantizer_[l], directory};
     level.streaming = out && !masked_ && samples * sizeof(S) >= streamed_bytes;
+    level.shares_lines = level.streaming && (kernels().can_stream || always_shares_lines);
     level.of_masked = out ? of_masked_ : nullptr;
     level.taken = taken_;
     for (size_t r = 0; r < taken_; r++) {

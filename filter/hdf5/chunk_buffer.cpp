@@ -20,48 +20,55 @@ bool from_one_object(const void* first, const void* second) noexcept {
   return first && second && dladdr(first, &of_first) && dladdr(second, &of_second) && of_first.dli_fbase == of_second.dli_fbase;
 }
 
+constexpr u64 has_own_pages = 2;  // glibc's flag in front of a block
+enum class Headers { of_glibc, of_others, unknown };
+
 // Does malloc leave the sizes of its blocks where glibc does? Its address does not always tell: an executable that is not
-// position-independent has a stub of its own under this name.
-bool leaves_glibc_headers() noexcept {
+// position-independent has a stub of its own under this name, and valgrind puts its allocator behind glibc's names. Without memory to
+// find out it is unknown.
+Headers find_headers() noexcept {
   for (const size_t size : {size_t(40), size_t(1000), size_t(9000)}) {
     void* const block = std::malloc(size);
-    if (!block) return false;
+    if (!block) return Headers::unknown;
     const uintptr_t place = reinterpret_cast<uintptr_t>(block) - block_header_bytes;
     u64 word = 0;
     bool readable = false;
     peek(&place, 1, &word, &readable);  // of another allocator there may be no memory
     std::free(block);
     const u64 needed = (size + block_header_bytes + 15) / 16 * 16, there = block_header_size(word);
-    if (!readable || there < needed || there > needed + 16) return false;  // 16 more where they were left over
+    const u64 left_over = word & has_own_pages ? 65536 : 16;
+    if (!readable || there < needed || there > needed + left_over) return Headers::of_others;
   }
-  return true;
+  return Headers::of_glibc;
 }
 
 // What can be asked of the malloc of the process. A program may bring an allocator without malloc_usable_size, and the C library's would
 // then look for its own records beside foreign blocks.
 struct Allocator {
   UsableSize usable_size;  // null if it has none
-  bool is_glibc;
+  Headers headers;
 };
 
 Allocator find_allocator() noexcept {
   void* const allocate = dlsym(RTLD_DEFAULT, "malloc");
   void* const usable = dlsym(RTLD_DEFAULT, "malloc_usable_size");
   void* const of_glibc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-  const bool is_glibc = from_one_object(usable, of_glibc) && (from_one_object(allocate, of_glibc) || leaves_glibc_headers());
-  return {is_glibc || from_one_object(allocate, usable) ? reinterpret_cast<UsableSize>(usable) : nullptr, is_glibc};
+  const Headers headers = from_one_object(usable, of_glibc) ? find_headers() : Headers::of_others;
+  const bool can_be_asked = headers == Headers::of_glibc || from_one_object(allocate, usable);
+  return {can_be_asked ? reinterpret_cast<UsableSize>(usable) : nullptr, headers};
 }
 
 // Looked up once, without a lock that a fork could leave held: threads that meet here find the same.
 Allocator allocator() noexcept {
-  static std::atomic<int> state{0};  // 0: not looked up, 1: another one, 2: glibc's
+  static std::atomic<Headers> headers{Headers::unknown};
   static std::atomic<UsableSize> usable_size{nullptr};
-  if (state.load(std::memory_order_acquire) == 0) {
+  if (headers.load(std::memory_order_acquire) == Headers::unknown) {
     const Allocator found = find_allocator();
+    if (found.headers == Headers::unknown) return found;
     usable_size.store(found.usable_size, std::memory_order_relaxed);
-    state.store(found.is_glibc ? 2 : 1, std::memory_order_release);
+    headers.store(found.headers, std::memory_order_release);
   }
-  return {usable_size.load(std::memory_order_relaxed), state.load(std::memory_order_relaxed) == 2};
+  return {usable_size.load(std::memory_order_relaxed), headers.load(std::memory_order_relaxed)};
 }
 
 void* allocate(const Library& library, size_t size) {
@@ -83,7 +90,7 @@ size_t usable_bytes(const Library& library, void* block) noexcept {
 }
 
 __attribute__((no_sanitize("address"))) u64 block_header(const void* block, size_t usable) noexcept {
-  if (!usable || sizeof(size_t) != sizeof(u64) || !allocator().is_glibc) return 0;
+  if (!usable || sizeof(size_t) != sizeof(u64) || allocator().headers != Headers::of_glibc) return 0;
   const u64 size = block_header_size(*(static_cast<const volatile u64*>(block) - 1));
   return usable == size - 8 || usable == size - 16 ? size : 0;  // of a heap, or with pages of its own
 }

@@ -9,7 +9,7 @@
   X(STZ_OK, 0, "no error")                                                                                                  \
   X(STZ_ERROR_ARGUMENT, -1, "an argument is a null pointer or out of range, or a struct_size is not set")                   \
   X(STZ_ERROR_DTYPE, -2, "unknown element type")                                                                            \
-  X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes or more elements than h5stz takes (2^56)")                         \
+  X(STZ_ERROR_SHAPE, -3, "the shape has more than 32 axes, or 2^56 elements or more")                                       \
   X(STZ_ERROR_MODE, -4, "unknown bound mode")                                                                               \
   X(STZ_ERROR_BOUND, -5, "the bound is not a finite number that is zero or more")                                           \
   X(STZ_ERROR_OPTION, -6, "an option has a value that this version does not know")                                          \

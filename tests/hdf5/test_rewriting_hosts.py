@@ -60,6 +60,13 @@ def test_c_with_the_chunk_cache_that_hdf5_gives(built, tmp_path, option):
     keeps(piecewise_hosts.in_c(built("piecewise.c"), "append"), tmp_path, option, values=values)
 
 
+@needs_programs("valgrind")
+def test_c_under_valgrind(built, tmp_path):
+    """Whose allocator answers under the names of the C library's, with sizes to the byte; it has nothing to report."""
+    program = piecewise_hosts.in_c(built("piecewise.c"), "append", cache=0, under=["valgrind", "-q", "--error-exitcode=9"])
+    keeps(program, tmp_path, OPTIONS["absolute"], values=VALUES[:5, :16, :24])
+
+
 @needs_programs("gfortran")
 def test_fortran(built, tmp_path, option):
     keeps(piecewise_hosts.in_fortran(built("piecewise.f90")), tmp_path, option)

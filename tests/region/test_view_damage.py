@@ -341,3 +341,11 @@ def test_streams_in_memory(volume):
     lost(half, whole, told[0].message.damage)
     with pytest.raises(h5stz.StzError):
         h5stz.decompress(b"STZ" + bytes(100), on_error="nan")
+
+
+def test_a_raw_stream_is_whole_or_lost():
+    stream = bytearray(h5stz.compress(np.arange(7.0), lossless=True))
+    assert h5stz.info(bytes(stream)).form == "raw"
+    stream[-9] ^= 4
+    with pytest.warns(h5stz.DamageWarning, match="7 of 7 samples that were read are lost"):
+        assert np.isnan(h5stz.decompress(bytes(stream), on_error="nan")).all()

@@ -37,11 +37,11 @@ def environment():
     return os.environ | MPI | {"HDF5_PLUGIN_PATH": ":".join(directories)}
 
 
-def call(*words, seconds=600):
+def call(*words, seconds=600, directory=None):
     """Runs a program; an error shows what it printed."""
     words = [str(word) for word in words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    done = subprocess.run(words, env=environment(), text=True, timeout=seconds, **pipes)
+    done = subprocess.run(words, env=environment(), cwd=directory, text=True, timeout=seconds, **pipes)
     assert done.returncode == 0, f"{words} -> {done.returncode}\n{done.stdout}"
     return done.stdout
 
@@ -49,7 +49,7 @@ def call(*words, seconds=600):
 def build(source, directory, *options):
     """The executable of a program of tests/programs, compiled with these options besides."""
     executable = directory / source.replace(".", "_")
-    call(COMPILERS[source], "-shlib", *options, "-o", executable, PROGRAMS / source)
+    call(COMPILERS[source], "-shlib", *options, "-o", executable, PROGRAMS / source, directory=directory)
     return executable
 
 
@@ -73,11 +73,12 @@ def saved(task):
     return path
 
 
-def in_c(executable, order, cache=-1):
-    """tests/programs/piecewise.c in one of its orders."""
+def in_c(executable, order, cache=-1, under=()):
+    """tests/programs/piecewise.c in one of its orders; `under` is a program and its options that runs it."""
 
     def program(task):
-        call(executable, task.path, raw(task), *task.values.shape, task.chunks[0], order, cache, *filter_words(task))
+        words = [executable, task.path, raw(task), *task.values.shape, task.chunks[0], order, cache, *filter_words(task)]
+        call(*under, *words)
         return task.values
 
     return program
