@@ -20,7 +20,6 @@ bool from_one_object(const void* first, const void* second) noexcept {
   return first && second && dladdr(first, &of_first) && dladdr(second, &of_second) && of_first.dli_fbase == of_second.dli_fbase;
 }
 
-constexpr u64 has_own_pages = 2;  // glibc's flag in front of a block
 enum class Headers { of_glibc, of_others, unknown };
 
 // Does malloc leave the sizes of its blocks where glibc does? Its address does not always tell: an executable that is not
@@ -36,8 +35,7 @@ Headers find_headers() noexcept {
     peek(&place, 1, &word, &readable);  // of another allocator there may be no memory
     std::free(block);
     const u64 needed = (size + block_header_bytes + 15) / 16 * 16, there = block_header_size(word);
-    const u64 left_over = word & has_own_pages ? 65536 : 16;
-    if (!readable || there < needed || there > needed + left_over) return Headers::of_others;
+    if (!readable || there < needed || there > needed + 16) return Headers::of_others;  // 16 more where they were left over
   }
   return Headers::of_glibc;
 }
