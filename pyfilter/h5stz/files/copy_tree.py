@@ -20,6 +20,7 @@ import numpy as np
 from h5stz import slabs
 from h5stz.elements import Array, DType
 from h5stz.files.stored_chunks import HDF5_ERRORS
+from h5stz.hdf5 import calls
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
 #: Called with a dataset of the source, its place in the target and its type there. Creates the dataset and writes it, without
@@ -36,9 +37,7 @@ _PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, 
 def new_file(source: h5py.File, path: str) -> h5py.File:
     """A new, empty file with the creation properties of `source`: its user block, order of links, sizes of addresses."""
     creation, access = source.id.get_create_plist(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-    root = source["/"].id.get_create_plist()  # of which the properties of the file do not know
-    creation.set_link_creation_order(root.get_link_creation_order())
-    creation.set_attr_creation_order(root.get_attr_creation_order())
+    _copy_order(source["/"].id.get_create_plist(), creation)  # of which the properties of the file do not know
     oldest = {2: h5py.h5f.LIBVER_V18, 3: h5py.h5f.LIBVER_V110}  # that write such a superblock
     access.set_libver_bounds(oldest.get(creation.get_version()[0], h5py.h5f.LIBVER_EARLIEST), h5py.h5f.LIBVER_LATEST)
     return h5py.File(h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, fcpl=creation, fapl=access))
@@ -160,7 +159,7 @@ class _Copy:
             made.links.create_hard(name, self.target.id, known, properties)
             return None
         if isinstance(item, h5py.h5g.GroupID):
-            h5py.h5g.create(made, name, properties, item.get_create_plist())
+            h5py.h5g.create(made, name, properties, _group_properties(item))
         elif isinstance(item, h5py.h5t.TypeID):
             self._named_type(item, place)
         elif not self.store(h5py.Dataset(item), place, self.type_of(item)):
@@ -286,6 +285,27 @@ def _find_names(group: h5py.h5g.GroupID, names: list[bytes]) -> None:
     """Adds those of all links, in the order of their creation where the group keeps it."""
     tracked = group.get_create_plist().get_link_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     group.links.iterate(names.append, idx_type=h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
+
+
+def _group_properties(group: h5py.h5g.GroupID) -> h5py.h5p.PropGCID:
+    """The creation properties for a group like another one.
+
+    They are set one by one: in those that HDF5 gives of a group with more than 8 links or attributes are addresses in its file.
+    """
+    before, made = group.get_create_plist(), h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+    _copy_order(before, made)
+    return made
+
+
+def _copy_order(before: Any, made: Any) -> None:
+    """Sets in the properties `made` of a group or a file how those of a group order and store links and attributes."""
+    made.set_link_creation_order(before.get_link_creation_order())
+    made.set_attr_creation_order(before.get_attr_creation_order())
+    made.set_attr_phase_change(*before.get_attr_phase_change())
+    limits = calls.link_phase_change(before)
+    if limits is not None and limits != calls.link_phase_change(made):  # setting them makes a group of the newer kind
+        calls.set_link_phase_change(made, *limits)
+    made.set_obj_track_times(before.get_obj_track_times())
 
 
 def _order(item: Any) -> int:

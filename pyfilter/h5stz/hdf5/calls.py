@@ -42,3 +42,21 @@ def edges_may_be_raw(creation: h5py.h5p.PropDCID) -> bool:
 def may_be_extensible_array(dataset: h5py.h5d.DatasetID) -> bool:
     """Whether the chunks of a dataset may be indexed by an extensible array."""
     return _answer("H5Dget_chunk_index_type", dataset.id, ctypes.c_int()) in (None, _EXTENSIBLE_ARRAY)
+
+
+def link_phase_change(creation: h5py.h5p.PropGCID | h5py.h5p.PropFCID) -> tuple[int, int] | None:
+    """Of a group's creation properties: the most links it keeps in its header, and the fewest it keeps elsewhere."""
+    most, fewest = ctypes.c_uint(), ctypes.c_uint()
+    pointer = ctypes.POINTER(ctypes.c_uint)
+    ask = function("H5Pget_link_phase_change", ctypes.c_int, _Identifier, pointer, pointer)
+    with phil:
+        found = ask is not None and ask(creation.id, ctypes.byref(most), ctypes.byref(fewest)) >= 0
+    return (most.value, fewest.value) if found else None
+
+
+def set_link_phase_change(creation: h5py.h5p.PropGCID | h5py.h5p.PropFCID, most: int, fewest: int) -> None:
+    """Sets what link_phase_change() tells."""
+    tell = function("H5Pset_link_phase_change", ctypes.c_int, _Identifier, ctypes.c_uint, ctypes.c_uint)
+    with phil:
+        if tell is not None:
+            tell(creation.id, most, fewest)
