@@ -60,13 +60,27 @@ bool parse_options_of_types(const std::string& text, Rule& rule) {
   return true;
 }
 
+// A pattern for fnmatch in which "[x]" is three characters; empty if there is no wildcard in it.
+std::string glob_of(std::string_view pattern) {
+  constexpr std::string_view special = "*?[]";
+  std::string glob;
+  bool wild = false;
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    const bool is_text =
+        pattern[at] == '[' && at + 2 < pattern.size() && pattern[at + 2] == ']' && special.find(pattern[at + 1]) == special.npos;
+    wild = wild || (!is_text && special.substr(0, 3).find(pattern[at]) != special.npos);
+    glob += is_text ? "[[]" : std::string_view(pattern).substr(at, 1);
+  }
+  return wild ? glob : std::string();
+}
+
 bool parse_rule(std::string_view line, Rule& rule) {
   if (line.empty() || line.front() != '/') return false;
   size_t end = line.rfind('=');
   while (end != line.npos && !begins_with_bound(line.substr(end + 1))) end = line.rfind('=', end - 1);
   if (end == line.npos) return false;
   rule.pattern = line.substr(0, end);
-  rule.exact = rule.pattern.find_first_of("*?[") == rule.pattern.npos;
+  rule.glob = glob_of(rule.pattern);
   return parse_options_of_types(std::string(line.substr(end + 1)), rule);
 }
 
@@ -98,8 +112,13 @@ bool rules_are_empty() noexcept {
   }
 }
 
-bool matches(const Rule& rule, const std::string& path) noexcept {
-  return rule.exact ? rule.pattern == path : fnmatch(rule.pattern.c_str(), path.c_str(), FNM_NOESCAPE) == 0;
+Match match(const Rule& rule, const std::string& path) noexcept {
+  if (rule.pattern == path) {
+    rule.was_path->store(true, std::memory_order_relaxed);
+    return Match::path;
+  }
+  if (rule.glob.empty() || rule.was_path->load(std::memory_order_relaxed)) return Match::none;
+  return fnmatch(rule.glob.c_str(), path.c_str(), FNM_NOESCAPE) == 0 ? Match::wildcards : Match::none;
 }
 
 unsigned long long cache_bytes() noexcept {

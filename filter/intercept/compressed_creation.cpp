@@ -166,8 +166,9 @@ const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t sp
   outcome = Outcome::compressed;
   const Rule* passed_over = nullptr;
   for (const Rule& rule : rules()) {
-    if (!matches(rule, path)) continue;
-    if (rule.exact || rank_of(calls, space) != 1) return &rule;
+    const Match found = match(rule, path);
+    if (found == Match::none) continue;
+    if (found == Match::path || rank_of(calls, space) != 1) return &rule;
     if (!passed_over) passed_over = &rule;
   }
   if (passed_over) outcome = Outcome::one_axis;

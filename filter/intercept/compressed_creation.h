@@ -29,7 +29,7 @@ const char* outcome_name(Outcome outcome) noexcept;
 // The path that a dataset of this name gets, without what does not count in it; empty if the location has none.
 std::string path_of(const CreateCalls& calls, hid_t location, const char* name);
 
-// The first rule for this dataset. Only rules without wildcards count for arrays of one axis: `outcome` says so if there is no rule
+// The first rule for this dataset. Only rules that are its path count for arrays of one axis: `outcome` says so if there is no rule
 // because of that.
 const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t space, Outcome& outcome);
 

@@ -55,6 +55,26 @@ def test_the_command_line(tmp_path, capfd):
 
 
 @pytest.mark.parametrize(
+    ("names", "rule", "named"),
+    [
+        (["T [K]", "T K"], "/T [K]=lossless", ["T [K]"]),
+        (["T K"], "/T [K]=lossless", []),
+        (["p [hPa]", "p P"], "/p [hPa]=lossless", ["p [hPa]"]),
+        (["x1", "x2", "x*"], "/x[12]=lossless", ["x1", "x2"]),
+        (["x1", "x*"], "/x[*]=lossless", ["x*"]),
+    ],
+    ids=str,
+)
+def test_a_rule_that_is_a_path_means_that_dataset(names, rule, named, tmp_path):
+    lines = "".join(f"    file.create_dataset({name!r}, data=data)\n" for name in names)
+    code = FIELD + "import h5py\ndata = field((40, 50, 60))\nwith h5py.File(path, 'w') as file:\n" + lines
+    rules = {compress_rules.VARIABLE: compress_rules.parse(rule).line()}
+    subprocess.run([*python(code), str(tmp_path / "x.h5")], env=run.environment(os.environ) | rules, check=True)
+    with h5py.File(tmp_path / "x.h5") as file:
+        assert [name for name in names if file[name].chunks] == named
+
+
+@pytest.mark.parametrize(
     ("rule", "message"),
     [
         ("/x=relative:1e-3", "a program writes it piece by piece"),

@@ -72,3 +72,27 @@ def test_the_command(source, tmp_path):
     assert os.listdir(tmp_path) == ["a.h5"]
     done = command(source, "--absolute", "0.01")
     assert (done.returncode, done.stderr) == (2, "h5stz: Missing argument 'OUT'. See h5stz compress --help\n")
+
+
+@pytest.mark.parametrize("others", [["T K"], [], ["T [K]x", "a/T [K]"]], ids=str)
+def test_a_rule_that_is_a_path_means_that_dataset(tmp_path, others):
+    """Names with units in brackets: as a pattern of the shell, [K] would be K."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name in ["T [K]", "p [hPa]", *others]:
+            file[name] = FIELD
+    rules = [Rule("/T [K]", {"absolute": 1e-3}), Rule("/p [hPa]", {"lossless": True})]
+    done = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", rules)
+    compressed = {each.path: each.options for each in done.outcomes if each.reason is None}
+    assert compressed == {"/T [K]": "absolute=0.001", "/p [hPa]": "lossless"}
+    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/T [K]")[0] == ["/T [K]"]
+
+
+def test_one_letter_in_brackets_is_no_set(tmp_path):
+    """Not even in a file without the dataset whose path the rule is."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["T K"], file["T[K"], file["x1"], file["x2"] = FIELD, FIELD, FIELD, FIELD
+    with pytest.raises(h5stz.StzError, match="no dataset has a path like"):
+        h5stz.plan_repack(tmp_path / "a.h5", [Rule("/T [K]", {"absolute": 1e-3})])
+    for pattern, named in (("/T[[]K", {"/T[K"}), ("/x[12]", {"/x1", "/x2"}), ("*[!2]", {"/T K", "/T[K", "/x1"})):
+        planned = h5stz.plan_repack(tmp_path / "a.h5", [Rule(pattern, {"absolute": 1e-3})])
+        assert {each.path for each in planned if each.reason is None} == named

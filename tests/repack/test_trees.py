@@ -1,4 +1,4 @@
-"""Groups with many links and objects with many attributes, which HDF5 stores in other places than few, are kept by every copy."""
+"""Groups with many links and objects with many attributes, which HDF5 stores elsewhere than few, are kept by every copy."""
 
 import random
 

@@ -41,8 +41,9 @@ def pairs(
     """
     rule = repack_plan.Rule(pattern, None)
     paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
-    meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others if rule.names(path)))
-    for path in sorted(filter(rule.names, paths | others)):
+    chosen = rule.chosen(paths | others)
+    meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others & chosen))
+    for path in sorted(chosen):
         if path not in paths or path not in others:
             yield Pair(path, None, f"only in {(one if path in paths else other).filename}")
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import json
 import math
 import os
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import h5py
 
-from h5stz import _core, cli
+from h5stz import _core, cli, patterns
 from h5stz.cli.explained import explained
 from h5stz.cli.parameters import FILE
 from h5stz.errors import StzError, StzReadError
@@ -93,20 +92,18 @@ def _look_into(made: _File, only: str | None, globs: Sequence[str], everything: 
         made.size = os.path.getsize(made.name)
         datasets = _datasets(file) if only is None else [_dataset(file, only)]
         made.count = len(datasets)
+        paths = [str(dataset.name) for dataset in datasets]
+        chosen = {path for glob in globs for path in patterns.chosen_paths(glob, paths)}
         wanted = [
             dataset
             for dataset in datasets
             if (only is not None or everything or client_data(dataset) is not None)
-            and (not globs or any(fnmatch.fnmatchcase(str(dataset.name), _whole(glob)) for glob in globs))
+            and (not globs or str(dataset.name) in chosen)
         ]
         if globs and not wanted:
             raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
         for dataset in wanted:
             made.shown.append(facts_of(dataset, max(_HEADERS // len(wanted), _FEWEST)))
-
-
-def _whole(glob: str) -> str:
-    return glob if glob.startswith("/") else f"*/{glob}"
 
 
 def _datasets(file: h5py.File) -> list[h5py.Dataset]:

@@ -7,16 +7,15 @@ is left alone is left for a reason, which the report names.
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import h5py
 
-from h5stz import _core
+from h5stz import _core, patterns
 from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
@@ -56,7 +55,8 @@ class Rule:
     """Options for the datasets whose path matches a pattern.
 
     Attributes:
-        pattern: of the whole path, as the shell has them: * and ? also stand for /.
+        pattern: the path of a dataset, or a pattern of whole paths, as the shell has them: * and ? also stand for /. In a file
+            with a dataset whose path it is, letter by letter, it names that one alone.
         options: those of STZ but data, chunks, dtype and fill_value; None leaves these datasets as they are.
     """
 
@@ -64,8 +64,12 @@ class Rule:
     options: Options | None
 
     def names(self, path: str) -> bool:
-        """Whether it is about a dataset."""
-        return fnmatch.fnmatchcase(path, self.pattern if self.pattern.startswith("/") else f"*/{self.pattern}")
+        """Whether it is about a dataset, in a file that has no other."""
+        return bool(patterns.chosen_paths(self.pattern, [path]))
+
+    def chosen(self, paths: Iterable[str]) -> set[str]:
+        """The paths of those datasets of a file that it is about; `paths` are those of all."""
+        return set(patterns.chosen_paths(self.pattern, paths))
 
     def is_exact(self, path: str) -> bool:
         """Whether it names this dataset and no other."""
@@ -99,11 +103,12 @@ class Plan:
         self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
         self._contents = Contents(file)
         paths = [path for each in self._contents.paths.values() for path in each]
-        for rule in rules:
+        self._chosen = [rule.chosen(paths) for rule in rules]
+        for rule, chosen in zip(rules, self._chosen, strict=True):
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
-            if rule.pattern != "*" and not any(rule.names(path) for path in paths):
+            if rule.pattern != "*" and not chosen:
                 raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
 
     def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
@@ -116,7 +121,7 @@ class Plan:
             shorter = options_at_error(dataset, self._max_error)
             return Decision("less precise") if shorter is None else Decision(None, shorter, tuple(dataset.chunks or ()), True)
         paths = self._contents.paths[identity(dataset)]
-        rule = next((rule for rule in self._rules if any(map(rule.names, paths))), None)
+        rule = next((rule for rule, chosen in zip(self._rules, self._chosen, strict=True) if chosen.intersection(paths)), None)
         if rule is None or rule.options is None:
             return Decision("not chosen")
         if reason := self._reason(dataset, any(map(rule.is_exact, paths))):

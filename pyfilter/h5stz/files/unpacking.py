@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -16,6 +15,7 @@ from h5stz.files import compare_data
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
+from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
@@ -57,11 +57,10 @@ def unpack(
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
     unpacked: list[str] = []
-    chosen = Rule(dataset, None)
 
     def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
-        path = str(stored.name)
-        if client_data(stored) is None or not chosen.names(path):
+        path = name_of(stored)
+        if identity(stored) not in chosen:
             return False
         with meter.share(path, stored.nbytes) as add:
             _write(stored, place, stored_type, deflate, add)
@@ -69,31 +68,23 @@ def unpack(
         return True
 
     with replaced(Path(source), Path(target), overwrite) as part, h5py.File(source) as old:
-        meter = Meter(progress, 2 * _bytes_to_unpack(old, chosen))
+        chosen = _chosen(old, Rule(dataset, None))
+        meter = Meter(progress, 2 * sum(chosen.values()))
         with new_file(old, str(part)) as new:
             notes = copy_tree(old, new, store)
         with h5py.File(part) as made:
             for path in unpacked:
-                before = _dataset(old, path)
+                before = dataset_at(old, path)
                 with meter.share(path, before.nbytes) as add:
-                    compare_data.same(before, _dataset(made, path), add)
+                    compare_data.same(before, dataset_at(made, path), add)
     return unpacked, notes
 
 
-def _bytes_to_unpack(file: h5py.File, chosen: Rule) -> int:
-    """What the samples take in memory."""
-    sizes: list[int] = []
-
-    def note(path: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and client_data(item) is not None and chosen.names(f"/{path}"):
-            sizes.append(item.nbytes)
-
-    file.visititems(note)
-    return sum(sizes)
-
-
-def _dataset(file: h5py.File, path: str) -> Any:
-    return file[path]
+def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
+    """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory."""
+    paths = {path: item for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)}
+    found = ((identity(paths[path]), h5py.Dataset(paths[path])) for path in rule.chosen(paths))
+    return {key: stored.nbytes for key, stored in found if client_data(stored) is not None}
 
 
 def _write(

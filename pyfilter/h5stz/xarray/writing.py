@@ -5,13 +5,12 @@ xarray is imported by the caller: nothing here needs it before a dataset is give
 
 from __future__ import annotations
 
-import fnmatch
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from h5stz import _core
+from h5stz import _core, patterns
 from h5stz.elements import Real
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.chunks import SMALL
@@ -44,7 +43,7 @@ _OTHERS = (
     "chunks",
 )
 _SMALL = 16 * SMALL  # bytes: smaller arrays are not worth a lossless filter
-#: Patterns of names (as of the module fnmatch) and options; None leaves variables as they are.
+#: Patterns of names (h5stz.patterns) and options; None leaves variables as they are.
 Variables: TypeAlias = Mapping[str, Mapping[str, Any] | None]
 Encoding: TypeAlias = dict[Hashable, dict[str, Any]]
 
@@ -251,10 +250,12 @@ def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) 
         if unknown:
             known = ", ".join((*_BOUNDS, *_OTHERS))
             raise StzError(f"variables={{{pattern!r}: ...}}: {unknown[0]!r} is no option; they are {known}", _ARGUMENT)
-        matching = [name for name in dataset.variables if fnmatch.fnmatchcase(str(name), pattern)]
+        names = {str(name): name for name in dataset.variables}
+        matching = [names[name] for name in patterns.chosen(pattern, names)]
         if not matching:
-            names = ", ".join(map(str, dataset.variables))
-            raise StzError(f"variables={{{pattern!r}: ...}}: no variable has such a name; there are {names}", _ARGUMENT)
+            raise StzError(
+                f"variables={{{pattern!r}: ...}}: no variable has such a name; there are {', '.join(names)}", _ARGUMENT
+            )
         for name in matching:
             if str(name) == pattern or options is None or is_bounded(dataset, name, named):
                 rules.setdefault(name, options)

@@ -1,0 +1,90 @@
+"""The objects of an HDF5 file by their paths, whatever the bytes of their names are.
+
+Paths are text: bytes that are no UTF-8 become surrogate characters (PEP 383), of which encoded() makes the bytes again. h5py
+finds nothing by such names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import h5py
+import h5py.h5i
+import h5py.h5l
+import h5py.h5o
+
+Identity: TypeAlias = tuple[int, int]
+
+
+def identity(item: Any) -> Identity:
+    """What an object, of h5py or of its low level, is, by whichever of its names it was opened."""
+    info = h5py.h5o.get_info(item.id if isinstance(item, (h5py.Group, h5py.Dataset, h5py.Datatype)) else item)
+    return info.fileno, info.addr
+
+
+def text(path: bytes) -> str:
+    """A path as text."""
+    return path.decode(errors="surrogateescape")
+
+
+def encoded(path: str) -> bytes:
+    """The bytes of a path."""
+    return path.encode(errors="surrogateescape")
+
+
+def name_of(item: Any) -> str:
+    """The path by which an object of h5py was opened."""
+    return text(h5py.h5i.get_name(item.id) or b"")
+
+
+def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
+    """The dataset at a path that is known to lead to one."""
+    return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
+
+
+def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
+    """The names in a group, in their order in HDF5, with what HDF5 tells of each link."""
+    names: list[bytes] = []
+    group.links.iterate(names.append)
+    for name in names:
+        yield name, group.links.get_info(name)
+
+
+def hard_links(file: h5py.File) -> Iterator[tuple[str, Any, Any]]:
+    """(path, object, the group that it is in) of all hard links of a file but those to named types; objects of the low level.
+
+    A group comes once, a dataset with each path in one of these groups. The first one is ("/", the root group, the root group).
+    """
+    root = file["/"].id
+    known = {identity(root)}
+    groups: list[tuple[bytes, Any]] = [(b"", root)]
+    yield "/", root, root
+    while groups:
+        path, group = groups.pop()
+        inner: list[tuple[bytes, Any]] = []
+        for name, link in links_of(group):
+            if link.type != h5py.h5l.TYPE_HARD:
+                continue
+            item = h5py.h5o.open(group, name)
+            if isinstance(item, h5py.h5d.DatasetID):
+                yield text(path + b"/" + name), item, group
+            elif isinstance(item, h5py.h5g.GroupID) and (key := identity(item)) not in known:
+                known.add(key)
+                inner.append((path + b"/" + name, item))
+                yield text(path + b"/" + name), item, group
+        groups.extend(reversed(inner))
+
+
+def datasets(file: h5py.File) -> list[h5py.Dataset]:
+    """All datasets of a file that hard links lead to, each once."""
+    found: dict[Identity, h5py.Dataset] = {}
+    for _, item, _ in hard_links(file):
+        if isinstance(item, h5py.h5d.DatasetID):
+            found.setdefault(identity(item), h5py.Dataset(item))
+    return list(found.values())
+
+
+def dataset_paths(file: h5py.File) -> list[str]:
+    """All paths of all datasets of a file, by hard links."""
+    return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
