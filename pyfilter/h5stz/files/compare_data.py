@@ -14,6 +14,7 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.hdf5 import raw_values
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.settings import Settings
 from h5stz.reading.view import View
@@ -26,18 +27,33 @@ _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is with
 def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> None:
     """Raises StzError where a number of a dataset has other bits in the other one.
 
-    Not looked at are text and references, datasets that show what other datasets or files hold, and those whose filters are not
-    to be had: their chunks were copied as they are. `add` is called with the bytes of each piece that was compared. `read`
-    reads the first one in its place.
+    They are compared in the type of the file, without any conversion. Not looked at are references, datasets that show what
+    other datasets or files hold, and those whose filters are not to be had: their chunks were copied as they are. `add` is
+    called with the bytes of each piece that was compared. `read` reads the first one in its place.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
     elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
-    if before.shape is None or before.dtype.kind not in "iufcbV" or before.dtype.hasobject or elsewhere:
+    stored = before.id.get_type()
+    if before.id.get_space().get_simple_extent_type() == h5py.h5s.NULL or stored.detect_class(h5py.h5t.REFERENCE) or elsewhere:
+        return
+    if read is None:
+        _same_in_file(before, after, stored, add)
         return
     for box, one, other in _pieces(before, after, add, read):
         if one.tobytes() != other.tobytes():
             raise _broken(before, box, "its elements have other bits")
+
+
+def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.TypeID, add: Callable[[int], None]) -> None:
+    if before.shape != after.shape or not stored.equal(after.id.get_type()):
+        raise _broken(before, (), "its type or its shape is another one")
+    sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
+    for box in written_boxes(slab_extents(sizes, STORED_BYTES), before, after):
+        with raw_values.values_of(before.id, box, stored) as one, raw_values.values_of(after.id, box, stored) as other:
+            if one.tobytes() != other.tobytes() and raw_values.told(stored, one) != raw_values.told(stored, other):
+                raise _broken(before, box, "its elements have other bits")
+            add(one.nbytes)
 
 
 def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:

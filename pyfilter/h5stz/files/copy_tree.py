@@ -7,6 +7,7 @@ chosen as it is stored (H5Ocopy), apart from datasets of a named type and those 
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,9 +19,10 @@ import h5py.h5o
 import numpy as np
 
 from h5stz import slabs
-from h5stz.elements import Array, DType
+from h5stz.elements import Array
 from h5stz.files.stored_chunks import HDF5_ERRORS
-from h5stz.hdf5 import calls
+from h5stz.hdf5 import calls, raw_values
+from h5stz.hdf5.written_parts import written_boxes
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
 #: Called with a dataset of the source, its place in the target and its type there. Creates the dataset and writes it, without
@@ -31,7 +33,6 @@ Store: TypeAlias = Callable[[h5py.Dataset, Place, h5py.h5t.TypeID], bool]
 Lost: TypeAlias = Callable[[str, str, BaseException], None]
 
 ALL_FILTERS = 0  # H5Z_FILTER_ALL, for remove_filter: to remove one of several ends the program (HDF5 2.0)
-_PLAIN = (h5py.h5t.INTEGER, h5py.h5t.FLOAT, h5py.h5t.BITFIELD, h5py.h5t.OPAQUE, h5py.h5t.ENUM, h5py.h5t.TIME)
 
 
 def new_file(source: h5py.File, path: str) -> h5py.File:
@@ -177,7 +178,7 @@ class _Copy:
         if elsewhere:
             self._note_names_of(path, properties_of_it)
         # H5Ocopy leaves fill values of variable length behind (HDF5 2.0). What lies in other files is never written.
-        elif item.get_type().committed() or not _is_plain(item.get_type()):
+        elif item.get_type().committed() or not raw_values.is_plain(item.get_type()):
             h5py.h5d.create(made, name, self.type_of(item), item.get_space(), item.get_create_plist(), properties)
             self.with_references.append((item, path))
             return
@@ -221,60 +222,42 @@ class _Copy:
             self.notes.append(f"{_text(path)}: leads to the file {_text(file)}, sought from the directory of the new file now")
 
     def _write_references(self, item: h5py.h5d.DatasetID, path: bytes) -> None:
-        source, target = h5py.Dataset(item), h5py.Dataset(h5py.h5o.open(self.target.id, path))
-        if source.shape is None:
+        source, made = h5py.Dataset(item), h5py.h5o.open(self.target.id, path)
+        stored, space = item.get_type(), item.get_space()
+        if space.get_simple_extent_type() == h5py.h5s.NULL:
             return
-        for index in slabs.boxes(source.shape, slabs.slab_extents(source, slabs.STORED_BYTES)):
-            target[index] = self._with_new_references(np.asarray(source[index], source.dtype), source.dtype, path)
+        sizes = raw_values.Sizes(space.shape, np.dtype((np.void, stored.get_size())), source.chunks)
+        for box in written_boxes(slabs.slab_extents(sizes, slabs.STORED_BYTES), source):
+            with raw_values.values_of(item, box, stored) as raw:
+                self._renew(stored, raw, path)
+                raw_values.write_values(made, box, stored, raw)
 
     def _attribute(self, attribute: h5py.h5a.AttrID, made: Any, path: bytes) -> None:
         space = attribute.get_space()
         new = h5py.h5a.create(made, attribute.name, self.type_of(attribute), space)
-        if space.get_simple_extent_type() == h5py.h5s.NULL or not space.get_simple_extent_npoints():
-            return
-        stored = attribute.get_type()
-        if _is_plain(stored):  # bit for bit, whatever NumPy knows of the type
-            raw = np.empty(attribute.shape, np.dtype((np.void, stored.get_size())))
-            attribute.read(raw, mtype=stored)
-            new.write(raw, mtype=stored)
-            return
-        value = np.empty(attribute.shape, attribute.dtype)
-        attribute.read(value)
-        new.write(self._with_new_references(value, attribute.dtype, path))
+        if space.get_simple_extent_type() != h5py.h5s.NULL and space.get_simple_extent_npoints():
+            raw_values.copy_attribute(attribute, new, lambda stored, raw: self._renew(stored, raw, path))
 
-    def _with_new_references(self, value: Array, dtype: DType, path: bytes) -> Array:
-        """`value` with references to the objects of the target in place of those of the source."""
-        if not _has_references(dtype):
-            return value
-        made = np.array(value, dtype, copy=True)
-        if dtype.names:
-            for name in dtype.names:
-                made[name] = self._with_new_references(value[name], _element(dtype[name]), path)
-            return made
-        base = h5py.check_vlen_dtype(dtype)
-        for index, each in np.ndenumerate(value):
-            if base is None:
-                made[index] = self._reference(each, path)
-            elif each is not None and len(each):
-                made[index] = self._with_new_references(np.asarray(each, base), base, path)
-        return made
+    def _renew(self, stored: h5py.h5t.TypeID, raw: Array, path: bytes) -> None:
+        """Puts references to the objects of the target in the place of those to the objects of the source."""
+        raw_values.visit_references(stored, raw, lambda address, is_region: self._reference(address, is_region, path))
 
-    def _reference(self, reference: Any, path: bytes) -> Any:
-        if not reference:
-            return reference
+    def _reference(self, address: int, is_region: bool, path: bytes) -> None:
+        reference = (ctypes.c_ubyte * (12 if is_region else 8)).from_address(address)
+        if not any(reference):
+            return
+        place, kind = ctypes.c_void_p(address), int(is_region)
         try:
-            item = h5py.h5r.dereference(reference, self.source.id)
-            known = None if item is None else self._path_of(item)
+            item = raw_values.opened("H5Rdereference2", self.source.id, 0, kind, place)
+            known = self._path_of(item)
+            if known is not None:
+                space = raw_values.opened("H5Rget_region", self.source.id, kind, place) if is_region else -1
+                raw_values.call("H5Rcreate", place, self.target.id, known, kind, space)
+                return
         except (ValueError, RuntimeError, KeyError, OSError):
-            known = None
-        if known is None:
-            self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
-            return type(reference)()
-        if isinstance(reference, h5py.h5r.RegionReference):
-            return h5py.h5r.create(
-                self.target.id, known, h5py.h5r.DATASET_REGION, h5py.h5r.get_region(reference, self.source.id)
-            )
-        return h5py.h5r.create(self.target.id, known, h5py.h5r.OBJECT)
+            pass
+        self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
+        ctypes.memset(address, 0, len(reference))
 
 
 def _directory(file: h5py.File) -> str:
@@ -314,30 +297,6 @@ def _order(item: Any) -> int:
         return int(h5py.h5.INDEX_NAME)
     tracked = item.get_create_plist().get_attr_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     return int(h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
-
-
-def _element(dtype: DType) -> DType:
-    """The type of the elements of a field that is an array."""
-    return dtype.base if dtype.subdtype else dtype
-
-
-def _is_plain(stored: h5py.h5t.TypeID) -> bool:
-    """Whether the bytes of a value are all that it is: it has no pointers and no references."""
-    kind = stored.get_class()
-    if kind == h5py.h5t.COMPOUND:
-        return all(_is_plain(stored.get_member_type(index)) for index in range(stored.get_nmembers()))
-    if kind == h5py.h5t.ARRAY:
-        return _is_plain(stored.get_super())
-    return kind in _PLAIN or (kind == h5py.h5t.STRING and not stored.is_variable_str())
-
-
-def _has_references(dtype: DType) -> bool:
-    if dtype.names:
-        return any(_has_references(_element(dtype[name])) for name in dtype.names)
-    base = h5py.check_vlen_dtype(dtype)
-    if base is not None:
-        return isinstance(base, np.dtype) and _has_references(base)
-    return h5py.check_ref_dtype(_element(dtype)) is not None
 
 
 def _text(path: bytes) -> str:

@@ -17,6 +17,8 @@ def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[B
     The datasets have one shape. What lies in no box has the fill value. A dataset without chunks counts as written.
     """
     shape = datasets[0].shape
+    if not any(dataset.id.get_storage_size() for dataset in datasets) and not any(map(_is_elsewhere, datasets)):
+        return
     if not all(dataset.chunks and dataset.shape for dataset in datasets):
         yield from boxes(shape, extents)
         return
@@ -31,6 +33,11 @@ def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[B
     for cell in sorted(cells):
         lows = [index * extent for index, extent in zip(cell, extents, strict=True)]
         yield tuple(slice(low, min(low + extent, size)) for low, extent, size in zip(lows, extents, shape, strict=True))
+
+
+def _is_elsewhere(dataset: h5py.Dataset) -> bool:
+    """Whether what it shows is in other datasets or files, of which its storage size tells nothing."""
+    return bool(dataset.is_virtual or dataset.id.get_create_plist().get_external_count())
 
 
 def _offsets(dataset: h5py.Dataset) -> list[tuple[int, ...]]:
