@@ -76,7 +76,7 @@ def types_that_numpy_has_not(file):
 
 
 @needs_programs("h5dump")
-@pytest.mark.parametrize("content", [strings_that_fill_their_bytes])
+@pytest.mark.parametrize("content", [strings_that_fill_their_bytes, types_that_numpy_has_not])
 @pytest.mark.parametrize("copy", ["repack", "unpack", "salvage"])
 def test_what_is_not_compressed_is_not_converted(content, copy, tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:

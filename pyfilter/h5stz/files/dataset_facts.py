@@ -16,6 +16,7 @@ from h5stz import _core, elements
 from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files import verify_files
+from h5stz.hdf5.objects import array_bytes, dtype_text, name_of
 from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
@@ -125,12 +126,12 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
     """
     words = client_data(dataset)
     return DatasetFacts(
-        str(dataset.name),
-        str(dataset.dtype),
+        name_of(dataset),
+        dtype_text(dataset),
         dataset.shape,
         dataset.chunks,
         dataset.id.get_num_chunks() if dataset.chunks else 0,
-        int(dataset.nbytes or 0),
+        array_bytes(dataset),
         dataset.id.get_storage_size(),
         None if words is None else _compression(dataset, words, most_chunks),
     )

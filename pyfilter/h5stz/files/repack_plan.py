@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias, cast
 import h5py
 
 from h5stz import _core, patterns
-from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.hdf5 import cf_names
@@ -34,7 +33,7 @@ GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what the
 #: Why a dataset is copied as it is, by the outcome that a report names.
 REASONS = {
     "not chosen": "no rule names it",
-    "type": "neither numbers nor complex numbers",
+    "type": "neither numbers nor complex numbers, or numbers of a layout that h5stz does not compress",
     "small": f"less than {SMALLEST} bytes",
     "layout": "virtual, or stored in other files",
     "filter": "its filter is not to be had here: pip install hdf5plugin has most of them",
@@ -156,7 +155,7 @@ class Plan:
     def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
         """Why the dataset is not to be compressed; None if it is."""
         properties = dataset.id.get_create_plist()
-        if not _has_numbers(dataset.dtype):
+        if not _has_numbers(dataset):
             return "type"
         if not dataset.shape or dataset.nbytes < SMALLEST:
             return "small"
@@ -190,8 +189,26 @@ class Plan:
         return suggest_chunks(dataset.shape, dataset.dtype)
 
 
-def _has_numbers(dtype: DType) -> bool:
-    return dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES
+def _has_numbers(dataset: h5py.Dataset) -> bool:
+    """Whether a dataset is of a type that NumPy and the codec have, and the filter takes as HDF5 stores it."""
+    try:
+        dtype = dataset.dtype
+    except (TypeError, ValueError):
+        return False
+    return (dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES) and _is_taken(dataset.id.get_type())
+
+
+def _is_taken(stored: h5py.h5t.TypeID) -> bool:
+    """Whether the filter compresses a type, such as integers with all their bits: it is asked, in a file that is in memory."""
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_chunk((1,))
+    creation.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, STZ(lossless=True).filter_options)
+    with h5py.File("h5stz types", "w", driver="core", backing_store=False) as file:
+        try:
+            h5py.h5d.create(file.id, b"x", stored.copy(), h5py.h5s.create_simple((1,)), creation)
+        except (ValueError, RuntimeError, OSError, TypeError):
+            return False
+    return True
 
 
 def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:

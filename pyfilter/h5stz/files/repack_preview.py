@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import h5py
 
 from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
+from h5stz.hdf5.objects import array_bytes, datasets, dtype_text, name_of
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
@@ -70,20 +71,18 @@ def plan_repack(
     error = checked_precision(max_error, None).max_error
     with h5py.File(source) as file:
         plan = Plan(file, all_rules(rules, options, error), rechunk, again, error)
-        datasets: list[h5py.Dataset] = []
-        file.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
-        return [_planned(plan, dataset) for dataset in datasets]
+        return [_planned(plan, dataset) for dataset in datasets(file)]
 
 
 def _planned(plan: Plan, dataset: h5py.Dataset) -> Planned:
     decision = plan.decide(dataset)
     new_chunks: Any = decision.chunks if decision.options is not None and decision.chunks != dataset.chunks else None
     return Planned(
-        str(dataset.name),
+        name_of(dataset),
         decision.reason,
-        str(dataset.dtype),
+        dtype_text(dataset),
         dataset.shape,
-        int(dataset.nbytes or 0),
+        array_bytes(dataset),
         dataset.id.get_storage_size(),
         "" if decision.options is None else str(decision.options),
         dataset.chunks,

@@ -26,6 +26,7 @@ from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
+from h5stz.hdf5.objects import array_bytes, dataset_at, datasets, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.option_checks import checked_count
 from h5stz.options.precision import checked_precision
@@ -178,9 +179,7 @@ class _Repack:
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
         self.reasons: dict[str, str | None] = {}
-        sizes: list[int] = []
-        old.visititems(lambda _, item: sizes.append(item.nbytes) if isinstance(item, h5py.Dataset) else None)
-        self.meter = Meter(progress, 2 * sum(sizes))
+        self.meter = Meter(progress, 2 * sum(map(array_bytes, datasets(old))))
 
     def write(self, part: Path) -> Report:
         """Writes the new file, and compares it."""
@@ -189,13 +188,13 @@ class _Repack:
         report = Report(notes=notes)
         with h5py.File(part) as new:
             for path, reason in self.reasons.items():
-                report.outcomes.append(self._outcome(path, reason, new[path]))
+                report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
         return report
 
-    def _outcome(self, path: str, reason: str | None, made: Any) -> Outcome:
-        before: Any = self.old[path]
-        sizes = before.nbytes, before.id.get_storage_size(), made.id.get_storage_size()
-        with self.meter.share(path, before.nbytes) as add:
+    def _outcome(self, path: str, reason: str | None, made: h5py.Dataset) -> Outcome:
+        before = dataset_at(self.old, path)
+        sizes = array_bytes(before), before.id.get_storage_size(), made.id.get_storage_size()
+        with self.meter.share(path, sizes[0]) as add:
             if reason is not None:
                 compare_data.same(before, made, add)
                 return Outcome(path, reason, *sizes)
@@ -210,18 +209,18 @@ class _Repack:
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
-        path = str(dataset.name)
+        path = name_of(dataset)
         decision = self.plan.decide(dataset, self._found(dataset))
         self.reasons[path] = decision.reason
         if decision.options is None:
-            with self.meter.share(path, dataset.nbytes):
+            with self.meter.share(path, array_bytes(dataset)):
                 return False
         if decision.drops_layers:
             return self._store_shorter(dataset, place, stored_type, decision)
         if self.spool is not None:
             self.spool.note_options(path, decision.options.filter_options)
         made = _create(dataset, place, stored_type, decision)
-        with self.meter.share(path, dataset.nbytes) as add:
+        with self.meter.share(path, array_bytes(dataset)) as add:
             for offset, stream in self._streams(dataset, decision):
                 made.write_direct_chunk(offset, stream)
                 add(math.prod(decision.chunks) * dataset.dtype.itemsize)
@@ -234,9 +233,9 @@ class _Repack:
 
     def _store_shorter(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> bool:
         """Copies the chunks of a dataset without layers that the error does not need, unless one of them is less precise."""
-        path, largest = str(dataset.name), 0.0
+        path, largest = name_of(dataset), 0.0
         made = _create(dataset, place, stored_type, decision)
-        with self.meter.share(path, dataset.nbytes) as add:
+        with self.meter.share(path, array_bytes(dataset)) as add:
             try:
                 for offset, mask, content, error in shorter_chunks(dataset, self.max_error or 0.0):
                     made.write_direct_chunk(offset, content, mask)
@@ -253,7 +252,7 @@ class _Repack:
 
     def _found(self, dataset: h5py.Dataset) -> STZ | None:
         """The options that an unfinished run has found."""
-        words = None if self.spool is None else self.spool.found.get(str(dataset.name))
+        words = None if self.spool is None else self.spool.found.get(name_of(dataset))
         return None if words is None else STZ.from_filter_options(words, dtype=dataset.dtype)
 
     def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
@@ -265,7 +264,7 @@ class _Repack:
             return self.compressor.streams(dataset, boxes, decision.chunks, settings)
 
         boxes = written_boxes(decision.chunks, dataset)
-        return made(boxes) if self.spool is None else self.spool.completed(str(dataset.name), boxes, made)
+        return made(boxes) if self.spool is None else self.spool.completed(name_of(dataset), boxes, made)
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:

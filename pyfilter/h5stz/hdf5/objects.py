@@ -88,3 +88,19 @@ def datasets(file: h5py.File) -> list[h5py.Dataset]:
 def dataset_paths(file: h5py.File) -> list[str]:
     """All paths of all datasets of a file, by hard links."""
     return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
+
+
+def array_bytes(dataset: h5py.Dataset) -> int:
+    """What the elements of a dataset take in memory, also of a type that NumPy has not."""
+    space = dataset.id.get_space()
+    if space.get_simple_extent_type() == h5py.h5s.NULL:
+        return 0
+    return int(space.get_simple_extent_npoints()) * int(dataset.id.get_type().get_size())
+
+
+def dtype_text(dataset: h5py.Dataset) -> str:
+    """The dtype of a dataset; of one that NumPy has not, what h5py calls it."""
+    try:
+        return str(dataset.dtype)
+    except (TypeError, ValueError):
+        return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"

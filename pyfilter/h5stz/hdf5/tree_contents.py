@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import h5py
-import h5py.h5o
 
 from h5stz.hdf5 import cf_names
-
-Identity: TypeAlias = tuple[int, int]
+from h5stz.hdf5.objects import Identity, hard_links, identity
 
 _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
 
 
-def identity(item: Any) -> Identity:
-    """What an object of h5py is, by whichever of its names it was opened."""
-    info = h5py.h5o.get_info(item.id)
-    return info.fileno, info.addr
+def _is_unknown(item: Any, name: str) -> bool:
+    """Whether an attribute is of a type that names nothing: no text and no references."""
+    kind = h5py.h5a.open(item.id, name.encode()).get_type().get_class()
+    return kind not in (h5py.h5t.STRING, h5py.h5t.VLEN, h5py.h5t.ARRAY)
 
 
 class Contents:
@@ -31,31 +29,20 @@ class Contents:
     def __init__(self, file: h5py.File) -> None:
         self.paths: dict[Identity, list[str]] = {}
         self.coordinates: set[Identity] = set()
-        groups: list[tuple[str, Any]] = [("", file["/"])]
-        known = {identity(file["/"])}
-        while groups:
-            path, group = groups.pop()
-            self._note_named(group, group)
-            for name in group:
-                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                    continue
-                item: Any = group[name]
-                if isinstance(item, h5py.Dataset):
-                    self._note_dataset(item, f"{path}/{name}", group)
-                elif isinstance(item, h5py.Group) and identity(item) not in known:
-                    known.add(identity(item))
-                    groups.append((f"{path}/{name}", item))
-
-    def _note_dataset(self, dataset: h5py.Dataset, path: str, group: h5py.Group) -> None:
-        self.paths.setdefault(identity(dataset), []).append(path)
-        if dataset.shape is not None and h5py.h5ds.is_scale(dataset.id):
-            self.coordinates.add(identity(dataset))
-        self._note_named(dataset, group)
+        for path, item, group in hard_links(file):
+            around = h5py.Group(group)
+            if isinstance(item, h5py.h5d.DatasetID):
+                self.paths.setdefault(identity(item), []).append(path)
+                if item.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(item):
+                    self.coordinates.add(identity(item))
+                self._note_named(h5py.Dataset(item), around)
+            else:
+                self._note_named(h5py.Group(item), h5py.Group(item))
 
     def _note_named(self, item: Any, group: h5py.Group) -> None:
         """Notes the datasets that attributes of an object name, as seen from a group: in it, or in one of those around it."""
         for name in _NAMING:
-            if name in item.attrs:
+            if name in item.attrs and not _is_unknown(item, name):
                 for word in cf_names.words(item.attrs[name]):
                     if word != "." and (found := _sought(group, word)):
                         self.coordinates.add(found)
