@@ -32,6 +32,7 @@ Store: TypeAlias = Callable[[h5py.Dataset, Place, h5py.h5t.TypeID], bool]
 #: Called with a path, what of it cannot be read (text), and the error.
 Lost: TypeAlias = Callable[[str, str, BaseException], None]
 
+_REGION, _ATTRIBUTE = 3, 4  # H5R_DATASET_REGION2, H5R_ATTR
 ALL_FILTERS = 0  # H5Z_FILTER_ALL, for remove_filter: to remove one of several ends the program (HDF5 2.0)
 
 
@@ -240,24 +241,45 @@ class _Copy:
 
     def _renew(self, stored: h5py.h5t.TypeID, raw: Array, path: bytes) -> None:
         """Puts references to the objects of the target in the place of those to the objects of the source."""
-        raw_values.visit_references(stored, raw, lambda address, is_region: self._reference(address, is_region, path))
+        raw_values.visit_references(stored, raw, lambda address, kind: self._reference(address, kind, path))
 
-    def _reference(self, address: int, is_region: bool, path: bytes) -> None:
-        reference = (ctypes.c_ubyte * (12 if is_region else 8)).from_address(address)
+    def _reference(self, address: int, kind: int, path: bytes) -> None:
+        reference = (ctypes.c_ubyte * raw_values.REFERENCE_BYTES[kind]).from_address(address)
         if not any(reference):
             return
-        place, kind = ctypes.c_void_p(address), int(is_region)
+        place = ctypes.c_void_p(address)
         try:
+            if kind == raw_values.ANY:
+                if self._new_reference(place):
+                    return
+                raise KeyError("no link leads to it")
             item = raw_values.opened("H5Rdereference2", self.source.id, 0, kind, place)
             known = self._path_of(item)
             if known is not None:
-                space = raw_values.opened("H5Rget_region", self.source.id, kind, place) if is_region else -1
+                space = raw_values.opened("H5Rget_region", self.source.id, kind, place) if kind else -1
                 raw_values.call("H5Rcreate", place, self.target.id, known, kind, space)
                 return
         except (ValueError, RuntimeError, KeyError, OSError):
             pass
         self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
         ctypes.memset(address, 0, len(reference))
+
+    def _new_reference(self, place: ctypes.c_void_p) -> bool:
+        """Makes a reference of the kind of HDF5 1.12 one to the object of the target; False if no link leads to that."""
+        known = self._path_of(raw_values.opened("H5Ropen_object", place, 0, 0))
+        if known is None:
+            return False
+        which = raw_values.call("H5Rget_type", place)
+        if which == _ATTRIBUTE:
+            name = np.zeros(raw_values.call("H5Rget_attr_name", place, ctypes.c_void_p(), 0) + 1, np.uint8)
+            raw_values.call("H5Rget_attr_name", place, name, len(name))
+            arguments: tuple[Any, ...] = (name,)
+        else:
+            arguments = (raw_values.opened("H5Ropen_region", place, 0, 0),) if which == _REGION else ()
+        raw_values.call("H5Rdestroy", place)
+        made = {_ATTRIBUTE: "H5Rcreate_attr", _REGION: "H5Rcreate_region"}.get(which, "H5Rcreate_object")
+        raw_values.call(made, self.target.id, known, *arguments, 0, place)
+        return True
 
 
 def _directory(file: h5py.File) -> str:

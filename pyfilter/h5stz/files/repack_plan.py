@@ -20,7 +20,8 @@ from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.tree_contents import Contents, identity
+from h5stz.hdf5.objects import identity
+from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.stz import MEASURED, STZ, Options, client_data
 

@@ -23,8 +23,10 @@ from h5stz.elements import Array, DType
 from h5stz.hdf5.calls import function
 from h5stz.slabs import Box
 
-#: Called with the address of a reference of HDF5 in memory and whether it is one to a region; may change it.
-Visit = Callable[[int, bool], None]
+#: Called with the address of a reference of HDF5 in memory and its kind; may change it.
+Visit = Callable[[int, int], None]
+OBJECT, REGION, ANY = range(3)  # kinds of references: those of HDF5 1.8 to objects and regions, and those of HDF5 1.12
+REFERENCE_BYTES = (8, 12, 64)
 
 _Identifier = ctypes.c_int64
 
@@ -35,7 +37,7 @@ class _Sequence(ctypes.Structure):
     _fields_ = [("length", ctypes.c_size_t), ("address", ctypes.c_void_p)]
 
 
-def call(name: str, *arguments: Any) -> None:
+def call(name: str, *arguments: Any) -> int:
     """Calls a function of HDF5 with ids of h5py (ObjectID), ints, bytes, and memory (ndarray, or an address in a c_void_p)."""
     kinds: list[Any] = []
     values: list[Any] = []
@@ -53,14 +55,16 @@ def call(name: str, *arguments: Any) -> None:
     if found is None:
         raise RuntimeError(f"{name} is not in the HDF5 of h5py: install h5py from PyPI or conda-forge")
     with phil:
-        if found(*values) < 0:
+        answer = int(found(*values))
+        if answer < 0:
             raise RuntimeError(f"HDF5 refused {name}")
+        return answer
 
 
 def opened(name: str, *arguments: Any) -> Any:
     """The object (an ObjectID) whose id a function of HDF5 gives, of which arguments are as of call()."""
     values = [each if isinstance(each, (int, ctypes.c_void_p)) else each.id for each in arguments]
-    kinds = [ctypes.c_void_p if isinstance(each, ctypes.c_void_p) else _Identifier for each in arguments]
+    kinds: list[Any] = [ctypes.c_void_p if isinstance(each, ctypes.c_void_p) else _Identifier for each in arguments]
     if name in _WITH_KIND:
         kinds[_WITH_KIND[name]] = ctypes.c_int
     ask = function(name, _Identifier, *kinds)
@@ -70,7 +74,7 @@ def opened(name: str, *arguments: Any) -> Any:
         found = ask(*values)
         if found < 0:
             raise RuntimeError(f"HDF5 refused {name}")
-        return h5py.h5s.SpaceID(found) if name == "H5Rget_region" else h5py.h5i.wrap_identifier(found)
+        return h5py.h5s.SpaceID(found) if name in ("H5Rget_region", "H5Ropen_region") else h5py.h5i.wrap_identifier(found)
 
 
 _WITH_KIND = {"H5Rdereference2": 2, "H5Rget_region": 1}  # where the kind of a reference stands
@@ -152,9 +156,10 @@ def _visit(stored: h5py.h5t.TypeID, address: int, count: int, visit: Visit) -> N
     if is_plain(stored) or kind == h5py.h5t.STRING:
         return
     if kind == h5py.h5t.REFERENCE:
-        is_region = bool(stored.equal(h5py.h5t.STD_REF_DSETREG))
+        old = OBJECT if stored.equal(h5py.h5t.STD_REF_OBJ) else ANY
+        which = REGION if stored.equal(h5py.h5t.STD_REF_DSETREG) else old
         for number in range(count):
-            visit(address + number * size, is_region)
+            visit(address + number * size, which)
     elif kind == h5py.h5t.ARRAY:
         _visit(stored.get_super(), address, count * prod(stored.get_array_dims()), visit)
     elif kind == h5py.h5t.VLEN:
