@@ -12,11 +12,13 @@ from itertools import islice
 from typing import Any
 
 import h5py
+import h5py.h5l
 
 from h5stz import _core, limits
 from h5stz.damage import Damage, of_stream
 from h5stz.errors import StzError
 from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.reading.chunk_index import ChunkIndex, Stored
@@ -120,11 +122,11 @@ class _Contents:
         if isinstance(item, h5py.Dataset):
             self.datasets.append(item)
         elif isinstance(item, h5py.Group):
-            for name in item:
-                link = item.get(name, getlink=True)
-                if isinstance(link, h5py.ExternalLink):
-                    path = f"{(item.name or '').rstrip('/')}/{name}"
-                    self.links.append(f"{path}: a link to another file: verify {link.filename}")
+            for name, link in objects.links_of(item.id):
+                if link.type == h5py.h5l.TYPE_EXTERNAL:
+                    path = f"{objects.name_of(item).rstrip('/')}/{objects.text(name)}"
+                    file = objects.text(item.id.links.get_val(name)[0])
+                    self.links.append(f"{path}: a link to another file: verify {file}")
 
 
 @dataclass
@@ -163,8 +165,10 @@ def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator
 def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
     found, complete = _Contents(), True
     try:
-        found.note("", file)
-        file.visititems(found.note)
+        for _, item, _ in objects.hard_links(file):
+            if isinstance(item, h5py.h5g.GroupID):
+                found.note("", h5py.Group(item))
+        found.datasets.extend(objects.datasets(file))
     except HDF5_ERRORS as error:
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
         complete = False
@@ -178,9 +182,9 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
     for number, dataset in enumerate(found.datasets):
         called = f"{name}: dataset {number}"
         try:
-            called = f"{name}: {dataset.name}"
+            called = f"{name}: {objects.name_of(dataset)}"
             if client_data(dataset) is not None:
-                with meter.share(str(dataset.name), _decoded_bytes(dataset)) as add:
+                with meter.share(objects.name_of(dataset), _decoded_bytes(dataset)) as add:
                     yield from _lines_of(dataset, called, threads, add)
             elif dataset.is_virtual:
                 sources = sorted({source.file_name for source in dataset.virtual_sources()})
@@ -241,7 +245,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
             blocks = [] if content is None else _damaged_blocks(dataset, offset, content, threads)
             counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error), blocks))
         add(_chunk_bytes(dataset))
-    facts = {"path": str(dataset.name), **asdict(counts)}
+    facts = {"path": objects.name_of(dataset), **asdict(counts)}
     yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged, facts=facts)
     for damage in counts.damaged:
         yield Line(damage.described(), False, facts={})
