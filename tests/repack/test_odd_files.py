@@ -86,3 +86,15 @@ def test_what_is_not_compressed_is_not_converted(content, copy, tmp_path):
     getattr(h5stz, copy)(tmp_path / "a.h5", tmp_path / "b" / "a.h5", **options)
     before, after = (host_tools.run("h5dump", "a.h5", directory=each) for each in (tmp_path, tmp_path / "b"))
     assert before == after
+
+
+@pytest.mark.parametrize("names", [(b"a\xff", b"g\xfe"), (b"\xe4", b"\xff\xff")])
+def test_names_that_are_no_utf_8(names, tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for place in (file, file.create_group(names[1])):
+            place[names[0]] = np.arange(6000.0).reshape(60, 100)
+    assert all(each.reason is None for each in h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", lossless=True).outcomes)
+    assert h5stz.salvage(tmp_path / "b.h5", tmp_path / "c.h5").sound
+    assert len(h5stz.unpack(tmp_path / "c.h5", tmp_path / "d.h5")[0]) == 2
+    with h5py.File(tmp_path / "d.h5") as file:
+        assert file[names[1]][names[0]][59, 99] == file[names[0]][59, 99] == 5999

@@ -96,3 +96,15 @@ def test_one_letter_in_brackets_is_no_set(tmp_path):
     for pattern, named in (("/T[[]K", {"/T[K"}), ("/x[12]", {"/x1", "/x2"}), ("*[!2]", {"/T K", "/T[K", "/x1"})):
         planned = h5stz.plan_repack(tmp_path / "a.h5", [Rule(pattern, {"absolute": 1e-3})])
         assert {each.path for each in planned if each.reason is None} == named
+
+
+def test_types_that_the_filter_refuses_stay_by_plan_and_run(tmp_path):
+    bits = h5py.h5t.STD_U16LE.copy()
+    bits.set_precision(14)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, kind in ((b"bits", bits), (b"time", h5py.h5t.UNIX_D32LE)):
+            h5py.h5d.create(file.id, name, kind, h5py.h5s.create_simple((64, 64)))
+        file["field"] = FIELD
+    planned = {each.path: each.reason for each in h5stz.plan_repack(tmp_path / "a.h5", absolute=1e-3)}
+    done = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", absolute=1e-3)
+    assert planned == {each.path: each.reason for each in done.outcomes} == {"/bits": "type", "/time": "type", "/field": None}

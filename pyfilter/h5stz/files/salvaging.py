@@ -25,6 +25,7 @@ from h5stz.files import cut_files
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
 from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
@@ -105,7 +106,7 @@ def salvage(
                 if client_data(stored) is None or not stored.chunks:
                     return False
                 limits.refuse_larger("a chunk holds", prod(stored.chunks) * int(stored.dtype.itemsize), None)
-                path = str(stored.name)
+                path = name_of(stored)
                 with meter.share(path, stored.nbytes) as add:
                     found = _Copy(stored, place, stored_type, on_error, threads).run(add)
                 if found:
@@ -122,7 +123,7 @@ def salvage(
             with new_file(old, str(part)) as new:
                 done.notes = copy_tree(old, new, store, lost)
                 for path, found in done.damaged.items():
-                    new[path].attrs[ATTRIBUTE] = _text(found)
+                    dataset_at(new, path).attrs[ATTRIBUTE] = _text(found)
                 if done.lost:
                     new.attrs[ATTRIBUTE] = _shortened(done.lost)
     return done
