@@ -14,7 +14,7 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
 @contextlib.contextmanager
 def explained(source: str, text: str) -> Iterator[None]:
-    """What h5py raises for unknown types and for damaged files, as a StzError that names the file; `text`: what follows from it."""
+    """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause."""
     try:
         yield
     except StzError:
