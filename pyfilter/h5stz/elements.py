@@ -11,6 +11,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+# NumPy loads these when they are first used, within a call of the package. A fork in another thread meanwhile would leave them
+# locked in the child, which would wait for ever.
+import numpy.fft
+import numpy.ma
+import numpy.random
 import numpy.typing as npt
 
 from h5stz import _core

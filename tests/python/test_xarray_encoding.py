@@ -270,6 +270,28 @@ def test_groups(tmp_path):
             h5stz.xarray_encoding(read)
 
 
+def test_a_group_to_write_into(tmp_path):
+    """As the keyword of xarray's own to_netcdf; what was read from the root group, or the same one, keeps its options."""
+    import xarray
+
+    dataset = climate()[["tas"]]
+    h5stz.to_netcdf(dataset, tmp_path / "a.nc", absolute=0.5)
+    h5stz.to_netcdf(dataset, tmp_path / "a.nc", absolute=0.25, group="run/1", writing={"mode": "a"})
+    with h5py.File(tmp_path / "a.nc") as file:
+        assert {"tas", "run"} <= set(file) and "h5stz_absolute_error_bound" in file["run/1/tas"].attrs
+        assert [h5stz.STZ.from_dataset(file[name]).resolved.settings.bound for name in ("tas", "run/1/tas")] == [0.5, 0.25]
+    for group, bound in ((None, 0.5), ("run/1", 0.25)):
+        with xarray.open_dataset(tmp_path / "a.nc", engine="h5netcdf", group=group) as read:
+            h5stz.to_netcdf(read, tmp_path / "b.nc", group=group or "other")
+        with h5py.File(tmp_path / "b.nc") as file:
+            assert list(file) == [(group or "other").split("/")[0]]
+            assert h5stz.STZ.from_dataset(file[f"{group or 'other'}/tas"]).resolved.settings.bound == bound
+    with pytest.raises(h5stz.StzError, match="give one"):
+        h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, group="a", writing={"group": "b"})
+    with pytest.raises(h5stz.StzError, match="h5stz run --compress"):
+        h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, writing={"engine": "netcdf4"})
+
+
 @pytest.mark.parametrize("bound, attribute", [("absolute", 0.5), ("pointwise_relative", 1e-3)])
 def test_attributes_tell_of_the_loss(tmp_path, bound, attribute):
     import xarray

@@ -45,7 +45,8 @@ def write_report(
         if not found.identical and found.count:
             parts.append(f"<img alt='histogram of the error and power spectra' src='{_picture(found)}'>")
     parts.append("</body></html>\n")
-    Path(target).write_text("\n".join(parts), encoding="utf-8")
+    # Names of files need not be UTF-8.
+    Path(target).write_text("\n".join(parts), encoding="utf-8", errors="backslashreplace")
 
 
 def _table(compared: Sequence[tuple[str, Comparison]]) -> str:

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import h5py
 import numpy as np
@@ -144,7 +144,7 @@ def to_vti(path: Path, part: Part) -> None:
     extent = " ".join(f"0 {count - 1}" for count in (*reversed(array.shape), *[1] * missing))
     origin = " ".join(str(value) for value in ([axis.start for axis in xyz] + [0] * missing))
     spacing = " ".join(str(value) for value in ([axis.step for axis in xyz] + [1] * missing))
-    name, order = quoteattr(part.name), "LittleEndian" if sys.byteorder == "little" else "BigEndian"
+    name, order = f'"{html.escape(part.name)}"', "LittleEndian" if sys.byteorder == "little" else "BigEndian"
     header = f"""<?xml version="1.0"?>
 <VTKFile type="ImageData" version="1.0" byte_order="{order}" header_type="UInt64">
   <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">

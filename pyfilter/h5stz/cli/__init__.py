@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from h5stz import _core
+from h5stz.cli.output import printable
 from h5stz.errors import StzError
 
 #: Where the commands are: module of this package, and the name of the click command there.
@@ -78,15 +80,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 if the command could not do its work, or found damage; 2 for words that it does not understand;
         141 if the reader of the output has ended, 130 after Ctrl-C; of `run` that of the program.
     """
+    with _any_name_printable():
+        try:
+            status = _status(list(sys.argv[1:] if argv is None else argv))
+            print(end="", flush=True)
+        except BrokenPipeError:
+            _discard_output()
+            return _PIPE_CLOSED
+        except OSError as error:  # of the flush: a full disk
+            complain(f"the output could not be written: {error.strerror or error}")
+            _discard_output()
+            status = _FAILED
+    if status == _FAILED and argv is None:
+        _end_if_files_are_stuck()
+    return status
+
+
+@contextlib.contextmanager
+def _any_name_printable() -> Iterator[None]:
+    """A name that the charset of the terminal does not have is printed with escapes: a check must not end halfway for it."""
+    before = []
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            before.append((stream, stream.errors or "strict"))
+            stream.reconfigure(errors="backslashreplace")
     try:
-        status = _status(list(sys.argv[1:] if argv is None else argv))
-        print(end="", flush=True)
-        if status == _FAILED and argv is None:
-            _end_if_files_are_stuck()
-        return status
-    except BrokenPipeError:
-        _discard_output()
-        return _PIPE_CLOSED
+        yield
+    finally:
+        for stream, errors in before:
+            with contextlib.suppress(OSError, ValueError):  # it flushes, and the reader may have ended; or it was closed
+                stream.reconfigure(errors=errors)
 
 
 def _status(words: list[str]) -> int:
@@ -111,7 +134,7 @@ def _status(words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except (StzError, OSError, KeyError, ImportError) as error:
-        complain(str(error.args[0] if isinstance(error, KeyError) else error))
+        complain(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
         return _FAILED
 
 
@@ -128,13 +151,13 @@ def _end_if_files_are_stuck() -> None:
 
 def complain(message: str) -> None:
     """Prints an error or a warning: one line on standard error."""
-    print(f"{NAME}: {' '.join(message.splitlines())}", file=sys.stderr)
+    print(printable(f"{NAME}: {' '.join(message.splitlines())}"), file=sys.stderr)
 
 
 def _discard_output() -> None:
-    """Whoever read the output has ended, as head does. What is still buffered must not fail once more at exit."""
+    """Nobody takes the output any more, as after head has ended. What is still buffered must not fail once more at exit."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             stream.flush()
             continue
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

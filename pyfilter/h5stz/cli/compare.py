@@ -17,7 +17,7 @@ from h5stz.analysis.comparing import compare as compare_arrays
 from h5stz.analysis.comparing import summary_lines
 from h5stz.cli.datasets import SEPARATOR, opened
 from h5stz.cli.explained import explained
-from h5stz.cli.output import print_json
+from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
@@ -90,11 +90,11 @@ def _array(name: str) -> Iterator[Any]:
 
 def _print(pair: Pair) -> None:
     if pair.found is None:
-        print(f"{pair.path}: {pair.note}")
+        say(f"{pair.path}: {pair.note}")
         return
-    print(f"{pair.path}: {pair.found.dtype} {'x'.join(map(str, pair.found.shape))}")
+    say(f"{pair.path}: {pair.found.dtype} {'x'.join(map(str, pair.found.shape))}")
     for line in summary_lines(pair.found):
-        print(f"  {line}")
+        say(f"  {line}")
 
 
 def _described(pair: Pair) -> dict[str, Any]:

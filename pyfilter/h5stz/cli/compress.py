@@ -11,6 +11,7 @@ import click
 
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.output import say
 from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, enhance_option
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
@@ -136,14 +137,14 @@ def _print(report: repacking.Report) -> None:
         if each.reason is None:
             ratio = each.array_bytes / max(each.after, 1)
             sizes = f"{each.array_bytes} -> {each.after} bytes, ratio {ratio:.2f}"
-            print(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
+            say(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
         else:
-            print(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
     if report.resumed:
-        print(f"note: {report.resumed} chunks had been compressed by an unfinished run")
-    print(f"file: {report.before} -> {report.after} bytes, ratio {report.ratio:.2f}, compared with the source")
+        say(f"note: {report.resumed} chunks had been compressed by an unfinished run")
+    say(f"file: {report.before} -> {report.after} bytes, ratio {report.ratio:.2f}, compared with the source")
 
 
 def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> None:
@@ -152,14 +153,14 @@ def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> Non
         return
     for each in planned:
         if each.reason is not None:
-            print(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
             continue
         chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
         if each.new_chunks:
             chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
-        print(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
+        say(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
-    print(f"{len(chosen)} of {len(planned)} datasets would be compressed: {sum(each.before for each in chosen)} stored bytes")
+    say(f"{len(chosen)} of {len(planned)} datasets would be compressed: {sum(each.before for each in chosen)} stored bytes")
 
 
 def _times(extents: Sequence[int] | None) -> str:

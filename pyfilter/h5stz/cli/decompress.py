@@ -7,6 +7,7 @@ import json
 import click
 
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
+from h5stz.cli.output import say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.files import unpacking
@@ -37,8 +38,8 @@ def decompress(source: str, target: str, dataset: str, deflate: int | None, over
         print(json.dumps({"datasets": unpacked, "notes": notes}))
         return
     for path in unpacked:
-        print(f"{path}: stored without h5stz")
+        say(f"{path}: stored without h5stz")
     for note in notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
     if not unpacked:
-        print("nothing was compressed with h5stz, or nothing that --dataset names")
+        say("nothing was compressed with h5stz, or nothing that --dataset names")

@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core
+from h5stz.cli.output import say
 from h5stz.errors import StzError
 from h5stz.hdf5 import libraries, registration
 from h5stz.options.stz import STZ
@@ -38,9 +39,9 @@ def doctor(as_json: bool) -> None:
         print(json.dumps(found | {"round_trip_error": _round_trip()}))
         return
     for line in _lines(found):
-        print(line)
+        say(line)
     _round_trip()
-    print("round trip through HDF5: within the bound")
+    say("round trip through HDF5: within the bound")
 
 
 def _facts() -> dict[str, Any]:

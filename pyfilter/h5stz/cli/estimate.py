@@ -15,6 +15,7 @@ import numpy as np
 
 from h5stz import _core, elements, slabs
 from h5stz.cli.explained import explained
+from h5stz.cli.output import printable
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
@@ -118,6 +119,7 @@ def _record(line: _Line) -> dict[str, Any]:
 def _print(lines: list[_Line]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("dataset", "asked for", "bound", "ratio", "PSNR", "bytes", "+-", "time", box=None, pad_edge=False)
     before = ""
@@ -126,7 +128,9 @@ def _print(lines: list[_Line]) -> None:
         bound = f"{found.bound:.4g}" if found.bound else "lossless"
         psnr = "exact" if found.psnr == math.inf else f"{found.psnr:.1f} dB"
         sure = "exact" if found.exact else f"{100 * found.spread / max(found.bytes, 1):.1f} %"
-        path = "" if line.path == before else line.path
-        table.add_row(path, line.asked, bound, f"{found.ratio:.1f}", psnr, f"{found.bytes}", sure, f"{line.seconds:.2g} s")
+        path = "" if line.path == before else printable(line.path)
+        table.add_row(
+            Text(path), line.asked, bound, f"{found.ratio:.1f}", psnr, f"{found.bytes}", sure, f"{line.seconds:.2g} s"
+        )
         before = line.path
     Console(soft_wrap=True).print(table)

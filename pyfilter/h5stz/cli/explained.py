@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from h5stz import _core
-from h5stz.errors import StzError
+from h5stz.errors import StzError, StzReadError
 from h5stz.files import stored_chunks
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -17,8 +17,13 @@ def explained(source: str, text: str) -> Iterator[None]:
     """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause."""
     try:
         yield
-    except (StzError, OSError):
+    except StzError:
         raise
+    except OSError as error:
+        said = stored_chunks.in_one_line(error)
+        if isinstance(error, BrokenPipeError) or error.filename is not None or source in said:
+            raise
+        raise StzReadError(f"{source}: {said}", _READ) from error
     except stored_chunks.HDF5_ERRORS as error:
         raise StzError(f"{source}: {text}: {stored_chunks.in_one_line(error)}", _READ) from error
 

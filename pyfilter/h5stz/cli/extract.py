@@ -11,7 +11,7 @@ from h5stz.analysis import extracting
 from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
-from h5stz.cli.output import print_json
+from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, Parsed
 
 
@@ -39,4 +39,4 @@ def extract(
         print_json(asdict(done) | {"output": output})
     else:
         shape = "x".join(map(str, done.shape)) or "one number"
-        print(f"{output}: {done.path}, {done.dtype} {shape}; {done.bytes_read} stored bytes were read")
+        say(f"{output}: {done.path}, {done.dtype} {shape}; {done.bytes_read} stored bytes were read")

@@ -16,6 +16,7 @@ import h5py
 
 from h5stz import _core, cli, patterns
 from h5stz.cli.explained import explained
+from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.errors import StzError, StzReadError
 from h5stz.files import stored_chunks
@@ -132,7 +133,7 @@ def _as_json(made: _File) -> dict[str, Any]:
 
 def _print(made: _File) -> None:
     if not made.shown:
-        print(f"{made.name}: {made.count} datasets, none compressed with h5stz")
+        say(f"{made.name}: {made.count} datasets, none compressed with h5stz")
         return
     from rich.console import Console
 
@@ -151,8 +152,8 @@ def _tree(made: _File) -> Tree:
         for depth in range(1, len(above)):
             path = "/".join(above[: depth + 1])
             if path not in groups:
-                groups[path] = groups["/".join(above[:depth])].add(Text(_printable(path), "bold"))
-        label = Text(f"{_printable(each.path)}: {each.dtype} {_times(each.shape)}", "bold")
+                groups[path] = groups["/".join(above[:depth])].add(Text(printable(path), "bold"))
+        label = Text(f"{printable(each.path)}: {each.dtype} {_times(each.shape)}", "bold")
         for line in _lines(each):
             label.append(f"\n  {line}", "not bold")
         groups["/".join(above)].add(label)
@@ -161,14 +162,9 @@ def _tree(made: _File) -> Tree:
 
 def _headline(made: _File) -> str:
     compressed = [each for each in made.shown if each.compression]
-    text = f"{_printable(made.name)}: {made.size} bytes, {made.count} datasets"
+    text = f"{printable(made.name)}: {made.size} bytes, {made.count} datasets"
     before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
     return text + (f", shown: {before} -> {after} bytes, ratio {before / after:.2f}" if after else "")
-
-
-def _printable(text: str) -> str:
-    """A name without characters that a terminal would obey."""
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def _times(extents: Sequence[int] | None) -> str:

@@ -1,10 +1,20 @@
-"""JSON of commands whose numbers may be NaN or infinite."""
+"""What commands print: lines with names of others in them, and JSON with numbers that may be NaN or infinite."""
 
 from __future__ import annotations
 
 import json
 import math
 from typing import Any
+
+
+def say(text: str) -> None:
+    """Prints one line on standard output, at once, so that it stands before what is said on standard error later."""
+    print(printable(text), flush=True)
+
+
+def printable(text: str) -> str:
+    """A line without characters that a terminal would obey or cannot show: they stand as Python writes them."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def print_json(value: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -14,10 +15,15 @@ from h5stz.hdf5 import registration
 @click.option("--connector", is_flag=True, help="Also that of the VOL connector.")
 def plugin_path(connector: bool) -> None:
     """Print the directory for HDF5_PLUGIN_PATH."""
-    print(registration.plugin_path(connector))
+    _print(registration.plugin_path(connector))
 
 
 @click.command("pkg-config-path")
 def pkg_config_path() -> None:
     """Print the directory for PKG_CONFIG_PATH (C, Fortran)."""
-    print(Path(h5stz.__file__).parent / "lib" / "pkgconfig")
+    _print(Path(h5stz.__file__).parent / "lib" / "pkgconfig")
+
+
+def _print(path: str | os.PathLike[str]) -> None:
+    """As the bytes that the system knows it by, whatever charset the output has: they go into a variable."""
+    click.echo(os.fsencode(path))

@@ -10,7 +10,7 @@ from h5stz.analysis import previewing
 from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import explained
-from h5stz.cli.output import print_json
+from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, Parsed
 
 _SHADES = " .:-=+*#%@"
@@ -52,7 +52,7 @@ def preview(
         return
     if sys.stdout.isatty() or not output:
         _print(plane, width, low, high)
-    print(f"{plane.title}: {plane.low:g} to {plane.high:g}" + (f", in {output}" if output else ""))
+    say(f"{plane.title}: {plane.low:g} to {plane.high:g}" + (f", in {output}" if output else ""))
 
 
 def _print(plane: previewing.Plane, width: int | None, low: float | None, high: float | None) -> None:
@@ -65,7 +65,7 @@ def _print(plane: previewing.Plane, width: int | None, low: float | None, high: 
     console = Console()
     columns = width or min(console.width, 160)
     lines = max(console.height - 3, 12) if console.is_terminal else columns
-    if not console.is_terminal or console.color_system is None:
+    if not console.is_terminal or console.color_system is None or console.options.ascii_only:
         values = previewing.shares(previewing.pixels(plane, columns, 2 * lines)[::2], plane, low, high)
         for row in values:
             print("".join(_MISSING if each != each else _SHADES[min(int(10 * each), 9)] for each in row))

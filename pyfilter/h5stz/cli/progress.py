@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from h5stz.cli.output import printable
 from h5stz.progress import Progress
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Bar:
 
     def _tell(self, path: str, done: int, everything: int) -> None:
         if self._bars is not None and self._task is not None:
-            name = path if len(path) <= _NAME else f"…{path[1 - _NAME :]}"
+            path = printable(path)
+            name = path if len(path) <= _NAME else f"...{path[3 - _NAME :]}"
             self._bars.update(self._task, description=name, completed=done, total=everything)
 
     @contextmanager

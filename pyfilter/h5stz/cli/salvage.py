@@ -8,7 +8,7 @@ import click
 
 from h5stz import cli
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
-from h5stz.cli.output import print_json
+from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, Parsed
 from h5stz.cli.progress import progress_bar
 from h5stz.damage import OnError
@@ -56,19 +56,19 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
 
 def _print(done: salvaging.Salvaged, source: str) -> None:
     if done.missing_bytes:
-        print(f"{source}: {done.missing_bytes} bytes are missing at the end")
+        say(f"{source}: {done.missing_bytes} bytes are missing at the end")
     for path in done.whole:
-        print(f"{path}: whole")
+        say(f"{path}: whole")
     for path, found in done.damaged.items():
-        print(f"{path}: {sum(damage.lost for damage in found)} samples are lost, {len(found)} damaged parts")
+        say(f"{path}: {sum(damage.lost for damage in found)} samples are lost, {len(found)} damaged parts")
         for damage in found[:_SHOWN]:
             place = "" if damage.chunk is None else f"the chunk at {damage.chunk}: "
-            print(f"  {place}{damage.what()}: {damage.box()}: {damage.reason}")
+            say(f"  {place}{damage.what()}: {damage.box()}: {damage.reason}")
         if len(found) > _SHOWN:
-            print(f"  and {len(found) - _SHOWN} more, which --json lists")
+            say(f"  and {len(found) - _SHOWN} more, which --json lists")
     for line in done.lost:
         cli.complain(f"lost: {line}")
     for note in done.notes:
-        print(f"note: {note}")
+        say(f"note: {note}")
     if done.sound:
-        print("nothing is damaged")
+        say("nothing is damaged")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from h5stz import cli
+from h5stz.cli.output import say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.files import verify_files
@@ -44,7 +45,7 @@ def _print(line: verify_files.Line) -> None:
     if line.unreadable:
         cli.complain(line.text)
     else:
-        print(line.text, flush=True)
+        say(line.text)
 
 
 def _as_json(name: str, lines: Iterable[verify_files.Line]) -> dict[str, Any]:

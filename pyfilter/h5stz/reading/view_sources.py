@@ -250,7 +250,9 @@ class _Opened:
             ) from error
         dataset = self._file.get(place.name)
         if not isinstance(dataset, h5py.Dataset) or (dataset.ndim, dataset.dtype.str) != (place.rank, place.dtype):
-            self._file.close()
+            self.close()
+            if self._remote is not None:
+                self._remote.close()
             raise StzReadError(
                 f"{place.filename} has no dataset {place.name} of {place.rank} axes and dtype {place.dtype}: it is another "
                 "file than that of the view, or was written anew. Make the view again",

@@ -313,6 +313,7 @@ def to_netcdf(
     path: str | os.PathLike[str],
     *,
     attributes: bool = True,
+    group: str | None = None,
     writing: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
@@ -322,8 +323,10 @@ def to_netcdf(
         dataset: xarray.Dataset; it is not changed.
         path: of the new file.
         attributes: whether the variables get xarray_attributes().
-        writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "group": "run1"}``; the encoding of
-            variables that are not compressed may be among them.
+        group: of the new file, to write into; the root group by default. Options that variables keep are looked for in this
+            group of the file that they were read from, or in its root group if it has no such group.
+        writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "mode": "a"}``; the encoding of variables
+            that are not compressed may be among them.
         **options: those of xarray_encoding().
 
     Returns:
@@ -333,13 +336,17 @@ def to_netcdf(
         StzError, TypeError: as xarray_encoding().
     """
     arguments = dict(writing or {})
+    if "engine" in arguments:
+        _check(dataset, arguments.pop("engine"))
+    if group is not None and arguments.setdefault("group", group) != group:
+        raise StzError(f"group={group!r} and writing={{'group': {arguments['group']!r}}}: give one", _ARGUMENT)
     if "unlimited_dims" in options:
         arguments.setdefault("unlimited_dims", options["unlimited_dims"])
     elif "unlimited_dims" in arguments:
         options["unlimited_dims"] = arguments["unlimited_dims"]
-    encoding = xarray_encoding(dataset, **options)
+    encoding = xarray_encoding(dataset, group=group, **options)
     marked = dataset.copy(deep=False)
-    for name, values in (xarray_attributes(encoding, dataset, group=options.get("group")) if attributes else {}).items():
+    for name, values in (xarray_attributes(encoding, dataset, group=group) if attributes else {}).items():
         kept = {key: value for key, value in marked[name].attrs.items() if not str(key).startswith("h5stz_")}
         marked[name].attrs = {**kept, **values}
     both = {**(arguments.pop("encoding", None) or {}), **encoding}
