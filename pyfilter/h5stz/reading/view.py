@@ -274,7 +274,7 @@ class View:
         *,
         max_error: SupportsFloat | None = None,
         layers: SupportsIndex | None = None,
-        enhance: bool = True,
+        enhance: bool | None = None,
     ) -> Any:
         """The samples of a region, on a resolution level and with a precision.
 
@@ -288,8 +288,9 @@ class View:
             max_bytes: refuses to read more than so many bytes; None: as this view, unless `out` is given.
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
-            enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the
-                bound itself. An error where h5py reads them, as from files that are open for writing.
+            enhance: True or False; None: the precision of this view, True unless it says otherwise. False: the samples of
+                streams with an enhancement (`STZ(enhance=)`) as they were before it, within the bound itself. An error where
+                h5py reads them, as from files that are open for writing.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
@@ -310,7 +311,8 @@ class View:
             check_out(out, selection.shape, self.dtype)
         given = max_error is not None or layers is not None
         precision = checked_precision(max_error, layers) if given else self._precision
-        precision = precision if enhance else replace(precision, enhance=False)
+        if checked_enhanced(enhance) is not None:
+            precision = replace(precision, enhance=bool(enhance))
         return self._read(selection, deeper, out, precision, limited=max_bytes is None)
 
     def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:
