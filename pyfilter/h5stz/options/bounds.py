@@ -118,7 +118,7 @@ class _Search:
         extents: list[Sequence[int]] = [chunks] if chunks else []
         if not chunks:
             extents = [slabs.slab_extents(data, slabs.STORED_BYTES), *(_chunk_extents(data.shape, n) for n in _CHUNK_SAMPLES)]
-        self.chunks_are_known = bool(chunks)
+        self.chunks_are_known, self.partition_chunk = bool(chunks), extents[0]
         self.partitions = [slabs.boxes(data.shape, each) for each in extents]
         self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
 
@@ -176,8 +176,11 @@ class _Search:
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
-        settings = replace(self.settings, bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound))
-        measured = [_psnr(self.data, boxes, settings, self.width) for boxes in partitions]
+        settings = replace(
+            self.settings, bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound)
+        )
+        chunk = tuple(self.partition_chunk) if self.chunks_are_known else None
+        measured = [_psnr(self.data, boxes, settings, self.width, chunk) for boxes in partitions]
         levels = [level for level, _ in measured]
         self.sizes[bound] = sum(size for _, size in measured)
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
@@ -202,16 +205,31 @@ def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
     return extents
 
 
-def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> tuple[float, int]:
+def _as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
+    """A piece at the end of a dataset as HDF5 stores it, in a whole chunk; the rest is the fill value, or 0."""
+    if chunk is None or piece.shape == chunk:
+        return piece
+    padded = np.zeros(chunk, piece.dtype)
+    if fill is not None:
+        validity.components(padded).view(f"{piece.dtype.str[0]}u{validity.components(padded).itemsize}")[...] = fill
+    padded[tuple(map(slice, piece.shape))] = piece
+    return padded
+
+
+def _psnr(
+    data: ArraySource, boxes: list[Box], settings: Settings, width: float, chunk: tuple[int, ...] | None
+) -> tuple[float, int]:
     """The PSNR in dB over the valid samples of these boxes, inf where nothing differs; bytes of their streams."""
     squares, count, size = 0.0, 0, 0
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
-        decoded = np.empty_like(original)
-        stream = settings.encode(original)
+        whole = _as_chunk(original, chunk, settings.fill)
+        decoded = np.empty_like(whole)
+        stream = settings.encode(whole)
         size += len(stream)
         _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
+        decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)
         original, decoded = validity.components(original), validity.components(decoded)
         for low in range(0, original.size, _BATCH):
             values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]
