@@ -57,8 +57,10 @@ void state_error(Header& h, const Rewrite& r, double base_relaxed) {
   if (r.old.mode == STZ_LOSSLESS) return;  // what was lost before is in its accumulated bound
   double kept = largest_bound(r.old, r.previous, false), relaxed = largest_bound(r.old, r.previous, true);
   if (r.old.mode != h.mode) {
-    if (r.old.mode == STZ_POINTWISE_RELATIVE) kept = relaxed = absolute_of_kept(r, kept);
-    else h.bound = finite(h.bound * largest_magnitude(r, Change::fresh) * rounding_up);
+    if (r.old.mode == STZ_POINTWISE_RELATIVE)
+      kept = relaxed = absolute_of_kept(r, kept);
+    else
+      h.bound = finite(h.bound * largest_magnitude(r, Change::fresh) * rounding_up);
     h.mode = STZ_ABSOLUTE;
   }
   if (relaxed > std::max(base_relaxed, kept)) kept = relaxed;  // of an enhanced base that has been replaced
