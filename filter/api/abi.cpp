@@ -47,15 +47,19 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
   });
 }
 
-// The mean squared difference between the finite numbers of two arrays, which have the same bits where they are not finite.
-double mean_squared_error(const stz_layout& layout, const u8* array, const u8* other) {
+// The mean squared difference between the valid numbers of two arrays: those that are finite and not the fill value. The others have the
+// same bits in both.
+double mean_squared_error(const stz_layout& layout, const stz_options& options, const u8* array, const u8* other) {
   const size_t width = component_size(layout.dtype);
   const bool swap = swapped(layout);
   const u64 n = element_count(layout) * u64(components(layout.dtype));
+  const u64 fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);
   double sum = 0;
   u64 count = 0;
   for (u64 i = 0; i < n; i++) {
-    const double x = number_of(layout.dtype, load_bits(array + i * width, width, swap));
+    const u64 bits = load_bits(array + i * width, width, swap);
+    if (options.has_fill && bits == fill) continue;
+    const double x = number_of(layout.dtype, bits);
     const double e = x - number_of(layout.dtype, load_bits(other + i * width, width, swap));
     if (!(__builtin_fabs(x) < __builtin_inf())) continue;
     sum += e * e;
@@ -67,10 +71,10 @@ double mean_squared_error(const stz_layout& layout, const u8* array, const u8* o
 constexpr u64 most_compressed = u64(1) << 21;  // elements: estimating as many takes about as long
 // Of an array that is small enough to be compressed.
 stz_size_estimate exact_size(const stz_layout& layout, const u8* data, const stz_options& options) {
-  const Bytes stream = encode(layout, data, options);
+  const Bytes stream = encode_layered(layout, data, options);
   Buffer<u8> decoded(array_bytes(layout));
   decode(stream.data(), stream.size(), decoded.data(), decoded.size(), thread_count(options.threads));
-  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, data, decoded.data()), 1, 0};
+  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, options, data, decoded.data()), 1, 0};
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ i32 content_check_state(const Header& h, const u8* stream, u64 size) {
   }
 }
 
+// The largest error of what has one of the layers of the base, beside the patches, from what was compressed: readers add what the whole had
+// lost earlier, as its header says. -1 where it cannot be told in the unit of the data.
+double with_patches(double error, const Header& h, const Header& base) {
+  if (h.mode == STZ_POINTWISE_RELATIVE || earlier_error(h) == __builtin_inf() || earlier_error(base) == __builtin_inf()) return -1;
+  return std::max(error + std::max(0.0, earlier_error(base) - earlier_error(h)), h.bound);
+}
+
 // What each number of layers takes and gives. What lies before the base of a patched stream counts for all of them.
 void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info) {
   const Layers& layers = of_layers.layers;
@@ -56,8 +63,10 @@ void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info
   for_refinements(layers, [&](size_t r, size_t) { info.layer_bytes[r + 1] = bytes += of_layers.refinement[next++]; });
   for (size_t taken = 0; taken <= layers.refinements(); taken++) {
     const bool known = taken < layers.errors.size();
-    info.layer_error[taken] = known ? layers.errors[taken].largest : -1;
-    info.layer_rmse[taken] = known ? layers.errors[taken].root_mean_square : -1;
+    const double largest = known ? layers.errors[taken].largest : -1;
+    const bool patched = h.form == Form::patched;
+    info.layer_error[taken] = known && patched ? with_patches(largest, h, of_layers) : largest;
+    info.layer_rmse[taken] = known && !patched ? layers.errors[taken].root_mean_square : -1;  // nobody has measured it with the patches
   }
 }
 

@@ -25,6 +25,8 @@ struct Effort {
   Trials palette, edge_mode;
 };
 
+constexpr int default_effort = 5;
+
 inline const Effort& effort_of(int effort) {
   constexpr u64 k = 1024;
   using enum Trials;
@@ -39,7 +41,7 @@ inline const Effort& effort_of(int effort) {
       {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true, promising, promising},
       {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true, promising, all},
   };
-  return efforts[effort ? effort - 1 : 4];
+  return efforts[(effort ? effort : default_effort) - 1];
 }
 
 }  // namespace stz

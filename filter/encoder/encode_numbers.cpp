@@ -278,9 +278,7 @@ Encoded encode_integers(const Array& a, Header h, int threads) {
   return best;
 }
 
-}  // namespace
-
-Encoded encode_numbers(const Array& a, const Header& h, int threads) {
+Encoded encode_with_effort(const Array& a, const Header& h, int threads) {
   switch (a.layout.dtype) {
     case STZ_F16:
     case STZ_F32:
@@ -298,6 +296,18 @@ Encoded encode_numbers(const Array& a, const Header& h, int threads) {
     default:
       return encode_integers<float>(a, h, threads);
   }
+}
+
+}  // namespace
+
+Encoded encode_numbers(const Array& a, const Header& h, int threads) {
+  Encoded best = encode_with_effort(a, h, threads);
+  if (h.effort <= default_effort || h.estimate) return best;
+  // What is fitted to more samples, or chosen among more, may end in a worse place: where most samples are alike, up to 18 % worse.
+  Header plain = h;
+  plain.effort = default_effort;
+  keep_smaller(best, encode_with_effort(a, plain, threads));
+  return best;
 }
 
 }  // namespace stz

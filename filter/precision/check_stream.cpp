@@ -10,6 +10,7 @@
 #include "decoder/decode.h"
 #include "encoder/encode.h"
 #include "format/frame.h"
+#include "precision/add_content_check.h"
 #include "precision/encode_layered.h"
 #include "precision/promise.h"
 
@@ -26,7 +27,8 @@ class StreamChecker {
       : layout_(layout),
         data_(data),
         options_(options),
-        previous_(previous),
+        with_checks_(previous_with_checks(previous, options)),
+        previous_(with_checks_.empty() ? previous : PreviousStream{with_checks_.data(), with_checks_.size()}),
         stream_(stream),
         size_(size),
         bytes_(size_t(array_bytes(layout))),
@@ -46,24 +48,28 @@ class StreamChecker {
     const Header& of_base = patched ? base : header_;
     const bool old_base = as_before || (patched && is_old(base_stream, base_size));
     Buffer<u8> decoded(bytes_);
-    Verification verification;
+    Verification verification;  // compares what has a content check
     decode(stream_, size_, decoded.data(), bytes_, threads_, &verification);
     STZ_FAULT_POINT(decoded_array, decoded.data(), bytes_);
-    const bool wanted = !as_before && header_.form == Form::blocks && options_.content_check == STZ_CONTENT_CHECK_WRITE;
-    require(!wanted || verification.blocks > 0, STZ_ERROR_CHECK);
+    require(options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(stream_, size_), STZ_ERROR_CHECK);
     compare(decoded.data(), old_base ? options_.bound : allowed_error(of_base));
     if (!old_base) check_layers(of_base, base_stream, base_size, decoded);
   }
 
  private:
+  // The previous stream with the content checks that it gets if they are asked for and it has none; else empty.
+  static Bytes previous_with_checks(const PreviousStream& previous, const stz_options& options) {
+    if (!previous.data || options.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous.data, previous.size)) return {};
+    return with_content_check(previous.data, previous.size, thread_count(options.threads));
+  }
+
   static bool same_layout(const stz_layout& a, const stz_layout& b) {
     return a.dtype == b.dtype && a.byte_order == b.byte_order && a.rank == b.rank && std::equal(a.shape, a.shape + a.rank, b.shape);
   }
 
   // Whatever the stream says of itself, others rely on.
   void check_header() const {
-    const bool bounded = header_.mode == options_.mode && header_.bound == options_.bound;
-    require(header_.mode == STZ_LOSSLESS || bounded, STZ_ERROR_CHECK);
+    require(header_.mode == STZ_LOSSLESS || states_the_bound(), STZ_ERROR_CHECK);
     require(!options_.bound_used || header_.bound_used, STZ_ERROR_CHECK);
     if (bytes_ == 0) return;  // the longest shapes leave no room for more
     const size_t width = component_size(layout_.dtype);
@@ -71,6 +77,13 @@ class StreamChecker {
     require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
     require(!header_.has_fill || ((header_.fill ^ options_.fill) & used) == 0, STZ_ERROR_CHECK);
     if (!previous_.data && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
+  }
+
+  // What was kept of a previous stream may have a larger bound than was asked for now, or one in another mode: then that is stated.
+  bool states_the_bound() const {
+    if (header_.mode == options_.mode && header_.bound == options_.bound) return true;
+    if (!previous_.data || header_.form != Form::patched) return false;
+    return header_.mode == options_.mode ? header_.bound > options_.bound : header_.mode == STZ_ABSOLUTE;
   }
 
   // Is the base of a patched stream the previous stream, or the base of that?
@@ -137,6 +150,7 @@ class StreamChecker {
   const stz_layout& layout_;
   const u8* const data_;
   const stz_options& options_;
+  const Bytes with_checks_;
   const PreviousStream previous_;
   const u8* const stream_;
   const size_t size_, bytes_;

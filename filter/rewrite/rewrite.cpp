@@ -9,7 +9,9 @@
 #include "encoder/encode.h"
 #include "format/box_rows.h"
 #include "format/frame.h"
+#include "precision/add_content_check.h"
 #include "precision/encode_layered.h"
+#include "rewrite/error_so_far.h"
 #include "rewrite/exact_size.h"
 #include "rewrite/patch_encoder.h"
 
@@ -43,6 +45,7 @@ class Rewriter {
     Buffer<u8> before(bytes_);
     decode(previous_, previous_size_, before.data(), bytes_, thread_count(options_.threads));
     STZ_FAULT_POINT(decoded_before, before.data(), bytes_);
+    ask_for_checks();
     if (memcmp(before.data(), data_, bytes_) == 0)
       return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
     changes_ = find_changes(layout_, before.data(), data_, options_);
@@ -59,10 +62,13 @@ class Rewriter {
            std::equal(old.shape, old.shape + old.rank, layout_.shape);
   }
 
-  // What the previous stream promises: of a patched one, the base may be enhanced.
-  double old_bound() const {
-    if (old_.form != Form::patched) return relaxed_bound(old_);
-    return std::max(old_.bound, relaxed_bound(read_header(previous_ + old_.base_offset, size_t(old_.base_size))));
+  // What is kept of the previous stream gets the content checks that the options ask for and it was written without.
+  void ask_for_checks() {
+    if (options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous_, previous_size_)) return;
+    with_checks_ = with_content_check(previous_, previous_size_, thread_count(options_.threads));
+    previous_ = with_checks_.data();
+    previous_size_ = with_checks_.size();
+    old_ = read_header(previous_, previous_size_);
   }
 
   stz_options lossless_options() const {
@@ -71,7 +77,7 @@ class Rewriter {
     exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
     exact.prior_bound = old_.accumulated_bound;
-    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = old_bound();
+    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = largest_bound(old_, previous_, true);
     return exact;
   }
 
@@ -210,12 +216,9 @@ class Rewriter {
     Header h;
     h.layout = layout_;
     h.form = Form::patched;
-    h.mode = options_.mode;
-    h.bound = options_.bound;
     h.has_fill = options_.has_fill != 0;
     h.fill = options_.fill;
     h.block = stz_block(options_.block);
-    h.accumulated_bound = old_.accumulated_bound;
     h.exact_size = exact_size;
     h.patches = parts.patches;
     for ([[maybe_unused]] Patch& patch : h.patches) STZ_FAULT_POINT(patch_origin, patch.origin, size_t(layout_.rank) * sizeof(u64));
@@ -223,6 +226,8 @@ class Rewriter {
     const u8* const old_base = previous_ + (was_patched ? old_.base_offset : 0);
     const u64 old_base_size = was_patched ? old_.base_size : previous_size_;
     h.base_size = parts.new_base.empty() ? old_base_size : parts.new_base.size();
+    const Header base = read_header(parts.new_base.empty() ? old_base : parts.new_base.data(), size_t(h.base_size));
+    state_error(h, {layout_, data_, options_, changes_, old_, previous_}, relaxed_bound(base));
     Bytes out = write_patched_header(h);
     const size_t kept = parts.patches.size() - parts.new_streams.size();
     for (size_t i = 0; i < kept; i++) {
@@ -251,8 +256,9 @@ class Rewriter {
   const u8* data_;
   const stz_options options_;
   const u8* previous_;
-  const size_t previous_size_;
-  const Header old_;
+  size_t previous_size_;
+  Header old_;
+  Bytes with_checks_;  // what `previous_` points to once checks were added
   const size_t bytes_;
   Changes changes_;
 };

@@ -132,6 +132,7 @@ class _Sample:
             boxes = [candidates[int((part + share) * len(candidates) / wanted)] for part, share in enumerate(spread)]
         self.pieces = [slabs.piece(source, box) for box in boxes]
         self.whole = source if _in_memory(source) else None
+        self._counts: dict[int | None, list[int]] = {}
 
     def as_one(self) -> Array:
         """All that is looked at, for what depends on it as a whole; of an array in memory everything."""
@@ -148,6 +149,13 @@ class _Sample:
         excluded = () if fill is None else (fill,)
         return bounds.range_of(validity.extremes(slabs.slabs(self.as_one()), excluded, counted=False))
 
+    def valid_counts(self, fill: int | None) -> list[int]:
+        """How many valid numbers each chunk has: its mean squared error is over these."""
+        if fill not in self._counts:
+            excluded = () if fill is None else (fill,)
+            self._counts[fill] = [validity.numbers(piece, excluded).size for piece in self.pieces]
+        return self._counts[fill]
+
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
         """What the codec says of each chunk."""
         stored = (np.ascontiguousarray(elements.stored(piece, settings.fill)) for piece in self.pieces)
@@ -163,8 +171,9 @@ class _Sample:
         variance = sum(of_one for _, of_one, _, _ in each)
         if scale > 1 and len(each) > 1:
             variance += len(each) * float(np.var(sizes, ddof=1)) * (1 - 1 / scale)
-        weights = [piece.size for piece in self.pieces]
-        error = float(np.average([square for _, _, square, _ in each], weights=weights))
+        weights = self.valid_counts(settings.fill)
+        squares = [square for _, _, square, _ in each]
+        error = float(np.average(squares, weights=weights)) if any(weights) else 0.0
         exact = scale == 1 and all(is_exact for *_, is_exact in each)
         return float(sizes.sum()) * scale, math.sqrt(variance) * scale, error, exact
 

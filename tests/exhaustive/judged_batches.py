@@ -13,6 +13,7 @@ KINDS = {
     "memory": ("memory", 200),
     "h5py": ("through_h5py", 20),
     "netcdf4": ("through_netcdf4", 10),
+    "modes": ("modes", 20),
     "h5repack": ("through_h5repack", 2),
 }
 CORRECT = ""

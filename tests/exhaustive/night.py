@@ -20,7 +20,7 @@ from exhaustive.promises import Tally
 from exhaustive.state import State, command
 from support.requirements import instruction_sets
 
-GOALS = {"memory": 1_000_000, "h5py": 100_000, "netcdf4": 10_000, "h5repack": 1_000}
+GOALS = {"memory": 1_000_000, "h5py": 100_000, "netcdf4": 10_000, "modes": 20_000, "h5repack": 1_000}
 PROGRAM = "tests/exhaustive/night.py"
 #: Of so many batches one is judged a second time, with another instruction set.
 COMPARED = 8

@@ -13,11 +13,12 @@ from support.requirements import needs_packages, needs_programs
 KINDS = [
     "memory",
     "h5py",
+    "modes",
     pytest.param("netcdf4", marks=needs_packages("netCDF4", "h5netcdf")),
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
-BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "h5repack": 2}
-LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "h5repack": 10}
+BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 60, "h5repack": 2}
+LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,8 @@ WINDOW = 0.7  # dB above the wanted PSNR that are allowed
 # Bounds to try around a jump, on either side: as many as these bytes allow, within limits.
 _PROBES = 8, 200
 _PROBED_BYTES = 400 << 20
-_CHUNK_SAMPLES = 1 << 15
+_CHUNK_SAMPLES = 1 << 15, 1 << 10
+_CAP_MARGIN = 0.02  # dB that rounding and luck may take from evenly spread errors
 _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
 
@@ -80,8 +81,9 @@ def psnr_settings(
     a grid), it is one that stores them exactly.
 
     PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
-    dataset is cut into chunks. Without `chunks` small ones and large ones are measured: both reach `psnr`, and where they
-    differ by less than WINDOW both stay in the window.
+    dataset is cut into chunks. Without `chunks` tiny, small and large ones are measured: all reach `psnr`. Besides, the bound
+    is not larger than one with which errors that are spread evenly up to it have that PSNR: so other chunks reach it too, and
+    the PSNR may be higher than the window.
 
     Args:
         psnr: target in dB.
@@ -114,7 +116,9 @@ class _Search:
         self.psnr, self.width, self.data, self.settings = psnr, width, data, settings
         self.sizes: dict[float, int] = {}  # by bound: bytes of all streams when it was last tried
         extents: list[Sequence[int]] = [chunks] if chunks else []
-        extents = extents or [slabs.slab_extents(data, slabs.STORED_BYTES), _chunk_extents(data.shape)]
+        if not chunks:
+            extents = [slabs.slab_extents(data, slabs.STORED_BYTES), *(_chunk_extents(data.shape, n) for n in _CHUNK_SAMPLES)]
+        self.chunks_are_known, self.partition_chunk = bool(chunks), extents[0]
         self.partitions = [slabs.boxes(data.shape, each) for each in extents]
         self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
 
@@ -131,13 +135,34 @@ class _Search:
         return self.sizes[self.settings.bound]
 
     def _bound(self) -> float | None:
+        bound = self._measured_bound()
+        return bound if bound is None or self.chunks_are_known else self._for_any_chunks(bound)
+
+    def _for_any_chunks(self, bound: float) -> float:
+        """The bound, or a smaller one with which the PSNR is reached although other chunks may have larger mean errors.
+
+        In the chunks that were measured, samples may be predicted so well that errors are mostly much smaller than the bound,
+        and in others not. Errors that are spread evenly up to the bound are what remains then.
+        """
+        root = self.width * 10 ** (-self.psnr / 20)  # of the mean squared error
+        cap = root * math.sqrt(3) * 10 ** (-_CAP_MARGIN / 20)
+        surely = root / (1.5 if self.settings.may_be_relaxed else 1.0)  # no error is larger
+        for share in (1.0, 0.9, 0.8, 0.7):
+            if bound <= cap * share:
+                return bound
+            if cap * share > surely and self._levels(cap * share, self.partitions)[0] >= self.psnr:
+                return cap * share
+        self._levels(surely, self.partitions)
+        return surely
+
+    def _measured_bound(self) -> float | None:
         # Uniform errors in [-bound, bound] have an rmse of bound / sqrt(3).
         guess = min(self.width * 10 ** (-self.psnr / 20) * math.sqrt(3), sys.float_info.max)
         size = math.prod(self.data.shape) * np.dtype(self.data.dtype).itemsize
         if size > _SEARCH_BYTES and len(self.partitions[-1]) > 1:
             # First on evenly spread chunks, then on everything, starting from what they gave.
             step = -(-size // (_SEARCH_BYTES // 4))
-            few = [self.partitions[-1][::step]]
+            few = [self.partitions[-1 if self.chunks_are_known else 1][::step]]
             guess = self.search.narrow(guess, lambda bound: self._levels(bound, few)) or guess
             self.search.restart()
         probes = min(max(_PROBED_BYTES // size, _PROBES[0]), _PROBES[1])
@@ -151,7 +176,11 @@ class _Search:
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
-        measured = [_psnr(self.data, boxes, replace(self.settings, bound=bound), self.width) for boxes in partitions]
+        settings = replace(
+            self.settings, bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound)
+        )
+        chunk = tuple(self.partition_chunk) if self.chunks_are_known else None
+        measured = [_psnr(self.data, boxes, settings, self.width, chunk) for boxes in partitions]
         levels = [level for level, _ in measured]
         self.sizes[bound] = sum(size for _, size in measured)
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
@@ -167,25 +196,40 @@ class _Search:
         )
 
 
-def _chunk_extents(shape: Sequence[int]) -> list[int]:
-    """A small chunk of these data: equal extents on all axes that are long enough."""
-    extents, left = [1] * len(shape), _CHUNK_SAMPLES
+def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
+    """A chunk of so many of these data: equal extents on all axes that are long enough."""
+    extents, left = [1] * len(shape), samples
     for rank, axis in zip(range(len(shape), 0, -1), sorted(range(len(shape)), key=shape.__getitem__), strict=True):
         extents[axis] = max(1, min(shape[axis], round(left ** (1 / rank))))
         left = max(1, left // extents[axis])
     return extents
 
 
-def _psnr(data: ArraySource, boxes: list[Box], settings: Settings, width: float) -> tuple[float, int]:
+def _as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
+    """A piece at the end of a dataset as HDF5 stores it, in a whole chunk; the rest is the fill value, or 0."""
+    if chunk is None or piece.shape == chunk:
+        return piece
+    padded = np.zeros(chunk, piece.dtype)
+    if fill is not None:
+        validity.components(padded).view(f"{piece.dtype.str[0]}u{validity.components(padded).itemsize}")[...] = fill
+    padded[tuple(map(slice, piece.shape))] = piece
+    return padded
+
+
+def _psnr(
+    data: ArraySource, boxes: list[Box], settings: Settings, width: float, chunk: tuple[int, ...] | None
+) -> tuple[float, int]:
     """The PSNR in dB over the valid samples of these boxes, inf where nothing differs; bytes of their streams."""
     squares, count, size = 0.0, 0, 0
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
-        decoded = np.empty_like(original)
-        stream = settings.encode(original)
+        whole = _as_chunk(original, chunk, settings.fill)
+        decoded = np.empty_like(whole)
+        stream = settings.encode(whole)
         size += len(stream)
         _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
+        decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)
         original, decoded = validity.components(original), validity.components(decoded)
         for low in range(0, original.size, _BATCH):
             values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]

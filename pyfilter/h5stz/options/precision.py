@@ -75,18 +75,25 @@ def earlier_error(info: Mapping[str, Any]) -> float:
     return math.inf if info["mode"] == _core.MODES["pointwise_relative"] else float(accumulated) - float(info["relaxed_bound"])
 
 
-def best_error(info: Mapping[str, Any]) -> float | None:
+def whole_error(info: Mapping[str, Any]) -> float | None:
     """The largest error of a stream at full precision, in the units of the data; None if its header does not tell."""
-    errors = []
     measured = float(info["layers"][-1][1])
-    known = 0 <= measured < math.inf
-    if known:
-        errors.append(measured)
-    if not known or info["patches"]:
-        if info["mode"] not in (_core.MODES["lossless"], _core.MODES["absolute"]):
-            return None
-        errors.append(float(info["relaxed_bound"]))
-    return max(errors) + earlier_error(info)
+    if 0 <= measured < math.inf:
+        return measured + earlier_error(info)
+    if info["mode"] not in (_core.MODES["lossless"], _core.MODES["absolute"]):
+        return None
+    return float(info["relaxed_bound"]) + earlier_error(info)
+
+
+def best_error(info: Mapping[str, Any]) -> float | None:
+    """The least error that a stream can be read with, as whole_error().
+
+    With point-wise bounds, fewer layers may have a smaller largest error than all of them have.
+    """
+    whole = whole_error(info)
+    if whole is None:
+        return None
+    return min(whole, *(float(error) + earlier_error(info) for _, error, _ in info["layers"][:-1] if error >= 0), whole)
 
 
 def precision_of_environment() -> Precision:
@@ -102,10 +109,10 @@ def errors_by_layers(infos: Iterable[Mapping[str, Any]]) -> list[float]:
     """
     errors: list[list[float]] = []
     for info in infos:
-        best = best_error(info)
-        if best is None:
+        whole = whole_error(info)
+        if whole is None:
             return []
-        errors.append([*(float(error) + earlier_error(info) for _, error, _ in info["layers"][:-1]), best])
+        errors.append([*(float(error) + earlier_error(info) for _, error, _ in info["layers"][:-1]), whole])
     most = max(map(len, errors), default=0)
     return [max(of_stream[min(layer, len(of_stream) - 1)] for of_stream in errors) for layer in range(most)]
 

@@ -129,7 +129,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         absolute: every finite sample x comes back as x' with |x - x'| <= absolute, in the units of the data.
         relative: absolute bound = relative * (max - min) of the valid numbers of `data`, the whole dataset.
         psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
-            this many dB and at most 0.7 dB more; measured with the codec on all of `data`.
+            this many dB and, where `chunks` are known, at most 0.7 dB more; measured with the codec on all of `data`.
         ratio: absolute bound with which `data` are compressed at least so many times, and at most 3 % more; found with
             estimates (docs/estimates.md) and settled by compressing all of `data`. Lossless, where that is as small. Programs
             that read the file only learn the bound: give it to anybody who has to trust the numbers.
@@ -142,9 +142,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
             slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
         chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` are exact, and a UserWarning
-            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else small and
-            large ones are tried for `psnr` (where they differ by more than 0.7 dB only the lower bound is kept), and large
-            ones for `ratio`.
+            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else tiny,
+            small and large ones are tried for `psnr`, with a bound that suits any others too (so that the PSNR may be several
+            dB more than was asked for), and large ones for `ratio`.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
@@ -469,7 +469,8 @@ def _measured(
     plain = replace(settings, layer_bounds=(), check=0)
     if kind == "ratio":
         return replace(settings, bound=ratio_bound(number, scan.source, extremes, plain, shape))
-    plain = replace(plain, layers=0)  # which do not change values
+    # With layers another way to code may be the shorter one, with other values.
+    plain = replace(plain, layer_bounds=settings.layer_bounds)
     candidates = [plain]
     if choose and settings.enhance:
         candidates += [replace(plain, enhance=_core.ENHANCEMENTS[kind]) for kind in ("relaxed", "none")]

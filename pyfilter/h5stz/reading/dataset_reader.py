@@ -361,7 +361,7 @@ class DatasetReader:
             if isinstance(reader, Unreadable):
                 raise reader.error
             part[...] = self._hdf5.piece(piece)
-            self.stats.fell_back((self._mark, piece.chunk), stored.size if isinstance(stored, Stored) else 0)
+            self.stats.fell_back(*self._hdf5.counted_as(piece.chunk), stored.size if isinstance(stored, Stored) else 0)
         except Exception as error:
             if losses is None or not losses.allow(error):
                 raise
@@ -430,7 +430,7 @@ class DatasetReader:
                 counts = self._decode_what_is_whole(reader, piece, part, threads, precision, losses)
             bytes_read, blocks_decoded, blocks_present = counts
         self._readers.keep(piece.chunk, reader)
-        self.stats.decoded((self._mark, piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+        self.stats.decoded(*self._hdf5.counted_as(piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
 
     def _decode_what_is_whole(
         self, reader: ChunkReader, piece: Piece, part: Array, threads: int, precision: Precision, losses: Losses

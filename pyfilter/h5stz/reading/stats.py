@@ -3,9 +3,41 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from h5stz.damage import Damage
+
+_PAGE_BITS = 10
+
+
+def chunk_number(chunk: Sequence[int], shape: Sequence[int], extents: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """(The numbers of chunks along all axes but the first, a chunk's number in C order) for a dataset with chunks of `extents`.
+
+    Numbers stay while the dataset grows along its first axis; along another, the chunks are others from then on.
+    """
+    grid = [-(-length // extent) for length, extent in zip(shape, extents, strict=True)]
+    number = 0
+    for at, count in zip(chunk, grid, strict=True):
+        number = number * count + at
+    return tuple(grid[1:]), number
+
+
+class _Numbers:
+    """A set of (group, number): a bit each where numbers of a group lie together, as those of chunks do."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[Hashable, int], int] = {}
+        self.count = 0
+
+    def add(self, group: Hashable, number: int) -> bool:
+        """Whether it was not there yet."""
+        page, bit = (group, number >> _PAGE_BITS), 1 << (number & ((1 << _PAGE_BITS) - 1))
+        before = self._pages.get(page, 0)
+        if before & bit:
+            return False
+        self._pages[page] = before | bit
+        self.count += 1
+        return True
 
 
 class Stats:
@@ -29,8 +61,8 @@ class Stats:
         """Begins to count anew."""
         with self._lock:
             self.bytes_read = self.blocks_decoded = 0
-            self._touched: dict[Hashable, tuple[int, int]] = {}
-            self._fallbacks: set[Hashable] = set()
+            self._touched_bytes = self._blocks = 0
+            self._touched, self._fallbacks = _Numbers(), _Numbers()
             self._damage: dict[Hashable, Damage] = {}
 
     @property
@@ -48,9 +80,9 @@ class Stats:
 
     @property
     def bytes_touched_chunks(self) -> int:
-        """Stored sizes of the chunks that were touched, each once."""
+        """Stored sizes of the chunks that were touched, each once, as it was when it was first touched."""
         with self._lock:
-            return sum(size for size, _ in self._touched.values())
+            return self._touched_bytes
 
     @property
     def bytes_saved(self) -> int:
@@ -61,26 +93,31 @@ class Stats:
     def blocks_present(self) -> int:
         """Blocks in the touched chunks, each chunk once."""
         with self._lock:
-            return sum(blocks for _, blocks in self._touched.values())
+            return self._blocks
 
     @property
     def fallback_chunks(self) -> int:
         """How many chunks h5py read and decoded whole, each once."""
         with self._lock:
-            return len(self._fallbacks)
+            return self._fallbacks.count
 
-    def decoded(self, chunk: Hashable, size: int, blocks_present: int, bytes_read: int, blocks_decoded: int) -> None:
-        """Counts a read of a chunk (any hashable name) by a reader."""
+    def decoded(
+        self, group: Hashable, number: int, size: int, blocks_present: int, bytes_read: int, blocks_decoded: int
+    ) -> None:
+        """Counts a read of a chunk by a reader: the chunk of this number in a group, such as a dataset."""
         with self._lock:
-            self._touched[chunk] = size, blocks_present
+            if self._touched.add(group, number):
+                self._touched_bytes += size
+                self._blocks += blocks_present
             self.bytes_read += bytes_read
             self.blocks_decoded += blocks_decoded
 
-    def fell_back(self, chunk: Hashable, size: int) -> None:
+    def fell_back(self, group: Hashable, number: int, size: int) -> None:
         """Counts a read of a chunk by h5py."""
         with self._lock:
-            self._touched[chunk] = size, 0
-            self._fallbacks.add(chunk)
+            if self._touched.add(group, number):
+                self._touched_bytes += size
+            self._fallbacks.add(group, number)
             self.bytes_read += size
 
     def __repr__(self) -> str:

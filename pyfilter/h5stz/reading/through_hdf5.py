@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import h5py
@@ -13,7 +13,7 @@ from h5stz.errors import StzMemoryError
 from h5stz.reading.chunk_index import ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
-from h5stz.reading.stats import Stats
+from h5stz.reading.stats import Stats, chunk_number
 
 _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
@@ -44,16 +44,21 @@ class ThroughHdf5:
         out[...] = result
         return out
 
+    def counted_as(self, chunk: tuple[int, ...]) -> tuple[Hashable, int]:
+        """The name of a chunk in the Stats."""
+        others, number = chunk_number(chunk, self.dataset.shape, self.index.chunks)
+        return (self._mark, others), number
+
     def _count_all(self, selection: Selection) -> None:
         """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
         chunks = self.dataset.chunks
         if chunks is None or self.index.live:
             size = selection.size * self.dataset.dtype.itemsize
-            self.stats.fell_back((self._mark, None), size)
+            self.stats.fell_back((self._mark, None), 0, size)
             return
         wanted = [piece.chunk for piece in pieces(selection.box(), chunks)]
         for chunk, stored in zip(wanted, self.index.find(wanted), strict=True):
-            self.stats.fell_back((self._mark, chunk), stored.size if stored else 0)
+            self.stats.fell_back(*self.counted_as(chunk), stored.size if stored else 0)
 
     def read_what_it_can(self, losses: Losses, selection: Selection, result: Array) -> None:
         """Reads what h5py can read: all at once, or chunk by chunk."""

@@ -18,7 +18,7 @@ from h5stz.damage import Damage, OnError
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import checked_max_bytes, refuse_larger
-from h5stz.options.option_checks import thread_count
+from h5stz.options.option_checks import checked_switch, thread_count
 from h5stz.options.precision import EVERYTHING, Precision, checked_precision
 from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
@@ -29,6 +29,7 @@ from h5stz.signatures import checked
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MOST_LEVELS = 63
+_ENHANCED = {True: 1, None: 1, False: 0}
 CACHE_BYTES = 128 << 20
 
 
@@ -274,7 +275,7 @@ class View:
         *,
         max_error: SupportsFloat | None = None,
         layers: SupportsIndex | None = None,
-        enhance: bool = True,
+        enhance: bool | np.bool_ | None = True,
     ) -> Any:
         """The samples of a region, on a resolution level and with a precision.
 
@@ -288,8 +289,9 @@ class View:
             max_bytes: refuses to read more than so many bytes; None: as this view, unless `out` is given.
             max_error: as of at_error(); None: the precision of this view.
             layers: as of level().
-            enhance: False: the samples of streams with an enhancement (`STZ(enhance=)`) as they were before it, within the
-                bound itself. An error where h5py reads them, as from files that are open for writing.
+            enhance: True, which None means too, or False: the samples of streams with an enhancement (`STZ(enhance=)`) as they
+                were before it, within the bound itself. False is an error where h5py reads them, as from files that are open
+                for writing.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
@@ -310,7 +312,7 @@ class View:
             check_out(out, selection.shape, self.dtype)
         given = max_error is not None or layers is not None
         precision = checked_precision(max_error, layers) if given else self._precision
-        precision = precision if enhance else replace(precision, enhance=False)
+        precision = precision if checked_switch("enhance", enhance, _ENHANCED) else replace(precision, enhance=False)
         return self._read(selection, deeper, out, precision, limited=max_bytes is None)
 
     def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:

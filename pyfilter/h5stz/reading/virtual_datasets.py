@@ -249,7 +249,7 @@ class VirtualReader(DatasetReader):
             losses.whole(None, begin, list(part.axes), place, error)
             self._tell(losses, part.in_source(part.mapping.box))
             return
-        self.stats.fell_back((self._mark, part.mapping.box), place.nbytes)
+        self.stats.fell_back((self._mark, part.mapping.box), 0, place.nbytes)
 
     def _source(self, mapping: Mapping) -> tuple[DatasetReader, _Box] | None:
         """The reader of a source and the box of it, None if h5py must see what there is."""
