@@ -14,6 +14,7 @@ KINDS = {
     "h5py": ("through_h5py", 20),
     "netcdf4": ("through_netcdf4", 10),
     "h5repack": ("through_h5repack", 2),
+    "rewriting": ("rewriting", 50),
 }
 CORRECT = ""
 
