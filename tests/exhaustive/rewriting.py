@@ -236,7 +236,7 @@ class Program:
         elif kind in ("read", "read on"):
             part = draw_part(source, shape)
             values = self.dataset(name)[part]
-            model.judge(self.tally, values, "read by its writer", part)
+            model.judge(self.tally, values, f"{self.kind} program, bound: read by its writer", part)
             if kind == "read on":  # the program keeps it, HDF5 gets other addresses
                 self.alive.append(values)
                 if source.chance(0.3):
