@@ -15,6 +15,7 @@ KINDS = {
     "netcdf4": ("through_netcdf4", 10),
     "modes": ("modes", 20),
     "h5repack": ("through_h5repack", 2),
+    "rewriting": ("rewriting", 50),
 }
 CORRECT = ""
 

@@ -18,9 +18,17 @@ from exhaustive import workers
 from exhaustive.judged_batches import KINDS, run_batch, run_case
 from exhaustive.promises import Tally
 from exhaustive.state import State, command
+from support import allocators
 from support.requirements import instruction_sets
 
-GOALS = {"memory": 1_000_000, "h5py": 100_000, "netcdf4": 10_000, "modes": 20_000, "h5repack": 1_000}
+GOALS = {
+    "memory": 1_000_000,
+    "h5py": 100_000,
+    "netcdf4": 10_000,
+    "modes": 20_000,
+    "h5repack": 1_000,
+    "rewriting": 100_000,
+}
 PROGRAM = "tests/exhaustive/night.py"
 #: Of so many batches one is judged a second time, with another instruction set.
 COMPARED = 8
@@ -41,6 +49,7 @@ def arguments(words):
     )
     parser.add_argument("--case", metavar="KIND:NUMBER", help="repeats one case")
     parser.add_argument("--coverage", action="store_true", help="what the cases in DIR had, how often")
+    parser.add_argument("--allocator", choices=allocators.LIBRARIES, help="what the processes have in malloc's place")
     given = parser.parse_args(words)
     if not given.directory and not given.case:
         parser.error("give a directory for what is reached, or --case KIND:NUMBER")
@@ -111,6 +120,7 @@ class Night:
             text = f"VIOLATION in {found.kind}:{number}: {wrong}\n  {described}\n  {repeated}"
             print(text, flush=True)
             self.state.report(text)
+            self.state.count(found.kind, number, wrong)
         if time.monotonic() - self.saved > SAVED_EVERY:
             self.state.save()
             self.saved = time.monotonic()
@@ -118,6 +128,8 @@ class Night:
 
 def run(given):
     """Runs until the goals or the hours are reached. Returns the exit status."""
+    if given.allocator:
+        os.environ["LD_PRELOAD"] = allocators.environment(given.allocator).get("LD_PRELOAD", "")
     state = State(given.directory, given.seed, given.before)
     sets = instruction_sets()
     night = Night(state, given.goals, given.hours, given.jobs and len(sets) > 1)
@@ -137,6 +149,7 @@ def run(given):
         print("interrupted; the same command goes on")
     state.save()
     print(state.table())
+    print(state.broken(), end="")
     return int(any(kept["violations"] for kept in state.kinds.values()))
 
 

@@ -76,6 +76,21 @@ class State:
         with open(self.directory / "violations.txt", "a") as file:
             file.write(text + "\n")
 
+    def count(self, kind, number, wrong):
+        """Keeps the number of a case by the promise that it broke: what its message says before the first colon."""
+        promise = wrong.partition(":")[0] if "\n" not in wrong.partition(":")[0] else "failures"
+        self.kinds[kind].setdefault("broken", {}).setdefault(promise, []).append(number)
+
+    def broken(self):
+        """The cases that broke each promise, as lines of text; of rewriting of how many programs."""
+        lines = []
+        for kind, kept in self.kinds.items():
+            for promise, numbers in sorted(kept.get("broken", {}).items()):
+                some = " ".join(map(str, numbers[:30])) + (" ..." if len(numbers) > 30 else "")
+                of = kept["seen"].get(promise.partition(",")[0], kept["cases"])
+                lines.append(f"{kind}: {promise}: {len(numbers):,} of {of:,}: {some}\n")
+        return "".join(lines)
+
     def table(self):
         """What was reached, as lines of text."""
         rows = [("kind", "cases", "samples under a bound", "by fractions", "exact ones", "largest error / bound", "violations")]
