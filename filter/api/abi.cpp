@@ -24,7 +24,7 @@ namespace {
 // for.
 template <class Write>
 int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
-                  const PreviousStream& previous, Write write) {
+                  const std::vector<PreviousStream>& previous, Write write) {
   if (out_size) *out_size = 0;
   if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
@@ -122,10 +122,37 @@ int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* o
     if (out_size) *out_size = 0;
     return STZ_ERROR_ARGUMENT;
   }
-  const PreviousStream old{static_cast<const u8*>(previous), previous_size};
-  return compress_with(
-      layout, data, options, out, capacity, out_size, old,
-      [&](const stz_layout& of, const u8* array, const stz_options& given) { return rewrite(of, array, given, old.data, old.size); });
+  return stz_rewrite_any(layout, data, options, &previous, &previous_size, 1, out, capacity, out_size);
+}
+
+int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
+                    const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size) {
+  if (out_size) *out_size = 0;
+  if (count > most_candidates || (count > 0 && (!previous || !previous_sizes))) return STZ_ERROR_ARGUMENT;
+  std::vector<PreviousStream> streams;
+  const int code = guarded([&] {
+    for (size_t i = 0; i < count; i++) {
+      require(previous[i], STZ_ERROR_ARGUMENT);
+      streams.push_back({static_cast<const u8*>(previous[i]), previous_sizes[i]});
+    }
+  });
+  if (code != STZ_OK) return code;
+  return compress_with(layout, data, options, out, capacity, out_size, streams,
+                       [&](const stz_layout& of, const u8* array, const stz_options& given) { return rewrite(of, array, given, streams); });
+}
+
+int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
+  if (out_size) *out_size = 0;
+  if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
+    require(given.mode == STZ_LOSSLESS, STZ_ERROR_MODE);
+    require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
+    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    *out_size = store(*layout, static_cast<const u8*>(data), given, static_cast<u8*>(out));
+  });
 }
 
 int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size) {

@@ -50,7 +50,8 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   verify_sections(h, stream, size, taken);  // before any memory is taken
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
   const bool enhanced = enhance && h.enhancement.any();
-  const bool with_kinds = enhanced || (verification && (h.trailer_size != 0 || verification->made));  // special values are needed besides the samples
+  const bool with_kinds =
+      enhanced || (verification && (h.trailer_size != 0 || verification->made));  // special values are needed besides the samples
   auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
     decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, taken,
                        with_kinds ? nullptr : of_masked);

@@ -150,6 +150,27 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   return encode_or_estimate(layout, data, options, unknown_bits, false).bytes;
 }
 
+size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out) {
+  const size_t size = size_t(array_bytes(layout));
+  check_options(layout, options);
+  Header h;
+  h.layout = layout;
+  h.form = Form::raw;
+  h.bound_used = options.bound_used != 0;
+  add_prior_bound(h, options);
+  Bytes header = write_header(h);
+  if (header.size() + sizeof(u32) > 64) {  // the longest shapes leave no room for it
+    h.accumulated_bound = 0;
+    header = write_header(h);
+  }
+  memcpy(out, header.data(), header.size());
+  if (size > 0) memcpy(out + header.size(), data, size);
+  const size_t end = header.size() + size;
+  const u32 check = crc32c(out, end);
+  for (size_t i = 0; i < sizeof check; i++) out[end + i] = u8(check >> 8 * i);
+  return end + sizeof check;
+}
+
 Encoded estimate(const stz_layout& layout, const u8* data, const stz_options& options) {
   return encode_or_estimate(layout, data, options, {}, true);
 }

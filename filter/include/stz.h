@@ -56,8 +56,9 @@ STZ_API int stz_version_number(void);
 /* STZ_VERSION_STRING of the library that runs: static text. */
 STZ_API const char* stz_version_string(void);
 
-/* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library reads
- * it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by name. */
+/* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library
+ * reads it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by
+ * name. */
 #define STZ_FORMAT_VERSION 2
 
 /* ---- Structures ----
@@ -208,7 +209,7 @@ typedef struct stz_stream_info {
   stz_layout layout;      /* of the decoded array, as given to stz_compress */
   int32_t mode;           /* stz_mode */
   int32_t has_fill;       /* as in stz_options */
-  double bound;           /* as in stz_options; 0 if lossless */
+  double bound;           /* as in stz_options; 0 if lossless. If patched: the largest of anything in the stream */
   uint64_t fill;          /* as in stz_options; 0 without a fill value */
   uint64_t array_bytes;   /* size of the decoded array */
   const char* form;       /* how the array is stored: text for people, "raw", "constant", "blocks of ...", "patched: raw" ... */
@@ -223,8 +224,8 @@ typedef struct stz_stream_info {
   int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */
   int32_t reserved;                     /* 0 */
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
-  double layer_error[STZ_MAX_LAYERS];   /* the largest |x - x'| with these layers, measured by the writer; -1: not known */
-  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2 */
+  double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured; -1: not known. If patched: `bound` or more */
+  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2; -1 if patched */
   double relaxed_bound;                 /* what the mode promises in place of `bound` (stz_enhance); the bound where nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
@@ -269,13 +270,30 @@ STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_o
 
 /* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice: what has the
  * bits that `previous` decodes to decodes to exactly these bits again; every other sample gets its bound, as stz_compress gives it.
- * If nothing was changed, the result is `previous` byte for byte. Of a stream without loss nothing has to be kept: the result is
- * stz_compress's.
+ * If nothing was changed, the result is `previous` byte for byte; with STZ_CONTENT_CHECK_WRITE a check is added to it if it has none.
+ * Of a stream that has not used its bound (stz_stream_info.bound_used is 0) nothing has to be kept: the result is stz_compress's.
+ * A patched result states a bound for every sample: the largest of what was kept and of what was written. Its mode is that of the options,
+ * or STZ_ABSOLUTE if `previous` is lossy in another one. What a lossless `previous` had lost before is in its accumulated bound.
  * previous: a whole stream of an array of the same layout, else STZ_ERROR_ARGUMENT. Not limited to what stz_compress wrote with the same
  *   options.
  * Capacity, trust and errors: as for stz_compress; of `previous` as for stz_decompress. */
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
+
+/* Does the same where it is not known out of which of `count` streams the array came, or whether out of any: what has the bits that one of
+ * them decodes to in its place decodes to exactly these bits again; every other sample gets its bound. Where less than half of the array
+ * has such bits, and stz_compress's stream gives them back by itself, the result is that stream.
+ * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. 0 streams: stz_compress. Each is decoded and
+ *   compared; a stream that has nothing in common with the array, or has not used its bound, changes nothing.
+ * Trust, capacity and errors: as for stz_rewrite. */
+#define STZ_MAX_CANDIDATES 8
+STZ_API int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
+                            const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size);
+
+/* Stores the array as it is, in a stream of the form "raw", where there is no memory to compress it: takes some hundred bytes beside `out`.
+ * options: as for stz_compress with STZ_LOSSLESS, else STZ_ERROR_MODE; those that say how to compress are not used.
+ * Capacity, trust and errors: as for stz_compress. */
+STZ_API int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size);
 
 /* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep
  * every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole

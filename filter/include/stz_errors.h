@@ -20,7 +20,7 @@
     "what was compressed does not decode to the array, twice: memory or processor may be faulty, or the array was changed " \
     "meanwhile; test the memory, and write from another machine")                                                           \
   X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                                            \
-  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz, or by a development version before 1.0")                    \
+  X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz, or by a development version before 1.0")   \
   X(STZ_ERROR_TRUNCATED, -22, "the stream ends too early")                                                                  \
   X(STZ_ERROR_CORRUPT, -23, "the stream is damaged: a length or a value is impossible")                                     \
   X(STZ_ERROR_CHECKSUM, -24, "the stream is damaged: a checksum does not match")                                            \

@@ -91,14 +91,14 @@ STZ_API int stz_reader_max_error(stz_reader* reader, double max_error);
  * itself. 1, the default: as stz_decompress gives them. Without an enhancement both are the same. */
 STZ_API int stz_reader_enhance(stz_reader* reader, int enhance);
 
-/* element: NULL, the default: a read of damaged bytes fails. Else, from now on, reads go on where they can: they give what is whole with its
- *   bits, put the components of `element` (the bytes of one element, in the byte order of the stream) in the place of those that are lost,
- *   and return STZ_OK. stz_reader_damage() then tells what was damaged: callers have to look at it.
- * A damaged block costs its own samples and those of finer levels that are predicted from them; what all blocks of a level need costs this
- * level and the finer ones; the base section, or the only section of a raw or constant stream, costs everything. Samples of coarser levels
- * stay, also where the blocks around them on a finer level are lost. With an enhancement, samples that it would change are lost where they
- * are within its reach. Damaged are also bytes that are missing from the end of the stream, and blocks that differ from the content check
- * (stz_reader_verify). A header that is damaged fails as before, as does a source that cannot be read. */
+/* element: NULL, the default: a read of damaged bytes fails. Else, from now on, reads go on where they can: they give what is whole with
+ * its bits, put the components of `element` (the bytes of one element, in the byte order of the stream) in the place of those that are
+ * lost, and return STZ_OK. stz_reader_damage() then tells what was damaged: callers have to look at it. A damaged block costs its own
+ * samples and those of finer levels that are predicted from them; what all blocks of a level need costs this level and the finer ones; the
+ * base section, or the only section of a raw or constant stream, costs everything. Samples of coarser levels stay, also where the blocks
+ * around them on a finer level are lost. With an enhancement, samples that it would change are lost where they are within its reach.
+ * Damaged are also bytes that are missing from the end of the stream, and blocks that differ from the content check (stz_reader_verify). A
+ * header that is damaged fails as before, as does a source that cannot be read. */
 STZ_API int stz_reader_on_error(stz_reader* reader, const void* element);
 
 /* Something that a read found damaged. */
@@ -113,7 +113,10 @@ typedef struct stz_damage {
   uint64_t start[STZ_MAX_RANK];  /* the box of elements of the array that are lost: where it begins, along each axis, */
   uint64_t extent[STZ_MAX_RANK]; /* and how far it goes; all 0 if nothing is lost */
 } stz_damage;
-#define STZ_DAMAGE_INIT {sizeof(stz_damage), 0, 0, 0, 0, 0, 0, {0}, {0}}
+#define STZ_DAMAGE_INIT                              \
+  {                                                  \
+    sizeof(stz_damage), 0, 0, 0, 0, 0, 0, {0}, { 0 } \
+  }
 
 /* How much the latest stz_reader_read found damaged, 0 if it failed; and what, 0 <= index < this number. */
 STZ_API size_t stz_reader_damage_count(const stz_reader* reader);

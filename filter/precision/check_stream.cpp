@@ -22,21 +22,22 @@ constexpr u64 elements_per_task = u64(1) << 16;  // that a thread compares at a 
 
 class StreamChecker {
  public:
-  StreamChecker(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* stream,
-                size_t size)
+  StreamChecker(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
+                const u8* stream, size_t size)
       : layout_(layout),
         data_(data),
         options_(options),
-        with_checks_(previous_with_checks(previous, options)),
-        previous_(with_checks_.empty() ? previous : PreviousStream{with_checks_.data(), with_checks_.size()}),
+        previous_(previous),
         stream_(stream),
         size_(size),
         bytes_(size_t(array_bytes(layout))),
         threads_(thread_count(options.threads)),
-        header_(read_header(stream, size)) {}
+        header_(read_header(stream, size)) {
+    for (const PreviousStream& each : previous) add_with_checks(each);
+  }
 
   void run() {
-    const bool as_before = size_ == previous_.size && memcmp(stream_, previous_.data, size_) == 0;
+    const bool as_before = ends_one_of_them(stream_, size_, true);
     require(same_layout(header_.layout, layout_), STZ_ERROR_CHECK);
     if (!as_before) check_header();
     const bool patched = header_.form == Form::patched;
@@ -57,10 +58,19 @@ class StreamChecker {
   }
 
  private:
-  // The previous stream with the content checks that it gets if they are asked for and it has none; else empty.
-  static Bytes previous_with_checks(const PreviousStream& previous, const stz_options& options) {
-    if (!previous.data || options.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous.data, previous.size)) return {};
-    return with_content_check(previous.data, previous.size, thread_count(options.threads));
+  // A previous stream gets content checks if they are asked for and it has none.
+  void add_with_checks(const PreviousStream& previous) {
+    if (options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous.data, previous.size)) return;
+    with_checks_.push_back(with_content_check(previous.data, previous.size, threads_));
+  }
+
+  // Are these bytes the last ones of a previous stream, or all of it?
+  bool ends_one_of_them(const u8* bytes, size_t size, bool all) const {
+    const auto ends = [&](const u8* stream, size_t stream_size) {
+      return (all ? stream_size == size : stream_size >= size) && memcmp(bytes, stream + (stream_size - size), size) == 0;
+    };
+    return std::any_of(previous_.begin(), previous_.end(), [&](const PreviousStream& each) { return ends(each.data, each.size); }) ||
+           std::any_of(with_checks_.begin(), with_checks_.end(), [&](const Bytes& each) { return ends(each.data(), each.size()); });
   }
 
   static bool same_layout(const stz_layout& a, const stz_layout& b) {
@@ -76,20 +86,19 @@ class StreamChecker {
     const u64 used = width == 8 ? ~u64(0) : (u64(1) << (8 * width)) - 1;
     require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
     require(!header_.has_fill || ((header_.fill ^ options_.fill) & used) == 0, STZ_ERROR_CHECK);
-    if (!previous_.data && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
+    if (previous_.empty() && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
   }
 
   // What was kept of a previous stream may have a larger bound than was asked for now, or one in another mode: then that is stated.
   bool states_the_bound() const {
     if (header_.mode == options_.mode && header_.bound == options_.bound) return true;
-    if (!previous_.data || header_.form != Form::patched) return false;
+    if (previous_.empty() || header_.form != Form::patched) return false;
     return header_.mode == options_.mode ? header_.bound > options_.bound : header_.mode == STZ_ABSOLUTE;
   }
 
   // Is the base of a patched stream the previous stream, or the base of that?
   bool is_old(const u8* base, size_t size) const {
-    if (!previous_.data || previous_.size < size) return false;
-    return memcmp(base, previous_.data + (previous_.size - size), size) == 0;  // the base stands last
+    return ends_one_of_them(base, size, false);  // the base stands last
   }
 
   // The largest error that a stream with this header may have, if it was made now.
@@ -105,13 +114,23 @@ class StreamChecker {
     const size_t width = component_size(layout_.dtype);
     const u64 fill = width == 8 ? options_.fill : options_.fill & ((u64(1) << (8 * width)) - 1);
     const Promise promise{layout_.dtype, exact ? i32(STZ_LOSSLESS) : options_.mode, allowed, options_.has_fill != 0, fill};
-    const Buffer<u8> before = what_was_before();
+    compare_all(promise, decoded, nullptr);
+    for (const PreviousStream& each : previous_) {
+      if (!bound_is_used(read_header(each.data, each.size))) continue;
+      Buffer<u8> before(bytes_);
+      decode(each.data, each.size, before.data(), bytes_, threads_);
+      compare_all(promise, decoded, before.data());
+    }
+  }
+
+  // `before`: what a previous stream decodes to, or null.
+  void compare_all(const Promise& promise, const u8* decoded, const u8* before) const {
     const size_t element = element_size(layout_.dtype);
     const u64 elements = element_count(layout_);
     struct Nothing {};
     parallel_for<Nothing>((elements + elements_per_task - 1) / elements_per_task, threads_, [&](Nothing&, u64 task) {
       const u64 first = task * elements_per_task, count = std::min(elements_per_task, elements - first);
-      const u8* const old = before.size() ? before.data() + first * element : nullptr;
+      const u8* const old = before ? before + first * element : nullptr;
       compare_part(promise, data_ + first * element, decoded + first * element, old, count);
     });
   }
@@ -125,15 +144,6 @@ class StreamChecker {
       const bool kept = memcmp(array + at, before + at, element) == 0;
       require(!kept || memcmp(array + at, decoded + at, element) == 0, STZ_ERROR_CHECK);
     }
-  }
-
-  // What the previous stream decodes to, if that has used its bound; else nothing.
-  Buffer<u8> what_was_before() const {
-    Buffer<u8> before;
-    if (!previous_.data || !bound_is_used(read_header(previous_.data, previous_.size))) return before;
-    before.resize(bytes_);
-    decode(previous_.data, previous_.size, before.data(), bytes_, threads_);
-    return before;
   }
 
   void check_layers(const Header& h, const u8* stream, size_t size, Buffer<u8>& room) const {
@@ -150,8 +160,8 @@ class StreamChecker {
   const stz_layout& layout_;
   const u8* const data_;
   const stz_options& options_;
-  const Bytes with_checks_;
-  const PreviousStream previous_;
+  const std::vector<PreviousStream>& previous_;
+  std::vector<Bytes> with_checks_;  // previous streams
   const u8* const stream_;
   const size_t size_, bytes_;
   const int threads_;
@@ -163,8 +173,8 @@ bool is_of_arguments(int code) { return code <= STZ_ERROR_ARGUMENT && code >= ST
 
 }  // namespace
 
-void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* stream,
-                  size_t size) {
+void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
+                  const u8* stream, size_t size) {
   STZ_FAULT_POINT(array, data, size_t(array_bytes(layout)));
   try {
     StreamChecker(layout, data, options, previous, stream, size).run();
@@ -173,8 +183,8 @@ void check_stream(const stz_layout& layout, const u8* data, const stz_options& o
   }
 }
 
-size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* out,
-                       FunctionRef<size_t()> write) {
+size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
+                       const u8* out, FunctionRef<size_t()> write) {
   try {
     const size_t size = write();
     check_stream(layout, data, options, previous, out, size);

@@ -2,13 +2,15 @@
 // Finds what a flipped bit in memory or a processor that erred has done while compressing. Nothing that the encoder kept is used, and the
 // CRCs of the stream are those that a reader will see: damage that comes after the check is found by them.
 #pragma once
+#include <vector>
+
 #include "base/common.h"
 #include "base/function_ref.h"
 #include "stz.h"
 
 namespace stz {
 
-// The stream that an array came out of before it was changed in part (stz_rewrite). `data` is null where there is none.
+// A stream that an array came out of, perhaps, before it was changed in part (stz_rewrite).
 struct PreviousStream {
   const u8* data = nullptr;
   size_t size = 0;
@@ -17,17 +19,17 @@ struct PreviousStream {
 // Fails with STZ_ERROR_CHECK unless
 // - the whole stream can be decoded, and agrees with its content check if it has one;
 // - every component is what the options promise (promise.h), and has its bits where the header says that nothing was lost;
-// - elements that are equal to what `previous` decodes to have the same bits again;
+// - elements that are equal to what one of `previous` decodes to have the same bits again;
 // - the errors that the header states for each number of precision layers are no less than the true ones;
 // - the header says what was asked for.
 // Takes memory for the decoded array, with `previous` for two.
-void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* stream,
-                  size_t size);
+void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
+                  const u8* stream, size_t size);
 
 // The size of the stream that `write` puts at `out`, after check_stream has found nothing. If it finds something, or `write` fails in a way
 // that arguments do not explain, all is done once more from the start: a bit that flipped may be right again. Then the failure is passed
 // on.
-size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const PreviousStream& previous, const u8* out,
-                       FunctionRef<size_t()> write);
+size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
+                       const u8* out, FunctionRef<size_t()> write);
 
 }  // namespace stz

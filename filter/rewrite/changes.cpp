@@ -1,20 +1,22 @@
 #include "rewrite/changes.h"
 
+#include <utility>
+
 #include "format/convert.h"
 
 namespace stz {
 namespace {
 
-// 1 for elements that differ, 0 for those that do not.
 template <class Word>
-u64 compare(const u8* before, const u8* now, u64 elements, u8* differs) {
+u64 compare(const u8* before, const u8* now, u64 elements, u8 mark, u8* marks) {
   u64 count = 0;
   for (u64 i = 0; i < elements; i++) {
     Word a, b;
     memcpy(&a, before + i * sizeof a, sizeof a);
     memcpy(&b, now + i * sizeof b, sizeof b);
-    differs[i] = a != b;
-    count += differs[i];
+    const bool differ = a != b;
+    marks[i] |= differ ? u8(0) : mark;
+    count += !differ;
   }
   return count;
 }
@@ -24,30 +26,34 @@ struct TwoWords {
   bool operator!=(const TwoWords& other) const { return ((low ^ other.low) | (high ^ other.high)) != 0; }
 };
 
-u64 compare_elements(size_t element, const u8* before, const u8* now, u64 elements, u8* differs) {
-  switch (element) {
+}  // namespace
+
+u64 mark_equal(const stz_layout& layout, const u8* before, const u8* now, u8 mark, u8* marks) {
+  const u64 elements = element_count(layout);
+  switch (element_size(layout.dtype)) {
     case 1:
-      return compare<u8>(before, now, elements, differs);
+      return compare<u8>(before, now, elements, mark, marks);
     case 2:
-      return compare<u16>(before, now, elements, differs);
+      return compare<u16>(before, now, elements, mark, marks);
     case 4:
-      return compare<u32>(before, now, elements, differs);
+      return compare<u32>(before, now, elements, mark, marks);
     case 8:
-      return compare<u64>(before, now, elements, differs);
+      return compare<u64>(before, now, elements, mark, marks);
     default:
-      return compare<TwoWords>(before, now, elements, differs);
+      return compare<TwoWords>(before, now, elements, mark, marks);
   }
 }
 
-}  // namespace
-
-Changes find_changes(const stz_layout& layout, const u8* before, const u8* now, const stz_options& options) {
+Changes find_changes(const stz_layout& layout, Buffer<u8> marks, u8 mark, const u8* now, const stz_options& options) {
   const u64 elements = element_count(layout);
   const size_t element = element_size(layout.dtype), width = component_size(layout.dtype);
   Changes changes;
-  changes.state.resize(size_t(elements));
+  changes.state = std::move(marks);
   u8* const state = changes.state.data();
-  changes.fresh = compare_elements(element, before, now, elements, state);
+  for (u64 i = 0; i < elements; i++) {
+    state[i] = u8(state[i] & mark ? Change::kept : Change::fresh);
+    changes.fresh += state[i];
+  }
   const bool floating = is_floating(layout.dtype), swap = swapped(layout);
   changes.kept = elements - changes.fresh;
   if (!floating && !options.has_fill) return changes;

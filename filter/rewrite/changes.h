@@ -16,6 +16,10 @@ struct Changes {
   u64 kept = 0, fresh = 0;
 };
 
-Changes find_changes(const stz_layout& layout, const u8* before, const u8* now, const stz_options& options);
+// Sets `mark` in those of `marks`, one for each element, whose elements have the same bits in both arrays. Returns how many.
+u64 mark_equal(const stz_layout& layout, const u8* before, const u8* now, u8 mark, u8* marks);
+
+// `marks` becomes the state: kept where it has `mark`, else fresh.
+Changes find_changes(const stz_layout& layout, Buffer<u8> marks, u8 mark, const u8* now, const stz_options& options);
 
 }  // namespace stz

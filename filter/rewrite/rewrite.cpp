@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <utility>
 
 #include "base/faults.h"
 #include "base/threads.h"
@@ -29,37 +31,71 @@ struct Parts {
 
 class Rewriter {
  public:
-  Rewriter(const stz_layout& layout, const u8* data, const stz_options& options, const u8* previous, size_t previous_size)
-      : layout_(layout),
-        data_(data),
-        options_(options),
-        previous_(previous),
-        previous_size_(previous_size),
-        old_(read_header(previous, previous_size)),
-        bytes_(size_t(array_bytes(layout))) {
-    require(element_count(layout) > 0 && same_array(), STZ_ERROR_ARGUMENT);
+  Rewriter(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates)
+      : layout_(layout), data_(data), options_(options), bytes_(size_t(array_bytes(layout))) {
+    require(element_count(layout) > 0 && candidates.size() <= most_candidates, STZ_ERROR_ARGUMENT);
+    for (const PreviousStream& each : candidates) {
+      const Header header = read_header(each.data, each.size);
+      require(same_array(header.layout), STZ_ERROR_ARGUMENT);
+      if (bound_is_used(header)) candidates_.push_back(each);
+    }
   }
 
   Bytes run() {
-    if (!bound_is_used(old_)) return encode_layered(layout_, data_, options_);
-    Buffer<u8> before(bytes_);
-    decode(previous_, previous_size_, before.data(), bytes_, thread_count(options_.threads));
-    STZ_FAULT_POINT(decoded_before, before.data(), bytes_);
+    if (!compare_with_candidates()) return encode_layered(layout_, data_, options_);
     ask_for_checks();
-    if (memcmp(before.data(), data_, bytes_) == 0)
+    if (equal_[base_] == element_count(layout_))
       return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
-    changes_ = find_changes(layout_, before.data(), data_, options_);
+    Buffer<u8> marks(marks_.size());
+    memcpy(marks.data(), marks_.data(), marks_.size());
+    changes_ = find_changes(layout_, std::move(marks), mark_of(base_), data_, options_);
     STZ_FAULT_POINT_UP_TO(changes, changes_.state.data(), changes_.state.size(), u8(Change::free));
-    if (changes_.kept == 0) return encode_layered(layout_, data_, options_);
+    const Changes elsewhere = kept_of_others();
+    if (changes_.kept + elsewhere.kept == 0) return encode_layered(layout_, data_, options_);
     if (options_.mode == STZ_LOSSLESS || options_.bound == 0) return without_loss();
-    return shortest();
+    return shortest(elsewhere);
   }
 
  private:
-  bool same_array() const {
-    const stz_layout& old = old_.layout;
+  bool same_array(const stz_layout& old) const {
     return old.dtype == layout_.dtype && old.byte_order == layout_.byte_order && old.rank == layout_.rank &&
            std::equal(old.shape, old.shape + old.rank, layout_.shape);
+  }
+
+  static u8 mark_of(size_t candidate) { return u8(1u << candidate); }
+
+  // Which elements are those of which candidate. The one that has most becomes the previous stream. False if none has any.
+  bool compare_with_candidates() {
+    if (candidates_.empty()) return false;
+    marks_.resize(size_t(element_count(layout_)));
+    memset(marks_.data(), 0, marks_.size());
+    Buffer<u8> before(bytes_);
+    for (size_t i = 0; i < candidates_.size(); i++) {
+      decode(candidates_[i].data, candidates_[i].size, before.data(), bytes_, thread_count(options_.threads));
+      STZ_FAULT_POINT(decoded_before, before.data(), bytes_);
+      equal_[i] = mark_equal(layout_, before.data(), data_, mark_of(i), marks_.data());
+      if (equal_[i] > equal_[base_]) base_ = i;
+    }
+    if (equal_[base_] == 0) return false;
+    previous_ = candidates_[base_].data;
+    previous_size_ = candidates_[base_].size;
+    old_ = read_header(previous_, previous_size_);
+    return true;
+  }
+
+  // Elements that have the bits of another candidate than the previous stream. They may be of an array that was changed in part as well.
+  Changes kept_of_others() const {
+    Changes others;
+    if (candidates_.size() == 1) return others;
+    Buffer<u8> marks(marks_.size());
+    const u8 base = mark_of(base_);
+    bool any = false;
+    for (size_t i = 0; i < marks.size(); i++) {
+      marks[i] = marks_[i] != 0 && !(marks_[i] & base);
+      any |= marks[i] != 0;
+    }
+    if (any) others = find_changes(layout_, std::move(marks), 1, data_, options_);
+    return others;
   }
 
   // What is kept of the previous stream gets the content checks that the options ask for and it was written without.
@@ -83,9 +119,15 @@ class Rewriter {
 
   Bytes without_loss() const { return encode_layered(layout_, data_, lossless_options()); }
 
-  Bytes shortest() {
-    Bytes best = changed_over_old();
-    if (changes_.fresh > changes_.kept) keep_shorter(best, kept_over_new());
+  Bytes shortest(const Changes& elsewhere) {
+    Bytes best;
+    if (changes_.fresh > telling_kept()) {
+      Parts parts;
+      const Changes missed = encode_as_new(parts);
+      if (missed.kept == 0 && states_what_was_kept()) return std::move(parts.new_base);
+      if (missed.kept != 0) best = kept_over_new(parts, missed);
+    }
+    keep_shorter(best, changed_over_old(elsewhere));
     // Half of the estimate: it may be too high.
     const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
     if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
@@ -95,6 +137,19 @@ class Rewriter {
     }
     return old_.exact_size ? best : with_exact_size(std::move(best), exact_size);
   }
+
+  // Kept elements that are not those before them once more. Padding and masks are the same in arrays that have nothing to do with each
+  // other.
+  u64 telling_kept() const {
+    const size_t element = element_size(layout_.dtype);
+    u64 telling = 0;
+    for (size_t i = 1; i < changes_.state.size(); i++)
+      telling += changes_.state[i] == u8(Change::kept) && memcmp(data_ + i * element, data_ + (i - 1) * element, element) != 0;
+    return telling;
+  }
+
+  // Does a stream with these options promise no more than what was kept has?
+  bool states_what_was_kept() const { return old_.mode == options_.mode && largest_bound(old_, previous_, true) <= options_.bound; }
 
   static void keep_shorter(Bytes& best, Bytes other) {
     if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
@@ -107,35 +162,67 @@ class Rewriter {
     return size > exact_size / 5 * 4 || (count >= 8 && std::has_single_bit(count));
   }
 
-  Bytes changed_over_old() const {
+  Bytes changed_over_old(const Changes& elsewhere) const {
     Parts parts;
     parts.patches = old_.patches;
-    stz_options of_patches = options_;
-    of_patches.append_axis = 0;
-    of_patches.prior_bound = 0;
-    if (!add_patches(parts, Change::fresh, of_patches)) return {};
+    if (!add_patches(parts, changes_, Change::fresh, patch_options())) return {};
+    if (elsewhere.kept != 0 && !add_patches(parts, elsewhere, Change::kept, exact_patch_options())) return {};
     drop_superseded(parts);
     drop_hidden_base(parts);
     return compose(parts, old_.exact_size);
   }
 
-  Bytes kept_over_new() const {
-    Parts parts;
-    parts.new_base = encode_layered(layout_, data_, options_);
+  // The base becomes a new stream. Returns what was kept and does not come back from it.
+  Changes encode_as_new(Parts& parts) const {
+    parts.new_base = encode_layered(layout_, data_, with_accumulated_bound());
+    Buffer<u8> missed(marks_.size());
+    memcpy(missed.data(), marks_.data(), marks_.size());
     const Header base = read_header(parts.new_base.data(), parts.new_base.size());
-    if (!bound_is_used(base)) return {};  // exact: without_loss() serves as well
-    stz_options exact = options_;
-    exact.mode = STZ_LOSSLESS;
-    exact.append_axis = 0;
-    exact.prior_bound = 0;
-    if (!add_patches(parts, Change::kept, exact)) return {};
+    if (bound_is_used(base)) {  // else it would not tell that a bound was used
+      Buffer<u8> decoded(bytes_);
+      decode(parts.new_base.data(), parts.new_base.size(), decoded.data(), bytes_, thread_count(options_.threads));
+      Buffer<u8> comes_back(marks_.size());
+      memset(comes_back.data(), 0, comes_back.size());
+      mark_equal(layout_, decoded.data(), data_, 1, comes_back.data());
+      for (size_t i = 0; i < missed.size(); i++) missed[i] = missed[i] != 0 && !comes_back[i];
+    } else {
+      parts.new_base.clear();
+      for (size_t i = 0; i < missed.size(); i++) missed[i] = missed[i] != 0;
+    }
+    return find_changes(layout_, std::move(missed), 1, data_, options_);
+  }
+
+  // What was kept may have an accumulated bound.
+  stz_options with_accumulated_bound() const {
+    stz_options options = options_;
+    if (options.mode == STZ_ABSOLUTE && old_.accumulated_bound > options.bound)
+      options.prior_bound = std::max(options.prior_bound, std::nextafter(old_.accumulated_bound - options.bound, __builtin_inf()));
+    return options;
+  }
+
+  // Empty if the new stream is exact: without_loss() serves as well.
+  Bytes kept_over_new(Parts& parts, const Changes& missed) const {
+    if (parts.new_base.empty() || !add_patches(parts, missed, Change::kept, exact_patch_options())) return {};
     return compose(parts, 0);
   }
 
-  bool add_patches(Parts& parts, Change wanted, const stz_options& options) const {
-    for (const ChangedBox& box : boxes_of(layout_, changes_, wanted, most_boxes)) {
+  stz_options patch_options() const {
+    stz_options options = options_;
+    options.append_axis = 0;
+    options.prior_bound = 0;
+    return options;
+  }
+
+  stz_options exact_patch_options() const {
+    stz_options options = patch_options();
+    options.mode = STZ_LOSSLESS;
+    return options;
+  }
+
+  bool add_patches(Parts& parts, const Changes& changes, Change wanted, const stz_options& options) const {
+    for (const ChangedBox& box : boxes_of(layout_, changes, wanted, most_boxes)) {
       EncodedPatch patch;
-      if (!encode_patch(layout_, data_, changes_, wanted, box, options, patch)) return false;
+      if (!encode_patch(layout_, data_, changes, wanted, box, options, patch)) return false;
       std::vector<EncodedPatch> whole;
       if (wanted == Change::fresh && !box.unmixed) whole = whole_box(box, options, patch);
       if (whole.empty()) whole.push_back(std::move(patch));
@@ -255,18 +342,22 @@ class Rewriter {
   const stz_layout& layout_;
   const u8* data_;
   const stz_options options_;
-  const u8* previous_;
-  size_t previous_size_;
+  const size_t bytes_;
+  std::vector<PreviousStream> candidates_;  // that have used their bound
+  Buffer<u8> marks_;                        // for each element, a bit for each candidate that has the same
+  u64 equal_[most_candidates] = {};         // elements of each candidate
+  size_t base_ = 0;                         // the candidate that becomes the previous stream:
+  const u8* previous_ = nullptr;
+  size_t previous_size_ = 0;
   Header old_;
   Bytes with_checks_;  // what `previous_` points to once checks were added
-  const size_t bytes_;
   Changes changes_;
 };
 
 }  // namespace
 
-Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const u8* previous, size_t previous_size) {
-  return Rewriter(layout, data, options, previous, previous_size).run();
+Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates) {
+  return Rewriter(layout, data, options, candidates).run();
 }
 
 }  // namespace stz

@@ -77,7 +77,7 @@ void run_program(u64 seed, int rewrites) {
     const std::vector<float> before = decoded(stream, elements);
     array = before;
     write_some(random, layout, array, written);
-    const Bytes next = rewrite(layout, bytes_of(array), absolute(bound), stream.data(), stream.size());
+    const Bytes next = rewrite(layout, bytes_of(array), absolute(bound), {{stream.data(), stream.size()}});
     CHECK(next.size() <= elements * sizeof(float) + 64);
     const std::vector<float> after = decoded(next, elements);
     const Header old = read_header(stream.data(), stream.size());
@@ -108,12 +108,12 @@ TEST(nothing_changed_gives_the_old_stream) {
   for (float& value : array) value = random_value(random);
   const Bytes stream = encode(layout, bytes_of(array), absolute(0.5));
   const std::vector<float> before = decoded(stream, array.size());
-  CHECK(rewrite(layout, bytes_of(before), absolute(0.25), stream.data(), stream.size()) == stream);
+  CHECK(rewrite(layout, bytes_of(before), absolute(0.25), {{stream.data(), stream.size()}}) == stream);
   std::vector<float> changed = before;
   changed[77] += 100;
-  const Bytes patched = rewrite(layout, bytes_of(changed), absolute(0.5), stream.data(), stream.size());
+  const Bytes patched = rewrite(layout, bytes_of(changed), absolute(0.5), {{stream.data(), stream.size()}});
   const std::vector<float> again = decoded(patched, array.size());
-  CHECK(rewrite(layout, bytes_of(again), absolute(0.5), patched.data(), patched.size()) == patched);
+  CHECK(rewrite(layout, bytes_of(again), absolute(0.5), {{patched.data(), patched.size()}}) == patched);
 }
 
 TEST(whole_planes_that_were_written_again_leave_nothing_behind) {
@@ -127,7 +127,7 @@ TEST(whole_planes_that_were_written_again_leave_nothing_behind) {
     for (size_t plane = 0; plane < 8; plane++) {
       array = decoded(stream, array.size());
       for (size_t i = 0; i < 32 * 32; i++) array[plane * 32 * 32 + i] = float(random.signed_magnitude(20)) / 1024;
-      stream = rewrite(layout, bytes_of(array), absolute(0.01), stream.data(), stream.size());
+      stream = rewrite(layout, bytes_of(array), absolute(0.01), {{stream.data(), stream.size()}});
     }
     if (round == 0) after_first_round = stream.size();
   }
@@ -145,7 +145,7 @@ TEST(an_exact_stream_that_used_its_bound_stays_exact) {
   CHECK(read_header(stream.data(), stream.size()).bound_used);
   std::vector<float> changed = array;
   changed[0] += 50;
-  const Bytes next = rewrite(layout, bytes_of(changed), absolute(1), stream.data(), stream.size());
+  const Bytes next = rewrite(layout, bytes_of(changed), absolute(1), {{stream.data(), stream.size()}});
   const std::vector<float> after = decoded(next, array.size());
   for (size_t i = 1; i < array.size(); i++) CHECK(same_bits(after[i], array[i]));
   CHECK(std::fabs(double(after[0]) - double(changed[0])) <= 1);
