@@ -8,9 +8,10 @@ function(stz_objects name folder)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
 endfunction()
 
+stz_objects(stz_recognition recognition)
 stz_objects(stz_hdf5 hdf5)
 stz_objects(stz_region region hdf5/calls.cpp)
-set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5>)
+set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_recognition> $<TARGET_OBJECTS:stz_hdf5>)
 set(region_objects ${hdf5_objects} $<TARGET_OBJECTS:stz_region>)
 
 if(H5STZ_BUILD_PLUGIN)
@@ -19,7 +20,8 @@ if(H5STZ_BUILD_PLUGIN)
   stz_isolate(h5stz ${CMAKE_CURRENT_SOURCE_DIR}/hdf5/exports.map)
   target_link_options(h5stz PRIVATE LINKER:-soname,libh5stz.so)
   # The same without a memory of what was decoded, to see what that costs (benchmarks/remembering.py): it breaks the bound.
-  stz_objects(stz_forgetful_hdf5 hdf5 hdf5/plugin.cpp)
+  file(GLOB recognition_sources CONFIGURE_DEPENDS recognition/*.cpp)
+  stz_objects(stz_forgetful_hdf5 hdf5 hdf5/plugin.cpp ${recognition_sources})
   target_compile_definitions(stz_forgetful_hdf5 PRIVATE STZ_REMEMBER_NOTHING)
   add_library(h5stz_forgetful MODULE ${core_objects} $<TARGET_OBJECTS:stz_forgetful_hdf5>)
   set_target_properties(h5stz_forgetful PROPERTIES LINKER_LANGUAGE CXX)

@@ -2,8 +2,9 @@
 // data; these merely bound what a damaged stream may ask for.
 #include "hdf5/chunk.h"
 
-#include "hdf5/rewrite_memory.h"
+#include "hdf5/chunk_buffer.h"
 #include "hdf5/stream_layout.h"
+#include "recognition/memory.h"
 #include "stz.h"
 #include "stz_cd_values.h"
 
@@ -81,20 +82,32 @@ double prior_bound_of(const stz_stream_info& info) {
   return info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0;
 }
 
-// Compresses samples as rewrite_memory.h has recognised them.
-int compress(const Chunk& chunk, stz_options options, const Recognised& recognised, void* out, size_t capacity, size_t& size) {
-  if (recognised.storage == Storage::rewrite) {
-    const Buffer<u8>& previous = recognised.previous;
-    const int error = stz_rewrite(&chunk.layout, chunk.samples, &options, previous.data(), previous.size(), out, capacity, &size);
-    if (error != STZ_ERROR_ARGUMENT) return error;  // else not the same kind of integers, or another rank
+// Samples that may have used their bound.
+void make_exact(stz_options& options) {
+  options.mode = STZ_LOSSLESS;
+  options.bound = 0;
+  options.bound_used = 1;
+}
+
+// Compresses samples as the memory has recognised them. What may be a change is compared with what it may be a change of.
+int compress(const stz_layout& layout, const void* samples, stz_options options, const recognition::Recognised& recognised, void* out,
+             size_t capacity, size_t& size) {
+  if (options.mode != STZ_POINTWISE_RELATIVE && recognised.streams.empty()) options.prior_bound = recognised.prior_bound;
+  if (!recognised.exact) {
+    const void* streams[STZ_MAX_CANDIDATES];
+    size_t sizes[STZ_MAX_CANDIDATES], count = 0;
+    for (const Buffer<u8>& stream : recognised.streams) {
+      streams[count] = stream.data();
+      sizes[count++] = stream.size();
+    }
+    const int error = stz_rewrite_any(&layout, samples, &options, streams, sizes, count, out, capacity, &size);
+    if (error != STZ_ERROR_ARGUMENT && error != STZ_ERROR_MEMORY) return error;
+    if (count == 0 && error == STZ_ERROR_ARGUMENT) return error;  // else integers of another kind, or another rank
   }
-  if (recognised.storage != Storage::bounded) {
-    options.mode = STZ_LOSSLESS;
-    options.bound = 0;
-    options.bound_used = 1;
-  }
-  if (options.mode != STZ_POINTWISE_RELATIVE) options.prior_bound = recognised.prior_bound;
-  return stz_compress(&chunk.layout, chunk.samples, &options, out, capacity, &size);
+  make_exact(options);
+  options.prior_bound = recognised.prior_bound;
+  const int error = stz_compress(&layout, samples, &options, out, capacity, &size);
+  return error == STZ_ERROR_MEMORY ? stz_store(&layout, samples, &options, out, capacity, &size) : error;
 }
 
 }  // namespace
@@ -116,8 +129,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                 static_cast<unsigned long long>(expected));
     return 0;
   }
-  const Chunk chunk{layout, settings_of(options), *buffer, bytes, cd_values};
-  const Recognised recognised = recognise(library, chunk);
+  const recognition::Recognised recognised = recognition::recognise({layout, recognition::settings_of(options), *buffer, cd_values});
   const size_t capacity = stz_max_compressed_size(&layout);
   ChunkBuffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
@@ -125,12 +137,11 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   if (const int threads = stz_environment_threads()) options.threads = threads;  // who runs the program decides, not the file
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
   size_t size = 0;
-  const int error = compress(chunk, options, recognised, out.data(), capacity, size);
+  const int error = compress(layout, *buffer, options, recognised, out.data(), capacity, size);
   if (error) {
     message.set("compressing a chunk failed: %s (error %d)", stz_error_text(error), error);
     return 0;
   }
-  reuse({*buffer, bytes}, {out.data(), capacity});
   ChunkBuffer::release(library, *buffer);
   *buffer = out.take();
   *buffer_size = capacity;
@@ -151,19 +162,20 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const ClientData client(cd_count, cd_values);
   if (!check_stream(info, client, message)) return 0;
   const auto size = static_cast<size_t>(info.array_bytes);
-  ChunkBuffer out(library, size, remembers ? ChunkBuffer::marked : ChunkBuffer::plain);
+  ChunkBuffer out(library, size);
   if (!out.data()) return out_of_memory(size, message);
   error = stz_environment_verify() ? stz_decompress_verified(*buffer, bytes, out.data(), size, stz_environment_threads(), nullptr)
                                    : stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
   if (error) {
     message.set("a chunk of %zu bytes cannot be decoded: %s (error %d)%s", bytes, stz_error_text(error), error,
-                error == STZ_ERROR_CONTENT ? "" : "; restore the file from a copy");
+                error == STZ_ERROR_CONTENT  ? ""
+                : error == STZ_ERROR_MEMORY ? "; smaller chunks need less"
+                                            : "; restore the file from a copy");
     return 0;
   }
-  reuse({*buffer, *buffer_size}, {out.data(), size});
   if (info.bound_used) {
-    const Chunk chunk{client.has_layout ? client.layout : info.layout, settings_of(client.options), out.data(), size, cd_values};
-    remember_decoded(library, chunk, prior_bound_of(info), *buffer, bytes);
+    const stz_layout& layout = client.has_layout ? client.layout : info.layout;
+    recognition::remember({layout, recognition::settings_of(client.options), out.data(), cd_values}, prior_bound_of(info), *buffer, bytes);
   }
   ChunkBuffer::release(library, *buffer);
   *buffer = out.take();

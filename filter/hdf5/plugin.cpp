@@ -1,13 +1,13 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
 // Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
-// asks for it, and nothing kept but tables of libraries, the last errors, and what rewrite_memory.h remembers.
+// asks for it, and nothing kept but tables of libraries, the last errors, and what recognition/ remembers.
 #include "base/floating_environment.h"
 #include "base/thread_memory.h"
 #include "hdf5/chunk.h"
 #include "hdf5/dataset.h"
 #include "hdf5/last_error.h"
 #include "hdf5/library.h"
-#include "hdf5/rewrite_memory.h"
+#include "recognition/memory.h"
 #include "stz_cd_values.h"
 
 namespace stz::hdf5 {
@@ -71,7 +71,7 @@ STZ_API int H5PLget_plugin_type() { return stz::hdf5::plugin_type_filter; }
 
 STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::filter_class; }
 
-// Forgets the chunks that were decoded (rewrite_memory.h), so that what is compressed next depends on its samples and options alone.
-STZ_API void stz_h5_forget() { stz::hdf5::forget_decoded(); }
+// Forgets the chunks that were decoded (recognition/memory.h), so that what is compressed next depends on its samples and options alone.
+STZ_API void stz_h5_forget() { stz::recognition::forget(); }
 
 }  // extern "C"

@@ -54,9 +54,14 @@ struct Failures {
     all_later = later;
     fail_at = at;
   }
-  bool disarm() {  // whether a call failed
-    const long at = fail_at.exchange(0);
+  bool has_failed() const {
+    const long at = fail_at;
     return at && calls >= at;
+  }
+  bool disarm() {  // whether a call failed
+    const bool failed = has_failed();
+    fail_at = 0;
+    return failed;
   }
 };
 Failures memory, threads;
@@ -202,10 +207,19 @@ int open_and_read(Prepared& p) {
   return error;
 }
 
+// A chunk is stored without loss where memory is short: otherwise HDF5 would store the samples by itself.
+void check_encoded(Prepared& p, const void* stream, size_t size) {
+  if (size == p.stream.size() && std::memcmp(stream, p.stream.data(), size) == 0) return;
+  const bool failed = memory.has_failed() || after_start.has_failed();
+  const Paused paused;
+  check(failed && stz_decompress(stream, size, p.array_room.data(), p.array_room.size()) == STZ_OK && p.array_room == p.source.array,
+        p.source.name, ", a chunk that was stored for want of memory");
+}
+
 // HDF5 calls it with a buffer of its own, which stays as it is if the callback fails. Here is no HDF5: malloc and free take its place.
 int filter_chunk(Prepared& p, bool decode) {
   const auto* const filter = static_cast<const stz::hdf5::FilterClass*>(H5PLget_plugin_info());
-  const Bytes &from = decode ? p.stream : p.source.array, &to = decode ? p.decoded : p.stream;
+  const Bytes& from = decode ? p.stream : p.source.array;
   void* const given = __real_malloc(from.size());
   live_blocks++;
   std::memcpy(given, from.data(), from.size());
@@ -213,8 +227,10 @@ int filter_chunk(Prepared& p, bool decode) {
   size_t buffer_size = from.size();
   const unsigned flags = decode ? stz::hdf5::flag_reverse : 0;
   const size_t size = filter->filter(flags, p.word_count, p.words, from.size(), &buffer_size, &buffer);
-  if (size)
-    check(size == to.size() && std::memcmp(buffer, to.data(), size) == 0, p.source.name, ", a chunk");
+  if (size && decode)
+    check(size == p.decoded.size() && std::memcmp(buffer, p.decoded.data(), size) == 0, p.source.name, ", a chunk");
+  else if (size)
+    check_encoded(p, buffer, size);
   else
     check(buffer == given && buffer_size == from.size() && std::memcmp(given, from.data(), from.size()) == 0, p.source.name,
           ", the buffer of a chunk that failed");
@@ -250,8 +266,17 @@ int rewrite_chunk(Prepared& p) {
   return size ? STZ_OK : STZ_ERROR_MEMORY;
 }
 
-// The same where nothing of the chunk is remembered, so that it is stored without loss: makes the tables for that, once.
+// The same where nothing of the chunk is remembered, so that it is stored without loss: makes the tables for that, once. Chunks are stored
+// so as well where memory is short.
 void rewrite_forgotten(Prepared& p) {
+  stz_options exact = p.source.options;
+  exact.mode = STZ_LOSSLESS;
+  exact.bound = 0;
+  exact.bound_used = 1;
+  size_t size = 0;
+  check(stz_compress(&p.source.layout, p.source.array.data(), &exact, p.stream_room.data(), p.stream_room.size(), &size) == STZ_OK &&
+            stz_decompress(p.stream_room.data(), size, p.array_room.data(), p.array_room.size()) == STZ_OK,
+        p.source.name, ", without loss");
   setenv("H5STZ_REWRITE_MEMORY", "0", 1);
   stz_h5_forget();
   check(rewrite_chunk(p) == STZ_OK, p.source.name, ", a chunk of which nothing is remembered");

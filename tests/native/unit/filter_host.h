@@ -152,6 +152,12 @@ inline Bytes stored_alone(const Dataset& dataset, const Samples& samples) {
   return stream;
 }
 
+// New samples, where the memory for streams has so many MiB: without any, nothing can show that they are new, and they are stored exactly.
+inline bool is_new(const char* mib, const Dataset& dataset, const Bytes& stream, const Samples& samples) {
+  if (stream == stored_alone(dataset, samples)) return true;
+  return mib && std::string(mib) == "0" && memcmp(decoded(dataset, stream).data(), samples.data(), dataset.bytes()) == 0;
+}
+
 // Writes new samples to the part [from, to) of a chunk in the cache.
 inline void overwrite(float* chunk, const Samples& samples, size_t from, size_t to) {
   memcpy(chunk + from, samples.data() + from, 4 * (to - from));

@@ -1,5 +1,5 @@
 // Kept streams come out as they went in, whatever else was kept and dropped, and what was dropped is used again.
-#include "hdf5/stream_pool.h"
+#include "recognition/stream_pool.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,8 +7,8 @@
 #include "unit.h"
 
 using namespace unit;
-using hdf5::KeptStream;
-using hdf5::StreamPool;
+using recognition::KeptStream;
+using recognition::StreamPool;
 
 static Bytes bytes_of(const StreamPool& pool, const KeptStream& stream) {
   const Buffer<u8> bytes = pool.bytes_of(stream);

@@ -1,5 +1,4 @@
-// What the memory of decoded chunks holds: nothing that it does not need, no memory of HDF5, one state for all threads, libraries and
-// forks.
+// The memory of decoded chunks: it holds nothing that it does not need and no buffer of HDF5, and threads, libraries and forks share it.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -130,7 +129,7 @@ TEST(a_library_that_checks_its_memory_gets_everything_back) {
     auto* const again = static_cast<float*>(host.allocate(volume.bytes()));
     CHECK(again == chunk);
     memcpy(again, written.data(), volume.bytes());
-    CHECK(host.evict(volume, again) == stored_alone(volume, written));
+    CHECK(is_new(mib, volume, host.evict(volume, again), written));
     CHECK(host.bytes_in_use() == 0 && host.count_wrong_frees() == 0);
   }
 }

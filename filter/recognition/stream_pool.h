@@ -1,13 +1,13 @@
 // Copies of compressed chunks in blocks of one size and in memory of their own: HDF5 allocates and frees as if nothing were kept, so that
 // its buffers stay where they are in the caches, and its heap stays whole.
-// Not thread-safe: RewriteMemory has the lock.
+// Not thread-safe: the memory of the process has the lock.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "base/buffer.h"
 
-namespace stz::hdf5 {
+namespace stz::recognition {
 
 // A stream in a pool, or nothing.
 struct KeptStream {
@@ -32,6 +32,8 @@ class StreamPool {
   KeptStream keep(const void* stream, size_t size);
   // Throws std::bad_alloc.
   Buffer<u8> bytes_of(const KeptStream& stream) const;
+  // Are these the bytes that were kept?
+  bool holds(const KeptStream& stream, const void* bytes) const noexcept;
   void drop(KeptStream& stream) noexcept;
   size_t mapped_bytes() const { return mappings_.size() * mapping_bytes; }
 
@@ -51,4 +53,4 @@ class StreamPool {
   size_t free_count_ = 0, fresh_ = 0;  // blocks from fresh_ on were never used
 };
 
-}  // namespace stz::hdf5
+}  // namespace stz::recognition

@@ -1,4 +1,4 @@
-#include "hdf5/stream_pool.h"
+#include "recognition/stream_pool.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace stz::hdf5 {
+namespace stz::recognition {
 namespace {
 
 // To aligned memory that was used long ago and is not read soon: it need not come into the caches.
@@ -90,6 +90,15 @@ Buffer<u8> StreamPool::bytes_of(const KeptStream& stream) const {
   return bytes;
 }
 
+bool StreamPool::holds(const KeptStream& stream, const void* bytes) const noexcept {
+  const auto* const expected = static_cast<const u8*>(bytes);
+  if (stream.alone) return memcmp(stream.alone.get(), expected, stream.size) == 0;
+  u32 number = stream.first_block;
+  for (size_t at = 0; at < stream.size; at += block_bytes, number = next_[number])
+    if (memcmp(block(number), expected + at, std::min(stream.size - at, block_bytes)) != 0) return false;
+  return stream.size > 0;
+}
+
 void StreamPool::drop(KeptStream& stream) noexcept {
   if (stream.size > 0 && !stream.alone) {
     u32 last = stream.first_block;
@@ -100,4 +109,4 @@ void StreamPool::drop(KeptStream& stream) noexcept {
   stream = {};
 }
 
-}  // namespace stz::hdf5
+}  // namespace stz::recognition

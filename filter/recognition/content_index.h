@@ -1,0 +1,49 @@
+// From the hash of a probe to the chunks that have it. Bounded: where there is no room left the oldest chunks are forgotten first, but some
+// probes of each last longer than the others.
+#pragma once
+#include <vector>
+
+#include "base/common.h"
+
+namespace stz::recognition {
+
+class ContentIndex {
+ public:
+  static constexpr u32 chunk_bits = 20, most_chunks = u32(1) << chunk_bits;
+  static constexpr size_t most_slots = size_t(1) << 23;  // of eight bytes
+
+  // Makes room for so many more. Throws std::bad_alloc and changes nothing then.
+  void reserve(size_t more);
+  // `hash`: of the probe, its place and the layout. `lasting`: goes last. `newest`: the number of the newest chunk; older ones have lower
+  // numbers, counted in a circle.
+  void insert(u64 hash, u32 chunk, bool lasting, u32 newest) noexcept;
+  // Calls found(chunk) for each chunk that was inserted with this hash, and perhaps, seldom, for others.
+  template <class Found>
+  void find(u64 hash, Found found) const {
+    if (slots_.empty()) return;
+    const u64* const bucket = bucket_of(hash);
+    const u64 tag = hash & tag_mask;
+    u64 any = 0;
+    for (size_t k = 0; k < bucket_slots; ++k) any |= (bucket[k] & tag_mask) == tag;
+    if (!any) return;
+    for (size_t k = 0; k < bucket_slots; ++k)
+      if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
+  }
+  void prefetch(u64 hash) const noexcept {
+    if (!slots_.empty()) __builtin_prefetch(bucket_of(hash));
+  }
+
+ private:
+  static constexpr size_t bucket_slots = 8;  // a cache line
+  static constexpr u64 lasting_bit = u64(1) << chunk_bits, tag_mask = ~u64(0) << (chunk_bits + 1);
+
+  u64* bucket_of(u64 hash) noexcept { return slots_.data() + (hash >> (chunk_bits + 1) & mask_) * bucket_slots; }
+  const u64* bucket_of(u64 hash) const noexcept { return const_cast<ContentIndex*>(this)->bucket_of(hash); }
+  void grow(size_t slots);
+
+  std::vector<u64> slots_;  // the upper bits of a hash, whether it is lasting, the number of a chunk; 0: free
+  u64 mask_ = 0;
+  size_t used_ = 0;
+};
+
+}  // namespace stz::recognition

@@ -1,0 +1,294 @@
+#include "recognition/decoded_chunks.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace stz::recognition {
+namespace {
+
+constexpr size_t most_waiting = size_t(1) << 24;  // probes of four bytes
+constexpr size_t lasting = 8;                     // probes of a chunk that are forgotten last
+constexpr size_t most_hints = 4;
+constexpr u64 enough_alone = 16;  // probes that leave no question whose they are, if they are an eighth
+constexpr u64 mixing = 0x9e3779b97f4a7c15;
+constexpr u64 chance = u64(1) << 16;  // from so many comparisons of single samples on, one that is equal says nothing
+
+u64 mixed(u64 hash, u64 value) {
+  hash = (hash ^ value) * mixing;
+  return hash ^ hash >> 31;
+}
+
+// Spread over the single samples.
+bool is_lasting(const Probes& probes, size_t place) {
+  return probes.stride > 1 || (place < probes.singles && place % std::max<size_t>(1, probes.singles / lasting) == 0);
+}
+
+// Calls act(place, hash for the index) for the probes that say something, ahead of which the index is fetched.
+template <class Act>
+void for_each_probe(const ContentIndex& index, const Probes& probes, Act act) {
+  constexpr size_t ahead = 16;
+  const size_t count = probes.hashes.size();
+  std::array<u64, ahead> hashes{};
+  for (size_t i = 0; i < count + ahead; ++i) {
+    if (i >= ahead && probes.hashes[i - ahead] != 0) act((i - ahead) * probes.stride, hashes[i % ahead]);
+    if (i >= count) continue;
+    hashes[i % ahead] = mixed(mixed(probes.layout, i * probes.stride), probes.hashes[i]) * mixing | u64(1) << 63;
+    index.prefetch(hashes[i % ahead]);
+  }
+}
+
+}  // namespace
+
+u64 DecodedChunks::key_of(const Place& place, u64 layout) {
+  return mixed(mixed(layout, place.settings), u64(reinterpret_cast<uintptr_t>(place.dataset)));
+}
+
+// Of the same samples, which came out of the same stream.
+u32 DecodedChunks::same_chunk(u64 fingerprint, const void* stream, size_t size) const {
+  const auto at = by_fingerprint_.find(fingerprint);
+  if (at == by_fingerprint_.end()) return none;
+  const Chunk& chunk = chunks_[at->second];
+  return chunk.stream.size == size && pool_.holds(chunk.stream, stream) ? at->second : none;
+}
+
+void DecodedChunks::touch(u32 number, const Place& place) {
+  Chunk& chunk = chunks_[number];
+  const auto last = at_address_.find(chunk.address);
+  if (last != at_address_.end() && last->second == number && chunk.address != place.address) at_address_.erase(last);
+  chunk.address = place.address;
+  at_address_[place.address] = number;
+  chunk.dataset = key_of(place, chunk.layout);
+  Dataset& dataset = datasets_.try_emplace(chunk.dataset, Dataset{number, number, number}).first->second;
+  if (!dataset.reads) dataset.first = number;
+  dataset.reads = true;
+  dataset.newest = number;
+}
+
+void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size) {
+  const u64 fingerprint = mixed(probes.fingerprint(), place.settings);
+  if (const u32 same = same_chunk(fingerprint, stream, size); same != none) return touch(same, place);
+  const u32 number = take_number();
+  Layout& layout = layouts_[probes.layout];
+  if (layout.waiting.size() > 2 * size_t(layout.chunks) + 1024) drop_forgotten(layout.waiting);
+  layout.waiting.push_back(number);
+  Chunk& chunk = chunks_[number];
+  chunk.layout = probes.layout;
+  chunk.settings = place.settings;
+  chunk.fingerprint = fingerprint;
+  chunk.prior_bound = prior_bound;
+  chunk.is_known = true;
+  ++layout.chunks;
+  waiting_ += probes.hashes.size();
+  chunk.probes = std::move(probes);
+  try {
+    by_fingerprint_[fingerprint] = number;
+    touch(number, place);
+    keep_stream(number, stream, size);
+    thin_out();
+  } catch (...) {
+    forget(number);
+    throw;
+  }
+}
+
+// Numbers that were given to other chunks since, and are there twice.
+void DecodedChunks::drop_forgotten(std::vector<u32>& waiting) const {
+  std::sort(waiting.begin(), waiting.end());
+  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+  std::erase_if(waiting, [&](u32 number) { return chunks_[number].probes.hashes.empty(); });
+}
+
+u32 DecodedChunks::take_number() {
+  const u32 number = next_;
+  if (number == chunks_.size())
+    chunks_.emplace_back();
+  else
+    forget(number);
+  next_ = (next_ + 1) & (ContentIndex::most_chunks - 1);
+  return number;
+}
+
+void DecodedChunks::forget(u32 number) {
+  Chunk& chunk = chunks_[number];
+  if (!chunk.is_known) return;
+  const auto erase = [number](auto& map, const auto& key, auto number_of) {
+    const auto at = map.find(key);
+    if (at != map.end() && number_of(at->second) == number) map.erase(at);
+  };
+  erase(by_fingerprint_, chunk.fingerprint, [](u32 each) { return each; });
+  erase(at_address_, chunk.address, [](u32 each) { return each; });
+  erase(datasets_, chunk.dataset, [](const Dataset& each) { return each.newest; });
+  const auto layout = layouts_.find(chunk.layout);
+  if (--layout->second.chunks == 0) layouts_.erase(layout);
+  waiting_ -= chunk.probes.hashes.size();
+  drop_stream(chunk);
+  chunk = Chunk();
+}
+
+void DecodedChunks::drop_stream(Chunk& chunk) {
+  if (!chunk.stream) return;
+  stream_bytes_ -= StreamPool::room_for(chunk.stream.size);
+  pool_.drop(chunk.stream);
+}
+
+// Instead of those of the oldest chunks, if there is memory to be had: reading must not fail because of what only rewriting needs.
+void DecodedChunks::keep_stream(u32 number, const void* stream, size_t size) {
+  const u64 room = StreamPool::room_for(size);
+  if (room > stream_limit_) return;
+  while (stream_bytes_ + room > stream_limit_) {
+    drop_stream(chunks_[oldest_kept_]);
+    oldest_kept_ = u32((oldest_kept_ + 1) % chunks_.size());
+  }
+  try {
+    chunks_[number].stream = pool_.keep(stream, size);
+    stream_bytes_ += room;
+  } catch (const std::bad_alloc&) {}
+}
+
+// Of the chunks that were decoded first, if more probes are waiting than may.
+void DecodedChunks::thin_out() {
+  while (waiting_ > most_waiting) {
+    Probes& probes = chunks_[oldest_dense_].probes;
+    oldest_dense_ = u32((oldest_dense_ + 1) % chunks_.size());
+    if (probes.stride > 1 || probes.singles <= lasting) continue;
+    Probes few;
+    few.layout = probes.layout;
+    few.stride = std::max<size_t>(1, probes.singles / lasting);
+    for (size_t place = 0; place < probes.singles; place += few.stride) few.hashes.push_back(probes.hashes[place]);
+    few.singles = few.hashes.size();
+    waiting_ -= probes.hashes.size() - few.hashes.size();
+    probes = std::move(few);
+  }
+}
+
+void DecodedChunks::index_waiting(u64 layout) {
+  std::vector<u32>& waiting = layouts_[layout].waiting;
+  size_t probes = 0;
+  for (const u32 number : waiting) probes += chunks_[number].probes.hashes.size();
+  index_.reserve(probes);
+  for (const u32 number : waiting) {
+    Probes& of_chunk = chunks_[number].probes;
+    if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten since
+    of_chunk.leave_out_frequent();
+    for_each_probe(index_, of_chunk, [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), next_); });
+    waiting_ -= of_chunk.hashes.size();
+    of_chunk = Probes();
+  }
+  waiting.clear();
+}
+
+// All chunks that have one of the probes, those with the most and then the newest first.
+std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes) {
+  std::vector<Match> matches;
+  std::unordered_map<u32, size_t> match_of;
+  for_each_probe(index_, probes, [&](size_t place, u64 hash) {
+    index_.find(hash, [&](u32 chunk) {
+      if (chunk >= chunks_.size() || !chunks_[chunk].is_known || chunks_[chunk].layout != probes.layout) return;
+      const auto [at, is_new] = match_of.try_emplace(chunk, matches.size());
+      if (is_new) matches.push_back({chunk, 0, {}});
+      Match& match = matches[at->second];
+      match.score += place < probes.singles ? 1 : 2;
+      match.places.push_back(u32(place));
+    });
+  });
+  std::sort(matches.begin(), matches.end(),
+            [&](const Match& a, const Match& b) { return a.score != b.score ? a.score > b.score : age(a.chunk) < age(b.chunk); });
+  return matches;
+}
+
+// The chunks that together have all probes that any of them has.
+void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const {
+  const u64 compared = u64(layouts_.at(probes.layout).chunks) * probes.singles;
+  const u32 enough = compared > chance ? 2 : 1;
+  std::vector<u8> covered(probes.hashes.size());
+  const u64 dataset = key_of(place, probes.layout);
+  for (const Match& match : matches) {
+    const Chunk& chunk = chunks_[match.chunk];
+    if (match.score < enough && chunk.dataset != dataset) continue;
+    if (chunk.settings != place.settings) {
+      if (match.places.size() * 2 >= telling) found.prior_bound = std::max(found.prior_bound, chunk.prior_bound);
+      continue;
+    }
+    if (std::all_of(match.places.begin(), match.places.end(), [&](u32 at) { return covered[at]; })) continue;
+    for (const u32 at : match.places) covered[at] = 1;
+    found.prior_bound = std::max(found.prior_bound, chunk.prior_bound);
+    if (chunk.stream && found.chunks.size() < Candidates::most) {
+      found.chunks.push_back(match.chunk);
+    } else if (match.score >= enough) {
+      found.exact = true;
+      return;
+    }
+  }
+}
+
+u32 DecodedChunks::next_of_dataset(u32 number, u64 dataset) const {
+  constexpr u32 most_steps = 256;
+  for (u32 step = 1; step <= most_steps; ++step) {
+    const u32 next = (number + step) & (ContentIndex::most_chunks - 1);
+    if (next == next_ || next >= chunks_.size()) break;
+    if (chunks_[next].is_known && chunks_[next].dataset == dataset) return next;
+  }
+  return number;
+}
+
+// Nobody believes them: what was decoded to this address, the two that follow the chunk that was changed last, and the newest one. Only of
+// a dataset that has decoded something: programs that copy do not pay for them.
+void DecodedChunks::add_hints(u64 layout, const Place& place, Candidates& found) {
+  const u64 key = key_of(place, layout);
+  const auto dataset = datasets_.find(key);
+  if (dataset == datasets_.end()) return;
+  if (stream_limit_ == 0) {  // nothing could show that it is new
+    found.exact = true;
+    return;
+  }
+  const auto add = [&](u32 number) {
+    const Chunk& chunk = chunks_[number];
+    if (!chunk.is_known || !chunk.stream || chunk.layout != layout || chunk.settings != place.settings) return;
+    if (std::find(found.chunks.begin(), found.chunks.end(), number) == found.chunks.end() && found.chunks.size() < Candidates::most)
+      found.chunks.push_back(number);
+  };
+  if (const auto at = at_address_.find(place.address); at != at_address_.end()) add(at->second);
+  Dataset& order = dataset->second;
+  if (std::exchange(order.reads, false)) order.expected = order.first;
+  const u32 next = next_of_dataset(order.expected, key);
+  for (const u32 number : {order.expected, next, order.newest}) add(number);
+  order.expected = next;
+}
+
+// Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
+// Returns whether there are any.
+bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const {
+  bool any = false;
+  const u32 best = matches.front().score;
+  for (const Match& match : matches) {
+    if (match.score < best - best / 8 || found.chunks.size() + most_hints >= Candidates::most) break;
+    const Chunk& chunk = chunks_[match.chunk];
+    if (!chunk.stream || chunk.settings != place.settings) continue;
+    if (std::find(found.chunks.begin(), found.chunks.end(), match.chunk) != found.chunks.end()) continue;
+    found.chunks.push_back(match.chunk);
+    any = true;
+  }
+  return any;
+}
+
+Candidates DecodedChunks::find(Probes probes, const Place& place) {
+  Candidates found;
+  if (!knows(probes.layout)) return found;
+  index_waiting(probes.layout);
+  const size_t telling = probes.leave_out_frequent();
+  std::vector<Match> matches = matches_of(probes);
+  choose(matches, probes, telling, place, found);
+  if (found.exact) return found;
+  const u64 best = found.chunks.empty() ? 0 : matches.front().score;
+  const bool is_weak = best < enough_alone || best * 8 < telling || add_alike(matches, place, found);
+  const u64 key = key_of(place, probes.layout);
+  if (const auto dataset = datasets_.find(key); !is_weak && dataset != datasets_.end()) {
+    dataset->second.expected = next_of_dataset(found.chunks.front(), key);
+    dataset->second.reads = false;
+  }
+  if (is_weak) add_hints(probes.layout, place, found);
+  return found;
+}
+
+}  // namespace stz::recognition

@@ -1,0 +1,97 @@
+// What is remembered of decoded chunks, and which of them a chunk may be a change of. Not thread-safe: memory.cpp has the lock.
+#pragma once
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "recognition/content_index.h"
+#include "recognition/probes.h"
+#include "recognition/stream_pool.h"
+
+namespace stz::recognition {
+
+// A chunk that was decoded, or that is to be encoded.
+struct Place {
+  u64 settings = 0;               // a hash of the options of its dataset
+  const void* dataset = nullptr;  // one address for each open dataset: a hint
+  const void* address = nullptr;  // of the samples: a hint
+};
+
+// Streams of which a chunk may be a change. None has to be one: who asks decodes and compares.
+struct Candidates {
+  static constexpr size_t most = 8;  // bits in a byte
+  std::vector<u32> chunks;
+  bool exact = false;      // it is a change of a chunk whose stream is gone, or of more than `most`
+  double prior_bound = 0;  // the largest that was remembered of such chunks, also of those of other settings
+};
+
+class DecodedChunks {
+ public:
+  // How many bytes may be kept of streams.
+  explicit DecodedChunks(u64 stream_bytes) : stream_limit_(stream_bytes) {}
+
+  // prior_bound: of the samples, absolute; 0: not known. Throws std::bad_alloc and remembers nothing then.
+  void add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size);
+  bool knows(u64 layout) const { return layouts_.count(layout) != 0; }
+  // Throws std::bad_alloc.
+  Candidates find(Probes probes, const Place& place);
+  Buffer<u8> stream_of(u32 chunk) const { return pool_.bytes_of(chunks_[chunk].stream); }
+
+ private:
+  struct Chunk {
+    u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
+    double prior_bound = 0;
+    const void* address = nullptr;
+    KeptStream stream;
+    Probes probes;  // until they are in the index
+    bool is_known = false;
+  };
+  struct Dataset {
+    u32 newest;         // chunk that was decoded
+    u32 first;          // chunk that was decoded since something was encoded
+    u32 expected;       // chunk of which the next change may be: HDF5 flushes in the order in which it read
+    bool reads = true;  // the last that it did
+  };
+  struct Layout {
+    u32 chunks = 0;
+    std::vector<u32> waiting;  // for the index
+  };
+  struct Match {
+    u32 chunk;
+    u32 score = 0;  // runs count twice
+    std::vector<u32> places;
+  };
+  static constexpr u32 none = ~u32(0);
+
+  static u64 key_of(const Place& place, u64 layout);
+  u32 same_chunk(u64 fingerprint, const void* stream, size_t size) const;
+  void touch(u32 chunk, const Place& place);
+  u32 take_number();
+  void forget(u32 chunk);
+  void keep_stream(u32 chunk, const void* stream, size_t size);
+  void drop_stream(Chunk& chunk);
+  void thin_out();
+  void index_waiting(u64 layout);
+  std::vector<Match> matches_of(const Probes& probes);
+  void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
+  bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
+  void add_hints(u64 layout, const Place& place, Candidates& found);
+  u32 next_of_dataset(u32 chunk, u64 dataset) const;
+  void drop_forgotten(std::vector<u32>& waiting) const;
+  u32 age(u32 chunk) const { return (next_ - chunk) & (ContentIndex::most_chunks - 1); }
+
+  std::deque<Chunk> chunks_;  // a ring
+  u32 next_ = 0;              // number of the next chunk
+  u32 oldest_kept_ = 0;       // no older chunk has a stream
+  u32 oldest_dense_ = 0;      // no older chunk has all its probes waiting
+  u64 stream_limit_, stream_bytes_ = 0;
+  size_t waiting_ = 0;  // probes
+  StreamPool pool_;
+  ContentIndex index_;
+  std::unordered_map<u64, Layout> layouts_;
+  std::unordered_map<u64, u32> by_fingerprint_;
+  std::unordered_map<const void*, u32> at_address_;
+  std::unordered_map<u64, Dataset> datasets_;
+};
+
+}  // namespace stz::recognition

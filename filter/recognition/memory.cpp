@@ -1,0 +1,183 @@
+// One lock for everything, which is never held during a call of HDF5 or of the codec. It is taken before the process forks, so that a child
+// has a memory that is whole. Copies of the plug-in find the memory of the one that was loaded first by the name of a C function.
+#include "recognition/memory.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "recognition/decoded_chunks.h"
+
+namespace stz::recognition {
+namespace {
+
+std::mutex mutex;
+DecodedChunks* state = nullptr;    // made when the first chunk is remembered
+std::atomic<bool> is_used{false};  // is there a state?
+
+__attribute__((constructor)) void lock_for_forks() {
+  pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+}
+
+u64 stream_bytes() {
+  constexpr u64 most_mib = StreamPool::most_bytes >> 20;
+  const char* const text = std::getenv("H5STZ_REWRITE_MEMORY");
+  char* end = nullptr;
+  const unsigned long long mib = text && *text >= '0' && *text <= '9' ? std::strtoull(text, &end, 10) : 0;
+  return (end && *end == '\0' ? std::min<u64>(mib, most_mib) : 128) << 20;
+}
+
+// ---- the memory of one copy of the plug-in, as others call it ----
+
+// Of C types alone: copies may be of different compilers. One that changes gets another name.
+struct SharedMemory {
+  // 0, or 1 if there was no memory.
+  int (*remember)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double prior_bound, const void* stream,
+                  size_t size);
+  // Returns how many streams there are, or -1 if there was no memory or the stream is gone. Each goes to keep(): a place for so many
+  // bytes, or null.
+  int (*find)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double* prior_bound,
+              void* (*keep)(void* keeper, size_t size), void* keeper);
+  void (*forget)();
+};
+
+int remember_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double prior_bound, const void* stream,
+                  size_t size) {
+  try {
+    Probes probes = take_probes(*layout, samples);
+    const std::lock_guard lock(mutex);
+    if (!state) state = new DecodedChunks(stream_bytes());
+    is_used.store(true, std::memory_order_relaxed);
+    state->add(std::move(probes), {settings, dataset, samples}, prior_bound, stream, size);
+    return 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+int find_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double* prior_bound,
+              void* (*keep)(void*, size_t), void* keeper) {
+  if (!is_used.load(std::memory_order_relaxed)) return 0;
+  try {
+    {
+      const std::lock_guard lock(mutex);
+      if (!state || !state->knows(layout_hash(*layout))) return 0;
+    }
+    Probes probes = take_probes(*layout, samples);
+    const std::lock_guard lock(mutex);
+    if (!state) return 0;
+    const Candidates found = state->find(std::move(probes), {settings, dataset, samples});
+    *prior_bound = found.prior_bound;
+    if (found.exact) return -1;
+    for (const u32 chunk : found.chunks) {
+      const Buffer<u8> stream = state->stream_of(chunk);
+      void* const to = keep(keeper, stream.size());
+      if (!to) return -1;
+      memcpy(to, stream.data(), stream.size());
+    }
+    return int(found.chunks.size());
+  } catch (...) {
+    return -1;
+  }
+}
+
+void forget_here() {
+  DecodedChunks* forgotten = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    forgotten = std::exchange(state, nullptr);
+    is_used.store(false, std::memory_order_relaxed);
+  }
+  delete forgotten;
+}
+
+constexpr SharedMemory own_memory{remember_here, find_here, forget_here};
+
+}  // namespace
+}  // namespace stz::recognition
+
+extern "C" STZ_API const void* stz_decoded_chunks_1() { return &stz::recognition::own_memory; }
+
+namespace stz::recognition {
+namespace {
+
+using Lookup = const void* (*)();
+
+// Of the copy that was loaded first: the order stays as it is, as plug-ins are never unloaded.
+const SharedMemory& find_memory() {
+  std::vector<const char*> names;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* list) {
+        if (info->dlpi_name && *info->dlpi_name) static_cast<std::vector<const char*>*>(list)->push_back(info->dlpi_name);
+        return 0;
+      },
+      &names);
+  for (const char* name : names) {
+    void* const object = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+    if (!object) continue;
+    const auto lookup = reinterpret_cast<Lookup>(dlsym(object, "stz_decoded_chunks_1"));
+    if (lookup) return *static_cast<const SharedMemory*>(lookup());
+    dlclose(object);
+  }
+  return own_memory;
+}
+
+// Without a lock that a fork could leave held: threads that meet here find the same.
+const SharedMemory& memory() {
+  static std::atomic<const SharedMemory*> known{nullptr};
+  const SharedMemory* found = known.load(std::memory_order_acquire);
+  if (!found) known.store(found = &find_memory(), std::memory_order_release);
+  return *found;
+}
+
+}  // namespace
+
+u64 settings_of(const stz_options& options) noexcept {
+  u64 hash = 0;
+  for (const u64 each : {u64(options.mode), u64(options.has_fill), bit_cast_to<u64>(options.bound), options.fill, u64(options.block),
+                         u64(options.layers), u64(options.append_axis), u64(options.integers), u64(options.enhance)}) {
+    hash = (hash ^ each) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  for (const double each : options.layer_bounds) hash = (hash ^ bit_cast_to<u64>(each)) * 0x9e3779b97f4a7c15;
+  return hash;
+}
+
+void remember(const Chunk& chunk, double prior_bound, const void* stream, size_t size) {
+  if (!remembers) return;
+  if (memory().remember(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, prior_bound, stream, size)) throw std::bad_alloc();
+}
+
+Recognised recognise(const Chunk& chunk) noexcept {
+  Recognised found;
+  if (!remembers) return found;
+  const auto keep = [](void* streams, size_t size) -> void* {
+    try {
+      return static_cast<std::vector<Buffer<u8>>*>(streams)->emplace_back(size).data();
+    } catch (...) {
+      return nullptr;
+    }
+  };
+  try {
+    found.exact = memory().find(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, &found.prior_bound, keep, &found.streams) < 0;
+  } catch (...) {
+    found.exact = true;
+  }
+  return found;
+}
+
+void forget() noexcept {
+  try {
+    memory().forget();
+  } catch (...) {
+    forget_here();
+  }
+}
+
+}  // namespace stz::recognition

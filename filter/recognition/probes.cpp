@@ -1,0 +1,143 @@
+// A chunk of n samples is cut into stretches of equal length, one for each probe; within its stretch a probe lies at a place that looks
+// random. So every stretch of the chunk that is twice as long holds one, and samples that were left at any places are met in proportion.
+#include "recognition/probes.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/element_type.h"
+
+namespace stz::recognition {
+namespace {
+
+constexpr u64 mixing = 0x9e3779b97f4a7c15;
+constexpr u64 most_probes = 1024;         // of either kind, in chunks of up to 2^22 samples
+constexpr u64 samples_per_probe = 4096;   // in larger ones
+constexpr u64 most_probes_of_any = 4096;  // of either kind
+constexpr u64 few_samples = 256;          // all of them are probes
+constexpr u64 samples_per_run = 64, samples_per_single = 16;
+
+u64 mixed(u64 hash, u64 value) {
+  hash = (hash ^ value) * mixing;
+  return hash ^ hash >> 32;
+}
+
+// Never 0.
+u32 short_hash(u64 value) {
+  const u64 hash = (value ^ value >> 32 ^ mixing) * 0xbf58476d1ce4e5b9;
+  return u32(hash >> 32) | 1;
+}
+
+// Powers of two, so that no place takes a division.
+u64 probes_in(u64 samples, u64 samples_per_probe_of_small) {
+  const u64 wanted =
+      std::max(std::min(samples / samples_per_probe_of_small, most_probes), std::min(samples / samples_per_probe, most_probes_of_any));
+  return std::bit_floor(wanted);
+}
+u64 singles_in(u64 samples) { return samples <= few_samples ? samples : std::max(few_samples, probes_in(samples, samples_per_single)); }
+
+// Where things of `length` samples are that lie evenly over the chunk: the number of the first sample of each.
+class Places {
+ public:
+  Places(u64 samples, u64 count, u64 length) : samples_(samples), length_(length), shift_(count ? std::countr_zero(count) : 0) {}
+  u64 operator[](u64 i) const {
+    const u64 begin = i * samples_ >> shift_, end = (i + 1) * samples_ >> shift_, room = end - begin - length_ + 1;
+    return begin + ((i + 5) * mixing >> 40) * std::min<u64>(room, u64(1) << 40) / (u64(1) << 24);
+  }
+
+ private:
+  const u64 samples_, length_;
+  const int shift_;
+};
+
+template <class T>
+T load(const u8* at) {
+  T value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+template <class T>
+void take_singles(const u8* data, u64 samples, u64 count, u32* to) {
+  if (count == samples) {
+    for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + i * sizeof(T)));
+    return;
+  }
+  const Places places(samples, count, 1);
+  for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + places[i] * sizeof(T)));
+}
+
+// Runs have at least four samples and 16 bytes. One of equal samples is found in many chunks and says nothing.
+template <class T>
+void take_runs(const u8* data, u64 samples, u64 count, u32* to) {
+  constexpr size_t words = sizeof(T) == 8 ? 4 : 2, length = words * 8 / sizeof(T);
+  const Places places(samples, count, length);
+  for (u64 i = 0; i < count; ++i) {
+    const u8* const at = data + places[i] * sizeof(T);
+    u64 hash = 0;
+    for (size_t k = 0; k < words; ++k) hash = mixed(hash, load<u64>(at + 8 * k));
+    const bool constant = memcmp(at, at + sizeof(T), (length - 1) * sizeof(T)) == 0;
+    to[i] = constant ? 0 : short_hash(hash);
+  }
+}
+
+template <class T>
+void take(const u8* data, u64 samples, u64 runs, Probes& probes) {
+  take_singles<T>(data, samples, probes.singles, probes.hashes.data());
+  take_runs<T>(data, samples, runs, probes.hashes.data() + probes.singles);
+}
+
+}  // namespace
+
+u64 layout_hash(const stz_layout& layout) noexcept {
+  u64 hash = mixed(mixed(u64(layout.dtype), u64(layout.byte_order)), u64(layout.rank));
+  for (int axis = 0; axis < layout.rank; ++axis) hash = mixed(hash, layout.shape[axis]);
+  return hash;
+}
+
+Probes take_probes(const stz_layout& layout, const void* samples) {
+  u64 count = u64(components(layout.dtype));
+  for (int axis = 0; axis < layout.rank; ++axis) count *= layout.shape[axis];
+  const u64 runs = probes_in(count, samples_per_run);
+  Probes probes;
+  probes.layout = layout_hash(layout);
+  probes.singles = size_t(singles_in(count));
+  probes.hashes.resize(probes.singles + size_t(runs));
+  const auto* const data = static_cast<const u8*>(samples);
+  switch (component_size(layout.dtype)) {
+    case 1:
+      take<u8>(data, count, runs, probes);
+      break;
+    case 2:
+      take<u16>(data, count, runs, probes);
+      break;
+    case 4:
+      take<u32>(data, count, runs, probes);
+      break;
+    default:
+      take<u64>(data, count, runs, probes);
+  }
+  return probes;
+}
+
+u64 Probes::fingerprint() const noexcept {
+  u64 sums[4] = {layout, 2, 3, 4};  // each waits for its own multiplications only
+  for (size_t i = 0; i < singles; ++i) sums[i % 4] = mixed(sums[i % 4], hashes[i]);
+  for (u64 sum : {sums[1], sums[2], sums[3]}) sums[0] = mixed(sums[0], sum);
+  return sums[0];
+}
+
+size_t Probes::leave_out_frequent() noexcept {
+  constexpr size_t looked_at = 64, often = 4;  // a value that a sixteenth of them have
+  u32 some[looked_at];
+  const size_t count = std::min(looked_at, singles);
+  for (size_t i = 0; i < count; ++i) some[i] = hashes[i * singles / count];
+  std::sort(some, some + count);
+  for (size_t i = 0; i + often <= count; ++i)
+    if (some[i] != 0 && some[i] == some[i + often - 1] && (i == 0 || some[i - 1] != some[i]))
+      for (size_t k = 0; k < singles; ++k)
+        if (hashes[k] == some[i]) hashes[k] = 0;
+  return hashes.size() - size_t(std::count(hashes.begin(), hashes.end(), 0u));
+}
+
+}  // namespace stz::recognition

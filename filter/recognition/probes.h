@@ -1,0 +1,29 @@
+// Samples of a chunk by which it is recognised when HDF5 passes it again: single ones, and runs of neighbours. Their places depend on type
+// and shape alone.
+#pragma once
+#include <vector>
+
+#include "base/common.h"
+#include "stz.h"
+
+namespace stz::recognition {
+
+struct Probes {
+  u64 layout = 0;           // a hash of type, byte order and shape
+  size_t singles = 0;       // how many of the hashes are of single samples; those of runs follow
+  size_t stride = 1;        // distance of the places of the hashes: only some were kept
+  std::vector<u32> hashes;  // in the order of their places; 0: says nothing
+
+  // A hash of all single samples.
+  u64 fingerprint() const noexcept;
+  // Sets those to 0 that have a value which many have: it tells nothing where it stands. Returns how many are left.
+  size_t leave_out_frequent() noexcept;
+};
+
+// Hash of type, byte order and shape.
+u64 layout_hash(const stz_layout& layout) noexcept;
+
+// The probes of the chunk at `samples`, whose layout is valid. Throws std::bad_alloc.
+Probes take_probes(const stz_layout& layout, const void* samples);
+
+}  // namespace stz::recognition

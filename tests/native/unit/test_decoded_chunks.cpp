@@ -1,0 +1,213 @@
+// What is remembered of decoded chunks, and which of them are named when one comes back: without HDF5, streams are bytes of any kind.
+#include "recognition/decoded_chunks.h"
+
+#include <algorithm>
+
+#include "unit.h"
+
+using namespace unit;
+using recognition::Candidates;
+using recognition::DecodedChunks;
+using recognition::Place;
+using recognition::Probes;
+
+namespace {
+
+using Samples = std::vector<float>;
+
+constexpr size_t all = 6000;
+const int dataset = 0, other_dataset = 0;
+const int addresses[64] = {};
+
+stz_layout layout_of(size_t samples) {
+  stz_layout layout{};
+  layout.dtype = STZ_F32;
+  layout.rank = 1;
+  layout.shape[0] = samples;
+  return layout;
+}
+
+Samples field(u64 seed, size_t samples = all) {
+  Random random(seed);
+  Samples field(samples);
+  for (float& sample : field) sample = float(random.below(1 << 24));
+  return field;
+}
+
+Probes probes_of(const Samples& samples) { return recognition::take_probes(layout_of(samples.size()), samples.data()); }
+
+// A stream that nothing else is like.
+Bytes stream(u64 seed, size_t size = 300) {
+  Bytes bytes(size, u8(seed * 7 + 1));
+  for (size_t k = 0; k < std::min<size_t>(8, size); ++k) bytes[k] = u8(seed >> 8 * k);
+  return bytes;
+}
+
+void add(DecodedChunks& chunks, const Samples& samples, u64 seed, const Place& place = {1, &dataset, nullptr}, size_t size = 300) {
+  const Bytes bytes = stream(seed, size);
+  chunks.add(probes_of(samples), place, 0.5, bytes.data(), bytes.size());
+}
+
+Candidates find(DecodedChunks& chunks, const Samples& samples, const Place& place = {1, &other_dataset, nullptr}) {
+  return chunks.find(probes_of(samples), place);
+}
+
+bool names(const DecodedChunks& chunks, const Candidates& found, u64 seed, size_t size = 300) {
+  return std::any_of(found.chunks.begin(), found.chunks.end(), [&](u32 chunk) {
+    const Buffer<u8> bytes = chunks.stream_of(chunk);
+    return Bytes(bytes.begin(), bytes.end()) == stream(seed, size);
+  });
+}
+
+bool is_nothing(const Candidates& found) { return found.chunks.empty() && !found.exact && found.prior_bound == 0; }
+
+}  // namespace
+
+TEST(nothing_is_named_for_new_samples) {
+  DecodedChunks chunks(1 << 20);
+  CHECK(is_nothing(find(chunks, field(1))));
+  for (u64 seed = 1; seed <= 30; ++seed) add(chunks, field(seed), seed);
+  for (u64 seed = 100; seed < 130; ++seed) CHECK(is_nothing(find(chunks, field(seed))));
+  CHECK(is_nothing(find(chunks, field(1, 500))));  // of another shape
+}
+
+TEST(a_chunk_of_which_a_part_is_left_is_named) {
+  DecodedChunks chunks(1 << 20);
+  for (u64 seed = 1; seed <= 30; ++seed) add(chunks, field(seed), seed);
+  for (u64 seed = 1; seed <= 30; ++seed)
+    for (const size_t left : {all, all / 2, all / 16}) {
+      Samples samples = field(1000 + seed);
+      const Samples before = field(seed);
+      const size_t from = (all - left) * seed / 30;
+      std::copy_n(before.begin() + i64(from), left, samples.begin() + i64(from));
+      const Candidates found = find(chunks, samples);
+      CHECK(!found.exact && names(chunks, found, seed) && found.prior_bound == 0.5, "chunk %d of which %d are left", int(seed), int(left));
+    }
+}
+
+TEST(all_chunks_are_named_of_which_parts_are_there) {
+  DecodedChunks chunks(1 << 20);
+  for (u64 seed = 1; seed <= 30; ++seed) add(chunks, field(seed), seed);
+  const auto mixture = [](size_t sources) {
+    Samples samples(all);
+    for (size_t k = 0; k < sources; ++k) {
+      const Samples source = field(1 + k);
+      std::copy(source.begin() + i64(all * k / sources), source.begin() + i64(all * (k + 1) / sources),
+                samples.begin() + i64(all * k / sources));
+    }
+    return samples;
+  };
+  for (size_t sources = 1; sources <= Candidates::most; ++sources) {
+    const Candidates found = find(chunks, mixture(sources));
+    CHECK(!found.exact && found.chunks.size() == sources);
+    for (u64 seed = 1; seed <= sources; ++seed) CHECK(names(chunks, found, seed));
+  }
+  CHECK(find(chunks, mixture(Candidates::most + 1)).exact);
+}
+
+TEST(a_chunk_whose_stream_is_forgotten_is_exact) {
+  for (const u64 bytes : {u64(0), u64(4096)}) {
+    DecodedChunks chunks(bytes);
+    add(chunks, field(1), 1);
+    for (u64 seed = 2; seed < 30; ++seed) add(chunks, field(seed), seed);
+    const Candidates found = find(chunks, field(1));
+    CHECK(found.exact && found.prior_bound == 0.5);
+    CHECK(is_nothing(find(chunks, field(100))));
+    if (bytes) CHECK(names(chunks, find(chunks, field(29)), 29));
+  }
+}
+
+// A stream that is larger than all that may be kept takes nobody's place.
+TEST(a_stream_that_does_not_fit_is_not_kept) {
+  DecodedChunks chunks(4096);
+  add(chunks, field(1), 1);
+  add(chunks, field(2), 2, {1, &dataset, nullptr}, 5000);
+  CHECK(names(chunks, find(chunks, field(1)), 1) && find(chunks, field(2)).exact);
+}
+
+TEST(equal_chunks_with_other_streams_are_both_remembered) {
+  DecodedChunks chunks(1 << 20);
+  add(chunks, field(1), 1);
+  add(chunks, field(1), 2);
+  const Candidates found = find(chunks, field(1));
+  CHECK(!found.exact && (names(chunks, found, 1) || names(chunks, found, 2)));
+}
+
+// Reading one chunk again and again takes the room of one.
+TEST(the_same_chunk_is_remembered_once) {
+  DecodedChunks chunks(8 * 1024);
+  add(chunks, field(1), 1);
+  for (int turn = 0; turn < 1000; ++turn) add(chunks, field(2), 2, {1, &dataset, &addresses[turn % 64]});
+  CHECK(names(chunks, find(chunks, field(1)), 1) && names(chunks, find(chunks, field(2)), 2));
+}
+
+TEST(chunks_of_other_options_tell_their_bound_only) {
+  DecodedChunks chunks(1 << 20);
+  add(chunks, field(1), 1, {77, &dataset, nullptr});
+  const Candidates found = find(chunks, field(1));
+  CHECK(found.chunks.empty() && !found.exact && found.prior_bound == 0.5);
+}
+
+// Content says nothing: constants, of which many chunks may have been made.
+TEST(addresses_and_order_are_hints_where_content_says_nothing) {
+  const Samples zeros(all, 0.f);
+  DecodedChunks chunks(1 << 20);
+  for (u64 seed = 0; seed < 20; ++seed) {
+    Samples samples = zeros;
+    samples[size_t(seed)] = 1;
+    add(chunks, samples, seed, {1, &dataset, &addresses[seed]});
+  }
+  CHECK(is_nothing(find(chunks, zeros)));  // of a dataset that has not decoded anything: it does not pay
+  for (const size_t at : {size_t(3), size_t(17)}) {
+    const Candidates found = find(chunks, zeros, {1, &dataset, &addresses[at]});
+    CHECK(names(chunks, found, at) && !found.exact);
+  }
+  CHECK(names(chunks, find(chunks, zeros, {1, &dataset, nullptr}), 19));  // the newest
+  CHECK(is_nothing(find(chunks, zeros, {2, &dataset, &addresses[3]})));   // of other options
+}
+
+TEST(hints_follow_the_order_in_which_chunks_were_decoded) {
+  DecodedChunks chunks(1 << 20);
+  for (u64 seed = 0; seed < 20; ++seed) add(chunks, field(seed), seed);
+  const Samples zeros(all, 0.f);
+  const Place flushed{1, &dataset, nullptr};
+  CHECK(names(chunks, find(chunks, field(4), flushed), 4));
+  for (u64 seed = 5; seed < 12; ++seed) CHECK(names(chunks, find(chunks, zeros, flushed), seed), "chunk %d", int(seed));
+}
+
+// More than the numbers that there are.
+TEST(the_oldest_of_a_million_chunks_are_forgotten) {
+  constexpr u32 count = recognition::ContentIndex::most_chunks + 3000;
+  DecodedChunks chunks(1 << 20);
+  for (u32 seed = 0; seed < count; ++seed) {
+    Samples samples(4);
+    for (size_t k = 0; k < 4; ++k) samples[k] = float(4 * seed + k + 1);
+    add(chunks, samples, seed, {1, &dataset, nullptr}, 8);
+  }
+  const auto samples_of = [](u32 seed) {
+    Samples samples(4);
+    for (size_t k = 0; k < 4; ++k) samples[k] = float(4 * seed + k + 1);
+    return samples;
+  };
+  CHECK(names(chunks, find(chunks, samples_of(count - 1)), count - 1, 8) &&
+        names(chunks, find(chunks, samples_of(count - 5000)), count - 5000, 8));
+  CHECK(is_nothing(find(chunks, samples_of(10))));
+}
+
+// Content that would fill the memory for probes leaves a part of each chunk's, which lie all over it.
+TEST(chunks_whose_probes_were_thinned_out_are_named_whatever_part_is_left) {
+  constexpr u64 count = 8500;  // of 2048 probes
+  constexpr size_t size = 65536;
+  DecodedChunks chunks(64 << 20);
+  const Samples noise = field(1, size + count);
+  const auto samples_of = [&](u64 seed) { return Samples(noise.begin() + i64(seed), noise.begin() + i64(seed + size)); };
+  for (u64 seed = 0; seed < count; ++seed) add(chunks, samples_of(seed), seed);
+  for (const u64 seed : {u64(3), u64(200), u64(5000), count - 2})
+    for (size_t quarter = 0; quarter < 4; ++quarter) {
+      Samples samples = field(1000000 + seed, size);
+      const Samples before = samples_of(seed);
+      std::copy_n(before.begin() + i64(quarter * size / 4), size / 4, samples.begin() + i64(quarter * size / 4));
+      const Candidates found = find(chunks, samples);
+      CHECK(found.exact || names(chunks, found, seed), "chunk %d, quarter %d", int(seed), int(quarter));
+    }
+}
