@@ -42,7 +42,7 @@ class Layer:
         bytes: of the stream, at full resolution.
         max_error: the largest distance of a sample from what was compressed, in the units of the data, as it was measured then;
             None: it was not.
-        rmse: the root of the mean squared distance; None as well.
+        rmse: the root of the mean squared distance; None as well, and always of a patched stream.
     """
 
     bytes: int
@@ -58,7 +58,8 @@ class StreamInfo:
         shape: of the array.
         dtype: of the array with its byte order; uint8 for an array of bool.
         mode: "lossless", "absolute" or "pointwise_relative".
-        bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless.
+        bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless. Of a patched
+            stream: the largest of anything in it.
         fill_value: the number that marks missing samples, or None.
         block: "default", "region" or "throughput".
         format_version: of the stream (docs/format.md).
@@ -76,7 +77,7 @@ class StreamInfo:
         array_bytes: size of the array.
         stream_bytes: size of the stream.
         layers: of each precision layer (Layer), in the order of reading; a single one unless the stream was written with more.
-            Of a patched stream: of what lies beneath the patches.
+            Of a patched stream: of what lies beneath the patches, but max_error counts the patches.
         enhanced: decoded samples are brought nearer to the originals by a filter (`STZ(enhance=)`).
         relaxed_bound: what is promised in place of `bound` where samples are enhanced; else the bound.
     """
@@ -131,8 +132,14 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
     """Compresses an array that was decompressed from a stream and then changed in part.
 
     Samples that have the bits to which `previous` decompresses have them again in the new stream; only the others get their
-    bound. Rounds of decompressing, changing and compressing therefore add up to no more than one bound for any sample. The HDF5
-    filter does this by itself (docs/rewriting.md).
+    bound. Rounds of decompressing, changing and compressing therefore add up to no more than one bound for any sample. The new
+    stream states a bound that holds for all samples: the largest of what was kept and of what was written. What a lossless
+    `previous` had lost before is in `accumulated_bound`.
+
+    Where `previous` holds its samples exactly although it was given a bound (constant, of few values, raw; `bound_used` of
+    info() is False), all samples get their bound: those that were not changed may differ by up to one bound then, once.
+
+    The HDF5 filter does this by itself for chunks that it recognises (docs/rewriting.md).
 
     Args:
         array: as of compress(), of the shape and dtype of `previous`.
@@ -140,7 +147,8 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
         **options: as of compress().
 
     Returns:
-        bytes: the stream; `previous` itself if nothing was changed.
+        bytes: the stream; if nothing was changed, `previous` byte for byte, to which content_check=True adds the check if it
+        has none.
 
     Raises:
         StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.

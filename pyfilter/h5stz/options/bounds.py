@@ -82,8 +82,8 @@ def psnr_settings(
 
     PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
     dataset is cut into chunks. Without `chunks` tiny, small and large ones are measured: all reach `psnr`. Besides, the bound
-    is not larger than one with which errors that are spread evenly up to it have that PSNR: so other chunks reach it too, and
-    the PSNR may be higher than the window.
+    is not larger than one with which errors that are spread evenly up to it have that PSNR. This does not prove that chunks of
+    any shape reach it, and the PSNR may be higher than the window.
 
     Args:
         psnr: target in dB.

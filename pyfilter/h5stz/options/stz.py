@@ -142,9 +142,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
             slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
         chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` are exact, and a UserWarning
-            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else tiny,
-            small and large ones are tried for `psnr`, with a bound that suits any others too (so that the PSNR may be several
-            dB more than was asked for), and large ones for `ratio`.
+            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else large ones
+            for `ratio`. For `psnr` chunks of three sizes are tried then, which all reach it, and the bound is at most
+            (max - min) * 10**(-psnr / 20) * sqrt(3), with which errors that are spread evenly up to it have this PSNR. Other
+            chunks are not proven to reach it; it may also be several dB more.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
