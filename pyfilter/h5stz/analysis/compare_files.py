@@ -10,6 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from h5stz import patterns
 from h5stz.analysis.comparing import PASSES, Comparison, compared
 from h5stz.files import repack_plan
 from h5stz.hdf5 import missing_numbers, tree_contents
@@ -41,7 +42,7 @@ def pairs(
     """
     rule = repack_plan.Rule(pattern, None)
     paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
-    chosen = rule.chosen(paths | others)
+    chosen = set(patterns.chosen_paths(rule.pattern, paths | others))
     meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -67,10 +67,6 @@ class Rule:
         """Whether it is about a dataset, in a file that has no other."""
         return bool(patterns.chosen_paths(self.pattern, [path]))
 
-    def chosen(self, paths: Iterable[str]) -> set[str]:
-        """The paths of those datasets of a file that it is about; `paths` are those of all."""
-        return set(patterns.chosen_paths(self.pattern, paths))
-
     def is_exact(self, path: str) -> bool:
         """Whether it names this dataset and no other."""
         return self.pattern.lstrip("/") == path.lstrip("/")
@@ -103,7 +99,7 @@ class Plan:
         self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
         self._contents = Contents(file)
         paths = [path for each in self._contents.paths.values() for path in each]
-        self._chosen = [rule.chosen(paths) for rule in rules]
+        self._chosen = [set(patterns.chosen_paths(rule.pattern, paths)) for rule in rules]
         for rule, chosen in zip(rules, self._chosen, strict=True):
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):

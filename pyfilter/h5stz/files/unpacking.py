@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from h5stz import _core
+from h5stz import _core, patterns
 from h5stz.errors import StzError
 from h5stz.files import compare_data
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
@@ -83,7 +83,7 @@ def unpack(
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
     """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory."""
     paths = {path: item for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)}
-    found = ((identity(paths[path]), h5py.Dataset(paths[path])) for path in rule.chosen(paths))
+    found = ((identity(paths[path]), h5py.Dataset(paths[path])) for path in set(patterns.chosen_paths(rule.pattern, paths)))
     return {key: stored.nbytes for key, stored in found if client_data(stored) is not None}
 
 
