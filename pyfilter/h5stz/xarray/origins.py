@@ -80,7 +80,7 @@ def _dataset(file: h5py.File, group: str | None, name: str, encoding: Mapping[st
     """The compressed dataset by this name, or else the only one that fits the encoding: a variable may have been renamed."""
     parent = file.get(group or "/")
     if not isinstance(parent, h5py.Group):
-        parent = file["/"]  # the group is that of the file to write
+        parent = file  # the group is that of the file to write
     ours = {key: item for key, item in parent.items() if isinstance(item, h5py.Dataset) and client_data(item) is not None}
     if name in parent:
         return ours.get(name)
