@@ -10,7 +10,9 @@ namespace {
 constexpr size_t most_waiting = size_t(1) << 24;  // probes of four bytes
 constexpr size_t lasting = 8;                     // probes of a chunk that are forgotten last
 constexpr size_t most_hints = 4;
-constexpr u64 enough_alone = 16;  // probes that leave no question whose they are, if they are an eighth
+constexpr u32 most_steps = 256;      // from a chunk to another one of its dataset
+constexpr size_t few_singles = 256;  // of chunks of fewer than 8,192 samples: decoding several takes little time
+constexpr u64 enough_alone = 16;     // probes that leave no question whose they are, if they are an eighth
 constexpr u64 mixing = 0x9e3779b97f4a7c15;
 constexpr u64 chance = u64(1) << 16;  // from so many comparisons of single samples on, one that is equal says nothing
 
@@ -223,7 +225,6 @@ void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, si
 }
 
 u32 DecodedChunks::next_of_dataset(u32 number, u64 dataset) const {
-  constexpr u32 most_steps = 256;
   for (u32 step = 1; step <= most_steps; ++step) {
     const u32 next = (number + step) & (ContentIndex::most_chunks - 1);
     if (next == next_ || next >= chunks_.size()) break;
@@ -234,7 +235,7 @@ u32 DecodedChunks::next_of_dataset(u32 number, u64 dataset) const {
 
 // Nobody believes them: what was decoded to this address, the two that follow the chunk that was changed last, and the newest one. Only of
 // a dataset that has decoded something: programs that copy do not pay for them.
-void DecodedChunks::add_hints(u64 layout, const Place& place, Candidates& found) {
+void DecodedChunks::add_hints(u64 layout, const Place& place, bool is_small, Candidates& found) {
   const u64 key = key_of(place, layout);
   const auto dataset = datasets_.find(key);
   if (dataset == datasets_.end()) return;
@@ -254,6 +255,11 @@ void DecodedChunks::add_hints(u64 layout, const Place& place, Candidates& found)
   const u32 next = next_of_dataset(order.expected, key);
   for (const u32 number : {order.expected, next, order.newest}) add(number);
   order.expected = next;
+  if (!is_small) return;
+  for (u32 step = 1; step <= most_steps && found.chunks.size() < Candidates::most; ++step) {  // the newest ones of the dataset
+    const u32 number = (order.newest - step) & (ContentIndex::most_chunks - 1);
+    if (number < chunks_.size() && chunks_[number].dataset == key) add(number);
+  }
 }
 
 // Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
@@ -287,7 +293,7 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
     dataset->second.expected = next_of_dataset(found.chunks.front(), key);
     dataset->second.reads = false;
   }
-  if (is_weak) add_hints(probes.layout, place, found);
+  if (is_weak) add_hints(probes.layout, place, probes.singles <= few_singles, found);
   return found;
 }
 

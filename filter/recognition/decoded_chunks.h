@@ -75,7 +75,7 @@ class DecodedChunks {
   std::vector<Match> matches_of(const Probes& probes);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
   bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
-  void add_hints(u64 layout, const Place& place, Candidates& found);
+  void add_hints(u64 layout, const Place& place, bool is_small, Candidates& found);
   u32 next_of_dataset(u32 chunk, u64 dataset) const;
   void drop_forgotten(std::vector<u32>& waiting) const;
   u32 age(u32 chunk) const { return (next_ - chunk) & (ContentIndex::most_chunks - 1); }
