@@ -61,6 +61,10 @@ void DecodedChunks::touch(u32 number, const Place& place) {
   chunk.address = place.address;
   at_address_[place.address] = number;
   chunk.dataset = key_of(place, chunk.layout);
+  if (datasets_.size() > most_datasets_) {  // files that are opened again and again have another address each time
+    std::erase_if(datasets_, [&](const auto& each) { return chunks_[each.second.newest].dataset != each.first; });
+    most_datasets_ = std::max(most_datasets_, 2 * datasets_.size());
+  }
   Dataset& dataset = datasets_.try_emplace(chunk.dataset, Dataset{number, number, number}).first->second;
   if (!dataset.reads) dataset.first = number;
   dataset.reads = true;

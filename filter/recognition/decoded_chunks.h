@@ -92,6 +92,7 @@ class DecodedChunks {
   std::unordered_map<u64, u32> by_fingerprint_;
   std::unordered_map<const void*, u32> at_address_;
   std::unordered_map<u64, Dataset> datasets_;
+  size_t most_datasets_ = 65536;  // from so many on those are dropped of which no chunk is remembered
 };
 
 }  // namespace stz::recognition
