@@ -17,25 +17,14 @@ void ContentIndex::grow(size_t slots) {
   mask_ = slots / bucket_slots - 1;
   used_ = 0;
   for (const u64 slot : old)
-    if (slot) insert(slot, u32(slot) & (most_chunks - 1), slot & lasting_bit, u32(slot) & (most_chunks - 1));
+    if (slot) insert(slot, u32(slot) & (most_chunks - 1), slot & lasting_bit, [](u32) { return 0; });  // there is room
 }
 
-void ContentIndex::insert(u64 hash, u32 chunk, bool lasting, u32 newest) noexcept {
-  u64* const bucket = bucket_of(hash);
-  const u64 slot = (hash & tag_mask) | (lasting ? lasting_bit : 0) | chunk;
-  u64* weakest = bucket;
-  u32 weakness = 0;
-  for (size_t k = 0; k < bucket_slots; ++k) {
-    if (bucket[k] == 0) {
-      bucket[k] = slot;
-      ++used_;
-      return;
-    }
-    const u32 age = (newest - u32(bucket[k])) & (most_chunks - 1);
-    const u32 rank = age + (bucket[k] & lasting_bit ? 0 : most_chunks);
-    if (rank >= weakness) weakness = rank, weakest = bucket + k;
-  }
-  if (lasting || !(*weakest & lasting_bit)) *weakest = slot;
+// Null if there is neither.
+u64* ContentIndex::free_or_same(u64* bucket, u64 slot) noexcept {
+  for (size_t k = 0; k < bucket_slots; ++k)
+    if (bucket[k] == 0 || bucket[k] == slot) return bucket + k;
+  return nullptr;
 }
 
 }  // namespace stz::recognition

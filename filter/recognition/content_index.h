@@ -1,6 +1,7 @@
 // From the hash of a probe to the chunks that have it. Bounded: where there is no room left the oldest chunks are forgotten first, but some
 // probes of each last longer than the others.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "base/common.h"
@@ -14,9 +15,25 @@ class ContentIndex {
 
   // Makes room for so many more. Throws std::bad_alloc and changes nothing then.
   void reserve(size_t more);
-  // `hash`: of the probe, its place and the layout. `lasting`: goes last. `newest`: the number of the newest chunk; older ones have lower
-  // numbers, counted in a circle.
-  void insert(u64 hash, u32 chunk, bool lasting, u32 newest) noexcept;
+  // `hash`: of the probe, its place and the layout. `lasting`: goes last. decoded_at(chunk): the lowest goes first.
+  template <class DecodedAt>
+  void insert(u64 hash, u32 chunk, bool lasting, DecodedAt decoded_at) noexcept {
+    ++inserted_;
+    u64* const bucket = bucket_of(hash);
+    const u64 slot = (hash & tag_mask) | (lasting ? lasting_bit : 0) | chunk;
+    if (u64* const place = free_or_same(bucket, slot)) {
+      used_ += *place == 0;
+      *place = slot;
+      return;
+    }
+    u64* first = nullptr;
+    for (size_t k = 0; k < bucket_slots; ++k) {
+      if (bucket[k] & lasting_bit && !lasting) continue;
+      const auto rank = [&](u64 each) { return std::pair(each & lasting_bit, decoded_at(u32(each) & (most_chunks - 1))); };
+      if (!first || rank(bucket[k]) < rank(*first)) first = bucket + k;
+    }
+    if (first) *first = slot;
+  }
   // Calls found(chunk) for each chunk that was inserted with this hash, and perhaps, seldom, for others.
   template <class Found>
   void find(u64 hash, Found found) const {
@@ -29,6 +46,7 @@ class ContentIndex {
     for (size_t k = 0; k < bucket_slots; ++k)
       if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
   }
+  u64 inserted() const { return inserted_; }  // so far
   void prefetch(u64 hash) const noexcept {
     if (!slots_.empty()) __builtin_prefetch(bucket_of(hash));
   }
@@ -39,11 +57,13 @@ class ContentIndex {
 
   u64* bucket_of(u64 hash) noexcept { return slots_.data() + (hash >> (chunk_bits + 1) & mask_) * bucket_slots; }
   const u64* bucket_of(u64 hash) const noexcept { return const_cast<ContentIndex*>(this)->bucket_of(hash); }
+  static u64* free_or_same(u64* bucket, u64 slot) noexcept;
   void grow(size_t slots);
 
   std::vector<u64> slots_;  // the upper bits of a hash, whether it is lasting, the number of a chunk; 0: free
   u64 mask_ = 0;
   size_t used_ = 0;
+  u64 inserted_ = 0;
 };
 
 }  // namespace stz::recognition

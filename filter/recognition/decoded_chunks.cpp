@@ -1,7 +1,7 @@
 #include "recognition/decoded_chunks.h"
 
 #include <algorithm>
-#include <array>
+#include <tuple>
 #include <utility>
 
 namespace stz::recognition {
@@ -54,6 +54,15 @@ u32 DecodedChunks::same_chunk(u64 fingerprint, const void* stream, size_t size) 
   return chunk.stream.size == size && pool_.holds(chunk.stream, stream) ? at->second : none;
 }
 
+// Inserts the probes of a chunk again, as those of other chunks may have taken their places.
+void DecodedChunks::renew(u32 number, Probes probes) {
+  Chunk& chunk = chunks_[number];
+  const size_t before = chunk.probes.hashes.size();
+  if (before == 0 && index_.inserted() - chunk.indexed_at < 4 * probes.hashes.size()) return;
+  if (before == probes.hashes.size()) return;
+  wait_for_index(number, std::move(probes));
+}
+
 void DecodedChunks::touch(u32 number, const Place& place) {
   Chunk& chunk = chunks_[number];
   const auto last = at_address_.find(chunk.address);
@@ -65,19 +74,22 @@ void DecodedChunks::touch(u32 number, const Place& place) {
     std::erase_if(datasets_, [&](const auto& each) { return chunks_[each.second.newest].dataset != each.first; });
     most_datasets_ = std::max(most_datasets_, 2 * datasets_.size());
   }
-  Dataset& dataset = datasets_.try_emplace(chunk.dataset, Dataset{number, number, number}).first->second;
+  Dataset& dataset = datasets_.try_emplace(chunk.dataset, number).first->second;
   if (!dataset.reads) dataset.first = number;
   dataset.reads = true;
-  dataset.newest = number;
+  dataset.note(number);
+  chunk.decoded_at = ++clock_;
 }
 
 void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size) {
   const u64 fingerprint = mixed(probes.fingerprint(), place.settings);
-  if (const u32 same = same_chunk(fingerprint, stream, size); same != none) return touch(same, place);
+  if (const u32 same = same_chunk(fingerprint, stream, size); same != none) {
+    renew(same, std::move(probes));
+    thin_out();
+    return touch(same, place);
+  }
   const u32 number = take_number();
   Layout& layout = layouts_[probes.layout];
-  if (layout.waiting.size() > 2 * size_t(layout.chunks) + 1024) drop_forgotten(layout.waiting);
-  layout.waiting.push_back(number);
   Chunk& chunk = chunks_[number];
   chunk.layout = probes.layout;
   chunk.settings = place.settings;
@@ -85,9 +97,8 @@ void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, c
   chunk.prior_bound = prior_bound;
   chunk.is_known = true;
   ++layout.chunks;
-  waiting_ += probes.hashes.size();
-  chunk.probes = std::move(probes);
   try {
+    wait_for_index(number, std::move(probes));
     by_fingerprint_[fingerprint] = number;
     touch(number, place);
     keep_stream(number, stream, size);
@@ -96,6 +107,15 @@ void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, c
     forget(number);
     throw;
   }
+}
+
+void DecodedChunks::wait_for_index(u32 number, Probes probes) {
+  Chunk& chunk = chunks_[number];
+  Layout& layout = layouts_.at(chunk.layout);
+  if (layout.waiting.size() > 2 * size_t(layout.chunks) + 1024) drop_forgotten(layout.waiting);
+  layout.waiting.push_back(number);
+  waiting_ += probes.hashes.size() - chunk.probes.hashes.size();
+  chunk.probes = std::move(probes);
 }
 
 // Numbers that were given to other chunks since, and are there twice.
@@ -173,19 +193,21 @@ void DecodedChunks::index_waiting(u64 layout) {
   size_t probes = 0;
   for (const u32 number : waiting) probes += chunks_[number].probes.hashes.size();
   index_.reserve(probes);
+  const auto decoded_at = [&](u32 number) { return number < chunks_.size() ? chunks_[number].decoded_at : 0; };
   for (const u32 number : waiting) {
     Probes& of_chunk = chunks_[number].probes;
     if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten since
     of_chunk.leave_out_frequent();
-    for_each_probe(index_, of_chunk, [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), next_); });
+    for_each_probe(index_, of_chunk, [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at); });
     waiting_ -= of_chunk.hashes.size();
     of_chunk = Probes();
+    chunks_[number].indexed_at = index_.inserted();
   }
   waiting.clear();
 }
 
-// All chunks that have one of the probes, those with the most and then the newest first.
-std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes) {
+// All chunks that have one of the probes: those with the most first, then those of the dataset, then those that were decoded last.
+std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes, u64 dataset) {
   std::vector<Match> matches;
   std::unordered_map<u32, size_t> match_of;
   for_each_probe(index_, probes, [&](size_t place, u64 hash) {
@@ -198,8 +220,11 @@ std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes
       match.places.push_back(u32(place));
     });
   });
-  std::sort(matches.begin(), matches.end(),
-            [&](const Match& a, const Match& b) { return a.score != b.score ? a.score > b.score : age(a.chunk) < age(b.chunk); });
+  const auto rank = [&](const Match& match) {
+    const Chunk& chunk = chunks_[match.chunk];
+    return std::tuple(match.score, chunk.dataset == dataset, chunk.decoded_at);
+  };
+  std::sort(matches.begin(), matches.end(), [&](const Match& a, const Match& b) { return rank(a) > rank(b); });
   return matches;
 }
 
@@ -260,10 +285,8 @@ void DecodedChunks::add_hints(u64 layout, const Place& place, bool is_small, Can
   for (const u32 number : {order.expected, next, order.newest}) add(number);
   order.expected = next;
   if (!is_small) return;
-  for (u32 step = 1; step <= most_steps && found.chunks.size() < Candidates::most; ++step) {  // the newest ones of the dataset
-    const u32 number = (order.newest - step) & (ContentIndex::most_chunks - 1);
-    if (number < chunks_.size() && chunks_[number].dataset == key) add(number);
-  }
+  for (const u32 number : order.latest)
+    if (chunks_[number].dataset == key) add(number);
 }
 
 // Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
@@ -287,12 +310,12 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
   if (!knows(probes.layout)) return found;
   index_waiting(probes.layout);
   const size_t telling = probes.leave_out_frequent();
-  std::vector<Match> matches = matches_of(probes);
+  const u64 key = key_of(place, probes.layout);
+  std::vector<Match> matches = matches_of(probes, key);
   choose(matches, probes, telling, place, found);
   if (found.exact) return found;
   const u64 best = found.chunks.empty() ? 0 : matches.front().score;
   const bool is_weak = best < enough_alone || best * 8 < telling || add_alike(matches, place, found);
-  const u64 key = key_of(place, probes.layout);
   if (const auto dataset = datasets_.find(key); !is_weak && dataset != datasets_.end()) {
     dataset->second.expected = next_of_dataset(found.chunks.front(), key);
     dataset->second.reads = false;

@@ -1,5 +1,7 @@
 // What is remembered of decoded chunks, and which of them a chunk may be a change of. Not thread-safe: memory.cpp has the lock.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <unordered_map>
 #include <vector>
@@ -38,19 +40,31 @@ class DecodedChunks {
   Buffer<u8> stream_of(u32 chunk) const { return pool_.bytes_of(chunks_[chunk].stream); }
 
  private:
+  static constexpr u32 none = ~u32(0);
+
   struct Chunk {
     u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
     double prior_bound = 0;
+    u64 decoded_at = 0;  // for the last time, by clock_
+    u64 indexed_at = 0;  // when so many probes had been inserted
     const void* address = nullptr;
     KeptStream stream;
     Probes probes;  // until they are in the index
     bool is_known = false;
   };
   struct Dataset {
-    u32 newest;         // chunk that was decoded
-    u32 first;          // chunk that was decoded since something was encoded
-    u32 expected;       // chunk of which the next change may be: HDF5 flushes in the order in which it read
-    bool reads = true;  // the last that it did
+    u32 newest;                                // chunk that was decoded
+    u32 first;                                 // chunk that was decoded since something was encoded
+    u32 expected;                              // chunk of which the next change may be: HDF5 flushes in the order in which it read
+    bool reads = true;                         // the last that it did
+    std::array<u32, Candidates::most> latest;  // chunks that were decoded last, the latest first
+
+    explicit Dataset(u32 number) : newest(number), first(number), expected(number) { latest.fill(number); }
+    void note(u32 number) {
+      const auto at = std::find(latest.begin(), latest.end() - 1, number);
+      std::copy_backward(latest.begin(), at, at + 1);
+      latest[0] = newest = number;
+    }
   };
   struct Layout {
     u32 chunks = 0;
@@ -61,10 +75,11 @@ class DecodedChunks {
     u32 score = 0;  // runs count twice
     std::vector<u32> places;
   };
-  static constexpr u32 none = ~u32(0);
 
   static u64 key_of(const Place& place, u64 layout);
   u32 same_chunk(u64 fingerprint, const void* stream, size_t size) const;
+  void wait_for_index(u32 number, Probes probes);
+  void renew(u32 number, Probes probes);
   void touch(u32 chunk, const Place& place);
   u32 take_number();
   void forget(u32 chunk);
@@ -72,16 +87,16 @@ class DecodedChunks {
   void drop_stream(Chunk& chunk);
   void thin_out();
   void index_waiting(u64 layout);
-  std::vector<Match> matches_of(const Probes& probes);
+  std::vector<Match> matches_of(const Probes& probes, u64 dataset);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
   bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
   void add_hints(u64 layout, const Place& place, bool is_small, Candidates& found);
   u32 next_of_dataset(u32 chunk, u64 dataset) const;
   void drop_forgotten(std::vector<u32>& waiting) const;
-  u32 age(u32 chunk) const { return (next_ - chunk) & (ContentIndex::most_chunks - 1); }
 
   std::deque<Chunk> chunks_;  // a ring
   u32 next_ = 0;              // number of the next chunk
+  u64 clock_ = 0;             // chunks that were decoded so far
   u32 oldest_kept_ = 0;       // no older chunk has a stream
   u32 oldest_dense_ = 0;      // no older chunk has all its probes waiting
   u64 stream_limit_, stream_bytes_ = 0;

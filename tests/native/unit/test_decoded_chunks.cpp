@@ -141,6 +141,46 @@ TEST(the_same_chunk_is_remembered_once) {
   CHECK(names(chunks, find(chunks, field(1)), 1) && names(chunks, find(chunks, field(2)), 2));
 }
 
+// States of one chunk that differ where no probe lies.
+TEST(of_chunks_that_look_the_same_those_are_named_that_were_decoded_last) {
+  constexpr u64 states = 40;
+  const auto state = [](u64 seed) {
+    Samples samples = field(1);
+    for (size_t at = 0; at < all; ++at) {
+      Samples changed = samples;
+      changed[at] = -float(seed);
+      if (probes_of(changed).hashes == probes_of(samples).hashes) return changed;
+    }
+    return samples;
+  };
+  for (const int* const open : {&dataset, &other_dataset}) {
+    DecodedChunks chunks(1 << 20);
+    for (u64 seed = 1; seed <= states; ++seed) add(chunks, state(seed), seed);
+    add(chunks, state(7), 7, {1, open, nullptr});
+    CHECK(names(chunks, find(chunks, state(7), {1, open, nullptr}), 7));
+    for (u64 seed = 1; seed <= states; ++seed) add(chunks, state(seed), seed);
+    CHECK(names(chunks, find(chunks, state(states), {1, open, nullptr}), states));
+  }
+}
+
+// More chunks than may share a probe: those that were decoded last are found by what they have in common.
+TEST(a_chunk_that_is_decoded_again_is_found_before_newer_ones) {
+  DecodedChunks chunks(1 << 20);
+  const auto state = [](u64 seed) {
+    Samples samples = field(1);
+    const Samples own = field(seed);
+    std::copy_n(own.begin(), all / 8, samples.begin());
+    return samples;
+  };
+  for (u64 seed = 1; seed <= 60; ++seed) add(chunks, state(seed), seed);
+  find(chunks, state(60));  // the probes are in the index now
+  add(chunks, state(5), 5);
+  Samples samples = state(5);
+  const Samples others = field(1000);
+  std::copy_n(others.begin(), all / 8, samples.begin());
+  CHECK(names(chunks, find(chunks, samples), 5));
+}
+
 TEST(chunks_of_other_options_tell_their_bound_only) {
   DecodedChunks chunks(1 << 20);
   add(chunks, field(1), 1, {77, &dataset, nullptr});
@@ -210,4 +250,12 @@ TEST(chunks_whose_probes_were_thinned_out_are_named_whatever_part_is_left) {
       const Candidates found = find(chunks, samples);
       CHECK(found.exact || names(chunks, found, seed), "chunk %d, quarter %d", int(seed), int(quarter));
     }
+  // One that is decoded once more is found by all its probes again, also of a part in which none of the few lies.
+  for (const u64 seed : {u64(3), u64(200)}) {
+    add(chunks, samples_of(seed), seed);
+    Samples samples = field(1000000 + seed, size);
+    const Samples before = samples_of(seed);
+    std::copy_n(before.begin() + 1000, 600, samples.begin() + 1000);
+    CHECK(names(chunks, find(chunks, samples), seed), "chunk %d", int(seed));
+  }
 }
