@@ -26,18 +26,31 @@ bool is_lasting(const Probes& probes, size_t place) {
   return probes.stride > 1 || (place < probes.singles && place % std::max<size_t>(1, probes.singles / lasting) == 0);
 }
 
-// Calls act(place, hash for the index) for the probes that say something, ahead of which the index is fetched.
+// Calls act(place, hash for the index) for the probes of one kind that say something, ahead of which the index is fetched.
 template <class Act>
-void for_each_probe(const ContentIndex& index, const Probes& probes, Act act) {
+void for_each_probe(const ContentIndex& index, const Probes& probes, u64 kind, Act act) {
   constexpr size_t ahead = 16;
   const size_t count = probes.hashes.size();
+  const u64 layout = mixed(probes.layout, kind);
   std::array<u64, ahead> hashes{};
   for (size_t i = 0; i < count + ahead; ++i) {
     if (i >= ahead && probes.hashes[i - ahead] != 0) act((i - ahead) * probes.stride, hashes[i % ahead]);
     if (i >= count) continue;
-    hashes[i % ahead] = mixed(mixed(probes.layout, i * probes.stride), probes.hashes[i]) * mixing | u64(1) << 63;
+    hashes[i % ahead] = mixed(mixed(layout, i * probes.stride), probes.hashes[i]) * mixing | u64(1) << 63;
     index.prefetch(hashes[i % ahead]);
   }
+}
+
+// Leaves out the values that are frequent in a chunk. Returns those of a small one, and nothing else.
+Probes split_frequent(Probes& probes) {
+  Probes frequent;
+  frequent.layout = probes.layout;
+  frequent.singles = probes.singles;
+  if (probes.singles <= few_singles) frequent.hashes = probes.hashes;
+  probes.leave_out_frequent();
+  for (size_t i = 0; i < frequent.hashes.size(); ++i)
+    if (probes.hashes[i] != 0) frequent.hashes[i] = 0;
+  return frequent;
 }
 
 }  // namespace
@@ -197,8 +210,10 @@ void DecodedChunks::index_waiting(u64 layout) {
   for (const u32 number : waiting) {
     Probes& of_chunk = chunks_[number].probes;
     if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten since
-    of_chunk.leave_out_frequent();
-    for_each_probe(index_, of_chunk, [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at); });
+    const Probes often = split_frequent(of_chunk);
+    for_each_probe(index_, of_chunk, telling,
+                   [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at); });
+    for_each_probe(index_, often, frequent, [&](size_t, u64 hash) { index_.insert(hash, number, false, decoded_at); });
     waiting_ -= of_chunk.hashes.size();
     of_chunk = Probes();
     chunks_[number].indexed_at = index_.inserted();
@@ -207,10 +222,10 @@ void DecodedChunks::index_waiting(u64 layout) {
 }
 
 // All chunks that have one of the probes: those with the most first, then those of the dataset, then those that were decoded last.
-std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes, u64 dataset) {
+std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes, u64 dataset, u64 kind) {
   std::vector<Match> matches;
   std::unordered_map<u32, size_t> match_of;
-  for_each_probe(index_, probes, [&](size_t place, u64 hash) {
+  for_each_probe(index_, probes, kind, [&](size_t place, u64 hash) {
     index_.find(hash, [&](u32 chunk) {
       if (chunk >= chunks_.size() || !chunks_[chunk].is_known || chunks_[chunk].layout != probes.layout) return;
       const auto [at, is_new] = match_of.try_emplace(chunk, matches.size());
@@ -262,31 +277,51 @@ u32 DecodedChunks::next_of_dataset(u32 number, u64 dataset) const {
   return number;
 }
 
+// Names a chunk that can be compared, once. Returns false if that is not possible.
+bool DecodedChunks::add(u32 number, const Place& place, u64 layout, Candidates& found) const {
+  const Chunk& chunk = chunks_[number];
+  if (!chunk.is_known || !chunk.stream || chunk.layout != layout || chunk.settings != place.settings) return false;
+  if (std::find(found.chunks.begin(), found.chunks.end(), number) != found.chunks.end()) return true;
+  if (found.chunks.size() == Candidates::most) return false;
+  found.chunks.push_back(number);
+  return true;
+}
+
+// Of a small chunk: those in which a value is frequent that it has at the same place, or that have its own frequent values. A sample that
+// is left as it was may be such a one.
+void DecodedChunks::add_of_frequent(const Probes& all, const Place& place, Candidates& found) {
+  Probes rest = all;
+  const Probes often = split_frequent(rest);
+  const u64 key = key_of(place, all.layout);
+  std::vector<u8> covered(all.hashes.size());
+  for (const auto& matches : {matches_of(all, key, frequent), matches_of(often, key, telling)})
+    for (const Match& match : matches) {
+      if (std::all_of(match.places.begin(), match.places.end(), [&](u32 at) { return covered[at]; })) continue;
+      if (!add(match.chunk, place, all.layout, found)) continue;
+      for (const u32 at : match.places) covered[at] = 1;
+    }
+}
+
 // Nobody believes them: what was decoded to this address, the two that follow the chunk that was changed last, and the newest one. Only of
 // a dataset that has decoded something: programs that copy do not pay for them.
-void DecodedChunks::add_hints(u64 layout, const Place& place, bool is_small, Candidates& found) {
-  const u64 key = key_of(place, layout);
+void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_small, Candidates& found) {
+  const u64 layout = all.layout, key = key_of(place, layout);
   const auto dataset = datasets_.find(key);
   if (dataset == datasets_.end()) return;
   if (stream_limit_ == 0) {  // nothing could show that it is new
     found.exact = true;
     return;
   }
-  const auto add = [&](u32 number) {
-    const Chunk& chunk = chunks_[number];
-    if (!chunk.is_known || !chunk.stream || chunk.layout != layout || chunk.settings != place.settings) return;
-    if (std::find(found.chunks.begin(), found.chunks.end(), number) == found.chunks.end() && found.chunks.size() < Candidates::most)
-      found.chunks.push_back(number);
-  };
-  if (const auto at = at_address_.find(place.address); at != at_address_.end()) add(at->second);
+  if (const auto at = at_address_.find(place.address); at != at_address_.end()) add(at->second, place, layout, found);
   Dataset& order = dataset->second;
   if (std::exchange(order.reads, false)) order.expected = order.first;
   const u32 next = next_of_dataset(order.expected, key);
-  for (const u32 number : {order.expected, next, order.newest}) add(number);
+  for (const u32 number : {order.expected, next, order.newest}) add(number, place, layout, found);
   order.expected = next;
   if (!is_small) return;
+  add_of_frequent(all, place, found);
   for (const u32 number : order.latest)
-    if (chunks_[number].dataset == key) add(number);
+    if (chunks_[number].dataset == key) add(number, place, layout, found);
 }
 
 // Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
@@ -296,11 +331,9 @@ bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Place& pl
   const u32 best = matches.front().score;
   for (const Match& match : matches) {
     if (match.score < best - best / 8 || found.chunks.size() + most_hints >= Candidates::most) break;
-    const Chunk& chunk = chunks_[match.chunk];
-    if (!chunk.stream || chunk.settings != place.settings) continue;
-    if (std::find(found.chunks.begin(), found.chunks.end(), match.chunk) != found.chunks.end()) continue;
-    found.chunks.push_back(match.chunk);
-    any = true;
+    const size_t before = found.chunks.size();
+    add(match.chunk, place, chunks_[match.chunk].layout, found);
+    any |= found.chunks.size() > before;
   }
   return any;
 }
@@ -309,18 +342,22 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
   Candidates found;
   if (!knows(probes.layout)) return found;
   index_waiting(probes.layout);
-  const size_t telling = probes.leave_out_frequent();
+  const bool is_small = probes.singles <= few_singles;
+  Probes all;  // of a small chunk
+  all.layout = probes.layout;
+  if (is_small) all = probes;
+  const size_t saying = probes.leave_out_frequent();
   const u64 key = key_of(place, probes.layout);
-  std::vector<Match> matches = matches_of(probes, key);
-  choose(matches, probes, telling, place, found);
+  std::vector<Match> matches = matches_of(probes, key, telling);
+  choose(matches, probes, saying, place, found);
   if (found.exact) return found;
   const u64 best = found.chunks.empty() ? 0 : matches.front().score;
-  const bool is_weak = best < enough_alone || best * 8 < telling || add_alike(matches, place, found);
+  const bool is_weak = best < enough_alone || best * 8 < saying || add_alike(matches, place, found);
   if (const auto dataset = datasets_.find(key); !is_weak && dataset != datasets_.end()) {
     dataset->second.expected = next_of_dataset(found.chunks.front(), key);
     dataset->second.reads = false;
   }
-  if (is_weak) add_hints(probes.layout, place, probes.singles <= few_singles, found);
+  if (is_weak) add_hints(place, all, is_small, found);
   return found;
 }
 

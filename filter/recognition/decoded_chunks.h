@@ -41,6 +41,7 @@ class DecodedChunks {
 
  private:
   static constexpr u32 none = ~u32(0);
+  static constexpr u64 telling = 0, frequent = 1;  // kinds of probes
 
   struct Chunk {
     u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
@@ -87,10 +88,12 @@ class DecodedChunks {
   void drop_stream(Chunk& chunk);
   void thin_out();
   void index_waiting(u64 layout);
-  std::vector<Match> matches_of(const Probes& probes, u64 dataset);
+  std::vector<Match> matches_of(const Probes& probes, u64 dataset, u64 kind);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
   bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
-  void add_hints(u64 layout, const Place& place, bool is_small, Candidates& found);
+  void add_hints(const Place& place, const Probes& all, bool is_small, Candidates& found);
+  void add_of_frequent(const Probes& all, const Place& place, Candidates& found);
+  bool add(u32 chunk, const Place& place, u64 layout, Candidates& found) const;
   u32 next_of_dataset(u32 chunk, u64 dataset) const;
   void drop_forgotten(std::vector<u32>& waiting) const;
 

@@ -206,6 +206,30 @@ TEST(addresses_and_order_are_hints_where_content_says_nothing) {
   CHECK(is_nothing(find(chunks, zeros, {2, &dataset, &addresses[3]})));   // of other options
 }
 
+// The last sample that is left of a small chunk has a value that many chunks are full of.
+TEST(frequent_values_are_hints_in_small_chunks) {
+  constexpr size_t size = 200;
+  DecodedChunks chunks(1 << 20);
+  const auto chunk_of = [](u64 seed) {
+    Samples samples(size, seed % 2 ? 5.f : 7.f);
+    for (size_t i = 0; i < 10; ++i) samples[i] = field(seed, size)[i];
+    return samples;
+  };
+  for (u64 seed = 0; seed < 60; ++seed) add(chunks, chunk_of(seed), seed);
+  const auto survivor = [&](u64 seed) {
+    Samples samples(size, 3.f);  // frequent, too
+    samples[150] = chunk_of(seed)[150];
+    return samples;
+  };
+  for (const u64 seed : {u64(10), u64(31)}) {
+    const Candidates found = find(chunks, survivor(seed), {1, &dataset, nullptr});
+    bool any = false;
+    for (u64 each = seed % 2; each < 60; each += 2) any |= names(chunks, found, each);
+    CHECK(any && !found.exact, "chunk %d", int(seed));
+  }
+  CHECK(is_nothing(find(chunks, survivor(10))));  // of a dataset that has not decoded anything
+}
+
 TEST(hints_follow_the_order_in_which_chunks_were_decoded) {
   DecodedChunks chunks(1 << 20);
   for (u64 seed = 0; seed < 20; ++seed) add(chunks, field(seed), seed);
