@@ -93,7 +93,7 @@ void make_exact(stz_options& options) {
 int compress(const stz_layout& layout, const void* samples, stz_options options, const recognition::Recognised& recognised, void* out,
              size_t capacity, size_t& size) {
   if (options.mode != STZ_POINTWISE_RELATIVE && recognised.streams.empty()) options.prior_bound = recognised.prior_bound;
-  if (!recognised.exact) {
+  if (!recognised.exact && recognised.streams.size() <= STZ_MAX_CANDIDATES) {
     const void* streams[STZ_MAX_CANDIDATES];
     size_t sizes[STZ_MAX_CANDIDATES], count = 0;
     for (const Buffer<u8>& stream : recognised.streams) {

@@ -286,7 +286,7 @@ STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_op
  * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. 0 streams: stz_compress. Each is decoded and
  *   compared; a stream that has nothing in common with the array, or has not used its bound, changes nothing.
  * Trust, capacity and errors: as for stz_rewrite. */
-#define STZ_MAX_CANDIDATES 8
+#define STZ_MAX_CANDIDATES 32
 STZ_API int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
                             const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size);
 

@@ -259,7 +259,7 @@ void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, si
     if (std::all_of(match.places.begin(), match.places.end(), [&](u32 at) { return covered[at]; })) continue;
     for (const u32 at : match.places) covered[at] = 1;
     found.prior_bound = std::max(found.prior_bound, chunk.prior_bound);
-    if (chunk.stream && found.chunks.size() < Candidates::most) {
+    if (chunk.stream && found.chunks.size() < Candidates::usual) {
       found.chunks.push_back(match.chunk);
     } else if (match.score >= enough) {
       found.exact = true;
@@ -304,7 +304,7 @@ void DecodedChunks::add_of_frequent(const Probes& all, const Place& place, Candi
 
 // Nobody believes them: what was decoded to this address, the two that follow the chunk that was changed last, and the newest one. Only of
 // a dataset that has decoded something: programs that copy do not pay for them.
-void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_small, Candidates& found) {
+void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_small, bool is_new, Candidates& found) {
   const u64 layout = all.layout, key = key_of(place, layout);
   const auto dataset = datasets_.find(key);
   if (dataset == datasets_.end()) return;
@@ -320,8 +320,10 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
   order.expected = next;
   if (!is_small) return;
   add_of_frequent(all, place, found);
-  for (const u32 number : order.latest)
+  for (const u32 number : order.latest) {
+    if (is_new && found.chunks.size() >= Candidates::usual) break;
     if (chunks_[number].dataset == key) add(number, place, layout, found);
+  }
 }
 
 // Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
@@ -330,7 +332,7 @@ bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Place& pl
   bool any = false;
   const u32 best = matches.front().score;
   for (const Match& match : matches) {
-    if (match.score < best - best / 8 || found.chunks.size() + most_hints >= Candidates::most) break;
+    if (match.score < best - best / 8 || found.chunks.size() + most_hints >= Candidates::usual) break;
     const size_t before = found.chunks.size();
     add(match.chunk, place, chunks_[match.chunk].layout, found);
     any |= found.chunks.size() > before;
@@ -357,7 +359,7 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
     dataset->second.expected = next_of_dataset(found.chunks.front(), key);
     dataset->second.reads = false;
   }
-  if (is_weak) add_hints(place, all, is_small, found);
+  if (is_weak) add_hints(place, all, is_small, matches.empty(), found);
   return found;
 }
 

@@ -21,9 +21,9 @@ struct Place {
 
 // Streams of which a chunk may be a change. None has to be one: who asks decodes and compares.
 struct Candidates {
-  static constexpr size_t most = 8;  // bits in a byte
+  static constexpr size_t most = 32, usual = 8;
   std::vector<u32> chunks;
-  bool exact = false;      // it is a change of a chunk whose stream is gone, or of more than `most`
+  bool exact = false;      // it is a change of a chunk whose stream is gone, or of more than `usual`
   double prior_bound = 0;  // the largest that was remembered of such chunks, also of those of other settings
 };
 
@@ -91,7 +91,7 @@ class DecodedChunks {
   std::vector<Match> matches_of(const Probes& probes, u64 dataset, u64 kind);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
   bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
-  void add_hints(const Place& place, const Probes& all, bool is_small, Candidates& found);
+  void add_hints(const Place& place, const Probes& all, bool is_small, bool is_new, Candidates& found);
   void add_of_frequent(const Probes& all, const Place& place, Candidates& found);
   bool add(u32 chunk, const Place& place, u64 layout, Candidates& found) const;
   u32 next_of_dataset(u32 chunk, u64 dataset) const;

@@ -44,11 +44,9 @@ class Rewriter {
   Bytes run() {
     if (!compare_with_candidates()) return encode_layered(layout_, data_, options_);
     ask_for_checks();
-    if (equal_[base_] == element_count(layout_))
+    if (equal_ == element_count(layout_))
       return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
-    Buffer<u8> marks(marks_.size());
-    memcpy(marks.data(), marks_.data(), marks_.size());
-    changes_ = find_changes(layout_, std::move(marks), mark_of(base_), data_, options_);
+    changes_ = find_changes(layout_, copied(of_base_), 1, data_, options_);
     STZ_FAULT_POINT_UP_TO(changes, changes_.state.data(), changes_.state.size(), u8(Change::free));
     const Changes elsewhere = kept_of_others();
     if (changes_.kept + elsewhere.kept == 0) return encode_layered(layout_, data_, options_);
@@ -62,23 +60,37 @@ class Rewriter {
            std::equal(old.shape, old.shape + old.rank, layout_.shape);
   }
 
-  static u8 mark_of(size_t candidate) { return u8(1u << candidate); }
+  static Buffer<u8> copied(const Buffer<u8>& marks) {
+    Buffer<u8> copy(marks.size());
+    memcpy(copy.data(), marks.data(), marks.size());
+    return copy;
+  }
 
-  // Which elements are those of which candidate. The one that has most becomes the previous stream. False if none has any.
+  static Buffer<u8> zeros(size_t count) {
+    Buffer<u8> marks(count);
+    memset(marks.data(), 0, count);
+    return marks;
+  }
+
+  // Which elements are those of a candidate. The one that has most becomes the previous stream. False if none has any.
   bool compare_with_candidates() {
-    if (candidates_.empty()) return false;
-    marks_.resize(size_t(element_count(layout_)));
-    memset(marks_.data(), 0, marks_.size());
-    Buffer<u8> before(bytes_);
-    for (size_t i = 0; i < candidates_.size(); i++) {
-      decode(candidates_[i].data, candidates_[i].size, before.data(), bytes_, thread_count(options_.threads));
+    const auto elements = size_t(element_count(layout_));
+    Buffer<u8> before(candidates_.empty() ? 0 : bytes_);
+    for (const PreviousStream& candidate : candidates_) {
+      decode(candidate.data, candidate.size, before.data(), bytes_, thread_count(options_.threads));
       STZ_FAULT_POINT(decoded_before, before.data(), bytes_);
-      equal_[i] = mark_equal(layout_, before.data(), data_, mark_of(i), marks_.data());
-      if (equal_[i] > equal_[base_]) base_ = i;
+      Buffer<u8> of_candidate = zeros(elements);
+      const u64 equal = mark_equal(layout_, before.data(), data_, 1, of_candidate.data());
+      if (equal == 0) continue;
+      if (of_any_.size() == 0) of_any_ = zeros(elements);
+      for (size_t i = 0; i < elements; i++) of_any_[i] |= of_candidate[i];
+      if (equal <= equal_) continue;
+      equal_ = equal;
+      of_base_ = std::move(of_candidate);
+      previous_ = candidate.data;
+      previous_size_ = candidate.size;
     }
-    if (equal_[base_] == 0) return false;
-    previous_ = candidates_[base_].data;
-    previous_size_ = candidates_[base_].size;
+    if (equal_ == 0) return false;
     old_ = read_header(previous_, previous_size_);
     return true;
   }
@@ -87,11 +99,10 @@ class Rewriter {
   Changes kept_of_others() const {
     Changes others;
     if (candidates_.size() == 1) return others;
-    Buffer<u8> marks(marks_.size());
-    const u8 base = mark_of(base_);
+    Buffer<u8> marks(of_any_.size());
     bool any = false;
     for (size_t i = 0; i < marks.size(); i++) {
-      marks[i] = marks_[i] != 0 && !(marks_[i] & base);
+      marks[i] = of_any_[i] && !of_base_[i];
       any |= marks[i] != 0;
     }
     if (any) others = find_changes(layout_, std::move(marks), 1, data_, options_);
@@ -175,19 +186,16 @@ class Rewriter {
   // The base becomes a new stream. Returns what was kept and does not come back from it.
   Changes encode_as_new(Parts& parts) const {
     parts.new_base = encode_layered(layout_, data_, with_accumulated_bound());
-    Buffer<u8> missed(marks_.size());
-    memcpy(missed.data(), marks_.data(), marks_.size());
+    Buffer<u8> missed = copied(of_any_);
     const Header base = read_header(parts.new_base.data(), parts.new_base.size());
     if (bound_is_used(base)) {  // else it would not tell that a bound was used
       Buffer<u8> decoded(bytes_);
       decode(parts.new_base.data(), parts.new_base.size(), decoded.data(), bytes_, thread_count(options_.threads));
-      Buffer<u8> comes_back(marks_.size());
-      memset(comes_back.data(), 0, comes_back.size());
+      Buffer<u8> comes_back = zeros(missed.size());
       mark_equal(layout_, decoded.data(), data_, 1, comes_back.data());
-      for (size_t i = 0; i < missed.size(); i++) missed[i] = missed[i] != 0 && !comes_back[i];
+      for (size_t i = 0; i < missed.size(); i++) missed[i] = missed[i] && !comes_back[i];
     } else {
       parts.new_base.clear();
-      for (size_t i = 0; i < missed.size(); i++) missed[i] = missed[i] != 0;
     }
     return find_changes(layout_, std::move(missed), 1, data_, options_);
   }
@@ -284,15 +292,8 @@ class Rewriter {
         for_box_rows(layout_, patch.origin, patch.extent,
                      [&](u64 in_array, u64, u64 count) { memset(&seen[size_t(in_array)], 0, size_t(count)); });
     if (std::find(seen.begin(), seen.end(), 1) != seen.end()) return;
-    const Buffer<u8> zeros = zero_array();
     stz_options options = STZ_OPTIONS_INIT;
-    parts.new_base = encode(layout_, zeros.data(), options);
-  }
-
-  Buffer<u8> zero_array() const {
-    Buffer<u8> zeros(bytes_);
-    memset(zeros.data(), 0, bytes_);
-    return zeros;
+    parts.new_base = encode(layout_, zeros(bytes_).data(), options);
   }
 
   // Empty if there are more patches than a stream may have.
@@ -344,9 +345,8 @@ class Rewriter {
   const stz_options options_;
   const size_t bytes_;
   std::vector<PreviousStream> candidates_;  // that have used their bound
-  Buffer<u8> marks_;                        // for each element, a bit for each candidate that has the same
-  u64 equal_[most_candidates] = {};         // elements of each candidate
-  size_t base_ = 0;                         // the candidate that becomes the previous stream:
+  Buffer<u8> of_any_, of_base_;             // for each element: 1 if a candidate, or the previous stream, has the same
+  u64 equal_ = 0;                           // elements of the previous stream: the candidate that has most
   const u8* previous_ = nullptr;
   size_t previous_size_ = 0;
   Header old_;
