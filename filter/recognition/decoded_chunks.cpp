@@ -322,7 +322,7 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
   add_of_frequent(all, place, found);
   for (const u32 number : order.latest) {
     if (is_new && found.chunks.size() >= Candidates::usual) break;
-    if (chunks_[number].dataset == key) add(number, place, layout, found);
+    add(number, place, layout, found);
   }
 }
 

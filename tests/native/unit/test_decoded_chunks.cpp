@@ -249,6 +249,15 @@ TEST(many_of_a_dataset_are_compared_where_chunks_are_small) {
   CHECK(find(chunks, changed, {1, &dataset, nullptr}).chunks.size() > 20);
 }
 
+// A copy of a dataset in the same file has the same streams.
+TEST(chunks_that_were_read_through_a_copy_stay_hints_of_the_dataset) {
+  DecodedChunks chunks(1 << 20);
+  for (const int* const open : {&dataset, &other_dataset})
+    for (u64 seed = 0; seed < 5; ++seed) add(chunks, field(seed, 5000), seed, {1, open, nullptr});
+  const Candidates found = find(chunks, field(1000, 5000), {1, &dataset, nullptr});
+  for (u64 seed = 0; seed < 5; ++seed) CHECK(names(chunks, found, seed), "chunk %d", int(seed));
+}
+
 TEST(hints_follow_the_order_in_which_chunks_were_decoded) {
   DecodedChunks chunks(1 << 20);
   for (u64 seed = 0; seed < 20; ++seed) add(chunks, field(seed), seed);
