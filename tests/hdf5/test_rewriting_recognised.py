@@ -1,10 +1,8 @@
 """A chunk that was decoded and changed in part is recognised by what it holds: in small programs, and under every allocator.
 
-The programs are those of programs/rewriting_cases.py, each in a process of its own. Costs are compared with those of a smaller
-program, in processor time: the median of three runs each.
+The programs are those of programs/rewriting_cases.py, each in a process of its own.
 """
 
-import statistics
 import subprocess
 import sys
 
@@ -12,13 +10,8 @@ import pytest
 
 from support import allocators
 from support.paths import PROGRAMS
-from support.requirements import needs
 
 PROGRAM = PROGRAMS / "rewriting_cases.py"
-ALLOCATORS = [
-    pytest.param(name, marks=needs(f"library {file}", file in ("", "plain_malloc.c") or allocators.library(name)))
-    for name, file in allocators.LIBRARIES.items()
-]
 
 
 def answer(directory, *words, allocator="glibc", **variables):
@@ -34,12 +27,12 @@ def test_a_copy_within_hdf5_of_a_chunk_that_is_not_flushed(tmp_path):
     assert answer(tmp_path, "object_copy") <= 1
 
 
-@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("allocator", allocators.each())
 def test_a_forgotten_stream(allocator, tmp_path):
     assert answer(tmp_path, "forgotten", allocator=allocator, H5STZ_REWRITE_MEMORY="0") <= 1
 
 
-@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("allocator", allocators.each())
 def test_flushes_between_chunks_that_take_the_place_of_others(allocator, tmp_path):
     assert answer(tmp_path, "flushes", allocator=allocator) <= 1
 
@@ -51,14 +44,13 @@ def test_two_copies_of_the_plugin_in_one_process(tmp_path):
 
 
 def test_a_chunk_beside_nine_thousand_that_were_read(tmp_path):
-    assert answer(tmp_path, "many_read") <= 1
+    assert answer(tmp_path, "many_read") == 0
 
 
 @pytest.mark.parametrize("program", ["flush_small", "read_equal", "flush_large"])
 def test_time_grows_with_the_number_of_chunks(program, tmp_path):
     """Processor time of four times as many chunks; five times as much leaves room for a busy machine."""
-    few, many = (statistics.median(answer(tmp_path, program, n * 1000) for _ in range(3)) for n in (1, 4))
-    assert many <= 5 * few, f"{few:.3f} s for 1000 chunks, {many:.3f} s for 4000"
+    assert answer(tmp_path, "growth", program) <= 5
 
 
 @pytest.mark.parametrize("bound", [5e-5, 1e-4, 2e-4, 1e-3])

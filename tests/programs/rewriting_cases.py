@@ -1,12 +1,13 @@
 """Small programs that rewrite chunks: python rewriting_cases.py NAME [NUMBER], in a directory of its own.
 
-Each prints a number: the largest error over the bound of what it did not write, seconds of processor time, or a ratio of bytes.
+Each prints a number: the largest error over the bound of what it did not write, or a ratio of processor times or bytes.
 """
 
+import ctypes
 import shutil
 import sys
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
+from time import process_time
 
 import h5py
 import numpy as np
@@ -20,6 +21,13 @@ def stz(bound=BOUND):
     import h5stz
 
     return h5stz.STZ(absolute=bound)
+
+
+def forget():
+    """Has the plug-in forget what it decoded, as in a new process."""
+    import h5stz
+
+    ctypes.CDLL(Path(h5stz.plugin_path()) / "libh5stz.so").stz_h5_forget()
 
 
 def walk(*shape, seed=1):
@@ -42,12 +50,6 @@ def read(name="a", part=...):
 def largest(found, expected, bound=BOUND):
     """Largest error over the bound; differences of float32 numbers are exact in float64."""
     return float(abs(found.astype("f8") - expected).max() / bound)
-
-
-def seconds():
-    """Processor time of this process."""
-    used = getrusage(RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def object_copy(_):
@@ -120,59 +122,71 @@ def two_plugins(_):
 
 
 def many_read(_):
-    """A program that keeps 9000 chunks that it has read, and changes a part of one more, three times over."""
-    count, base = 9000, walk(64, 64)
-    with h5py.File(FILE, "w") as file:
-        dataset = file.create_dataset("a", (count + 1, 64, 64), "f4", chunks=(1, 64, 64), **stz())
-        for frame in range(count + 1):
-            dataset[frame] = base + np.float32(frame % 97)
-    expected = base[63] + np.float32(count % 97)
-    for turn in range(3):
-        with h5py.File(FILE, "r+") as file:
-            dataset = file["a"]
-            frames = [dataset[frame] for frame in range(count)]
-            dataset[count, :63] = walk(63, 64, seed=turn + 2)
-            file.flush()
-            assert len(frames) == count
-    return largest(read(part=count)[63], expected)
+    """A program that keeps 9000 chunks that it has read, and changes a part of one more. Its change is what it did to the rest."""
+    count = 9000
+    data = walk(16, 64) + (np.arange(count + 1, dtype="f4") % 97)[:, None, None]
+    create(data, (1, 16, 64))
+    before = read(part=count)
+    with h5py.File(FILE, "r+") as file:
+        dataset = file["a"]
+        frames = [dataset[frame] for frame in range(count)]
+        dataset[count, :15] = walk(15, 64, seed=2)
+        file.flush()
+        assert len(frames) == count
+    return largest(read(part=count)[15], before[15])
 
 
 def flush_small(count):
-    """A flush of so many chunks of 16 x 16, of which every row but one was changed."""
-    count, rng = int(count), np.random.default_rng(1)
+    """Seconds of a flush of chunks of 16 x 16, of which every row but one was changed."""
+    rng = np.random.default_rng(1)
     create((5 + rng.random((count * 16, 16))).astype("f4"), (16, 16), 0.02)
     with h5py.File(FILE, "r+", **ROOMY) as file:
         dataset = file["a"]
         dataset[...]
         for row in range(15):
             dataset[row::16] = (5 + rng.random((count, 16))).astype("f4")
-        begin = seconds()
+        begin = process_time()
         file.flush()
-        return seconds() - begin
+        return process_time() - begin
 
 
 def read_equal(count):
-    """Reading four times as many chunks, all with the same content."""
+    """Seconds of reading chunks that all have the same content."""
     one = (5 + np.random.default_rng(1).random((16, 16))).astype("f4")
-    create(np.tile(one, (int(count) * 4, 1)), (16, 16), 0.02)
+    create(np.tile(one, (count, 1)), (16, 16), 0.02)
     with h5py.File(FILE, **ROOMY) as file:
-        begin = seconds()
+        begin = process_time()
         file["a"][...]
-        return seconds() - begin
+        return process_time() - begin
 
 
 def flush_large(count):
-    """A flush of half as many chunks of 64 x 64, of which every fourth row was changed."""
-    count = int(count) // 2
+    """Seconds of a flush of chunks of 64 x 64, of which every fourth row was changed."""
     data = walk(count * 64, 64)
     create(data, (64, 64), 0.05)
     with h5py.File(FILE, "r+", **ROOMY) as file:
         dataset = file["a"]
         dataset[...]
         dataset[::4] = data[::4] + 1
-        begin = seconds()
+        begin = process_time()
         file.flush()
-        return seconds() - begin
+        return process_time() - begin
+
+
+#: Chunks that take some hundredths of a second.
+FEW = {flush_small: 400, read_equal: 2000, flush_large: 125}
+
+
+def growth(name):
+    """Seconds of one of these with four times as many chunks, over those with few: the least of three runs each."""
+    program = globals()[name]
+
+    def seconds(count):
+        forget()
+        return program(count)
+
+    few, many = (min(seconds(times * FEW[program]) for _ in range(3)) for times in (1, 4))
+    return many / few
 
 
 def again(bound):
