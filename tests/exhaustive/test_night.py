@@ -41,7 +41,7 @@ def test_no_promise_is_broken_on_any_instruction_set(kind, tmp_path):
 
 
 def rewriting_under(allocator, count, directory, *words):
-    """What a night of so many rewriting programs reached, whose processes have an allocator in malloc's place; and what it said."""
+    """What a night of so many programs that rewrite reached, with an allocator in malloc's place; and what it said."""
     words = [sys.executable, night.__file__, directory, "--allocator", allocator, "--cases", f"rewriting={count}", *words]
     done = subprocess.run([str(word) for word in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     kept = night.State(directory).kinds["rewriting"]

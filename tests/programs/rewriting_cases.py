@@ -4,6 +4,8 @@ Each prints a number: the largest error over the bound of what it did not write,
 """
 
 import ctypes
+import os
+import resource
 import shutil
 import sys
 from pathlib import Path
@@ -122,7 +124,7 @@ def two_plugins(_):
 
 
 def many_read(_):
-    """A program that keeps 9000 chunks that it has read, and changes a part of one more. Its change is what it did to the rest."""
+    """Keeps 9000 chunks that it has read, and changes a part of one more; what that did to the rest of it, in bounds."""
     count = 9000
     data = walk(16, 64) + (np.arange(count + 1, dtype="f4") % 97)[:, None, None]
     create(data, (1, 16, 64))
@@ -187,6 +189,60 @@ def growth(name):
 
     few, many = (min(seconds(times * FEW[program]) for _ in range(3)) for times in (1, 4))
     return many / few
+
+
+def in_a_fork(work):
+    """Runs a function in a child of this process, which must end well."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def short_of_memory(_):
+    """Writes half of a chunk of 4 MiB with so many times its size left of memory, then another part with plenty.
+
+    Prints for each number how the chunk was stored: "raw", by HDF5 without the filter, "exact" or "bounded". What was not written
+    must have its bits in any case, and after the second write too unless the chunk was raw.
+    """
+    import h5stz
+
+    side = 1024
+    data, new = walk(side, side), walk(side // 2, side, seed=2)
+    for times in (1.5, 4.0, 5.0, 6.0, 20.0):
+        create(data, data.shape)
+        before = read()[1 : side // 2]
+        forget()
+
+        def write(times=times):
+            with h5py.File(FILE, "r+", rdcc_nbytes=0) as file:
+                dataset = file["a"]
+                mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.setrlimit(resource.RLIMIT_AS, (mapped + int(times * data.nbytes), resource.RLIM_INFINITY))
+                dataset[side // 2 :] = new
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+
+        def write_on():
+            with h5py.File(FILE, "r+", rdcc_nbytes=0) as file:
+                file["a"][0] = new[0]
+
+        in_a_fork(write)
+        assert read(part=np.s_[1 : side // 2]).tobytes() == before.tobytes()
+        forget()
+        with h5py.File(FILE) as file:
+            mask, stream = file["a"].id.read_direct_chunk((0, 0))
+        outcome = "raw" if mask else "exact" if h5stz.info(stream).mode == "lossless" else "bounded"
+        if outcome != "raw":
+            in_a_fork(write_on)
+            assert read(part=np.s_[1 : side // 2]).tobytes() == before.tobytes()
+            forget()
+        print(f"{times}: {outcome}")
+    return 0
 
 
 def again(bound):
