@@ -207,8 +207,8 @@ def in_a_fork(work):
 def short_of_memory(_):
     """Writes half of a chunk of 4 MiB with so many times its size left of memory, then another part with plenty.
 
-    Prints for each number how the chunk was stored: "raw", by HDF5 without the filter, "exact" or "bounded". What was not written
-    must have its bits in any case, and after the second write too unless the chunk was raw.
+    Prints for each number how the chunk was stored: "raw", by HDF5 without the filter, "exact" or "bounded". What was not
+    written must have its bits in any case, and after the second write too unless the chunk was raw.
     """
     import h5stz
 
