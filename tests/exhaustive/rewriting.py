@@ -265,7 +265,9 @@ class Program:
         self.open()
 
     def read(self, name, model):
-        """A part, which may come from what HDF5 holds of it. Returns the values."""
+        """A part, which may come from what HDF5 holds of it. Returns the values, if there are any."""
+        if not model.defined.any():  # without a fill value HDF5 may have none to read
+            return None
         part = draw_part(self.source, model.values.shape)
         values = self.dataset(name)[part]
         model.judge(self.tally, values, f"{self.kind} program, bound: read by its writer", part)
@@ -341,6 +343,8 @@ class Program:
         self.opened = {}
         self.file.close()
         for name, model in self.models.items():
+            if not model.defined.any():
+                continue
             found = other_process().read(self.path, name)
             changed = model.look(self.tally, found, f"{self.kind} program, bound: {name}")
             if changed and not self.changed:
