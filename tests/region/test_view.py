@@ -1,5 +1,6 @@
 """h5stz.view: every index gives the bits of the same index into the whole array, and only what is needed is decoded."""
 
+import gc
 import tempfile
 import threading
 import tracemalloc
@@ -357,6 +358,7 @@ def test_a_view_that_keeps_no_chunks_keeps_little_of_each(tmp_path):
             before = tracemalloc.get_traced_memory()[0]
             for first in range(4 * at_once, 4 * count, 4 * at_once):
                 view[first : first + 4 * at_once]
+            gc.collect()
             kept = tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()
