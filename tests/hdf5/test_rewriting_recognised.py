@@ -1,15 +1,19 @@
 """A chunk that was decoded and changed in part is recognised by what it holds: in small programs, and under every allocator.
 
-The programs are those of programs/rewriting_cases.py, each in a process of its own.
+Most programs are those of programs/rewriting_cases.py, each in a process of its own.
 """
 
 import subprocess
 import sys
 
+import h5py
+import numpy as np
 import pytest
 
-from support import allocators
+import h5stz
+from support import allocators, exact, host_tools
 from support.paths import PROGRAMS
+from support.piecewise import write_points
 
 PROGRAM = PROGRAMS / "rewriting_cases.py"
 
@@ -25,6 +29,75 @@ def answer(directory, *words, allocator="glibc", **variables):
 
 def test_a_copy_within_hdf5_of_a_chunk_that_is_not_flushed(tmp_path):
     assert answer(tmp_path, "object_copy") <= 1
+
+
+def copied(path, values, chunks, changed):
+    """What a dataset held, and what H5Ocopy makes of its chunks in the cache, of which the samples of a mask were changed.
+
+    Of a copy content alone tells: there are no hints.
+    """
+    host_tools.forget()
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", data=values, chunks=chunks, **h5stz.STZ(absolute=1e-2))
+    with h5py.File(path, "r+", rdcc_nbytes=1 << 28, rdcc_nslots=9973) as file:
+        dataset = file["a"]
+        before, places = dataset[...], np.argwhere(changed)
+        write_points(dataset, places, before[changed] + np.random.default_rng(9).normal(50, 5, len(places)).astype("f4"))
+        file.copy("a", "b")
+    with h5py.File(path) as file:
+        return before, file["b"][...]
+
+
+def rough(*shape):
+    return np.random.default_rng(1).standard_normal(shape).cumsum(-1).astype("f4")
+
+
+@pytest.mark.parametrize("count", [1, 70])
+def test_scattered_samples_are_recognised(count, tmp_path):
+    """200 of the 4096 of each chunk are left: single probes miss them all in 2 of a million."""
+    values = rough(64 * count, 64)
+    changed = np.ones((count, 4096), bool)
+    for chunk in changed:
+        chunk[np.random.default_rng(count).choice(4096, 200, replace=False)] = False
+    changed = changed.reshape(values.shape)
+    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    assert exact.same_bits(found[~changed], before[~changed])
+
+
+@pytest.mark.parametrize("side, count, left", [((64, 64), 300, 127), ((64, 64, 64), 66, 511)], ids=str)
+def test_the_shortest_stretch_that_is_met_for_certain_is_recognised(side, count, left, tmp_path):
+    """In raster order, anywhere in a chunk, beside so many other chunks that one single probe is too little."""
+    rng, values = np.random.default_rng(2), rough(count * side[0], *side[1:])
+    changed = np.zeros((count, np.prod(side)), bool)
+    for chunk in (0, count // 2, count - 1):
+        changed[chunk] = True
+        first = rng.integers(0, changed.shape[1] - left)
+        changed[chunk, first : first + left] = False
+    changed = changed.reshape(values.shape)
+    before, found = copied(tmp_path / "f.h5", values, side, changed)
+    assert exact.same_bits(found[~changed], before[~changed])
+
+
+def test_chunks_that_differ_in_few_samples_are_told_apart(tmp_path):
+    values = np.tile(rough(64, 64), (4, 1))
+    rng = np.random.default_rng(3)
+    for chunk in values.reshape(4, -1):
+        chunk[rng.choice(4096, 6, replace=False)] += 30
+    changed = np.arange(len(values))[:, None] % 64 + np.zeros(64, int) < 20
+    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    assert exact.same_bits(found[~changed], before[~changed])
+
+
+def test_a_chunk_whose_stream_was_dropped_is_stored_exactly(tmp_path, monkeypatch):
+    """Streams of 3 MiB are decoded, one MiB is kept: of the first chunk content tells only that it is not new."""
+    monkeypatch.setenv("H5STZ_REWRITE_MEMORY", "1")
+    values = np.random.default_rng(1).normal(0, 5, (300 * 64, 64)).astype("f4")
+    changed = np.zeros(values.shape, bool)
+    changed[:50] = True
+    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    monkeypatch.undo()
+    host_tools.forget()
+    assert exact.same_bits(found[~changed], before[~changed])
 
 
 @pytest.mark.parametrize("allocator", allocators.each())
