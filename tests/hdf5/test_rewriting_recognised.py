@@ -31,18 +31,23 @@ def test_a_copy_within_hdf5_of_a_chunk_that_is_not_flushed(tmp_path):
     assert answer(tmp_path, "object_copy") <= 1
 
 
-def copied(path, values, chunks, changed):
+def create(path, values, chunks):
+    """A file with a dataset, with nothing remembered."""
+    host_tools.forget()
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", data=values, chunks=chunks, **h5stz.STZ(absolute=1e-2))
+
+
+def copied(path, changed, new=lambda before: before + np.random.default_rng(9).normal(50, 5, before.shape).astype("f4")):
     """What a dataset held, and what H5Ocopy makes of its chunks in the cache, of which the samples of a mask were changed.
 
     Of a copy content alone tells: there are no hints.
     """
     host_tools.forget()
-    with h5py.File(path, "w") as file:
-        file.create_dataset("a", data=values, chunks=chunks, **h5stz.STZ(absolute=1e-2))
     with h5py.File(path, "r+", rdcc_nbytes=1 << 28, rdcc_nslots=9973) as file:
         dataset = file["a"]
-        before, places = dataset[...], np.argwhere(changed)
-        write_points(dataset, places, before[changed] + np.random.default_rng(9).normal(50, 5, len(places)).astype("f4"))
+        before = dataset[...]
+        write_points(dataset, np.argwhere(changed), new(before)[changed])
         file.copy("a", "b")
     with h5py.File(path) as file:
         return before, file["b"][...]
@@ -60,7 +65,8 @@ def test_scattered_samples_are_recognised(count, tmp_path):
     for chunk in changed:
         chunk[np.random.default_rng(count).choice(4096, 200, replace=False)] = False
     changed = changed.reshape(values.shape)
-    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    create(tmp_path / "f.h5", values, (64, 64))
+    before, found = copied(tmp_path / "f.h5", changed)
     assert exact.same_bits(found[~changed], before[~changed])
 
 
@@ -74,17 +80,32 @@ def test_the_shortest_stretch_that_is_met_for_certain_is_recognised(side, count,
         first = rng.integers(0, changed.shape[1] - left)
         changed[chunk, first : first + left] = False
     changed = changed.reshape(values.shape)
-    before, found = copied(tmp_path / "f.h5", values, side, changed)
+    create(tmp_path / "f.h5", values, side)
+    before, found = copied(tmp_path / "f.h5", changed)
     assert exact.same_bits(found[~changed], before[~changed])
 
 
 def test_chunks_that_differ_in_few_samples_are_told_apart(tmp_path):
-    values = np.tile(rough(64, 64), (4, 1))
-    rng = np.random.default_rng(3)
-    for chunk in values.reshape(4, -1):
-        chunk[rng.choice(4096, 6, replace=False)] += 30
-    changed = np.arange(len(values))[:, None] % 64 + np.zeros(64, int) < 20
-    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    """Three of 4096, which lie between the probes as a rule; so many others are changed that patches span the chunk."""
+    path, rng = tmp_path / "f.h5", np.random.default_rng(3)
+    create(path, np.tile(rough(64, 64), (4, 1)), (64, 64))
+    changed = rng.random((256, 64)) < 0.3
+    with h5py.File(path, "r+", rdcc_nbytes=0) as file:  # all but the first become the first with patches
+        first = file["a"][:64]
+        for number in range(4):
+            own, chunk = rng.choice(4096, 3, replace=False), first.copy()
+            chunk.flat[own] += rng.normal(0, 3, 3)
+            changed[64 * number : 64 * number + 64].flat[own] = False
+            file["a"][64 * number : 64 * number + 64] = chunk
+    before, found = copied(path, changed)
+    assert exact.same_bits(found[~changed], before[~changed])
+
+
+def test_what_is_left_of_a_chunk_beside_a_part_of_another_one_is_recognised(tmp_path):
+    """As where frames move on by one: most of a chunk is what the one before it holds."""
+    create(tmp_path / "f.h5", rough(256, 64), (64, 64))
+    changed = (np.arange(256)[:, None] >= 64) & (np.arange(256)[:, None] % 64 < 50) & np.ones(64, bool)
+    before, found = copied(tmp_path / "f.h5", changed, lambda before: np.roll(before, 64, axis=0))
     assert exact.same_bits(found[~changed], before[~changed])
 
 
@@ -94,7 +115,8 @@ def test_a_chunk_whose_stream_was_dropped_is_stored_exactly(tmp_path, monkeypatc
     values = np.random.default_rng(1).normal(0, 5, (300 * 64, 64)).astype("f4")
     changed = np.zeros(values.shape, bool)
     changed[:50] = True
-    before, found = copied(tmp_path / "f.h5", values, (64, 64), changed)
+    create(tmp_path / "f.h5", values, (64, 64))
+    before, found = copied(tmp_path / "f.h5", changed)
     monkeypatch.undo()
     host_tools.forget()
     assert exact.same_bits(found[~changed], before[~changed])
