@@ -109,6 +109,37 @@ def test_what_is_left_of_a_chunk_beside_a_part_of_another_one_is_recognised(tmp_
     assert exact.same_bits(found[~changed], before[~changed])
 
 
+#: side and number of chunks, bytes of the chunk cache, the order in which chunks are written
+HINTED = {
+    "flushed in the order of reading": (96, 20, 1 << 28, range(20)),
+    "small, flushed in any order": (64, 7, 1 << 28, [3, 0, 6, 1, 5, 2, 4]),
+    "leaving the cache in any order": (96, 12, 5 * 4 * 96 * 96, np.random.default_rng(4).integers(0, 12, 60)),
+}
+
+
+@pytest.mark.parametrize("side, count, cache, order", HINTED.values(), ids=HINTED)
+def test_one_sample_is_recognised_where_order_or_address_tell(side, count, cache, order, tmp_path):
+    """Too little for content: of each chunk one sample goes in again as it came out."""
+    create(tmp_path / "f.h5", rough(side * count, side), (side, side))
+    kept = np.array([(number * side + 7 * number % side, 11) for number in range(count)])
+    host_tools.forget()
+    with h5py.File(tmp_path / "f.h5", "r+", rdcc_nbytes=cache, rdcc_nslots=9973) as file:
+        dataset = file["a"]
+        before = dataset[...]
+        for turn, number in enumerate(order):
+            chunk, rng = slice(number * side, number * side + side), np.random.default_rng(turn)
+            values, (row, column) = dataset[chunk], kept[number] - (number * side, 0)
+            sample = values[row, column]
+            values[...] = rng.normal(0, 5, values.shape)
+            values[row, column] = sample
+            dataset[chunk] = values
+        dataset[...]  # what is left in a small cache leaves it before H5Fclose flushes copies
+    with h5py.File(tmp_path / "f.h5") as file:
+        found = file["a"][...]
+    places = tuple(kept.T)
+    assert exact.same_bits(found[places], before[places])
+
+
 def test_a_chunk_whose_stream_was_dropped_is_stored_exactly(tmp_path, monkeypatch):
     """Streams of 3 MiB are decoded, one MiB is kept: of the first chunk content tells only that it is not new."""
     monkeypatch.setenv("H5STZ_REWRITE_MEMORY", "1")
