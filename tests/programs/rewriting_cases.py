@@ -176,7 +176,7 @@ def flush_large(count):
 
 
 #: Chunks that take some hundredths of a second.
-FEW = {flush_small: 400, read_equal: 2000, flush_large: 125}
+FEW = {flush_small: 250, read_equal: 1500, flush_large: 80}
 
 
 def growth(name):
