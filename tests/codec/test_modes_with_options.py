@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import h5stz
+from support import exact
 
 
 def walk(shape=(64, 64)):
@@ -39,11 +40,47 @@ def test_a_rewrite_adds_the_content_check_that_is_asked_for(changed, check):
     assert h5stz.info(new).content_check and h5stz.verify(new) > 0
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
-def test_a_psnr_is_that_of_the_layers_that_are_written(layers):
+def content_check(dataset):
+    return h5stz.info(dataset.id.read_direct_chunk((0, 0))[1]).content_check
+
+
+def test_a_copy_in_one_process_adds_the_content_check_that_is_asked_for(tmp_path):
+    options = {checked: h5stz.STZ(absolute=1e-2, content_check=checked) for checked in (False, True)}
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=walk(), chunks=(64, 64), **options[False])
+    with h5py.File(tmp_path / "a.h5", "r+", rdcc_nbytes=0) as file:
+        found = file["a"][...]
+        for name in ("b", "c"):
+            file.create_dataset(name, data=found, chunks=(64, 64), **options[True])
+        assert [content_check(file[name]) for name in "abc"] == [False, True, True]
+        assert exact.same_bits(file["c"][...], found)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("enhanced", [False, True])
+def test_layer_errors_count_what_was_written_later(tmp_path, layers, enhanced):
+    """Steps of 0.2 under a bound of 0.15: the rough layers have no error until noise is written over them."""
+    array = (np.floor(walk() * 10) * 0.2).astype("f4")
+    options = h5stz.STZ(absolute=0.15, layers=2, enhance="strict" if enhanced else None)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=array, chunks=array.shape, **options)
+    array[:4] = 10 * walk((4, 64))
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["a"][:4] = array[:4]
+    with h5py.File(tmp_path / "a.h5") as file:
+        view = h5stz.view(file["a"])
+        stated = view.layer_errors()[layers - 1]
+        stream = h5stz.info(file["a"].id.read_direct_chunk((0, 0))[1])
+        assert stream.patches and stream.layers[layers - 1].max_error <= stated
+        assert exact.error_over_bound(array, view.level(0, layers=layers)[...], stated) <= 1
+        assert exact.error_over_bound(array, view.at_error(stated)[...], stated) <= 1
+
+
+@pytest.mark.parametrize("layers, target", [(1, 80), (2, 150), (3, 80)])
+def test_a_psnr_is_that_of_the_layers_that_are_written(layers, target):
     x = np.arange(4136).reshape(2, 2, 2, 517)
     array = np.round(10 * np.sin(x * 0.9) + 10 * np.sin(x * 1.7 + 1), 1).astype("f4")
-    assert psnr(array, h5stz.decompress(h5stz.compress(array, psnr=80, layers=layers))) >= 80
+    assert psnr(array, h5stz.decompress(h5stz.compress(array, psnr=target, layers=layers))) >= target
 
 
 def test_a_psnr_holds_in_chunks_of_any_shape(tmp_path):

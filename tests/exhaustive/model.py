@@ -3,6 +3,7 @@
 import numpy as np
 
 from exhaustive import promises
+from support import exact
 
 
 def draw_chunks(source, shape):
@@ -75,3 +76,52 @@ class Model:
         tally.within(expected, found, bound, what, "pointwise_relative" in self.options)
         if self.missing() is not None:
             tally.fill_values(expected, found, self.missing(), what)
+
+
+class Kept(Model):
+    """A Model that also keeps the bits that readers of the file have found, of samples that nobody has written since."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.found, self.known = self.values.copy(), np.zeros(self.values.shape, bool)
+
+    def wrote(self, part, values):
+        """Keeps what was written."""
+        super().wrote(part, values)
+        self.known[part] = False
+
+    def resize(self, shape):
+        """Cuts planes off, or adds planes that nobody wrote."""
+        before, known = self.found, self.known
+        super().resize(shape)
+        self.found, self.known = self.values.copy(), np.zeros(shape, bool)
+        common = tuple(slice(0, min(pair)) for pair in zip(known.shape, shape, strict=True))
+        self.found[common], self.known[common] = before[common], known[common]
+
+    def copy(self):
+        """That of a copy of the dataset."""
+        other = Kept(self.values.shape, self.dtype, self.options, self.fill, self.fills)
+        other.values, other.defined = self.values.copy(), self.defined.copy()
+        other.found, other.known = self.found.copy(), self.known.copy()
+        return other
+
+    def look(self, tally, found, what):
+        """Judges a whole dataset read from the file. Returns how many samples changed that nobody wrote.
+
+        Those that had no error at all are counted apart: they may have been stored without loss until now (docs/rewriting.md).
+        """
+        self.judge(tally, found, what)
+        changed = self.known & different(found, self.found)
+        were_exact = changed & ~different(self.found, self.values)
+        tally.seen["exact samples that were quantised"] += int(were_exact.sum())
+        self.found, self.known = found, self.defined.copy()
+        return int((changed & ~were_exact).sum())
+
+
+def different(one, other):
+    """Which elements of two arrays of one type have other bits; of complex ones, in either part."""
+    numbers = [np.ascontiguousarray(each, each.dtype.newbyteorder("=")) for each in (one, other)]
+    if one.dtype.kind == "c":
+        numbers = [each.view(each.real.dtype).reshape(*each.shape, 2) for each in numbers]
+    unequal = exact.bits(numbers[0]) != exact.bits(numbers[1])
+    return unequal.any(-1) if one.dtype.kind == "c" else unequal

@@ -2,29 +2,35 @@
 
 Half of the programs are *ordinary*: they write boxes and frames. The others are *adversarial*: chunks of any size from one
 sample on, masks and lists that leave few samples of a chunk as they were. Values are rough, so that what is quantised twice
-shows in a quarter of the samples or more.
+shows in a quarter of the samples or more. Datasets have any type, bound, fill value, and times of filling and allocation.
 """
 
 import os
+import shutil
 
 import h5py
 import numpy as np
 
 import h5stz
-from exhaustive.model import Model, draw_part
+from exhaustive.model import Kept, draw_part
 from exhaustive.source import Violation
 from exhaustive.through_h5py import directory, end, other_process  # noqa: F401  # a worker calls `end`
-from support import exact, host_tools
-from support.piecewise import write_points
+from support import host_tools
+from support.piecewise import undefine_fill, write_points
 
 MEMORY = "H5STZ_REWRITE_MEMORY"  # MiB
-#: What a program does, as often as the number says.
+#: What a program does, as often as the number says: a method of Program.
 ORDINARY = {
     "write box": 8, "write frames": 6, "write all": 2, "read": 8, "read on": 3, "write what was read": 2,
-    "flush": 4, "reopen": 4, "forked": 1, "elsewhere": 1, "copy": 1, "resize": 2, "delete": 0.5,
+    "flush": 4, "reopen": 4, "forked": 1, "elsewhere": 1, "copy": 1, "repack": 0.3, "resize": 2, "delete": 0.5,
 }  # fmt: skip
 ADVERSARIAL = ORDINARY | {"write box": 4, "write steps": 4, "write mask": 9, "write list": 4, "write all but": 4}
-DTYPES = {"<f4": 8, "<f8": 4, ">f4": 1, "<i2": 1, "<i4": 2}
+DTYPES = {
+    "<f4": 8, "<f8": 4, ">f4": 1, ">f8": 0.5, "<f2": 1, "<c8": 1, ">c16": 0.5,
+    "<i2": 1, "<i4": 2, ">i4": 0.5, "|u1": 0.5, "<u8": 0.5,
+}  # fmt: skip
+ALLOCATION = [h5py.h5d.ALLOC_TIME_INCR, h5py.h5d.ALLOC_TIME_LATE, h5py.h5d.ALLOC_TIME_EARLY]
+FILLING = {"if set": h5py.h5d.FILL_TIME_IFSET, "always": h5py.h5d.FILL_TIME_ALLOC, "never": h5py.h5d.FILL_TIME_NEVER}
 
 
 def draw_chunks(source, adversarial):
@@ -40,74 +46,40 @@ def draw_chunks(source, adversarial):
     return tuple(sides)
 
 
-def rough(source, shape, dtype, bound):
-    """Values with steps of many bounds between neighbours, at times with runs of one value; none is near zero."""
+def rough(source, shape, dtype, bound, fill=None):
+    """Values with steps of many bounds between neighbours, at times with runs of one value; few are near zero."""
+    if dtype.kind == "c":
+        parts = rough(source, (*shape, 2), np.dtype(f"{dtype.str[0]}f{dtype.itemsize // 2}"), bound)
+        return parts.view(dtype)[..., 0]
     numbers = source.numbers
     scale = bound * 10 ** source.real(0.7, 3)
-    kind = source.weighted({"noise": 3, "walk": 3, "smooth": 2, "masked": 1, "few values": 0.5})
+    kind = source.weighted(
+        {"noise": 3, "walk": 3, "smooth": 2, "masked": 1, "few values": 0.5, "constant": 0.2, "special": 0.3}
+    )
     if kind == "smooth":
         steps = sum(np.sin(np.arange(n) * source.real(0.1, 1) + source.real(0, 6)).reshape((n,) + (1,) * k)
                     for n, k in zip(shape, reversed(range(len(shape))), strict=True))  # fmt: skip
         values = scale * (steps + 0.05 * numbers.standard_normal(shape))
     else:
-        values = scale * numbers.standard_normal(shape)
+        values = scale * numbers.standard_normal(() if kind == "constant" else shape)
     if kind == "walk" and shape:
         values = np.cumsum(values, axis=-1) / 3
-    elif kind == "masked":
-        values = np.where(numbers.random(shape) < source.real(0.05, 0.9), 0, values)
     elif kind == "few values":
         values = numbers.integers(-2, 3, shape) * scale / 3
-    values = values + 40 * scale
-    return np.rint(values).clip(-30000, 30000).astype(dtype) if dtype.kind == "i" else values.astype(dtype)
-
-
-class Kept(Model):
-    """A Model that also keeps the bits that readers of the file have found, of samples that nobody has written since."""
-
-    def __init__(self, *given):
-        super().__init__(*given)
-        self.found, self.known = self.values.copy(), np.zeros(self.values.shape, bool)
-
-    def wrote(self, part, values):
-        """Keeps what was written."""
-        super().wrote(part, values)
-        self.known[part] = False
-
-    def resize(self, shape):
-        """Cuts planes off, or adds planes that nobody wrote."""
-        before, known = self.found, self.known
-        super().resize(shape)
-        self.found, self.known = self.values.copy(), np.zeros(shape, bool)
-        common = tuple(slice(0, min(pair)) for pair in zip(known.shape, shape, strict=True))
-        self.found[common], self.known[common] = before[common], known[common]
-
-    def copy(self):
-        """That of a copy of the dataset."""
-        other = Kept(self.values.shape, self.dtype, self.options, self.fill, self.fills)
-        other.values, other.defined = self.values.copy(), self.defined.copy()
-        other.found, other.known = self.found.copy(), self.known.copy()
-        return other
-
-    def look(self, tally, found, what):
-        """Judges a whole dataset read from the file. Returns how many samples changed that nobody wrote.
-
-        Those that had no error at all are counted apart: they may have been stored without loss until now (docs/rewriting.md).
-        """
-        self.judge(tally, found, what)
-        changed = self.known & (exact.bits(native(found)) != exact.bits(native(self.found)))
-        were_exact = changed & (exact.bits(native(self.found)) == exact.bits(native(self.values)))
-        tally.seen["exact samples that were quantised"] += int(were_exact.sum())
-        self.found, self.known = found, self.defined.copy()
-        return int((changed & ~were_exact).sum())
-
-
-def native(array):
-    """Contiguous and in the machine's byte order."""
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    values = np.broadcast_to(values + 40 * scale, shape)
+    if kind == "masked":
+        values = np.where(numbers.random(shape) < source.real(0.05, 0.9), fill or 0, values)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return np.rint(values).clip(max(-30000, limits.min), min(30000, limits.max)).astype(dtype)
+    values = values.clip(-60000, 60000) if dtype.itemsize == 2 else values
+    if kind == "special":
+        values = np.where(numbers.random(shape) < 0.1, numbers.choice([np.nan, np.inf, -np.inf], shape), values)
+    return values.astype(dtype)
 
 
 class Program:
-    """A file with up to three datasets, a program that works on it, and what must be in it."""
+    """A file with up to five datasets, a program that works on it, and what must be in it."""
 
     def __init__(self, source, tally):
         self.source, self.tally = source, tally
@@ -115,7 +87,7 @@ class Program:
         self.adversarial = source.chance(0.5)
         self.kind = "adversarial" if self.adversarial else "ordinary"
         self.steps = ADVERSARIAL if self.adversarial else ORDINARY
-        self.models, self.alive, self.born = {}, [], 0
+        self.models, self.bounds, self.alive, self.born = {}, {}, [], 0
         self.changed = ""
         memory = source.pick(["0", "1", "", "", ""])
         self.latest = {"libver": "latest"} if source.chance(0.2) else {}
@@ -143,32 +115,52 @@ class Program:
                       for n, c in zip(chunks, counts, strict=True))  # fmt: skip
         return chunks, shape, np.dtype(source.weighted(DTYPES))
 
+    def draw_options(self, dtype, shape, fill):
+        """Options of STZ, the bound that values go by, and the first values."""
+        source = self.source
+        bound = float(source.between(1, 40)) if dtype.kind in "iu" else source.real(0.5, 2) * 10.0 ** -source.between(0, 4)
+        mode = source.weighted({"absolute": 5, "pointwise_relative": 1, "relative": 1}) if dtype.kind == "f" else "absolute"
+        first = rough(source, shape, dtype, bound, fill)
+        options = {"absolute": bound}
+        if mode == "pointwise_relative":
+            options = {mode: 2.0 ** -source.between(4, 10)}
+        elif mode == "relative":  # it becomes an absolute bound, of which client data tell
+            numbers = first[np.isfinite(first)].astype("f8")
+            options = {"absolute": float(np.ptp(numbers) if numbers.size else 0) * 10.0 ** -source.between(2, 4) or 1.0}
+        if dtype.kind in "iu" and source.chance(0.8):
+            options["integers"] = "lossy"
+        if source.chance(0.1):
+            options["append_axis"] = source.between(0, len(shape) - 1)
+        if source.chance(0.2):
+            options["block"] = "region"
+        return options, bound, first
+
     def create(self):
         """A new dataset."""
         source = self.source
         chunks, shape, dtype = self.layout if source.chance(0.7) else self.draw_layout()
         self.chunk_bytes = int(np.prod(chunks)) * dtype.itemsize
         name, self.born = f"d{self.born}", self.born + 1
-        mode = source.weighted({"absolute": 5, "pointwise_relative": 1, "relative": 1})
-        self.bound = float(source.between(1, 40)) if dtype.kind == "i" else source.real(0.5, 2) * 10.0 ** -source.between(0, 4)
-        options = {mode if dtype.kind == "f" else "absolute": self.bound}
-        if mode == "pointwise_relative" and dtype.kind == "f":
-            options = {mode: 2.0 ** -source.between(4, 10)}
-        if dtype.kind == "i":
-            options["integers"] = "lossy"
-        first = rough(source, shape, dtype, self.bound)
-        if "relative" in options:  # it becomes an absolute bound, of which client data tell
-            options = {"absolute": float(np.ptp(first.astype("f8"))) * 10.0 ** -source.between(2, 4) or 1.0}
-        fill = source.pick([None, None, 0, 7, -999])
+        fill = None if dtype.kind == "c" else source.pick([None, None, 0, 7, 99 if dtype.kind in "iu" else -999])
+        fill = np.nan if dtype.kind == "f" and source.chance(0.1) else fill
+        options, bound, first = self.draw_options(dtype, shape, fill)
+        times = source.weighted({"if set": 8, "always": 1, "never": 1, "undefined": 1})
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_alloc_time(source.pick(ALLOCATION))
+        if times == "undefined":
+            fill = None
+            undefine_fill(properties, dtype)
+        else:
+            properties.set_fill_time(FILLING[times])
         self.file.create_dataset(
-            name, shape, dtype, chunks=chunks, maxshape=(None,) * len(shape),
+            name, shape, dtype, chunks=chunks, maxshape=(None,) * len(shape), dcpl=properties,
             fillvalue=None if fill is None else np.array(fill, dtype), **h5stz.STZ(**options, dtype=dtype),
         )  # fmt: skip
-        self.models[name] = Kept(shape, dtype, options, fill, True)
-        self.bounds = {**getattr(self, "bounds", {}), name: self.bound}
-        run.described += f"; {name}: {dtype.str} {shape} in {chunks}, {options}, fill {fill}"
+        self.models[name] = Kept(shape, dtype, options, fill, times in ("if set", "always"))
+        self.bounds[name] = bound
+        run.described += f"; {name}: {dtype.str} {shape} in {chunks}, {options}, fill {fill} {times}"
         if source.chance(0.9):
-            self.write(name, ..., first)
+            self.put(name, ..., first)
 
     def open(self, mode="r+"):
         """The file, with a chunk cache that holds nothing, a chunk or two, or everything."""
@@ -183,110 +175,191 @@ class Program:
             self.opened[name] = self.file[name]
         return self.opened[name]
 
-    def write(self, name, part, values):
-        """Through h5py."""
+    def values(self, name, shape):
+        """New values of a dataset's kind."""
+        model = self.models[name]
+        return rough(self.source, shape, model.dtype, self.bounds[name], model.fill)
+
+    def put(self, name, part, values):
+        """Writes through h5py."""
         self.dataset(name)[part] = values
         self.models[name].wrote(part, values)
 
-    def write_samples(self, name, chosen):
-        """Those of a mask, as a list of points."""
+    def put_samples(self, name, chosen):
+        """Writes those of a mask, as a list of points."""
         where = np.nonzero(chosen)
         if where[0].size:
-            values = rough(self.source, where[0].shape, self.models[name].dtype, self.bounds[name])
+            values = self.values(name, where[0].shape)
             write_points(self.dataset(name), np.stack(where, axis=1), values)
             self.models[name].wrote(where, values)
 
-    def step(self, kind):
-        """One thing that a program does."""
-        source, models = self.source, self.models
-        name = source.pick(sorted(models))
-        model, numbers = models[name], source.numbers
-        shape = model.values.shape
-        if kind in ("write box", "write steps", "write frames", "elsewhere", "forked"):
-            part = self.draw(kind, shape)
-            values = rough(source, model.values[part].shape, model.dtype, self.bounds[name])
-            if kind == "elsewhere":
-                self.file.close()
-                other_process().write(self.path, name, part, values)
-                model.wrote(part, values)
-                self.open()
-            elif kind == "forked":
-                self.file.close()
-                write_in_a_fork(self.path, name, part, values)
-                model.wrote(part, values)
-                self.open()
-            elif kind == "write frames":
-                for index in range(shape[0])[part[0]]:
-                    frame = rough(source, shape[1:], model.dtype, self.bounds[name])
-                    self.write(name, (index,), frame)
-            else:
-                self.write(name, part, values)
-        elif kind == "write all":
-            self.write(name, ..., rough(source, shape, model.dtype, self.bounds[name]))
-        elif kind == "write mask":
-            self.write_samples(name, numbers.random(shape) < source.pick([0.02, 0.5, 0.9, 0.98, 0.98, 0.995]))
-        elif kind == "write list":
-            chosen = np.zeros(shape, bool)
-            chosen.flat[numbers.choice(chosen.size, min(chosen.size, source.between(1, 60)), replace=False)] = True
-            self.write_samples(name, chosen)
-        elif kind == "write all but":
-            chosen = np.ones(shape, bool)
-            chosen.flat[numbers.choice(chosen.size, min(chosen.size, source.between(1, 9)), replace=False)] = False
-            self.write_samples(name, chosen)
-        elif kind in ("read", "read on"):
-            part = draw_part(source, shape)
-            values = self.dataset(name)[part]
-            model.judge(self.tally, values, f"{self.kind} program, bound: read by its writer", part)
-            if kind == "read on":  # the program keeps it, HDF5 gets other addresses
-                self.alive.append(values)
-                if source.chance(0.3):
-                    del self.alive[: source.between(1, len(self.alive))]
-        elif kind == "write what was read":
-            part = draw_part(source, shape)
-            self.write(name, part, self.dataset(name)[part])
-        elif kind == "flush":
-            self.file.flush()
-        elif kind == "reopen":
-            self.close()
-            if source.chance(0.2):
-                host_tools.forget()
-            self.open()
-        elif kind == "copy" and len(models) < 5:
-            other, self.born = f"d{self.born}", self.born + 1
-            self.file.copy(name, other)
-            models[other], self.bounds[other] = model.copy(), self.bounds[name]
-        elif kind == "resize":
-            axis = source.between(0, len(shape) - 1)
-            limit = 2 * shape[axis] if model.values.size < 60000 else shape[axis]
-            change = source.between(-max(1, shape[axis] // 2), max(1, shape[axis] // 2))
-            new = tuple(min(max(1, n + change), limit) if a == axis else n for a, n in enumerate(shape))
-            self.dataset(name).resize(new)
-            model.resize(new)
-        elif kind == "delete" and len(models) > 1:
-            self.opened.pop(name, None)
-            del self.file[name], models[name]
-            self.create()
-
-    def draw(self, kind, shape):
-        """The part that a write changes."""
-        source = self.source
-        if kind == "write frames":
-            first = source.between(0, shape[0] - 1)
-            return (slice(first, min(shape[0], first + source.between(1, 6))),)
-        part = []
+    def draw_box(self, shape, steps=1):
+        """A box, of every so many samples."""
+        source, part = self.source, []
         for extent in shape:
             first = source.between(0, extent - 1)
-            part.append(slice(first, source.between(first + 1, extent), source.between(1, 3) if kind == "write steps" else 1))
+            part.append(slice(first, source.between(first + 1, extent), source.between(1, steps)))
         return tuple(part)
+
+    # What a program does: methods that get the name of a dataset and its model.
+
+    def write_box(self, name, model, steps=1):
+        """A box of one dataset."""
+        part = self.draw_box(model.values.shape, steps)
+        self.put(name, part, self.values(name, model.values[part].shape))
+
+    def write_steps(self, name, model):
+        """A box with steps along its axes."""
+        self.write_box(name, model, 3)
+
+    def write_frames(self, name, model):
+        """Planes across an axis, mostly the first, one by one."""
+        shape = model.values.shape
+        axis = 0 if self.source.chance(0.7) else self.source.between(0, len(shape) - 1)
+        first = self.source.between(0, shape[axis] - 1)
+        for index in range(first, min(shape[axis], first + self.source.between(1, 6))):
+            plane = (slice(None),) * axis + (index,)
+            self.put(name, plane, self.values(name, model.values[plane].shape))
+
+    def write_all(self, name, model):
+        """The whole dataset."""
+        self.put(name, ..., self.values(name, model.values.shape))
+
+    def write_mask(self, name, model):
+        """Samples at random, from a few to nearly all."""
+        share = self.source.pick([0.02, 0.5, 0.9, 0.98, 0.98, 0.995])
+        self.put_samples(name, self.source.numbers.random(model.values.shape) < share)
+
+    def draw_samples(self, shape, most):
+        """A mask with some samples."""
+        chosen = np.zeros(shape, bool)
+        chosen.flat[self.source.numbers.choice(chosen.size, min(chosen.size, self.source.between(1, most)), replace=False)] = (
+            True
+        )
+        return chosen
+
+    def write_list(self, name, model):
+        """A list of samples."""
+        self.put_samples(name, self.draw_samples(model.values.shape, 60))
+
+    def write_all_but(self, name, model):
+        """All samples but a few."""
+        self.put_samples(name, ~self.draw_samples(model.values.shape, 9))
+
+    def elsewhere(self, name, model):
+        """Another process writes a box."""
+        part = self.draw_box(model.values.shape)
+        values = self.values(name, model.values[part].shape)
+        self.file.close()
+        other_process().write(self.path, name, part, values)
+        model.wrote(part, values)
+        self.open()
+
+    def forked(self, name, model):
+        """A child of this process, which has its memory, writes a box."""
+        part = self.draw_box(model.values.shape)
+        values = self.values(name, model.values[part].shape)
+        self.file.close()
+        write_in_a_fork(self.path, name, part, values)
+        model.wrote(part, values)
+        self.open()
+
+    def read(self, name, model):
+        """A part, which may come from what HDF5 holds of it. Returns the values, if there are any."""
+        if not model.defined.any():  # without a fill value HDF5 may have none to read
+            return None
+        part = draw_part(self.source, model.values.shape)
+        values = self.dataset(name)[part]
+        model.judge(self.tally, values, f"{self.kind} program, bound: read by its writer", part)
+        return values
+
+    def read_on(self, name, model):
+        """A part that the program keeps: HDF5 gets other addresses."""
+        self.alive.append(self.read(name, model))
+        if self.source.chance(0.3):
+            del self.alive[: self.source.between(1, len(self.alive))]
+
+    def write_what_was_read(self, name, model):
+        """A part of a dataset into itself or another: these are new values."""
+        goal = self.source.pick(sorted(self.models))
+        if self.models[goal].dtype != model.dtype or self.models[goal].values.ndim != model.values.ndim:
+            goal = name
+        shape = [min(pair) for pair in zip(model.values.shape, self.models[goal].values.shape, strict=True)]
+        part = tuple(slice(*each.indices(n)) for each, n in zip(draw_part(self.source, tuple(shape)), shape, strict=True))
+        if model.defined[part].all():
+            self.put(goal, part, self.dataset(name)[part])
+
+    def flush(self, name, model):
+        """H5Fflush."""
+        self.file.flush()
+
+    def reopen(self, name, model):
+        """Closes the file and opens it again, perhaps with nothing remembered."""
+        self.close()
+        if self.source.chance(0.2):
+            host_tools.forget()
+        self.open()
+
+    def copy(self, name, model):
+        """H5Ocopy, of chunks in the cache too."""
+        if len(self.models) < 5:
+            other, self.born = f"d{self.born}", self.born + 1
+            self.file.copy(name, other)
+            self.models[other], self.bounds[other] = model.copy(), self.bounds[name]
+
+    def repack(self, name, model):
+        """A copy by h5repack takes the file's place; Debian's cannot read the latest version."""
+        if shutil.which("h5repack") and not self.latest:
+            self.close()
+            copied = self.path.with_suffix(".copy")
+            host_tools.run("h5repack", self.path, copied)
+            copied.replace(self.path)
+            self.open()
+
+    def resize(self, name, model):
+        """Some planes more or less."""
+        source, shape = self.source, model.values.shape
+        axis = source.between(0, len(shape) - 1)
+        limit = 2 * shape[axis] if model.values.size < 60000 else shape[axis]
+        change = source.between(-max(1, shape[axis] // 2), max(1, shape[axis] // 2))
+        new = tuple(min(max(1, n + change), limit) if a == axis else n for a, n in enumerate(shape))
+        self.dataset(name).resize(new)
+        model.resize(new)
+
+    def delete(self, name, model):
+        """Another dataset takes the place of one."""
+        if len(self.models) > 1:
+            self.opened.pop(name, None)
+            del self.file[name], self.models[name]
+            self.create()
+
+    def step(self, kind):
+        """One thing that a program does."""
+        name = self.source.pick(sorted(self.models))
+        getattr(self, kind.replace(" ", "_"))(name, self.models[name])
 
     def close(self):
         """Closes the file; what another process finds in it then must be within the bound, with the bits of before."""
         self.opened = {}
         self.file.close()
         for name, model in self.models.items():
-            changed = model.look(self.tally, other_process().read(self.path, name), f"{self.kind} program, bound: {name}")
+            if not model.defined.any():
+                continue
+            found = other_process().read(self.path, name)
+            changed = model.look(self.tally, found, f"{self.kind} program, bound: {name}")
             if changed and not self.changed:
                 self.changed = f"{self.kind} program, bits: {changed} samples of {name} changed, which nobody had written"
+            if self.source.chance(0.1):
+                self.look_through_view(name, found, model.defined)
+
+    def look_through_view(self, name, found, defined):
+        """Views find the bits that HDF5 finds, in levels too."""
+        with h5py.File(self.path, "r") as file:
+            view = h5stz.view(file[name], cache_bytes=0)
+            for level in (0, 1):
+                step = (slice(None, None, 2**level),) * found.ndim
+                part = view.level(level)[...][defined[step]]
+                self.tally.same_bits(found[step][defined[step]], part, f"{self.kind} program, view: {name}, level {level}")
 
 
 def write_in_a_fork(path, name, part, values):

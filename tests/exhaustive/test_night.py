@@ -1,13 +1,15 @@
 """A short night: every promise is kept, and what breaks one by a hair is told with the command that repeats it."""
 
 import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from exhaustive import memory, night, workers
-from support import exact
+from support import allocators, exact
 from support.requirements import needs_packages, needs_programs
 
 KINDS = [
@@ -17,8 +19,8 @@ KINDS = [
     pytest.param("netcdf4", marks=needs_packages("netCDF4", "h5netcdf")),
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
-BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 60, "h5repack": 2}
-LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10}
+BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 60, "h5repack": 2, "rewriting": 100}
+LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10, "rewriting": 2000}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,6 +38,33 @@ def test_no_promise_is_broken_on_any_instruction_set(kind, tmp_path):
     assert night.main([str(tmp_path), "--cases", f"{kind}={LONGER[kind]}", "--seed", "1"]) == 0
     kept = night.State(tmp_path).kinds[kind]
     assert kept["cases"] >= LONGER[kind]
+
+
+def rewriting_under(allocator, count, directory, *words):
+    """What a night of so many programs that rewrite reached, with an allocator in malloc's place; and what it said."""
+    words = [sys.executable, night.__file__, directory, "--allocator", allocator, "--cases", f"rewriting={count}", *words]
+    done = subprocess.run([str(word) for word in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    kept = night.State(directory).kinds["rewriting"]
+    assert kept["cases"] == count and kept["left"] == [], done.stdout
+    return kept, done.stdout
+
+
+@pytest.mark.parametrize("allocator", allocators.each())
+def test_rewriting_keeps_bound_and_bits_under_every_allocator(allocator, tmp_path):
+    kept, said = rewriting_under(allocator, BRIEF["rewriting"], tmp_path, "--jobs", "1")
+    assert kept["violations"] == 0, said
+    assert min(kept["seen"][f"{kind} program"] for kind in ("ordinary", "adversarial")) > BRIEF["rewriting"] // 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allocator", allocators.each())
+def test_what_recognition_misses_is_rare(allocator, tmp_path):
+    """Of adversarial programs one in a thousand, in the cases that docs/rewriting.md names; of ordinary ones none."""
+    kept, said = rewriting_under(allocator, LONGER["rewriting"], tmp_path, "--seed", "1")
+    broken = kept.get("broken", {})
+    assert all(promise.startswith("adversarial program") for promise in broken), said
+    missed = set().union(*broken.values())
+    assert len(missed) <= 1 + kept["seen"]["adversarial program"] // 1000, said
 
 
 def off_by(factor, monkeypatch):

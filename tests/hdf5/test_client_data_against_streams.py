@@ -112,3 +112,15 @@ def test_streams_of_other_arrays(tmp_path, name, words):
 def test_axes_of_one_sample_do_not_count(tmp_path):
     stream = h5stz.compress(ARRAY.reshape(1, 6, 1, 8), lossless=True)
     assert outcome(filtered(tmp_path / "x.h5", stream=stream)) == ARRAY.tobytes()
+
+
+@pytest.mark.parametrize("extents", [(2, 2), (3, 8), (6, 9), (60, 80)], ids=str)
+def test_a_view_refuses_client_data_that_lie_together_with_the_stream(tmp_path, extents):
+    """The filter is not told of the dataset and believes them; HDF5 takes the bytes that it expects (docs/guarantees.md)."""
+    array = np.ones(extents, "<f4")
+    with h5py.File(filtered(tmp_path / "x.h5")) as file:
+        words = list(properties_words(file["x"]))
+    assert tuple(words[-2:]) == SHAPE
+    lie = filtered(tmp_path / "x.h5", [*words[:-2], *extents], h5stz.compress(array, lossless=True))
+    with h5py.File(lie) as file, pytest.raises(h5stz.StzError):
+        h5stz.view(file["x"])[...]

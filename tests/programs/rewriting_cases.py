@@ -1,12 +1,15 @@
 """Small programs that rewrite chunks: python rewriting_cases.py NAME [NUMBER], in a directory of its own.
 
-Each prints a number: the largest error over the bound of what it did not write, seconds of processor time, or a ratio of bytes.
+Each prints a number: the largest error over the bound of what it did not write, or a ratio of processor times or bytes.
 """
 
+import ctypes
+import os
+import resource
 import shutil
 import sys
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
+from time import process_time
 
 import h5py
 import numpy as np
@@ -20,6 +23,13 @@ def stz(bound=BOUND):
     import h5stz
 
     return h5stz.STZ(absolute=bound)
+
+
+def forget():
+    """Has the plug-in forget what it decoded, as in a new process."""
+    import h5stz
+
+    ctypes.CDLL(Path(h5stz.plugin_path()) / "libh5stz.so").stz_h5_forget()
 
 
 def walk(*shape, seed=1):
@@ -42,12 +52,6 @@ def read(name="a", part=...):
 def largest(found, expected, bound=BOUND):
     """Largest error over the bound; differences of float32 numbers are exact in float64."""
     return float(abs(found.astype("f8") - expected).max() / bound)
-
-
-def seconds():
-    """Processor time of this process."""
-    used = getrusage(RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def object_copy(_):
@@ -120,59 +124,125 @@ def two_plugins(_):
 
 
 def many_read(_):
-    """A program that keeps 9000 chunks that it has read, and changes a part of one more, three times over."""
-    count, base = 9000, walk(64, 64)
-    with h5py.File(FILE, "w") as file:
-        dataset = file.create_dataset("a", (count + 1, 64, 64), "f4", chunks=(1, 64, 64), **stz())
-        for frame in range(count + 1):
-            dataset[frame] = base + np.float32(frame % 97)
-    expected = base[63] + np.float32(count % 97)
-    for turn in range(3):
-        with h5py.File(FILE, "r+") as file:
-            dataset = file["a"]
-            frames = [dataset[frame] for frame in range(count)]
-            dataset[count, :63] = walk(63, 64, seed=turn + 2)
-            file.flush()
-            assert len(frames) == count
-    return largest(read(part=count)[63], expected)
+    """Keeps 9000 chunks that it has read, and changes a part of one more; what that did to the rest of it, in bounds."""
+    count = 9000
+    data = walk(16, 64) + (np.arange(count + 1, dtype="f4") % 97)[:, None, None]
+    create(data, (1, 16, 64))
+    before = read(part=count)
+    with h5py.File(FILE, "r+") as file:
+        dataset = file["a"]
+        frames = [dataset[frame] for frame in range(count)]
+        dataset[count, :15] = walk(15, 64, seed=2)
+        file.flush()
+        assert len(frames) == count
+    return largest(read(part=count)[15], before[15])
 
 
 def flush_small(count):
-    """A flush of so many chunks of 16 x 16, of which every row but one was changed."""
-    count, rng = int(count), np.random.default_rng(1)
+    """Seconds of a flush of chunks of 16 x 16, of which every row but one was changed."""
+    rng = np.random.default_rng(1)
     create((5 + rng.random((count * 16, 16))).astype("f4"), (16, 16), 0.02)
     with h5py.File(FILE, "r+", **ROOMY) as file:
         dataset = file["a"]
         dataset[...]
         for row in range(15):
             dataset[row::16] = (5 + rng.random((count, 16))).astype("f4")
-        begin = seconds()
+        begin = process_time()
         file.flush()
-        return seconds() - begin
+        return process_time() - begin
 
 
 def read_equal(count):
-    """Reading four times as many chunks, all with the same content."""
+    """Seconds of reading chunks that all have the same content."""
     one = (5 + np.random.default_rng(1).random((16, 16))).astype("f4")
-    create(np.tile(one, (int(count) * 4, 1)), (16, 16), 0.02)
+    create(np.tile(one, (count, 1)), (16, 16), 0.02)
     with h5py.File(FILE, **ROOMY) as file:
-        begin = seconds()
+        begin = process_time()
         file["a"][...]
-        return seconds() - begin
+        return process_time() - begin
 
 
 def flush_large(count):
-    """A flush of half as many chunks of 64 x 64, of which every fourth row was changed."""
-    count = int(count) // 2
+    """Seconds of a flush of chunks of 64 x 64, of which every fourth row was changed."""
     data = walk(count * 64, 64)
     create(data, (64, 64), 0.05)
     with h5py.File(FILE, "r+", **ROOMY) as file:
         dataset = file["a"]
         dataset[...]
         dataset[::4] = data[::4] + 1
-        begin = seconds()
+        begin = process_time()
         file.flush()
-        return seconds() - begin
+        return process_time() - begin
+
+
+#: Chunks that take some hundredths of a second.
+FEW = {flush_small: 250, read_equal: 1500, flush_large: 80}
+
+
+def growth(name):
+    """Seconds of one of these with four times as many chunks, over those with few: the least of three runs each."""
+    program = globals()[name]
+
+    def seconds(count):
+        forget()
+        return program(count)
+
+    few, many = (min(seconds(times * FEW[program]) for _ in range(3)) for times in (1, 4))
+    return many / few
+
+
+def in_a_fork(work):
+    """Runs a function in a child of this process, which must end well."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def short_of_memory(_):
+    """Writes half of a chunk of 4 MiB with so many times its size left of memory, then another part with plenty.
+
+    Prints for each number how the chunk was stored: "raw", by HDF5 without the filter, "exact" or "bounded". What was not
+    written must have its bits in any case, and after the second write too unless the chunk was raw.
+    """
+    import h5stz
+
+    side = 1024
+    data, new = walk(side, side), walk(side // 2, side, seed=2)
+    for times in (1.5, 4.0, 5.0, 6.0, 20.0):
+        create(data, data.shape)
+        before = read()[1 : side // 2]
+        forget()
+
+        def write(times=times):
+            with h5py.File(FILE, "r+", rdcc_nbytes=0) as file:
+                dataset = file["a"]
+                mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                resource.setrlimit(resource.RLIMIT_AS, (mapped + int(times * data.nbytes), resource.RLIM_INFINITY))
+                dataset[side // 2 :] = new
+                resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+
+        def write_on():
+            with h5py.File(FILE, "r+", rdcc_nbytes=0) as file:
+                file["a"][0] = new[0]
+
+        in_a_fork(write)
+        assert read(part=np.s_[1 : side // 2]).tobytes() == before.tobytes()
+        forget()
+        with h5py.File(FILE) as file:
+            mask, stream = file["a"].id.read_direct_chunk((0, 0))
+        outcome = "raw" if mask else "exact" if h5stz.info(stream).mode == "lossless" else "bounded"
+        if outcome != "raw":
+            in_a_fork(write_on)
+            assert read(part=np.s_[1 : side // 2]).tobytes() == before.tobytes()
+            forget()
+        print(f"{times}: {outcome}")
+    return 0
 
 
 def again(bound):

@@ -1,7 +1,9 @@
 """h5stz.view: every index gives the bits of the same index into the whole array, and only what is needed is decoded."""
 
+import gc
 import tempfile
 import threading
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -343,3 +345,21 @@ def test_a_closed_file(volume):
     with pytest.raises(h5stz.StzError, match="closed"):
         h5stz.view(dataset)
     assert "closed" in repr(view)
+
+
+def test_a_view_that_keeps_no_chunks_keeps_little_of_each(tmp_path):
+    """It counts which ones it touched: a bit each, and no object."""
+    count, at_once = 3000, 500
+    with opened(write(tmp_path / "x.h5", smooth((4 * count, 8), "f4", 1), (4, 8))) as dataset:
+        view = h5stz.view(dataset, cache_bytes=0)
+        view[: 4 * at_once]
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for first in range(4 * at_once, 4 * count, 4 * at_once):
+                view[first : first + 4 * at_once]
+            gc.collect()
+            kept = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        assert kept < 8 * count

@@ -6,7 +6,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
+
 from support.paths import PROGRAMS
+from support.requirements import needs
 
 #: Name -> the library that takes malloc's place, "" for none.
 LIBRARIES = {
@@ -46,3 +49,9 @@ def environment(name):
     if path is None:
         raise FileNotFoundError(f"this host has no {LIBRARIES[name]}: .ci/packages names the packages of the allocators")
     return {**os.environ, "LD_PRELOAD": path} if path else dict(os.environ)
+
+
+def each():
+    """Parameters for a test under each allocator; Debian has packages of all of them."""
+    there = {name: not file or file.endswith(".c") or library(name) for name, file in LIBRARIES.items()}
+    return [pytest.param(name, marks=needs(f"library {file}", there[name])) for name, file in LIBRARIES.items()]
