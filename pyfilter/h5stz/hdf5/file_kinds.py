@@ -65,8 +65,8 @@ _REFUSALS = (
     ),
     (
         "driver should be used",
-        "it is one of several files that make up one (drivers multi, split or family of HDF5): make one file of them first, with "
-        "a program that knows the driver",
+        "it is one of several files that make up one (HDF5's drivers multi, split, family): make one file of them first, with a "
+        "program that knows the driver",
     ),
     ("bad superblock version", "it is an HDF5 file of a version that the HDF5 of h5py does not know: install a newer h5py"),
     ("Permission denied", "it may not be read (permission denied): ask its owner, or change its mode"),
