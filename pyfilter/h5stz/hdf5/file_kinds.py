@@ -65,7 +65,7 @@ _REFUSALS = (
     ),
     (
         "driver should be used",
-        "it is one of several files that make up one (HDF5's drivers multi, split, family): make one file of them first, with a "
+        "it is one of several files that make up one (HDF5's drivers multi, split, family): make one file of them, with a "
         "program that knows the driver",
     ),
     ("bad superblock version", "it is an HDF5 file of a version that the HDF5 of h5py does not know: install a newer h5py"),
