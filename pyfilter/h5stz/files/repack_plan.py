@@ -111,6 +111,11 @@ class Plan:
             if rule.pattern != "*" and not chosen:
                 raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
 
+    @property
+    def array_bytes(self) -> int:
+        """What the samples of all datasets take in memory."""
+        return self._contents.array_bytes
+
     def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
         """The Decision about a dataset; `found`: the options to which those that depend on the data were resolved before.
 
@@ -198,7 +203,7 @@ def _has_numbers(dataset: h5py.Dataset) -> bool:
     """Whether a dataset is of a type that NumPy and the codec have, and the filter takes as HDF5 stores it."""
     try:
         dtype = dataset.dtype
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         return False
     return (dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES) and _is_taken(dataset.id.get_type())
 

@@ -16,7 +16,7 @@ from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
-from h5stz.hdf5.file_kinds import is_netcdf3
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
@@ -74,7 +74,7 @@ def unpack(
         meter = Meter(progress, 2 * sum(chosen.values()))
         with new_file(old, str(part)) as new:
             notes = copy_tree(old, new, store)
-        with h5py.File(part) as made:
+        with opened_file(part) as made:
             for path in unpacked:
                 before = dataset_at(old, path)
                 with meter.share(path, before.nbytes) as add:

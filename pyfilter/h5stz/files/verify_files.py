@@ -158,10 +158,13 @@ def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator
 def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
     found, complete = _Contents(), True
     try:
+        known: set[Any] = set()
         for _, item, _ in objects.hard_links(file):
             if isinstance(item, h5py.h5g.GroupID):
                 found.note("", h5py.Group(item))
-        found.datasets.extend(objects.datasets(file))
+            elif (key := objects.identity(item)) not in known:
+                known.add(key)
+                found.note("", h5py.Dataset(item))
     except HDF5_ERRORS as error:
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
         complete = False

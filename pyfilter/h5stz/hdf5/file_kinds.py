@@ -12,6 +12,7 @@ import h5py
 from h5stz import _core
 from h5stz.counts import counted
 from h5stz.errors import StzReadError
+from h5stz.hdf5 import calls
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -87,7 +88,10 @@ def opened_file(path: str | os.PathLike[str]) -> h5py.File:
     name = os.fsdecode(path)
     refuse_if_no_file(path)
     try:
-        return h5py.File(path, "r")
+        access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+        access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)  # as h5py opens files
+        calls.allow_odd_numbers(access)
+        return h5py.File(h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, access))
     except (OSError, RuntimeError, ValueError) as error:
         raise StzReadError(f"{name}: {_why_not(Path(name), ' '.join(str(error).split()))}", _READ) from error
 

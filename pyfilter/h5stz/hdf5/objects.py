@@ -111,5 +111,5 @@ def dtype_text(dataset: h5py.Dataset) -> str:
     """The dtype of a dataset; of one that NumPy has not, what h5py calls it."""
     try:
         return str(dataset.dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"
