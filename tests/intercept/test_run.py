@@ -14,7 +14,7 @@ import pytest
 
 import h5stz
 from h5stz import cli
-from h5stz.programs import run
+from h5stz.programs import run, run_report
 from support import region_files
 from support.requirements import each_package, needs_packages, needs_programs
 
@@ -304,3 +304,10 @@ def test_the_environment_keeps_what_it_has():
     assert found["HDF5_PLUGIN_PATH"].split(":") == [h5stz.plugin_path(), "/a", "/b"]
     assert found["LD_PRELOAD"].split() == [str(run.PRELOAD), "/x.so", "/y.so"]
     assert found["HOME"] == "/h"
+
+
+def test_the_report_says_why_hdf5_read_alone():
+    sums = {"reads": 1, "reads_through_hdf5": 1, "blocks_decoded": 0, "blocks_present": 0, "bytes_used": 0}
+    first, reason = run_report.lines(sums, True, [])
+    assert first.startswith("1 read, 1 of them by HDF5 alone") and reason.startswith("HDF5 alone reads whole datasets, ")
+    assert len(run_report.lines(sums | {"reads": 2, "reads_through_hdf5": 0}, True, [])) == 1
