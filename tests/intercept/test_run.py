@@ -14,7 +14,7 @@ import pytest
 
 import h5stz
 from h5stz import cli
-from h5stz.programs import run
+from h5stz.programs import run, run_report
 from support import region_files
 from support.requirements import each_package, needs_packages, needs_programs
 
@@ -229,7 +229,7 @@ def test_the_command_line(file, tmp_path, capfd):
     assert cli.main(["run", "--stats", "--", *words]) == 0
     shown = capfd.readouterr()
     assert shown.out.startswith("[[")
-    assert "1 reads, 0 of them by HDF5 alone; blocks decoded / present:" in shown.err
+    assert "1 read, 0 of them by HDF5 alone; blocks decoded / present:" in shown.err
     assert cli.main(["run", sys.executable, "-c", "raise SystemExit(5)"]) == 5
     assert cli.main(["run", "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"]) == 128 + 15
     capfd.readouterr()
@@ -286,7 +286,7 @@ def test_a_path_that_ld_preload_cannot_hold(file, installed_with_a_space, capfd)
     words = [sys.executable, "-c", f"path = {str(file)!r}\n{READ['h5py']}"]
     assert cli.main(["run", "--stats", "--", *words]) == 0
     shown = capfd.readouterr()
-    assert shown.out.startswith("[[") and "1 reads, 0 of them by HDF5 alone" in shown.err
+    assert shown.out.startswith("[[") and "1 read, 0 of them by HDF5 alone" in shown.err
 
 
 def test_a_path_that_cannot_be_helped_is_an_error(file, installed_with_a_space, tmp_path, monkeypatch, capfd):
@@ -304,3 +304,10 @@ def test_the_environment_keeps_what_it_has():
     assert found["HDF5_PLUGIN_PATH"].split(":") == [h5stz.plugin_path(), "/a", "/b"]
     assert found["LD_PRELOAD"].split() == [str(run.PRELOAD), "/x.so", "/y.so"]
     assert found["HOME"] == "/h"
+
+
+def test_the_report_says_why_hdf5_read_alone():
+    sums = {"reads": 1, "reads_through_hdf5": 1, "blocks_decoded": 0, "blocks_present": 0, "bytes_used": 0}
+    first, reason = run_report.lines(sums, True, [])
+    assert first.startswith("1 read, 1 of them by HDF5 alone") and reason.startswith("HDF5 alone reads whole datasets, ")
+    assert len(run_report.lines(sums | {"reads": 2, "reads_through_hdf5": 0}, True, [])) == 1

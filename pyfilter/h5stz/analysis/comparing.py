@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from h5stz import _core, slabs
 from h5stz.analysis import compare_samples
+from h5stz.counts import counted
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.progress import Meter, Progress
@@ -157,7 +158,7 @@ class _Parts:
         array = slabs.piece(self._source, box[:-1])
         stack: Any = np.ma.stack if np.ma.isMaskedArray(array) else np.stack
         made: Array = stack(_real_and_imaginary(array), -1)
-        return made[..., box[-1]]
+        return made[..., box[-1]].astype(self.dtype, copy=False)  # stacking leaves the order of bytes behind
 
 
 def _real_and_imaginary(array: Any) -> list[Array]:
@@ -297,5 +298,5 @@ def summary_lines(found: Comparison) -> list[str]:
     else:
         said.append("no sample is finite in both")
     if found.unpaired:
-        said.append(f"finite or not missing in one only, or different without being: {found.unpaired} samples")
+        said.append(f"finite or not missing in one only, or different without being: {counted(found.unpaired, 'sample')}")
     return said

@@ -43,6 +43,15 @@ def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
     return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
+def found_dataset(file: h5py.File, path: str) -> h5py.Dataset | None:
+    """The dataset at a path; None if there is none."""
+    try:
+        found = h5py.h5o.open(file.id, encoded(path))
+    except (KeyError, ValueError, OSError, RuntimeError):
+        return None
+    return h5py.Dataset(found) if isinstance(found, h5py.h5d.DatasetID) else None
+
+
 def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
     """The names in a group, in their order in HDF5, with what HDF5 tells of each link."""
     names: list[bytes] = []
@@ -90,6 +99,15 @@ def dataset_paths(file: h5py.File) -> list[str]:
     return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
 
 
+def attribute(item: Any, name: str) -> Any:
+    """The value of an attribute of an object of h5py; None if it is not there, has no value, or a type that NumPy has not."""
+    try:
+        value = item.attrs[name] if name in item.attrs else None
+    except (TypeError, ValueError, KeyError, OSError, RuntimeError):
+        return None
+    return None if isinstance(value, h5py.Empty) else value
+
+
 def array_bytes(dataset: h5py.Dataset) -> int:
     """What the elements of a dataset take in memory, also of a type that NumPy has not."""
     space = dataset.id.get_space()
@@ -102,5 +120,5 @@ def dtype_text(dataset: h5py.Dataset) -> str:
     """The dtype of a dataset; of one that NumPy has not, what h5py calls it."""
     try:
         return str(dataset.dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"
