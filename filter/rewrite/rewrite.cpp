@@ -112,8 +112,7 @@ class Rewriter {
     exact.mode = STZ_LOSSLESS;
     exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
-    exact.prior_bound = old_.accumulated_bound;
-    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = largest_bound(old_, previous_, true);
+    exact.prior_bound = error_of_kept({layout_, data_, options_, changes_, old_, previous_});
     return exact;
   }
 

@@ -28,6 +28,55 @@ def test_what_was_kept_of_a_looser_stream_keeps_its_bound_in_the_header(check):
         h5stz.decompress(new, max_error=0.01)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+def test_what_a_point_wise_bound_lost_is_recorded_without_loss(dtype):
+    first = (np.abs(walk()) + 1).astype(dtype)
+    stream = h5stz.compress(first, pointwise_relative=1e-2)
+    array = h5stz.decompress(stream)
+    last = first.copy()
+    array[:8] = last[:8] = 7
+    exact = h5stz.rewrite(array, stream, lossless=True)
+    info, kept = h5stz.info(exact), abs(array[8:].astype("c16")).max()
+    assert info.mode == "lossless" and info.bound_used
+    assert abs(last.astype("c16") - h5stz.decompress(exact)).max() <= np.sqrt(2) * info.accumulated_bound
+    assert info.accumulated_bound <= 1e-2 / 0.99 * kept * (1 + 1e-12)
+    assert h5stz.info(h5stz.rewrite(array, exact, lossless=True)).accumulated_bound == info.accumulated_bound
+
+
+def test_a_point_wise_bound_does_not_claim_what_had_lost_more_before():
+    first = np.abs(walk()) + 1
+    stream = h5stz.compress(first, pointwise_relative=1e-1)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[:8] = last[:8] = 7
+    exact = h5stz.rewrite(array, stream, lossless=True)
+    array[8:60] = last[8:60] = first[4:56] * 3
+    new = h5stz.rewrite(array, exact, pointwise_relative=1e-2)
+    info, error = h5stz.info(new), abs(last - h5stz.decompress(new))
+    assert info.bound_used and (error > 0.02 * last).any(), "what was kept has its errors"
+    assert info.mode == "absolute" and error.max() <= info.accumulated_bound
+
+
+SINGLE_LAYERS = {
+    "float16": (walk().astype("f2"), {"absolute": 0.1}, 0.1, None),
+    "enhanced": (walk(), {"absolute": 3.0, "enhance": "relaxed"}, None, None),
+    "palette": (np.round(walk()), {"absolute": 1e-3, "layers": 3}, 0.0, 0.0),
+    "constant": (np.ones((64, 64), "f4"), {"absolute": 1e-3, "layers": 3}, 0.0, 0.0),
+    "lossless": (walk(), {"lossless": True}, 0.0, 0.0),
+    "point-wise": (walk(), {"pointwise_relative": 1e-3}, None, None),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE_LAYERS)
+def test_a_single_layer_says_what_is_promised(name):
+    array, options, error, rmse = SINGLE_LAYERS[name]
+    stream = h5stz.compress(array, **options)
+    info = h5stz.info(stream)
+    (layer,) = info.layers
+    assert (layer.max_error, layer.rmse) == (info.relaxed_bound if name == "enhanced" else error, rmse)
+    if layer.max_error is not None:
+        assert abs(array.astype("f8") - h5stz.decompress(stream)).max() <= layer.max_error
+
+
 @pytest.mark.parametrize("changed", [False, True])
 @pytest.mark.parametrize("check", [False, True])
 def test_a_rewrite_adds_the_content_check_that_is_asked_for(changed, check):
