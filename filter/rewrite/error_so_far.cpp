@@ -10,17 +10,23 @@ namespace {
 
 constexpr double rounding_up = 1 + 1e-14;  // more than the few roundings of a product of positive numbers
 
-// The largest magnitude of the finite numbers among the elements in a state. Where no changes are known, all were kept.
+// Was an element stored exactly before, because it had the fill value of the old stream?
+bool was_fill(const Rewrite& r, u64 bits) { return r.old.has_fill && bits == r.old.fill; }
+
+// The largest magnitude of the finite numbers among the elements in a state. Where no changes are known, all were kept. What the new
+// stream has for fill values counts as kept, unless the old one had too.
 double largest_magnitude(const Rewrite& r, Change state) {
   const size_t element = element_size(r.layout.dtype), width = component_size(r.layout.dtype);
   const bool swap = swapped(r.layout), known = r.changes.state.size() != 0;
   const size_t n = size_t(element_count(r.layout));
   double largest = 0;
   for (size_t i = 0; i < n; i++) {
-    if ((known ? r.changes.state.data()[i] : u8(Change::kept)) != u8(state)) continue;
+    const Change is = known ? Change(r.changes.state.data()[i]) : Change::kept;
+    if (is != state && (is != Change::free || state != Change::kept)) continue;
     for (size_t at = 0; at < element; at += width) {
-      const double magnitude = __builtin_fabs(number_of(r.layout.dtype, load_bits(r.data + i * element + at, width, swap)));
-      if (magnitude < __builtin_inf()) largest = std::max(largest, magnitude);
+      const u64 bits = load_bits(r.data + i * element + at, width, swap);
+      const double magnitude = __builtin_fabs(number_of(r.layout.dtype, bits));
+      if (magnitude < __builtin_inf() && !(is == Change::free && was_fill(r, bits))) largest = std::max(largest, magnitude);
     }
   }
   return largest;

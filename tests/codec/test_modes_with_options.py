@@ -1,10 +1,19 @@
-"""Modes with options and operations: what is stated is what holds (exhaustive/modes.py draws such cases at random)."""
+"""Modes with options and operations: what is stated is what holds (exhaustive/modes.py draws many more such cases)."""
+
+import tempfile
+import warnings
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import h5stz
+from exhaustive import memory, modes, modes_in_files
+from exhaustive.promises import Tally
+from exhaustive.source import Source
 
 
 def walk(shape=(64, 64)):
@@ -88,7 +97,7 @@ def test_a_rewrite_adds_the_content_check_that_is_asked_for(changed, check):
     assert h5stz.info(new).content_check and h5stz.verify(new) > 0
 
 
-@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("layers", [3, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_a_psnr_is_that_of_the_layers_that_are_written(layers):
     x = np.arange(4136).reshape(2, 2, 2, 517)
     array = np.round(10 * np.sin(x * 0.9) + 10 * np.sin(x * 1.7 + 1), 1).astype("f4")
@@ -125,3 +134,53 @@ def test_a_view_refuses_what_is_no_switch(tmp_path, enhance):
         file.create_dataset("a", data=walk(), chunks=(64, 64), **h5stz.STZ(absolute=0.1))
     with h5py.File(tmp_path / "a.h5") as file, pytest.raises(h5stz.StzError, match="enhance"):
         h5stz.view(file["a"]).read(..., enhance=enhance)
+
+
+@pytest.mark.parametrize("operation", modes_in_files.OPERATIONS)
+@settings(max_examples=12)
+@given(number=st.integers(0, 2**32))
+def test_an_operation_on_a_file_keeps_what_is_stated(operation, number):
+    source = Source("test", operation, number)
+    array, fill, options = modes.draw(source)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = modes_in_files.Case(source, Tally(), array, fill, options, Path(folder))
+        try:
+            modes_in_files.OPERATIONS[operation](case)
+        except (memory.Expected, h5stz.StzError) as error:
+            assert any(text in str(error) for texts in memory.MAY_FAIL.values() for text in texts), error
+
+
+@pytest.mark.parametrize("ratio", [2, 10, 20])
+def test_a_ratio_is_met_or_refused_beside_numbers_as_large_as_there_are(ratio):
+    array = np.exp(walk((385, 9)).astype("f8") / 9)
+    array[2::5] = -1.7976931348623157e308
+    try:
+        stream = h5stz.compress(array, ratio=ratio, fill_value=False)
+    except h5stz.StzError as error:
+        assert "no bound gives" in str(error)
+    else:
+        assert len(stream) * ratio <= array.nbytes
+
+
+def test_errors_of_layers_count_what_was_kept():
+    first = walk().astype("f8") * 1e-80
+    stream = h5stz.compress(first, absolute=1e-30, layers=3)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[:60] = last[:60] = walk()[:60]
+    new = h5stz.rewrite(array, stream, absolute=1e-30, layers=3, check=True)
+    for layer in h5stz.info(new).layers:
+        assert abs(last - h5stz.decompress(new, max_error=max(layer.max_error, 1e-30))).max() <= layer.max_error
+
+
+def test_what_became_a_fill_value_counts_among_what_was_kept():
+    first = np.zeros((16, 16), "f4")
+    first[::2] = np.float32(1.7014117e38)
+    first[1] = np.linspace(1, 2, 16)
+    stream = h5stz.compress(first, pointwise_relative=3e-3, fill_value=False)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[4:6] = last[4:6] = 1
+    for fill in (False, float(array[0, 0])):
+        exact = h5stz.rewrite(array, stream, lossless=True, fill_value=fill)
+        error = abs(last.astype("f8") - h5stz.decompress(exact)).max()
+        assert error <= (h5stz.info(exact).accumulated_bound or 0)
