@@ -1,7 +1,11 @@
 """What each effort gives: ratio, and speed of compression and decompression, on one volume and on the same cut into chunks.
 
 With a directory also the ratio over SZ3 3.4 on the fields of ratio.py. One thread; the efforts take turns in each repeat.
+--over-default prints instead what efforts 6 to 9 cost and save on those fields, as quotients over effort 5.
 """
+
+import functools
+import statistics
 
 import numpy as np
 
@@ -63,12 +67,51 @@ def over_sz3(directory):
     return found
 
 
+def over_default(directory, edge, repeats):
+    """Records of the efforts above the default on a crop of each field: time and bytes over those of effort 5."""
+    records = []
+    for relative in fields.RELATIVE_BOUNDS:
+        for name, array in fields.comparison(directory).items():
+            part = np.ascontiguousarray(fields.crop(array, edge))
+            bound = relative * fields.value_range(part)
+            if not bound:
+                continue
+            actions = {
+                effort: functools.partial(h5stz.compress, part, absolute=bound, effort=effort) for effort in range(5, 10)
+            }
+            sizes = {effort: len(action()) for effort, action in actions.items()}
+            times = timing.interleaved(actions, repeats, choose=min)
+            records += [
+                {"field": name, "bound": relative, "effort": effort}
+                | {"time": times[effort] / times[5], "bytes": sizes[effort] / sizes[5]}
+                for effort in range(6, 10)
+            ]
+    return records
+
+
+def print_over_default(records):
+    """The quotients by effort, over all fields and bounds."""
+    rows = []
+    for effort in range(6, 10):
+        times, sizes = ([r[key] for r in records if r["effort"] == effort] for key in ("time", "bytes"))
+        figures = min(times), statistics.median(times), max(times), report.geometric_mean(sizes), min(sizes)
+        rows.append([str(effort), *(f"{figure:.{2 + (place > 2)}f}" for place, figure in enumerate(figures))])
+    header = ["effort", "time, least", "median", "most", "bytes, mean", "least"]
+    print(report.markdown(header, rows), end="\n\n", flush=True)
+
+
 def main():
     parser = report.parser(__doc__)
+    parser.add_argument("--over-default", action="store_true", help="efforts 6 to 9 over effort 5, and nothing else")
     parser.add_argument("--edge", type=int, default=256, help="edge of the volume, default %(default)s")
     parser.add_argument("--repeats", type=int, default=5, help="default %(default)s")
     parser.add_argument("--plot", metavar="FILE", help="draws ratio over speed")
     arguments = parser.parse_args()
+    if arguments.over_default:
+        records = over_default(arguments.directory, min(arguments.edge, 96), min(arguments.repeats, 2))
+        print_over_default(records)
+        report.finish(arguments, records, report.Checks(have_targets=False))
+        return
     volume = synthetic.gaussian_field(arguments.edge, 1, 8)
     bound = RELATIVE_BOUND * fields.value_range(volume)
     records = []

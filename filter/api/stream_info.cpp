@@ -52,6 +52,16 @@ double with_patches(double error, const Header& h, const Header& base) {
   return std::max(error + std::max(0.0, earlier_error(base) - earlier_error(h)), h.bound);
 }
 
+// The largest error of all layers where nobody has measured it: what the stream promises. -1 where that is not in the unit of the data, or
+// bits are missing altogether.
+double promised_error(const Header& h, const Header& base) {
+  for (u8 bits : base.layers.missing)
+    if (bits != 0) return -1;
+  if (!bound_is_used(h) || h.mode == STZ_LOSSLESS) return 0;
+  if (h.mode == STZ_POINTWISE_RELATIVE) return -1;
+  return base.enhancement.any() ? std::max(h.bound, relaxed_bound(base)) : h.bound;
+}
+
 // What each number of layers takes and gives. What lies before the base of a patched stream counts for all of them.
 void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info) {
   const Layers& layers = of_layers.layers;
@@ -61,12 +71,15 @@ void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info
   info.layer_bytes[0] = bytes;
   size_t next = 0;
   for_refinements(layers, [&](size_t r, size_t) { info.layer_bytes[r + 1] = bytes += of_layers.refinement[next++]; });
-  for (size_t taken = 0; taken <= layers.refinements(); taken++) {
-    const bool known = taken < layers.errors.size();
-    const double largest = known ? layers.errors[taken].largest : -1;
-    const bool patched = h.form == Form::patched;
-    info.layer_error[taken] = known && patched ? with_patches(largest, h, of_layers) : largest;
-    info.layer_rmse[taken] = known && !patched ? layers.errors[taken].root_mean_square : -1;  // nobody has measured it with the patches
+  const bool patched = h.form == Form::patched;
+  for (size_t taken = 0; taken < layers.errors.size(); taken++) {
+    const LayerError& measured = layers.errors[taken];
+    info.layer_error[taken] = patched ? with_patches(measured.largest, h, of_layers) : measured.largest;
+    info.layer_rmse[taken] = patched ? -1 : measured.root_mean_square;  // nobody has measured it with the patches
+  }
+  for (size_t taken = layers.errors.size(); taken <= layers.refinements(); taken++) {
+    info.layer_error[taken] = taken == layers.refinements() ? promised_error(h, of_layers) : -1;
+    info.layer_rmse[taken] = info.layer_error[taken] == 0 ? 0 : -1;
   }
 }
 

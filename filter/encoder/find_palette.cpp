@@ -105,6 +105,13 @@ Estimate estimate(i32 dtype, const std::vector<DistinctValues::Value>& values, c
   return total;
 }
 
+// Bits of the table as it is stored: of values on a grid a small part of what the estimate says.
+double bits_of_table(i32 dtype, const std::vector<DistinctValues::Value>& sorted) {
+  std::vector<u64> bits;
+  for (const auto& value : sorted) bits.push_back(value.bits);
+  return 8 * double(write_palette(dtype, bits).size());
+}
+
 // How many different values there are at least where these were met, by how many of them were met once and twice (Chao 1984).
 double least_number_of_values(const std::vector<DistinctValues::Value>& met) {
   double once = 0, twice = 0;
@@ -175,8 +182,9 @@ std::optional<FoundPalette> find_palette(i32 dtype, const S* samples, const u8* 
   const Places places(dtype);
   auto sorted = values.sorted(places);
   const Estimate total = estimate(dtype, sorted, others);
-  if (total.saved - total.table < 8 * double(least_saving)) return {};
   if (is_floating(dtype)) bridge_signs(places, sorted);
+  const auto pays = [&](double table) { return total.saved - table >= 8 * double(least_saving); };
+  if (!pays(total.table) && !(pays(0) && pays(bits_of_table(dtype, sorted)))) return {};
   values.set_ranks(sorted);
   FoundPalette found;
   for (const auto& value : sorted) found.bits.push_back(value.bits);

@@ -2,6 +2,11 @@
 // data; these merely bound what a damaged stream may ask for.
 #include "hdf5/chunk.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/element_type.h"
 #include "hdf5/chunk_buffer.h"
 #include "hdf5/stream_layout.h"
 #include "recognition/memory.h"
@@ -82,6 +87,31 @@ double prior_bound_of(const stz_stream_info& info) {
   return info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0;
 }
 
+// The largest magnitude of the finite numbers among samples of a floating-point type.
+double largest_magnitude(const stz_layout& layout, const void* samples) {
+  const size_t width = component_size(layout.dtype), n = array_bytes(layout) / width;
+  const int mantissa = mantissa_bits(layout.dtype), exponent_bits = static_cast<int>(8 * width) - 1 - mantissa;
+  const u64 infinity = ((u64{1} << exponent_bits) - 1) << mantissa, hidden = u64{1} << mantissa;
+  const u8* p = static_cast<const u8*>(samples);
+  u64 largest = 0;  // without their signs, the bits of numbers have the order of their magnitudes
+  for (size_t i = 0; i < n; ++i, p += width) {
+    u64 bits = 0;
+    for (size_t k = 0; k < width; ++k) bits |= u64{p[layout.byte_order == STZ_LITTLE ? k : width - 1 - k]} << (8 * k);
+    bits &= infinity | (hidden - 1);
+    if (bits < infinity) largest = std::max(largest, bits);
+  }
+  const int exponent = static_cast<int>(largest >> mantissa), bias = (1 << (exponent_bits - 1)) - 1;
+  const u64 digits = largest & (hidden - 1);
+  return std::ldexp(static_cast<double>(exponent ? digits | hidden : digits), std::max(exponent, 1) - bias - mantissa);
+}
+
+// |x - x'| <= r |x| of a point-wise bound says that |x - x'| <= r / (1 - r) |x'|. 0: not known.
+double prior_bound_of_pointwise(const stz_layout& layout, const void* samples, double bound) {
+  constexpr double rounding_up = 1 + 1e-14;
+  if (!is_floating(layout.dtype) || bound >= 1) return 0;
+  return std::min(bound / (1 - bound) * largest_magnitude(layout, samples) * rounding_up, std::numeric_limits<double>::max());
+}
+
 // Samples that may have used their bound.
 void make_exact(stz_options& options) {
   options.mode = STZ_LOSSLESS;
@@ -104,8 +134,9 @@ int compress(const stz_layout& layout, const void* samples, stz_options options,
     if (error != STZ_ERROR_ARGUMENT && error != STZ_ERROR_MEMORY) return error;
     if (count == 0 && error == STZ_ERROR_ARGUMENT) return error;  // else integers of another kind, or another rank
   }
+  const double pointwise = options.mode == STZ_POINTWISE_RELATIVE ? prior_bound_of_pointwise(layout, samples, options.bound) : 0;
   make_exact(options);
-  options.prior_bound = recognised.prior_bound;
+  options.prior_bound = std::max(recognised.prior_bound, pointwise);
   const int error = stz_compress(&layout, samples, &options, out, capacity, &size);
   return error == STZ_ERROR_MEMORY ? stz_store(&layout, samples, &options, out, capacity, &size) : error;
 }

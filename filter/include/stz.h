@@ -224,8 +224,9 @@ typedef struct stz_stream_info {
   int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */
   int32_t reserved;                     /* 0 */
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
-  double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured; -1: not known. If patched: `bound` or more */
-  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2; -1 if patched */
+  double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured. If patched: `bound` or more. Of a single layer
+                                           that nobody has measured: what is promised, 0 or `relaxed_bound`. -1: not known */
+  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2; -1: not measured, as if patched */
   double relaxed_bound;                 /* what the mode promises in place of `bound` (stz_enhance); the bound where nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */

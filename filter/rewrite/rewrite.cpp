@@ -12,6 +12,7 @@
 #include "format/box_rows.h"
 #include "format/frame.h"
 #include "precision/add_content_check.h"
+#include "precision/distance.h"
 #include "precision/encode_layered.h"
 #include "rewrite/error_so_far.h"
 #include "rewrite/exact_size.h"
@@ -123,8 +124,7 @@ class Rewriter {
     exact.mode = STZ_LOSSLESS;
     exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
-    exact.prior_bound = old_.accumulated_bound;
-    if (exact.prior_bound == 0 && old_.mode == STZ_ABSOLUTE) exact.prior_bound = largest_bound(old_, previous_, true);
+    exact.prior_bound = error_of_kept({layout_, data_, options_, changes_, old_, previous_});
     return exact;
   }
 
@@ -197,7 +197,23 @@ class Rewriter {
     } else {
       parts.new_base.clear();
     }
+    if (!parts.new_base.empty()) add_errors_of_kept(parts.new_base);
     return find_changes(layout_, std::move(missed), 1, data_, options_);
+  }
+
+  // The errors of layers were measured from the array, in which what was kept has errors already. With all layers it comes back as it is,
+  // so there the larger error counts; with fewer, both add up. Means are not known any more.
+  void add_errors_of_kept(Bytes& stream) const {
+    Header h = read_header(stream.data(), stream.size());
+    const double kept = error_of_kept({layout_, data_, options_, changes_, old_, previous_}) - earlier_error(h);
+    if (h.layers.errors.empty() || !(kept > 0)) return;
+    for (LayerError& error : h.layers.errors) {
+      const double both = next_above(error.largest + kept);
+      error = {&error == &h.layers.errors.back() ? std::max(error.largest, kept) : both, __builtin_inf()};
+    }
+    const Bytes header = write_header(h);
+    require(header.size() == h.size, STZ_ERROR_INTERNAL);
+    std::copy(header.begin(), header.end(), stream.begin());
   }
 
   // What was kept may have an accumulated bound.

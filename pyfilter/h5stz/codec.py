@@ -41,9 +41,12 @@ class Layer:
 
     Attributes:
         bytes: of the stream, at full resolution.
-        max_error: the largest distance of a sample from what was compressed, in the units of the data, as it was measured then;
-            None: it was not.
-        rmse: the root of the mean squared distance; None as well, and always of a patched stream.
+        max_error: the largest distance of a sample from what was compressed, in the units of the data. As it was measured then,
+            where several layers were written. A stream with a single layer was not measured. Then this is what it promises: 0.0
+            if it holds every bit (lossless, palette, constant, raw), else `relaxed_bound`. None if that is a point-wise bound,
+            which says nothing in the units of the data.
+        rmse: the root of the mean squared distance; 0.0 if the stream holds every bit. None: not measured, as of a patched
+            stream.
     """
 
     bytes: int

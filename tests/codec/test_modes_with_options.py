@@ -1,11 +1,20 @@
-"""Modes with options and operations: what is stated is what holds (exhaustive/modes.py draws such cases at random)."""
+"""Modes with options and operations: what is stated is what holds (exhaustive/modes.py draws many more such cases)."""
+
+import tempfile
+import warnings
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import h5stz
 from support import exact
+from exhaustive import memory, modes, modes_in_files
+from exhaustive.promises import Tally
+from exhaustive.source import Source
 
 
 def walk(shape=(64, 64)):
@@ -27,6 +36,55 @@ def test_what_was_kept_of_a_looser_stream_keeps_its_bound_in_the_header(check):
     assert h5stz.info(new).bound == h5stz.info(new).accumulated_bound == 1.0
     with pytest.raises(h5stz.StzError, match="less than what was kept"):
         h5stz.decompress(new, max_error=0.01)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+def test_what_a_point_wise_bound_lost_is_recorded_without_loss(dtype):
+    first = (np.abs(walk()) + 1).astype(dtype)
+    stream = h5stz.compress(first, pointwise_relative=1e-2)
+    array = h5stz.decompress(stream)
+    last = first.copy()
+    array[:8] = last[:8] = 7
+    exact = h5stz.rewrite(array, stream, lossless=True)
+    info, kept = h5stz.info(exact), abs(array[8:].astype("c16")).max()
+    assert info.mode == "lossless" and info.bound_used
+    assert abs(last.astype("c16") - h5stz.decompress(exact)).max() <= np.sqrt(2) * info.accumulated_bound
+    assert info.accumulated_bound <= 1e-2 / 0.99 * kept * (1 + 1e-12)
+    assert h5stz.info(h5stz.rewrite(array, exact, lossless=True)).accumulated_bound == info.accumulated_bound
+
+
+def test_a_point_wise_bound_does_not_claim_what_had_lost_more_before():
+    first = np.abs(walk()) + 1
+    stream = h5stz.compress(first, pointwise_relative=1e-1)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[:8] = last[:8] = 7
+    exact = h5stz.rewrite(array, stream, lossless=True)
+    array[8:60] = last[8:60] = first[4:56] * 3
+    new = h5stz.rewrite(array, exact, pointwise_relative=1e-2)
+    info, error = h5stz.info(new), abs(last - h5stz.decompress(new))
+    assert info.bound_used and (error > 0.02 * last).any(), "what was kept has its errors"
+    assert info.mode == "absolute" and error.max() <= info.accumulated_bound
+
+
+SINGLE_LAYERS = {
+    "float16": (walk().astype("f2"), {"absolute": 0.1}, 0.1, None),
+    "enhanced": (walk(), {"absolute": 3.0, "enhance": "relaxed"}, None, None),
+    "palette": (np.round(walk()), {"absolute": 1e-3, "layers": 3}, 0.0, 0.0),
+    "constant": (np.ones((64, 64), "f4"), {"absolute": 1e-3, "layers": 3}, 0.0, 0.0),
+    "lossless": (walk(), {"lossless": True}, 0.0, 0.0),
+    "point-wise": (walk(), {"pointwise_relative": 1e-3}, None, None),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE_LAYERS)
+def test_a_single_layer_says_what_is_promised(name):
+    array, options, error, rmse = SINGLE_LAYERS[name]
+    stream = h5stz.compress(array, **options)
+    info = h5stz.info(stream)
+    (layer,) = info.layers
+    assert (layer.max_error, layer.rmse) == (info.relaxed_bound if name == "enhanced" else error, rmse)
+    if layer.max_error is not None:
+        assert abs(array.astype("f8") - h5stz.decompress(stream)).max() <= layer.max_error
 
 
 @pytest.mark.parametrize("changed", [False, True])
@@ -78,6 +136,10 @@ def test_layer_errors_count_what_was_written_later(tmp_path, layers, enhanced):
 
 @pytest.mark.parametrize("layers, target", [(1, 80), (2, 150), (3, 80)])
 def test_a_psnr_is_that_of_the_layers_that_are_written(layers, target):
+
+
+@pytest.mark.parametrize("layers", [3, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_a_psnr_is_that_of_the_layers_that_are_written(layers):
     x = np.arange(4136).reshape(2, 2, 2, 517)
     array = np.round(10 * np.sin(x * 0.9) + 10 * np.sin(x * 1.7 + 1), 1).astype("f4")
     assert psnr(array, h5stz.decompress(h5stz.compress(array, psnr=target, layers=layers))) >= target
@@ -113,3 +175,53 @@ def test_a_view_refuses_what_is_no_switch(tmp_path, enhance):
         file.create_dataset("a", data=walk(), chunks=(64, 64), **h5stz.STZ(absolute=0.1))
     with h5py.File(tmp_path / "a.h5") as file, pytest.raises(h5stz.StzError, match="enhance"):
         h5stz.view(file["a"]).read(..., enhance=enhance)
+
+
+@pytest.mark.parametrize("operation", modes_in_files.OPERATIONS)
+@settings(max_examples=12)
+@given(number=st.integers(0, 2**32))
+def test_an_operation_on_a_file_keeps_what_is_stated(operation, number):
+    source = Source("test", operation, number)
+    array, fill, options = modes.draw(source)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = modes_in_files.Case(source, Tally(), array, fill, options, Path(folder))
+        try:
+            modes_in_files.OPERATIONS[operation](case)
+        except (memory.Expected, h5stz.StzError) as error:
+            assert any(text in str(error) for texts in memory.MAY_FAIL.values() for text in texts), error
+
+
+@pytest.mark.parametrize("ratio", [2, 10, 20])
+def test_a_ratio_is_met_or_refused_beside_numbers_as_large_as_there_are(ratio):
+    array = np.exp(walk((385, 9)).astype("f8") / 9)
+    array[2::5] = -1.7976931348623157e308
+    try:
+        stream = h5stz.compress(array, ratio=ratio, fill_value=False)
+    except h5stz.StzError as error:
+        assert "no bound gives" in str(error)
+    else:
+        assert len(stream) * ratio <= array.nbytes
+
+
+def test_errors_of_layers_count_what_was_kept():
+    first = walk().astype("f8") * 1e-80
+    stream = h5stz.compress(first, absolute=1e-30, layers=3)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[:60] = last[:60] = walk()[:60]
+    new = h5stz.rewrite(array, stream, absolute=1e-30, layers=3, check=True)
+    for layer in h5stz.info(new).layers:
+        assert abs(last - h5stz.decompress(new, max_error=max(layer.max_error, 1e-30))).max() <= layer.max_error
+
+
+def test_what_became_a_fill_value_counts_among_what_was_kept():
+    first = np.zeros((16, 16), "f4")
+    first[::2] = np.float32(1.7014117e38)
+    first[1] = np.linspace(1, 2, 16)
+    stream = h5stz.compress(first, pointwise_relative=3e-3, fill_value=False)
+    array, last = h5stz.decompress(stream), first.copy()
+    array[4:6] = last[4:6] = 1
+    for fill in (False, float(array[0, 0])):
+        exact = h5stz.rewrite(array, stream, lossless=True, fill_value=fill)
+        error = abs(last.astype("f8") - h5stz.decompress(exact)).max()
+        assert error <= (h5stz.info(exact).accumulated_bound or 0)

@@ -139,3 +139,13 @@ def test_changed_in_part_they_are_compressed_anew():
     changed[3:9, 4:50] = array[20, 20]
     again = h5stz.rewrite(changed, stream, absolute=1e-30)
     assert exact.same_bits(changed, h5stz.decompress(again)) and h5stz.info(again).form == PALETTE
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_values_on_a_decimal_grid_have_a_short_table(layers):
+    """A table of them is shorter than their distances say, and none of the ways to code them with loss as short."""
+    x = np.arange(4136)
+    array = np.round(10 * np.sin(x * 0.9) + 10 * np.sin(x * 1.7 + 1), 1).astype("f4").reshape(2, 2, 2, 517)
+    stream = h5stz.compress(array, absolute=0.015, layers=layers)
+    assert h5stz.info(stream).form == PALETTE
+    assert len(stream) <= len(h5stz.compress(array, lossless=True)) + 16

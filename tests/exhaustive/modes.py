@@ -4,12 +4,13 @@ import os
 import tempfile
 import warnings
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
 
 import h5stz
-from exhaustive import arrays, memory, promises
+from exhaustive import arrays, memory, modes_in_files, promises, stated
 from exhaustive.source import Violation
 from support import cases
 
@@ -49,28 +50,6 @@ def draw_options(source, dtype, mode, fill):
     return options
 
 
-def judge(tally, written, stream, options, what):
-    """What a stream says of its errors, layers and content check, against the array that was written last."""
-    info, decoded = h5stz.info(stream), h5stz.decompress(stream)
-    if not info.bound_used and not info.accumulated_bound:
-        tally.same_bits(written, decoded, f"{what}: a stream that says that nothing was lost")
-    elif info.mode == "lossless" and info.accumulated_bound is None:
-        pass  # out of a stream with a point-wise bound: how far samples are from the first ones is not recorded
-    elif info.mode == "pointwise_relative":
-        tally.within(written, decoded, info.bound, what, pointwise=True)
-    else:
-        tally.within(written, decoded, max(info.relaxed_bound, info.accumulated_bound or 0.0), what, measured=True)
-    if options.get("content_check") and info.form.startswith(("blocks", "patched: blocks")) and not info.content_check:
-        raise Violation(f"{what}: content_check=True was asked for")
-    h5stz.verify(stream)
-    for layer in info.layers:
-        if layer.max_error:
-            earlier = max(0.0, (info.accumulated_bound or 0.0) - info.relaxed_bound)
-            rough = h5stz.decompress(stream, max_error=layer.max_error + earlier)
-            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True)
-    return decoded
-
-
 def rewritten(tally, source, written, stream, options):
     """A rewrite in part under other options, and one that changes nothing."""
     array, written = h5stz.decompress(stream), written.copy()
@@ -94,9 +73,9 @@ def rewritten(tally, source, written, stream, options):
     if source.chance(0.5):
         others["content_check"] = True
     new = h5stz.rewrite(array, stream, **others)
-    decoded = judge(tally, written, new, others, "rewritten")
+    decoded = stated.judge(tally, written, new, others, "rewritten")
     again = h5stz.rewrite(decoded, new, **{**others, "content_check": True})
-    judge(tally, written, again, {**others, "content_check": True}, "rewritten without a change")
+    stated.judge(tally, written, again, {**others, "content_check": True}, "rewritten without a change")
     return new
 
 
@@ -131,21 +110,33 @@ def estimated(array, options, stream):
         raise Violation(f"an exact estimate of {found.bytes} bytes, and {len(stream)} were written")
 
 
+def in_an_operation(tally, source, case):
+    """One of the operations of modes_in_files.py."""
+    name = source.pick(sorted(modes_in_files.OPERATIONS))
+    run.described += f", {name}"
+    tally.seen[f"operation {name}"] += 1
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        modes_in_files.OPERATIONS[name](modes_in_files.Case(source, tally, *case, Path(folder)))
+
+
 def run(source, tally):
     """One case. Returns the CRC of its stream."""
     array, fill, options = draw(source)
     run.described = f"{array.dtype.str} {array.shape}, fill {fill}, {options}"
     try:
         stream = memory.compress(array, options)
-        judge(tally, array, stream, options, "compressed")
+        stated.judge(tally, array, stream, options, "compressed")
         new = rewritten(tally, source, array, stream, options)
         in_a_file(tally, source, array, options)
         estimated(array, options, stream)
+        in_an_operation(tally, source, (array, fill, options))
     except memory.Expected:
         tally.seen["refused as documented"] += 1
         return 0
     except h5stz.StzError as error:
         if any(text in str(error) for texts in memory.MAY_FAIL.values() for text in texts):
+            tally.seen["refused as documented"] += 1
             return 0
         raise
     return zlib.crc32(new, zlib.crc32(stream))

@@ -7,6 +7,7 @@ log(bound), and where it closes on a jump, bounds around it are tried.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -87,6 +88,20 @@ class BoundSearch:
                 break
             bound = following
         return allowed
+
+    def below(self, exact: float, measure: Measure) -> float | None:
+        """A bound in the window below all that were tried, which were too large; None if there is none.
+
+        Where a few samples are much larger than all others, such bounds are a tiny share of the range.
+
+        Args:
+            exact: the level without loss, above the window.
+        """
+        assert self.worse is not None
+        low, high = math.log(sys.float_info.min), math.log(self.worse.bound)
+        excess = exact - self.window.target - self.window.width / 2
+        self.better = Tried(sys.float_info.min, exact, excess)
+        return self.narrow(math.exp((low + high) / 2), measure) or self.probe(_ROUNDS, measure)
 
     def probe(self, count: int, measure: Measure) -> float | None:
         """The nearest of up to 2 `count` bounds around a closed bracket whose levels are in the window, or None."""

@@ -63,8 +63,13 @@ def ratio_bound(
     bound = search.narrow(guess or width * FIRST_GUESS, measure) or search.probe(_PROBES, measure)
     if bound is not None:
         return bound
-    if search.better is None:  # the data take less than is wanted with any bound
-        return 0.0
+    if search.better is None:  # with every bound that was tried the data take less than is wanted, perhaps also without loss
+        level = measure(0.0)
+        if level[0] <= math.log2(size / ratio):
+            return 0.0
+        bound = search.below(level[0], measure)
+        if bound is not None:
+            return bound
     raise StzError(_failure(ratio, size, search), _BOUND)
 
 

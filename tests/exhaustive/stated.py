@@ -1,0 +1,124 @@
+"""What a stream or a dataset says of itself - bounds, errors of layers, content checks - against what is measured."""
+
+import numpy as np
+
+import h5stz
+from exhaustive import promises
+from exhaustive.source import Violation
+from support import cases
+
+
+def judge(tally, written, stream, options, what):
+    """What a stream says of its errors, layers and content check, against the array that was written last."""
+    info, decoded = h5stz.info(stream), h5stz.decompress(stream)
+    if not info.bound_used and not info.accumulated_bound:
+        tally.same_bits(written, decoded, f"{what}: a stream that says that nothing was lost")
+    elif info.mode == "pointwise_relative":
+        tally.within(written, decoded, info.bound, what, pointwise=True)
+    else:
+        tally.within(written, decoded, max(info.relaxed_bound, info.accumulated_bound or 0.0), what, measured=True)
+    if options.get("content_check") and info.form.startswith(("blocks", "patched: blocks")) and not info.content_check:
+        raise Violation(f"{what}: content_check=True was asked for")
+    h5stz.verify(stream)
+    judge_layers(tally, written, stream, info, decoded, what)
+    return decoded
+
+
+def judge_layers(tally, written, stream, info, decoded, what):
+    """The errors of the layers. A stream with a single one tells its error unless that is point-wise."""
+    if len(info.layers) == 1 and info.layers[0].max_error is None and info.mode != "pointwise_relative":
+        raise Violation(f"{what}: the error of the only layer is not told, mode {info.mode}")
+    earlier = max(0.0, (info.accumulated_bound or 0.0) - info.relaxed_bound)
+    if info.layers[-1].max_error is not None:
+        tally.within(written, decoded, info.layers[-1].max_error + earlier, f"{what}: all layers", measured=True)
+    for layer in info.layers:
+        if layer.max_error:
+            rough = h5stz.decompress(stream, max_error=layer.max_error + earlier)
+            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True)
+
+
+def boxes_of(shape, chunks):
+    """(offset, the part of the dataset, the same part of the chunk) of each chunk."""
+    for place in np.ndindex(*(-(-n // c) for n, c in zip(shape, chunks, strict=True))):
+        offset = tuple(p * c for p, c in zip(place, chunks, strict=True))
+        stops = tuple(min(o + c, n) for o, c, n in zip(offset, chunks, shape, strict=True))
+        part = tuple(map(slice, offset, stops))
+        yield offset, part, tuple(slice(0, stop - start) for start, stop in zip(offset, stops, strict=True))
+
+
+def judge_chunk(tally, references, part, inside, stream, options, what):
+    """judge() of a chunk that may reach beyond the dataset, against any of the arrays that may have been compressed."""
+    failures = []
+    for written in references:
+        whole = h5stz.decompress(stream)
+        whole[inside] = written[part]
+        try:
+            return judge(tally, whole, stream, options, what)
+        except Violation as violation:
+            failures.append(violation)
+    raise failures[0]
+
+
+def judge_dataset(tally, references, dataset, options, what, made=None):
+    """Each chunk of a dataset, its view, and the errors that this tells of its layers.
+
+    `references`: arrays that may have been compressed, the one that was written last first. A copy may keep the stream of the
+    first one, or be a compression of what the copying program has read. `made`: the STZ of a dataset that was written in parts.
+    A chunk that the filter took for a new one, such as one whose kept samples all are 0 (docs/rewriting.md), states only what
+    was lost since. Then its bound is judged.
+    """
+    decoded = dataset[...]
+    for offset, part, inside in boxes_of(dataset.shape, dataset.chunks):
+        if dataset.id.get_chunk_info_by_coord(offset).byte_offset is None:
+            continue
+        mask, stream = dataset.id.read_direct_chunk(offset)
+        if mask:
+            tally.same_bits(references[0][part], decoded[part], f"{what}: a chunk that is stored raw")
+        else:
+            try:
+                judge_chunk(tally, references, part, inside, stream, options, f"{what}, chunk {offset}")
+            except Violation:
+                if made is None or h5stz.info(stream).bound_used:
+                    raise
+                tally.seen["a rewritten chunk taken for a new one"] += 1
+                judge_bound(tally, references[0][part], decoded[part], made, f"{what}, chunk {offset}")
+    view = h5stz.view(dataset)
+    tally.same_bits(decoded, view[...], f"{what}: view")
+    errors = view.layer_errors()
+    for count, error in enumerate(errors, 1):
+        if not any(_within(tally, array, view.read(..., layers=count), error) for array in references):
+            raise Violation(f"{what}: more than {error} with {count} layers of {errors}")
+        view.at_error(error)[...]
+    return decoded
+
+
+def _within(tally, written, found, error):
+    try:
+        tally.within(written, found, error, "", measured=True)
+    except Violation:
+        return False
+    return True
+
+
+def judge_bound(tally, written, decoded, made, what):
+    """The bound that was asked for: that of the STZ `made`, of a dataset that was written anew or in part."""
+    settings = made.get_config()
+    if settings.get("lossless") or (written.dtype.kind in "iub" and settings.get("integers") != "lossy"):
+        return tally.same_bits(written, decoded, what)
+    if "pointwise_relative" in settings:
+        return tally.within(written, decoded, settings["pointwise_relative"], what, pointwise=True)
+    relaxed = settings.get("enhance") in ("relaxed", "both")
+    return tally.within(written, decoded, made.bound * (1.5 if relaxed else 1) * (1 + 1e-15), what, measured=True)
+
+
+def judge_psnr(array, decoded, wanted, fill, what):
+    """Violation unless the PSNR over the valid samples is at least the wanted one."""
+    width, keep = promises.valid_range(array, fill)
+    reached = promises._wide_psnr(array, decoded, width, keep)
+    if reached < wanted - 1e-6:
+        raise Violation(f"{what}: {reached} dB of {wanted}")
+
+
+def width_of(array, fill):
+    """The range of the samples that are not the fill value."""
+    return cases.width(array if fill is None else array[array != fill])
