@@ -150,12 +150,14 @@ def test_dask_writing(tmp_path):
 @needs_packages("fsspec", "aiohttp")
 def test_remote_regions(tmp_path):
     output = run_python(tmp_path, "remote_regions.py")
-    assert output.count("as h5py reads it: True") == 8
+    assert output.count("as h5py reads it: True") == 10
+    assert "remote.h5: /rho: 8 chunks decoded" in output
     dataset = numbers(output, "bytes of the dataset")[0]
     sent = [int(size) for size in re.findall(r"requests +(\d+) bytes", output)]
-    opening, box, level, plainly, again, rest, view, box_of_view = sent
+    opening, box, level, plainly, again, rest, given, box_of_given, view, box_of_view = sent
     assert 0 < box < dataset / 50 and 0 < level < dataset / 20 and opening < dataset / 20
     assert plainly + again + rest >= dataset and view + box_of_view < dataset / 50
+    assert given + box_of_given < dataset / 30
 
 
 @needs_packages("zarr", "numcodecs", "fsspec")

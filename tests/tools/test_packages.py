@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "hdf5": {"options"},
     "sources": {"hdf5"},
     "reading": {"options", "hdf5", "sources"},
-    "files": {"options", "hdf5", "reading"},
+    "files": {"options", "hdf5", "sources", "reading"},
     "analysis": {"hdf5", "files", "reading"},
     "dask": {"options", "reading", "files"},
     "xarray": {"options", "hdf5", "sources", "reading"},

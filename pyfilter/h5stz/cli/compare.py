@@ -8,20 +8,20 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-import h5py
 
 from h5stz import _core
 from h5stz.analysis import compare_files, compare_report
 from h5stz.analysis.compare_files import Pair
 from h5stz.analysis.comparing import compare as compare_arrays
 from h5stz.analysis.comparing import summary_lines
-from h5stz.cli.datasets import SEPARATOR, opened
+from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.progress import Progress
+from h5stz.sources.remote_files import hdf5_file
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -71,12 +71,12 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
                 str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim, progress=progress)
             )
         return
-    with h5py.File(original) as before, h5py.File(other) as after:
+    with hdf5_file(original) as (before, _), hdf5_file(other) as (after, _):
         yield from compare_files.pairs(before, after, pattern, ssim=ssim, progress=progress)
 
 
 def _is_one_array(name: str) -> bool:
-    return SEPARATOR in name or compare_files.is_npy(name)
+    return bool(split(name)[1]) or compare_files.is_npy(name)
 
 
 @contextlib.contextmanager

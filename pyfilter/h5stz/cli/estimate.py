@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, elements, slabs
+from h5stz.cli import datasets
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
@@ -21,6 +22,7 @@ from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
 from h5stz.options.stz import STZ
+from h5stz.sources.remote_files import hdf5_file
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
@@ -55,11 +57,11 @@ def estimate_command(
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
     """
-    name, _, path = file.partition("::")
+    name, path = datasets.split(file)
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
     shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
-    with explained(name, "nothing was estimated"), h5py.File(name) as source:
+    with explained(name, "nothing was estimated"), hdf5_file(name) as (source, _):
         chosen = _chosen(source, path)
         lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
     if as_json:
@@ -73,13 +75,13 @@ def _chosen(source: h5py.File, path: str) -> list[tuple[h5py.Dataset, Decision]]
     if path and not isinstance(source.get(path), h5py.Dataset):
         raise StzError(f"{path} is no dataset of {source.filename}", _ARGUMENT)
     plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
-    datasets: list[h5py.Dataset] = []
+    found: list[h5py.Dataset] = []
     if path:
         named: Any = source[path]
-        datasets.append(named)
+        found.append(named)
     else:
-        source.visititems(lambda _, item: datasets.append(item) if isinstance(item, h5py.Dataset) else None)
-    decided = [(dataset, plan.decide(dataset)) for dataset in datasets]
+        source.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+    decided = [(dataset, plan.decide(dataset)) for dataset in found]
     chosen = [(dataset, decision) for dataset, decision in decided if decision.options is not None]
     if not chosen:
         why = f"{path}: {REASONS[decided[0][1].reason or '']}" if path else "no dataset that compress would compress"
