@@ -287,7 +287,9 @@ CASES = [
         "remote.md", "overview = rho.level(2)", before=REGIONS + SERVER, packages=("fsspec", "aiohttp"), prints="RemoteStats("
     ),
     Case("remote.md", "with fsspec.open(url) as remote", before=REGIONS + SERVER, packages=("fsspec", "aiohttp")),
-    Case("remote.md", "h5stz info https://example.org", skipped="no such server; tests/tools/test_remote_commands.py has these"),
+    Case(
+        "remote.md", "h5stz info https://example.org", skipped="no such server; tests/tools/test_remote_commands.py has these"
+    ),
     Case("remote.md", "s3://fields/regions.h5", before=REGIONS + S3, packages=("s3fs", "moto")),
     Case("remote.md", "xarray.open_dataset(url", before=REGIONS + SERVER, packages=("fsspec", "aiohttp", *XARRAY)),
     Case(

@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "zarr": {"options", "codec", "hdf5", "sources", "reading"},
     "programs": {"options", "hdf5"},
 }
-WITHOUT_ROW = {"__init__", "__main__", "cli"}  # the surface: made of all others
+WITHOUT_ROW = {"__init__", "__main__", "cli", "_pyinstaller"}  # the surface, made of all others; hooks for PyInstaller
 
 
 def modules():
