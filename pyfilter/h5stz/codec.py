@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.counts import counted
 from h5stz.damage import DAMAGE_CODES, OnError, of_stream, replacement, stored_bytes, warn
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
@@ -363,7 +364,7 @@ def _content(stream: BytesLike) -> memoryview:
 def _described(stream: BytesLike, content: memoryview) -> str:
     """What was given in the place of a stream."""
     begin = bytes(content[:_SHOWN_BYTES])
-    text = f"given are {content.nbytes} bytes ({type(stream).__name__})"
+    text = f"given are {counted(content.nbytes, 'byte')} ({type(stream).__name__})"
     if begin:
         text += f" that begin with {begin!r}"
     if begin.startswith(_HDF5_SIGNATURE):

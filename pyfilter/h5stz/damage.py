@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from h5stz import _core, elements
+from h5stz.counts import counted
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 
@@ -92,7 +93,7 @@ class Damage:
     def __str__(self) -> str:
         place = "" if self.dataset is None else f"{self.dataset} in {self.file}: "
         place += "" if self.chunk is None else f"the chunk at {self.chunk}: "
-        cost = f"{self.lost} samples of {self.box()}" if self.lost else "no samples"
+        cost = f"{counted(self.lost, 'sample')} of {self.box()}" if self.lost else "no samples"
         return f"{place}{self.what()}, {cost}: {self.reason}"
 
 
@@ -183,10 +184,9 @@ def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str,
         return
     lost = sum(damage.lost for damage in found)
     samples = prod(shape) * (2 if value.dtype.kind == "c" else 1)
-    text = (
-        f"{len(found)} damaged {'part' if len(found) == 1 else 'parts'} of {name}: {lost} of {samples} samples that were read "
-    )
-    text += f"are lost, and {value[()]} stands for them. The first: {found[0]}. {listed}"
+    are = "was read is" if samples == 1 else "were read are"
+    text = f"{counted(len(found), 'damaged part')} of {name}: {lost} of {counted(samples, 'sample')} that {are} lost, and "
+    text += f"{value[()]} stands in the place. The first: {found[0]}. {listed}"
     warnings.warn(DamageWarning(text, found), stacklevel=_depth())
 
 

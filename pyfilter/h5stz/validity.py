@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.errors import StzError
 
@@ -181,7 +182,7 @@ def _distance(number: int | float, rest: Extremes) -> Fraction:
 
 
 def _question(suspects: list[_Suspect]) -> str:
-    described = " and ".join(f"{each.number!r} ({each.count} times)" for each in suspects)
+    described = " and ".join(f"{each.number!r} ({counted(each.count, 'time')})" for each in suspects)
     rest = suspects[-1].rest
     return (
         f"is {described} a fill value? The other numbers are {rest.low!r} to {rest.high!r}. Give "

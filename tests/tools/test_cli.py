@@ -224,8 +224,8 @@ def test_info_of_chunks_that_were_written_again(capsys, tmp_path):
         dataset.id.write_direct_chunk((24, 0, 0), exact)
     _, out, _ = run(capsys, "info", tmp_path / "x.h5")
     assert "written again in part: 3 chunks, 4 patches\n" in out
-    assert "stored exactly, as the bound was used before: 1 chunks\n" in out
-    assert "accumulated bound: 0.003, with those of earlier compressions: 1 chunks\n" in out
+    assert "stored exactly, as the bound was used before: 1 chunk\n" in out
+    assert "accumulated bound: 0.003, with those of earlier compressions: 1 chunk\n" in out
 
 
 def test_info_of_a_series_that_ends_within_a_chunk(capsys, tmp_path):
@@ -238,7 +238,7 @@ def test_info_of_a_series_that_ends_within_a_chunk(capsys, tmp_path):
             dataset[k] = frame
     _, out, _ = run(capsys, "info", tmp_path / "x.h5")
     assert "grows along axis 0\n" in out
-    assert "stored exactly, as the last plane along the axis of growth holds one value only: 1 chunks\n" in out
+    assert "stored exactly, as the last plane along the axis of growth holds one value only: 1 chunk\n" in out
 
 
 def test_info_of_chunks_of_few_values(capsys, tmp_path):

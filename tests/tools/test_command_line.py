@@ -219,7 +219,7 @@ def test_info_is_a_tree(capsys, file):
     assert lines[1:4] == ["└── /a", "    └── /a/rho: float32 40x50", "          bound: absolute 0.001"]
     assert "          levels: 2" in lines and all(line == line.rstrip() for line in lines)
     _, out, _ = run(capsys, "info", "--all", file)
-    assert "└── /plain: float32 40x50\n      not compressed with h5stz\n      size: 8000 -> 8000 bytes, ratio 1.00\n" in out
+    assert "├── /plain: float32 40x50\n│     not compressed with h5stz\n│     size: 8000 -> 8000 bytes, ratio 1.00\n" in out
 
 
 def test_info_of_several_files(capsys, file, tmp_path, monkeypatch):

@@ -9,7 +9,19 @@ from support.paths import ROOT
 
 PACKAGE = ROOT / "pyfilter/h5stz"
 #: Modules that every package may import, and of each other those that stand before them; "_core" is cython/.
-COMMON = ("_core", "errors", "signatures", "progress", "elements", "limits", "slabs", "validity", "damage", "patterns")
+COMMON = (
+    "_core",
+    "counts",
+    "errors",
+    "signatures",
+    "progress",
+    "elements",
+    "limits",
+    "slabs",
+    "validity",
+    "damage",
+    "patterns",
+)
 #: Package or module -> those it may import, beside itself and COMMON. Each names only what stands before it.
 ALLOWED: dict[str, set[str]] = {
     "options": set(),

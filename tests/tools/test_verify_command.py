@@ -55,8 +55,8 @@ def test_what_is_found(file):
     )
     assert lines == {
         "/constant": "3 chunks decoded, 3 compared with content checks, 1 not decoded (stored without h5stz)",
-        "/empty": "0 chunks decoded, 0 compared with content checks",
-        "/group/plain": "4 chunks decoded, 0 compared with content checks",
+        "/empty": "0 chunks decoded, 0 compared with content checks: no chunk is stored",
+        "/group/plain": "4 chunks decoded, 0 compared with content checks (written without them: 4)",
         "/x": "3 chunks decoded, 3 compared with content checks, 1 damaged",
     }
     with h5py.File(file) as opened:
@@ -179,7 +179,7 @@ def test_a_file_without_compressed_datasets(tmp_path):
     with h5py.File(tmp_path / "plain.h5", "w") as made:
         made["x"] = np.zeros(3)
     done = command("verify", tmp_path / "plain.h5")
-    assert (done.returncode, done.stdout.split(": ")[1]) == (0, "1 datasets, none compressed with h5stz\n")
+    assert (done.returncode, done.stdout.split(": ")[1]) == (0, "1 dataset, none compressed with h5stz\n")
 
 
 def test_info_says_whether_there_are_checks(file):

@@ -30,13 +30,20 @@ class Pair:
 
 
 def pairs(
-    one: h5py.File, other: h5py.File, pattern: str = "*", *, ssim: bool = True, progress: Progress | None = None
+    one: h5py.File,
+    other: h5py.File,
+    pattern: str = "*",
+    *,
+    names: tuple[str, str],
+    ssim: bool = True,
+    progress: Progress | None = None,
 ) -> Iterator[Pair]:
     """Compares all datasets of two files whose path matches a pattern, one after another.
 
     Args:
         one, other: the original and what is compared with it.
         pattern: as of repack_plan.Rule.
+        names: of the files, as the user has given them.
         ssim: as of compare().
         progress: is told how far it is, in bytes of the original.
     """
@@ -46,7 +53,7 @@ def pairs(
     meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:
-            yield Pair(path, None, f"only in {(one if path in paths else other).filename}")
+            yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
         before, after = _dataset(one, path), _dataset(other, path)
         with meter.share(path, PASSES * before.nbytes) as add:

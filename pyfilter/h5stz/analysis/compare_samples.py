@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.slabs import ArraySource, Box, piece
 
@@ -70,7 +71,7 @@ class Samples:
             return float(found[0]), "in windows of three axes, over all"
         extents = "x".join(str(cut.stop - cut.start) for axis, cut in enumerate(boxes[0]) if axis in large[-2:])
         rest = math.prod(extent for axis, extent in enumerate(self.one.shape) if axis not in large[-2:])
-        return float(np.mean(found)), f"over {len(found)} of {rest} planes, {extents} samples of each"
+        return float(np.mean(found)), f"over {len(found)} of {counted(rest, 'plane')}, {extents} samples of each"
 
     def along(self, axis: int) -> tuple[Array, Array]:
         """Errors, and where they are valid, in a box that is long along an axis and the last other one."""

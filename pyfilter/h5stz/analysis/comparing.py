@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from h5stz import _core, slabs
 from h5stz.analysis import compare_samples
+from h5stz.counts import counted
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.progress import Meter, Progress
@@ -297,5 +298,5 @@ def summary_lines(found: Comparison) -> list[str]:
     else:
         said.append("no sample is finite in both")
     if found.unpaired:
-        said.append(f"finite or not missing in one only, or different without being: {found.unpaired} samples")
+        said.append(f"finite or not missing in one only, or different without being: {counted(found.unpaired, 'sample')}")
     return said

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import missing_numbers
@@ -95,7 +96,7 @@ def _checked_slices(slices: Mapping[int, int], shape: tuple[int, ...]) -> dict[i
             raise StzError(f"there is no axis {axis}: the dataset has {len(shape)}, from 0", _ARGUMENT)
         extent = shape[axis]
         if not -extent <= index < extent:
-            raise StzError(f"index {index} is out of range for axis {axis}, which has {extent} samples", _ARGUMENT)
+            raise StzError(f"index {index} is out of range for axis {axis}, which has {counted(extent, 'sample')}", _ARGUMENT)
         chosen[axis % len(shape)] = index % extent
     return chosen
 

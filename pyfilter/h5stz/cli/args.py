@@ -13,6 +13,7 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.cli.parameters import BOUNDS, FILE, Parsed, bound_options, bounds_given, chunk_shape
 from h5stz.errors import StzError
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.options import arguments
 from h5stz.options.stz import STZ, Options
 
@@ -109,7 +110,7 @@ def _resolved(given: dict[str, Any]) -> STZ:
         return STZ.from_string(text, dtype=dtype)
     if not data:
         return STZ(**cast(Options, wanted | {"dtype": dtype}))
-    with h5py.File(data[0]) as file:
+    with opened_source(data[0]) as file:
         found = file[data[1]]
         if not isinstance(found, h5py.Dataset):
             raise KeyError(f"{data[1]} is no dataset")

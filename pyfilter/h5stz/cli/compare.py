@@ -20,8 +20,8 @@ from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.progress import Progress
-from h5stz.sources.remote_files import hdf5_file
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -71,8 +71,8 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
                 str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim, progress=progress)
             )
         return
-    with hdf5_file(original) as (before, _), hdf5_file(other) as (after, _):
-        yield from compare_files.pairs(before, after, pattern, ssim=ssim, progress=progress)
+    with opened_source(original) as before, opened_source(other) as after:
+        yield from compare_files.pairs(before, after, pattern, names=(original, other), ssim=ssim, progress=progress)
 
 
 def _is_one_array(name: str) -> bool:

@@ -12,8 +12,9 @@ import click
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, enhance_option
+from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, chunk_shape, enhance_option
 from h5stz.cli.progress import progress_bar
+from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files import repack_plan, repack_preview, repacking
 from h5stz.options.stz import Options
@@ -84,7 +85,7 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
         return
     if target is None:
         raise click.UsageError("Missing argument 'OUT'.", click.get_current_context())
-    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+    with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         report = repacking.repack(source, target, rules, rechunk=rechunk, progress=bar.tell, **given)
     if as_json:
         print(json.dumps(asdict(report)))
@@ -127,7 +128,7 @@ def _rechunk(text: str) -> repack_plan.Rechunk:
     if text in ("auto", "keep"):
         return "auto" if text == "auto" else "never"
     try:
-        return tuple(int(extent) for extent in text.split(","))
+        return chunk_shape(text)
     except ValueError:
         raise StzError(f"--chunks {text}: give auto, keep or a shape such as 8,256,256", _ARGUMENT) from None
 
@@ -136,15 +137,15 @@ def _print(report: repacking.Report) -> None:
     for each in report.outcomes:
         if each.reason is None:
             ratio = each.array_bytes / max(each.after, 1)
-            sizes = f"{each.array_bytes} -> {each.after} bytes, ratio {ratio:.2f}"
+            sizes = f"{each.array_bytes} -> {counted(each.after, 'byte')}, ratio {ratio:.2f}"
             say(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
         else:
             say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
         say(f"note: {note}")
     if report.resumed:
-        say(f"note: {report.resumed} chunks had been compressed by an unfinished run")
-    say(f"file: {report.before} -> {report.after} bytes, ratio {report.ratio:.2f}, compared with the source")
+        say(f"note: {counted(report.resumed, 'chunk')} had been compressed by an unfinished run")
+    say(f"file: {report.before} -> {counted(report.after, 'byte')}, ratio {report.ratio:.2f}, compared with the source")
 
 
 def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> None:
@@ -160,7 +161,8 @@ def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> Non
             chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
         say(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
-    say(f"{len(chosen)} of {len(planned)} datasets would be compressed: {sum(each.before for each in chosen)} stored bytes")
+    stored = sum(each.before for each in chosen)
+    say(f"{len(chosen)} of {counted(len(planned), 'dataset')} would be compressed: {counted(stored, 'stored byte')}")
 
 
 def _times(extents: Sequence[int] | None) -> str:

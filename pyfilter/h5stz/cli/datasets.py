@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.reading import opening
 from h5stz.reading.view import View
@@ -30,7 +31,7 @@ def opened(text: str) -> Iterator[View]:
             if len(found) != 1:
                 some = ", ".join(f"{name}{SEPARATOR}/{each}" for each in found[:3]) + (", ..." if len(found) > 3 else "")
                 raise StzError(
-                    f"{name} has {len(found)} datasets: name one" + (f", such as {some}" if found else ""), _ARGUMENT
+                    f"{name} has {counted(len(found), 'dataset')}: name one" + (f", such as {some}" if found else ""), _ARGUMENT
                 )
             path = found[0]
         member = file[path] if path in file else None

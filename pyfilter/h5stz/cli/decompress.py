@@ -30,7 +30,7 @@ def decompress(source: str, target: str, dataset: str, deflate: int | None, over
 
     Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.
     """
-    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+    with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         unpacked, notes = unpacking.unpack(
             source, target, dataset=dataset, deflate=deflate, overwrite=overwrite, progress=bar.tell
         )

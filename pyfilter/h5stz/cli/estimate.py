@@ -16,16 +16,19 @@ import numpy as np
 from h5stz import _core, elements, slabs
 from h5stz.cli import datasets
 from h5stz.cli.explained import explained
-from h5stz.cli.output import printable
+from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
+from h5stz.hdf5 import objects
 from h5stz.options.stz import STZ
-from h5stz.sources.remote_files import hdf5_file
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
+_SHOWN = 3  # datasets of which an error says why they are not compressed
 _TIMED_BYTES = 16 << 20  # of a dataset that are compressed to know how long that takes
 
 
@@ -61,32 +64,32 @@ def estimate_command(
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
     shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
-    with explained(name, "nothing was estimated"), hdf5_file(name) as (source, _):
-        chosen = _chosen(source, path)
+    with explained(name, "nothing was estimated"), opened_source(name) as source:
+        chosen, left = _chosen(source, shown_name(name), path)
         lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
     if as_json:
-        print(json.dumps({"datasets": [_record(line) for line in lines]}))
-    else:
-        _print(lines)
+        skipped = [{"path": left_path, "reason": reason} for left_path, reason in left]
+        print(json.dumps({"datasets": [_record(line) for line in lines], "skipped": skipped}))
+        return
+    _print(lines)
+    for left_path, reason in left:
+        say(f"{left_path}: not estimated, as compress leaves it as it is ({REASONS[reason]})")
 
 
-def _chosen(source: h5py.File, path: str) -> list[tuple[h5py.Dataset, Decision]]:
-    """The datasets to look at: those that compress would, or the one that was named."""
-    if path and not isinstance(source.get(path), h5py.Dataset):
-        raise StzError(f"{path} is no dataset of {source.filename}", _ARGUMENT)
+def _chosen(source: h5py.File, name: str, path: str) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
+    """The datasets that compress would compress, or the one that was named; and the paths of the others with the reasons."""
+    named = objects.found_dataset(source, path) if path else None
+    if path and named is None:
+        raise StzError(f"{path} is no dataset of {name}", _ARGUMENT)
     plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
-    found: list[h5py.Dataset] = []
-    if path:
-        named: Any = source[path]
-        found.append(named)
-    else:
-        source.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
-    decided = [(dataset, plan.decide(dataset)) for dataset in found]
+    decided = [(each, plan.decide(each)) for each in (objects.datasets(source) if named is None else [named])]
     chosen = [(dataset, decision) for dataset, decision in decided if decision.options is not None]
+    left = [(objects.name_of(dataset), decision.reason) for dataset, decision in decided if decision.reason is not None]
     if not chosen:
-        why = f"{path}: {REASONS[decided[0][1].reason or '']}" if path else "no dataset that compress would compress"
-        raise StzError(f"there is nothing to estimate in {source.filename}: {why}", _ARGUMENT)
-    return chosen
+        shown = [f"{each}: {REASONS[reason]}" for each, reason in left[:_SHOWN]]
+        why = "; ".join(shown) + (f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
+        raise StzError(f"there is nothing to estimate in {name}: {why or 'it has no datasets'}", _ARGUMENT)
+    return chosen, left
 
 
 def _lines(
@@ -98,7 +101,7 @@ def _lines(
         options = {**bound, "chunks": decision.chunks, **({} if fill is None else {"fill_value": fill})}
         found = estimate(dataset, sample_bytes=sample_bytes, jobs=jobs, **options)
         kind = ", ".join(f"{name}={value}" for name, value in bound.items() if name in BOUNDS)
-        yield _Line(str(dataset.name), kind, found, _seconds(dataset, found))
+        yield _Line(objects.name_of(dataset), kind, found, _seconds(dataset, found))
 
 
 def _seconds(dataset: h5py.Dataset, found: Estimate) -> float:

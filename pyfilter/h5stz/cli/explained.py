@@ -13,15 +13,18 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
 
 @contextlib.contextmanager
-def explained(source: str, text: str) -> Iterator[None]:
-    """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause."""
+def explained(source: str, text: str, target: str | None = None) -> Iterator[None]:
+    """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause.
+
+    An error that names `source` or `target` stays what it is.
+    """
     try:
         yield
     except StzError:
         raise
     except OSError as error:
         said = stored_chunks.in_one_line(error)
-        if isinstance(error, BrokenPipeError) or error.filename is not None or source in said:
+        if isinstance(error, BrokenPipeError) or error.filename is not None or source in said or (target and target in said):
             raise
         raise StzReadError(f"{source}: {said}", _READ) from error
     except stored_chunks.HDF5_ERRORS as error:

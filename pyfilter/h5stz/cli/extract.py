@@ -13,6 +13,7 @@ from h5stz.cli.datasets import opened
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, Parsed
+from h5stz.counts import counted
 
 
 @click.command(short_help="Write a part or a level of a dataset to a file.")
@@ -33,10 +34,10 @@ def extract(
     Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too; .vti is for ParaView and has one
     to three axes. FILE may be the address of a remote file.
     """
-    with explained(name, NOTHING_WRITTEN), opened(name) as dataset:
+    with explained(name, NOTHING_WRITTEN, output), opened(name) as dataset:
         done = extracting.extract(dataset, output, region=region, level=level, axes=axes, overwrite=overwrite)
     if as_json:
         print_json(asdict(done) | {"output": output})
     else:
         shape = "x".join(map(str, done.shape)) or "one number"
-        say(f"{output}: {done.path}, {done.dtype} {shape}; {done.bytes_read} stored bytes were read")
+        say(f"{output}: {done.path}, {done.dtype} {shape}; {counted(done.bytes_read, 'stored byte')} read")

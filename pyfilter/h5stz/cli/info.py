@@ -14,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 import click
 import h5py
 
-from h5stz import _core, cli, patterns
+from h5stz import cli, patterns
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
-from h5stz.errors import StzError, StzReadError
+from h5stz.counts import counted
+from h5stz.errors import StzError
 from h5stz.files import stored_chunks
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
+from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
-from h5stz.sources.remote_files import hdf5_file, is_address, shown_name
+from h5stz.sources.remote_files import is_address, local_path, remote_of, shown_name
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
@@ -84,26 +86,25 @@ def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
         return words, None
     if not os.path.exists(words[1]):
         return words[:1], words[1]
-    with contextlib.suppress(OSError), hdf5_file(words[0]) as (file, _):  # an error is said when its turn comes
-        if words[1] in file:
+    with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
+        if _leads_somewhere(file, words[1]):
             return words[:1], words[1]
     return words, None
 
 
 def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
-    if os.path.isdir(name):
-        raise StzReadError(f"{made.name}: it is a directory: name an HDF5 file", _READ)
-    with hdf5_file(name) as (file, remote):
-        made.size = os.path.getsize(file.filename) if remote is None else remote.h5stz_bytes.size
-        datasets = _datasets(file) if only is None else [_dataset(file, only)]
+    with opened_source(name, values=everything or only is not None) as file:
+        remote = remote_of(file)
+        made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
+        datasets = objects.datasets(file) if only is None else [_dataset(file, made.name, only)]
         made.count = len(datasets)
-        paths = [str(dataset.name) for dataset in datasets]
+        paths = [objects.name_of(dataset) for dataset in datasets]
         chosen = {path for glob in globs for path in patterns.chosen_paths(glob, paths)}
         wanted = [
             dataset
             for dataset in datasets
             if (only is not None or everything or client_data(dataset) is not None)
-            and (not globs or str(dataset.name) in chosen)
+            and (not globs or objects.name_of(dataset) in chosen)
         ]
         if globs and not wanted:
             raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
@@ -112,19 +113,19 @@ def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], e
             made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
 
 
-def _datasets(file: h5py.File) -> list[h5py.Dataset]:
-    found: list[h5py.Dataset] = []
-    file.visititems(lambda _, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+def _dataset(file: h5py.File, name: str, path: str) -> h5py.Dataset:
+    found = objects.found_dataset(file, path)
+    if found is None:
+        is_there = _leads_somewhere(file, path)
+        raise KeyError(f"{path} is no dataset" if is_there else f"{name}: there is no dataset {path}, and no file of this name")
     return found
 
 
-def _dataset(file: h5py.File, name: str) -> h5py.Dataset:
-    if name not in file:
-        raise KeyError(f"{file.filename}: there is no dataset {name}, and no file of this name")
-    item = file[name]
-    if not isinstance(item, h5py.Dataset):
-        raise KeyError(f"{name} is no dataset")
-    return item
+def _leads_somewhere(file: h5py.File, path: str) -> bool:
+    try:
+        return bool(path) and h5py.h5o.exists_by_name(file.id, objects.encoded(path))
+    except (KeyError, ValueError, OSError, RuntimeError):  # a part of it does not
+        return False
 
 
 def _as_json(made: _File) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def _as_json(made: _File) -> dict[str, Any]:
 
 def _print(made: _File) -> None:
     if not made.shown:
-        say(f"{made.name}: {made.count} datasets, none compressed with h5stz")
+        say(f"{made.name}: {counted(made.count, 'dataset')}, none compressed with h5stz")
         return
     from rich.console import Console
 
@@ -167,9 +168,9 @@ def _tree(made: _File) -> Tree:
 
 def _headline(made: _File) -> str:
     compressed = [each for each in made.shown if each.compression]
-    text = f"{printable(made.name)}: {made.size} bytes, {made.count} datasets"
+    text = f"{printable(made.name)}: {counted(made.size, 'byte')}, {counted(made.count, 'dataset')}"
     before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
-    return text + (f", shown: {before} -> {after} bytes, ratio {before / after:.2f}" if after else "")
+    return text + (f", shown: {before} -> {counted(after, 'byte')}, ratio {before / after:.2f}" if after else "")
 
 
 def _times(extents: Sequence[int] | None) -> str:
@@ -178,7 +179,7 @@ def _times(extents: Sequence[int] | None) -> str:
 
 def _lines(dataset: DatasetFacts) -> Iterator[str]:
     """What is said of a dataset below its name."""
-    size = f"size: {dataset.array_bytes} -> {dataset.stored_bytes} bytes"
+    size = f"size: {dataset.array_bytes} -> {counted(dataset.stored_bytes, 'byte')}"
     ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
@@ -214,13 +215,14 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     if facts.relaxed_bound is not None:
         yield f"enhanced: errors up to {facts.relaxed_bound:.6g}{of}"
     if facts.patched:
-        yield f"written again in part: {facts.patched} chunks{of}, {facts.patches} patches"
+        yield f"written again in part: {counted(facts.patched, 'chunk')}{of}, {counted(facts.patches, 'patch', 'patches')}"
     if facts.exact:
-        yield f"stored exactly, as the bound was used before: {facts.exact} chunks{of}"
+        yield f"stored exactly, as the bound was used before: {counted(facts.exact, 'chunk')}{of}"
     if facts.growing:
-        yield f"stored exactly, as the last plane along the axis of growth holds one value only: {facts.growing} chunks{of}"
+        chunks = f"{counted(facts.growing, 'chunk')}{of}"
+        yield f"stored exactly, as the last plane along the axis of growth holds one value only: {chunks}"
     if facts.few_values:
-        yield f"stored exactly, as that is shorter where different values are few: {facts.few_values} chunks{of}"
+        yield f"stored exactly, as that is shorter where different values are few: {counted(facts.few_values, 'chunk')}{of}"
     if facts.accumulated:
         bound = f"{facts.accumulated_bound!r}, with those of earlier compressions"
-        yield f"accumulated bound: {bound}: {facts.accumulated} chunks{of}"
+        yield f"accumulated bound: {bound}: {counted(facts.accumulated, 'chunk')}{of}"

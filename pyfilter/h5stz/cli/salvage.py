@@ -11,6 +11,7 @@ from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, Parsed
 from h5stz.cli.progress import progress_bar
+from h5stz.counts import counted
 from h5stz.damage import OnError
 from h5stz.files import salvaging
 from h5stz.options.option_checks import thread_count
@@ -43,7 +44,7 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
     Samples of datasets compressed with h5stz keep their bits where they can be decoded, and become NaN or a fill value where
     they cannot. IN may be cut short. Exit status 1 if anything is lost; OUT is written all the same.
     """
-    with explained(source, NOTHING_WRITTEN), progress_bar() as bar:
+    with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         done = salvaging.salvage(
             source, target, on_error=on_error, overwrite=overwrite, threads=thread_count(threads), progress=bar.tell
         )
@@ -56,11 +57,11 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
 
 def _print(done: salvaging.Salvaged, source: str) -> None:
     if done.missing_bytes:
-        say(f"{source}: {done.missing_bytes} bytes are missing at the end")
+        say(f"{source}: {counted(done.missing_bytes, 'byte')} missing at the end")
     for path in done.whole:
         say(f"{path}: whole")
     for path, found in done.damaged.items():
-        say(f"{path}: {sum(damage.lost for damage in found)} samples are lost, {len(found)} damaged parts")
+        say(f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}")
         for damage in found[:_SHOWN]:
             place = "" if damage.chunk is None else f"the chunk at {damage.chunk}: "
             say(f"  {place}{damage.what()}: {damage.box()}: {damage.reason}")

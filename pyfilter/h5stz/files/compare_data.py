@@ -6,6 +6,7 @@ What lies within a rounding of the bound is judged in exact arithmetic, so that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 
 import h5py
@@ -14,6 +15,7 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5 import raw_values
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.settings import Settings
@@ -24,36 +26,58 @@ _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
 
 
-def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> None:
+def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> bool:
     """Raises StzError where a number of a dataset has other bits in the other one.
 
     They are compared in the type of the file, without any conversion. Not looked at are references, datasets that show what
     other datasets or files hold, and those whose filters are not to be had: their chunks were copied as they are. `add` is
     called with the bytes of each piece that was compared. `read` reads the first one in its place.
+
+    Returns:
+        False if HDF5 cannot read the first one, as a chunk is damaged or its filter fails: the chunks were compared as they are
+        stored then.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
     elsewhere = before.is_virtual or properties.get_external_count() or not all(map(h5py.h5z.filter_avail, filters))
     stored = before.id.get_type()
     if before.id.get_space().get_simple_extent_type() == h5py.h5s.NULL or stored.detect_class(h5py.h5t.REFERENCE) or elsewhere:
-        return
+        return True
     if read is None:
-        _same_in_file(before, after, stored, add)
-        return
+        return _same_in_file(before, after, stored, add)
     for box, one, other in _pieces(before, after, add, read):
         if one.tobytes() != other.tobytes():
             raise _broken(before, box, "its elements have other bits")
+    return True
 
 
-def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.TypeID, add: Callable[[int], None]) -> None:
+def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.TypeID, add: Callable[[int], None]) -> bool:
     if before.shape != after.shape or not stored.equal(after.id.get_type()):
         raise _broken(before, (), "its type or its shape is another one")
     sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
     for box in written_boxes(slab_extents(sizes, STORED_BYTES), before, after):
-        with raw_values.values_of(before.id, box, stored) as one, raw_values.values_of(after.id, box, stored) as other:
+        with ExitStack() as values:
+            try:
+                one = values.enter_context(raw_values.values_of(before.id, box, stored))
+            except RuntimeError:
+                if before.chunks is None or not raw_values.is_plain(stored):
+                    raise
+                _compare_chunks(before, after)
+                return False
+            other = values.enter_context(raw_values.values_of(after.id, box, stored))
             if one.tobytes() != other.tobytes() and raw_values.told(stored, one) != raw_values.told(stored, other):
                 raise _broken(before, box, "its elements have other bits")
             add(one.nbytes)
+    return True
+
+
+def _compare_chunks(before: h5py.Dataset, after: h5py.Dataset) -> None:
+    """Raises the StzError of a chunk that is not stored in another dataset as in the first one."""
+    for offset, stored in stored_chunks(before):
+        if isinstance(stored, BaseException):
+            raise stored
+        if before.id.read_direct_chunk(offset) != after.id.read_direct_chunk(offset):
+            raise _broken(before, tuple(slice(at, at + 1) for at in offset), "the chunk is stored in other bytes")
 
 
 def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:

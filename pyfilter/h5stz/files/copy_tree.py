@@ -21,7 +21,7 @@ import numpy as np
 from h5stz import slabs
 from h5stz.elements import Array
 from h5stz.files.stored_chunks import HDF5_ERRORS
-from h5stz.hdf5 import calls, raw_values
+from h5stz.hdf5 import calls, raw_values, unknown_links
 from h5stz.hdf5.written_parts import written_boxes
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
@@ -40,6 +40,7 @@ def new_file(source: h5py.File, path: str) -> h5py.File:
     """A new, empty file with the creation properties of `source`: its user block, order of links, sizes of addresses."""
     creation, access = source.id.get_create_plist(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     _copy_order(source["/"].id.get_create_plist(), creation)  # of which the properties of the file do not know
+    calls.allow_odd_numbers(access)
     oldest = {2: h5py.h5f.LIBVER_V18, 3: h5py.h5f.LIBVER_V110}  # that write such a superblock
     access.set_libver_bounds(oldest.get(creation.get_version()[0], h5py.h5f.LIBVER_EARLIEST), h5py.h5f.LIBVER_LATEST)
     return h5py.File(h5py.h5f.create(os.fsencode(path), h5py.h5f.ACC_TRUNC, fcpl=creation, fapl=access))
@@ -84,8 +85,9 @@ class _Copy:
                 self._write_references(dataset, path)
         for item, path in self.pairs:
             with self._going_on(path, "its attributes"):
-                made = h5py.h5o.open(self.target.id, path)
-                for index in range(h5py.h5a.get_num_attrs(item)):
+                count = h5py.h5a.get_num_attrs(item)
+                made = h5py.h5o.open(self.target.id, path) if count else None
+                for index in range(count):
                     with self._going_on(path, f"attribute {index}"):
                         self._attribute(h5py.h5a.open(item, index=index, index_type=_order(item)), made, path)
         for name in self.early_types.values():  # no link of the source leads to them
@@ -139,7 +141,7 @@ class _Copy:
             self._note_name(path.rstrip(b"/") + b"/" + name, group.links.get_val(name)[0])
         elif link.type == h5py.h5l.TYPE_HARD:
             return self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties))
-        else:
+        elif not unknown_links.copied(group, name, made, properties, link.type):
             self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
         return None
 

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 
+from h5stz import _core
+from h5stz.errors import StzReadError
+from h5stz.hdf5 import file_kinds
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_SALVAGE = "h5stz salvage"  # what an error of a file proposes that is damaged or cut short
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _OLD, _NEW = (0, 1), (2, 3)  # versions of superblocks
 
@@ -23,13 +29,17 @@ def opened(path: Path) -> tuple[h5py.File, int]:
         OSError: HDF5 cannot open it, with zeros for the missing bytes either.
     """
     try:
-        return h5py.File(path), 0
-    except OSError:
-        source: Any = _Extended(path)
-        if source.missing <= 0:
-            source.close()
+        return file_kinds.opened_file(path), 0
+    except StzReadError as error:
+        if _SALVAGE not in str(error):
             raise
-    return h5py.File(source), source.missing
+    source: Any = _Extended(path)
+    try:
+        return h5py.File(source), source.missing
+    except (OSError, RuntimeError, ValueError) as error:
+        source.close()
+        text = f"{path}: it is an HDF5 file, but HDF5 finds nothing in it that could be kept: copy or download it again"
+        raise StzReadError(text, _READ) from error
 
 
 def user_block_size(path: Path) -> int:

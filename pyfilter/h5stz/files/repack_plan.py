@@ -16,11 +16,12 @@ from typing import Any, Literal, TypeAlias, cast
 import h5py
 
 from h5stz import _core, patterns
+from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.objects import identity
+from h5stz.hdf5.objects import identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.stz import MEASURED, STZ, Options, client_data
@@ -29,6 +30,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
 
 SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
+_LARGEST_CHUNK = (1 << 32) - 1  # bytes: HDF5's limit
 GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what they are under "auto"
 
 #: Why a dataset is copied as it is, by the outcome that a report names.
@@ -96,6 +98,8 @@ class Plan:
         again: bool = False,
         max_error: float | None = None,
     ) -> None:
+        if isinstance(rechunk, tuple) and not (rechunk and all(isinstance(each, int) and each > 0 for each in rechunk)):
+            raise StzError(f"rechunk={rechunk!r}: give a number of 1 or more for each axis", _ARGUMENT)
         self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
         self._contents = Contents(file)
         paths = [path for each in self._contents.paths.values() for path in each]
@@ -106,6 +110,11 @@ class Plan:
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
             if rule.pattern != "*" and not chosen:
                 raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
+
+    @property
+    def array_bytes(self) -> int:
+        """What the samples of all datasets take in memory."""
+        return self._contents.array_bytes
 
     def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
         """The Decision about a dataset; `found`: the options to which those that depend on the data were resolved before.
@@ -173,7 +182,11 @@ class Plan:
     def _chunks_of(self, dataset: h5py.Dataset) -> tuple[int, ...]:
         if isinstance(self._rechunk, tuple):
             if len(self._rechunk) != dataset.ndim:
-                raise StzError(f"rechunk={self._rechunk} has not the {dataset.ndim} axes of {dataset.name}", _ARGUMENT)
+                axes = counted(dataset.ndim, "axis", "axes")
+                raise StzError(f"rechunk={self._rechunk} has not the {axes} of {name_of(dataset)}", _ARGUMENT)
+            if (size := math.prod(self._rechunk) * dataset.dtype.itemsize) > _LARGEST_CHUNK:
+                text = f"rechunk={self._rechunk} makes chunks of {size} bytes of {name_of(dataset)}: HDF5 takes less than 4 GiB"
+                raise StzError(text, _ARGUMENT)
             limits = [
                 chunk if most is None else max(most, 1)
                 for chunk, most in zip(self._rechunk, dataset.maxshape or (), strict=True)
@@ -190,7 +203,7 @@ def _has_numbers(dataset: h5py.Dataset) -> bool:
     """Whether a dataset is of a type that NumPy and the codec have, and the filter takes as HDF5 stores it."""
     try:
         dtype = dataset.dtype
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         return False
     return (dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES) and _is_taken(dataset.id.get_type())
 

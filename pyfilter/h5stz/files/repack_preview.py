@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import h5py
 
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
 from h5stz.hdf5.objects import array_bytes, datasets, dtype_text, name_of
 from h5stz.options.precision import checked_precision
@@ -61,7 +62,7 @@ def plan_repack(
     Reads what the decisions need: for `relative` and `psnr` all of a dataset.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file.
+        source: path of an HDF5 or netCDF file.
         rules, rechunk, again, max_error, **options: as of repack().
 
     Raises:
@@ -69,7 +70,7 @@ def plan_repack(
         OSError: `source` cannot be read.
     """
     error = checked_precision(max_error, None).max_error
-    with h5py.File(source) as file:
+    with opened_source(source) as file:
         plan = Plan(file, all_rules(rules, options, error), rechunk, again, error)
         return [_planned(plan, dataset) for dataset in datasets(file)]
 

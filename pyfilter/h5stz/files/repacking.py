@@ -21,12 +21,14 @@ from h5stz import _core
 from h5stz.errors import StzError
 from h5stz.files import compare_data
 from h5stz.files.chunk_compressors import Compressor, Stream, compressor
+from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
-from h5stz.hdf5.objects import array_bytes, dataset_at, datasets, name_of
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file
+from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.option_checks import checked_count
 from h5stz.options.precision import checked_precision
@@ -35,6 +37,8 @@ from h5stz.progress import Meter, Progress
 from h5stz.reading.view import view
 from h5stz.signatures import with_options_of
 from h5stz.slabs import Box
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -105,7 +109,7 @@ def repack(
     """Writes a file with the contents of another one, compressed.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file.
+        source: path of an HDF5 or netCDF file; one of netCDF-3 becomes one of netCDF-4, and needs netCDF4.
         target: path of the new file; may be that of `source`, with `overwrite`.
         rules: options for some of the datasets: the first Rule that names one counts.
         **options: those of STZ for all others, but data, dtype and fill_value; without any they are copied as they are stored,
@@ -137,6 +141,8 @@ def repack(
     error = checked_precision(max_error, None).max_error
     rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)
+    if scheduler is not None and is_netcdf3(source):
+        raise StzError(f"{source}: workers read no netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
     unfinished: AbstractContextManager[Spool | None] = nullcontext()
     if resume:
         unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))
@@ -144,12 +150,14 @@ def repack(
         compressor(jobs, scheduler) as using,
         unfinished as spool,
         replaced(source, target, overwrite) as part,
-        h5py.File(source) as old,
+        opened_source(source) as old,
     ):
         if spool is not None:
             spool.note_part(part)
         report = _Repack(old, Plan(old, rules, rechunk, again, error), error, using, spool, progress).write(part)
         report.before, report.after = source.stat().st_size, part.stat().st_size
+        if is_netcdf3(source):
+            report.notes.insert(0, NEW_FORMAT)
         if spool is not None:
             report.resumed = spool.taken
             if spool.other:
@@ -179,14 +187,15 @@ class _Repack:
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
         self.reasons: dict[str, str | None] = {}
-        self.meter = Meter(progress, 2 * sum(map(array_bytes, datasets(old))))
+        self.notes: list[str] = []
+        self.meter = Meter(progress, 2 * plan.array_bytes)
 
     def write(self, part: Path) -> Report:
         """Writes the new file, and compares it."""
         with new_file(self.old, str(part)) as new:
-            notes = copy_tree(self.old, new, self._store)
-        report = Report(notes=notes)
-        with h5py.File(part) as new:
+            self.notes = copy_tree(self.old, new, self._store)
+        report = Report(notes=self.notes)
+        with opened_file(part) as new:
             for path, reason in self.reasons.items():
                 report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
         return report
@@ -196,7 +205,8 @@ class _Repack:
         sizes = array_bytes(before), before.id.get_storage_size(), made.id.get_storage_size()
         with self.meter.share(path, sizes[0]) as add:
             if reason is not None:
-                compare_data.same(before, made, add)
+                if not compare_data.same(before, made, add):
+                    self.notes.append(f"{path}: HDF5 cannot read all of it: its chunks are copied and compared as stored")
                 return Outcome(path, reason, *sizes)
             if path in self.shortened:
                 read = view(before).at_error(self.max_error)

@@ -12,9 +12,11 @@ import numpy as np
 from h5stz import _core, patterns
 from h5stz.errors import StzError
 from h5stz.files import compare_data
+from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
@@ -40,7 +42,7 @@ def unpack(
     Samples are those that a reader of `source` finds: the bits that decompression gives. Everything else is copied as it is.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file.
+        source: path of an HDF5 or netCDF file.
         target: path of the new file; may be that of `source`, with `overwrite`.
         dataset: of which datasets: a pattern of whole paths, as the shell has them.
         deflate: 0 to 9: compress them with HDF5's shuffle and deflate (gzip), which every HDF5 reads. None: not at all.
@@ -67,17 +69,17 @@ def unpack(
         unpacked.append(path)
         return True
 
-    with replaced(Path(source), Path(target), overwrite) as part, h5py.File(source) as old:
+    with replaced(Path(source), Path(target), overwrite) as part, opened_source(source) as old:
         chosen = _chosen(old, Rule(dataset, None))
         meter = Meter(progress, 2 * sum(chosen.values()))
         with new_file(old, str(part)) as new:
             notes = copy_tree(old, new, store)
-        with h5py.File(part) as made:
+        with opened_file(part) as made:
             for path in unpacked:
                 before = dataset_at(old, path)
                 with meter.share(path, before.nbytes) as add:
                     compare_data.same(before, dataset_at(made, path), add)
-    return unpacked, notes
+    return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes
 
 
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:

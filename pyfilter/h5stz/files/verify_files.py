@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,28 +14,22 @@ import h5py
 import h5py.h5l
 
 from h5stz import _core, limits
+from h5stz.counts import counted
 from h5stz.damage import Damage, of_stream
 from h5stz.errors import StzError
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
 from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.readers import ChunkReader
-from h5stz.sources.file_objects import object_of
-from h5stz.sources.remote_files import RemoteFile, hdf5_file, is_address, shown_name
+from h5stz.sources.remote_files import remote_of, shown_name
 
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _LOOKED_AT = 3  # chunks of a dataset, which are read whole, to say whether they have content checks
 _BLOCKS_SHOWN = 20  # of a chunk
 _COVERED = ("raw", "constant")  # forms of streams whose checksum is over the values
-_KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-}
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,7 @@ class _Damage:
     blocks: list[_Block] = field(default_factory=list)
 
     def described(self) -> str:
-        place = f", {self.size} bytes from byte {self.address} on" if self.address else ""
+        place = f", {counted(self.size, 'byte')} from byte {self.address} on" if self.address else ""
         return f"  damaged: the chunk at {self.chunk}{place}: {self.error}"
 
 
@@ -142,24 +135,22 @@ class _Counts:
 
     def described(self, by_hdf5: bool) -> str:
         if by_hdf5:
-            text = f"{self.decoded} chunks decoded by HDF5, as other filters follow, and compared if they have content checks"
+            text = (
+                f"{counted(self.decoded, 'chunk')} decoded by HDF5, as other filters follow, and compared if checks are there"
+            )
         else:
-            text = f"{self.decoded} chunks decoded, {self.compared} compared with content checks"
+            text = f"{counted(self.decoded, 'chunk')} decoded, {self.compared} compared with content checks"
+            text += f" (written without them: {unchecked})" if (unchecked := self.decoded - self.compared) else ""
         text += f", {self.without} not decoded (stored without h5stz)" if self.without else ""
-        return text + (f", {len(self.damaged)} damaged" if self.damaged else "")
+        text += f", {len(self.damaged)} damaged" if self.damaged else ""
+        return text if self.decoded or self.without or self.damaged else f"{text}: no chunk is stored"
 
 
 def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator[Line]:
     """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
     try:
-        kind = stat.S_IFREG if is_address(name) else stat.S_IFMT(os.stat(name).st_mode)
-        if kind != stat.S_IFREG:
-            yield Line(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", False, True)
-            return
-        with hdf5_file(name) as (file, _):
+        with opened_source(name, values=False) as file:
             yield from _lines_of_file(file, shown_name(name), threads, progress)
-    except FileNotFoundError:
-        yield Line(f"{name}: no such file", False, True)
     except _NotGivenError as error:
         yield Line(f"not all was verified: {error}", False, True)
     except HDF5_ERRORS as error:
@@ -173,18 +164,21 @@ class _NotGivenError(Exception):
 
 def _tell_from_damage(file: h5py.File) -> None:
     """After an error: raises the _NotGivenError of a remote file whose server did not give what was asked for."""
-    source = object_of(file.id)
-    if isinstance(source, RemoteFile) and source.h5stz_bytes.failure is not None:
+    source = remote_of(file)
+    if source is not None and source.h5stz_bytes.failure is not None:
         raise _NotGivenError(str(source.h5stz_bytes.failure))
 
 
 def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
     found, complete = _Contents(), True
     try:
+        known: set[Any] = set()
         for _, item, _ in objects.hard_links(file):
             if isinstance(item, h5py.h5g.GroupID):
                 found.note("", h5py.Group(item))
-        found.datasets.extend(objects.datasets(file))
+            elif (key := objects.identity(item)) not in known:
+                known.add(key)
+                found.note("", h5py.Dataset(item))
     except HDF5_ERRORS as error:
         _tell_from_damage(file)
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
@@ -215,7 +209,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
     for link in found.links:
         yield Line(f"{name}: {link}")
     if complete and others == len(found.datasets):
-        yield Line(f"{name}: {others} datasets, none compressed with h5stz")
+        yield Line(f"{name}: {counted(others, 'dataset')}, none compressed with h5stz")
 
 
 def described(dataset: h5py.Dataset) -> str:
@@ -232,8 +226,8 @@ def described(dataset: h5py.Dataset) -> str:
             found += content is not None and _core.info(content)["content_check"] is True
         except HDF5_ERRORS:  # damaged
             continue
-    of = "chunks" if looked == dataset.id.get_num_chunks() else "first chunks"
-    return f"in {found} of {looked} {of}"
+    of = "chunk" if looked == dataset.id.get_num_chunks() else "first chunk"
+    return f"in {found} of {counted(looked, of)}"
 
 
 def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int], None]) -> Iterator[Line]:

@@ -12,6 +12,8 @@ from h5py._objects import phil
 _DONT_FILTER_PARTIAL_CHUNKS = 2  # H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS
 _EXTENSIBLE_ARRAY = 4  # H5D_CHUNK_IDX_EARRAY
 
+_UNUSUAL_UNUSED_BITS = 1  # H5F_RFIC_UNUSUAL_NUM_UNUSED_NUMERIC_BITS
+
 _Identifier = ctypes.c_int64
 
 
@@ -31,6 +33,14 @@ def _answer(name: str, identifier: int, answer: Any) -> Any:
     ask = function(name, ctypes.c_int, _Identifier, ctypes.POINTER(type(answer)))
     with phil:
         return answer.value if ask is not None and ask(identifier, ctypes.byref(answer)) >= 0 else None
+
+
+def allow_odd_numbers(access: h5py.h5p.PropFAID) -> None:
+    """Has HDF5 open datasets of numbers that use few of their bits, such as 3 of 32, which it takes for damaged since 1.14."""
+    tell = function("H5Pset_relax_file_integrity_checks", ctypes.c_int, _Identifier, ctypes.c_uint64)
+    with phil:
+        if tell is not None:
+            tell(access.id, _UNUSUAL_UNUSED_BITS)
 
 
 def edges_may_be_raw(creation: h5py.h5p.PropDCID) -> bool:

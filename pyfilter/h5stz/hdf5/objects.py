@@ -43,6 +43,15 @@ def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
     return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
+def found_dataset(file: h5py.File, path: str) -> h5py.Dataset | None:
+    """The dataset at a path; None if there is none."""
+    try:
+        found = h5py.h5o.open(file.id, encoded(path))
+    except (KeyError, ValueError, OSError, RuntimeError):
+        return None
+    return h5py.Dataset(found) if isinstance(found, h5py.h5d.DatasetID) else None
+
+
 def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
     """The names in a group, in their order in HDF5, with what HDF5 tells of each link."""
     names: list[bytes] = []
@@ -102,5 +111,5 @@ def dtype_text(dataset: h5py.Dataset) -> str:
     """The dtype of a dataset; of one that NumPy has not, what h5py calls it."""
     try:
         return str(dataset.dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"

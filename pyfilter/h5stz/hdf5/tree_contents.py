@@ -7,7 +7,7 @@ from typing import Any
 import h5py
 
 from h5stz.hdf5 import cf_names
-from h5stz.hdf5.objects import Identity, hard_links, identity
+from h5stz.hdf5.objects import Identity, array_bytes, hard_links, identity
 
 _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
 
@@ -23,24 +23,31 @@ class Contents:
 
     Attributes:
         paths: of each dataset, by hard links.
+        array_bytes: what the samples of all take in memory.
         coordinates: datasets that are scales of dimensions, or that an attribute of a dataset or a group names.
     """
 
     def __init__(self, file: h5py.File) -> None:
         self.paths: dict[Identity, list[str]] = {}
         self.coordinates: set[Identity] = set()
+        self.array_bytes = 0
         for path, item, group in hard_links(file):
             around = h5py.Group(group)
             if isinstance(item, h5py.h5d.DatasetID):
-                self.paths.setdefault(identity(item), []).append(path)
+                key = identity(item)
+                if key not in self.paths:
+                    self.array_bytes += array_bytes(h5py.Dataset(item))
+                self.paths.setdefault(key, []).append(path)
                 if item.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(item):
-                    self.coordinates.add(identity(item))
+                    self.coordinates.add(key)
                 self._note_named(h5py.Dataset(item), around)
             else:
                 self._note_named(h5py.Group(item), h5py.Group(item))
 
     def _note_named(self, item: Any, group: h5py.Group) -> None:
         """Notes the datasets that attributes of an object name, as seen from a group: in it, or in one of those around it."""
+        if not h5py.h5a.get_num_attrs(item.id):
+            return
         for name in _NAMING:
             if name in item.attrs and not _is_unknown(item, name):
                 for word in cf_names.words(item.attrs[name]):

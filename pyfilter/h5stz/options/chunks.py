@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzError, StzTypeError
 from h5stz.signatures import checked
 
@@ -23,8 +24,8 @@ def warn_if_small(chunk: Sequence[int], dtype: npt.DTypeLike, stacklevel: int) -
     size = math.prod(chunk) * np.dtype(dtype).itemsize
     if size < SMALL:
         warnings.warn(
-            f"chunks {tuple(chunk)} have {size} bytes: those of less than 4 KiB hardly get smaller, best are 1 to 64 MiB "
-            "(h5stz.suggest_chunks)",
+            f"chunks {tuple(chunk)} have {counted(size, 'byte')}: those of less than 4 KiB hardly get smaller, best are 1 to "
+            "64 MiB (h5stz.suggest_chunks)",
             UserWarning,
             stacklevel + 1,
         )

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.counts import counted
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError, StzTypeError
 from h5stz.slabs import ArraySource
@@ -137,7 +138,7 @@ def checked_axis(axis: object, rank: int | None = None) -> int:
     if not 0 <= int(axis) <= _LAST_AXIS:
         raise StzError(f"append_axis={axis} must be 0 to {_LAST_AXIS}: axes are counted from 0, the slowest", _OPTION)
     if rank is not None and int(axis) >= rank:
-        raise StzError(f"append_axis={axis}: the data have {rank} axes, counted from 0", _OPTION)
+        raise StzError(f"append_axis={axis}: the data have {counted(rank, 'axis', 'axes')}, counted from 0", _OPTION)
     return int(axis)
 
 

@@ -9,6 +9,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.elements import DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import bytes_of
@@ -26,7 +27,9 @@ def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tu
         raise StzTypeError(f"axes={axes!r} must be an integer, the number of an axis, or several of them", _ARGUMENT) from None
     for axis in given:
         if not -rank <= axis < rank:
-            raise StzError(f"axes={axes!r}: the array has {rank} axes, counted from 0, or from -1 backwards", _ARGUMENT)
+            raise StzError(
+                f"axes={axes!r}: the array has {counted(rank, 'axis', 'axes')}, counted from 0, or from -1 backwards", _ARGUMENT
+            )
     numbers = {axis % rank for axis in given}
     if len(numbers) < len(given):
         raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)

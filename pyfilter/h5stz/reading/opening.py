@@ -18,7 +18,9 @@ from typing import Any, SupportsIndex
 import h5py
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.file_kinds import opened_file
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.view import CACHE_BYTES, View, view
@@ -71,7 +73,7 @@ def open(
         ImportError: fsspec, or what it needs for such an address, is not installed: pip install 'h5stz[remote]'.
         StzReadError: (an OSError) the remote file is not there, is no HDF5 file, or its server sends no parts of files; a file
             object is no HDF5 file or cannot be read at any position.
-        OSError: as of h5py, for a path.
+        OSError: the file at a path is not there, or is none that HDF5 can open: what it is, and what to do.
         StzError: (a ValueError) an option means nothing.
         StzTypeError: (a TypeError too) an option is of another type.
     """
@@ -108,7 +110,7 @@ def _needed(given: object) -> str:
 def _opened(where: Address | str, options: Mapping[str, Any]) -> File:
     """The File at an Address or a path (str)."""
     if isinstance(where, str):
-        return File(h5py.File(where, "r"), None, options)
+        return File(opened_file(where), None, options)
     source = where.open()
     return File(source.hdf5(), source, options)
 
@@ -182,7 +184,7 @@ class Group(Mapping[str, Any]):
     def __repr__(self) -> str:
         if not self.h5.id.valid:
             return "<closed h5stz group>"
-        return f"<h5stz group {self.name!r} in {self.h5.file.filename} ({len(self)} members)>"
+        return f"<h5stz group {self.name!r} in {self.h5.file.filename} ({counted(len(self), 'member')})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return operator.getitem, (self.file, self.name)
@@ -269,7 +271,8 @@ class File(Group):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<h5stz file {self.filename}{', closed' if self.closed else f' ({len(self)} members)'}>"
+        state = ", closed" if self.closed else f" ({counted(len(self), 'member')})"
+        return f"<h5stz file {self.filename}{state}>"
 
     def __reduce__(self) -> tuple[Callable[..., File], tuple[Any, ...]]:
         if isinstance(self._where, GivenFile):

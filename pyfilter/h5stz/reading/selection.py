@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 
@@ -138,7 +139,7 @@ def _on_level(axis: Axis, level: int) -> Axis:
     if axis.keep and axis.step != 1:
         raise StzError(
             f"a region on level {level} cannot have steps along an axis that the level thins: give slices without a step, or "
-            f"index the level itself, view.level({level})[...], where a step of 1 is {spacing} samples",
+            f"index the level itself, view.level({level})[...], where a step of 1 is {counted(spacing, 'sample')}",
             _ARGUMENT,
         )
     first = -(-axis.start // spacing) if axis.keep else axis.start // spacing
@@ -174,7 +175,7 @@ def _with_all_axes(items: list[_Item], rank: int) -> list[int | slice]:
     if len(items) - len(given) > 1:
         raise IndexError("an index can have one ellipsis (...) only: write the other axes as :")
     if len(given) > rank:
-        raise IndexError(f"too many indices: {len(given)} for {rank} axes")
+        raise IndexError(f"too many indices: {len(given)} for {counted(rank, 'axis', 'axes')}")
     place = items.index(Ellipsis) if len(given) < len(items) else len(items)
     return [*given[:place], *[slice(None)] * (rank - len(given)), *given[place:]]
 
@@ -186,7 +187,7 @@ def _axis(item: int | slice, extent: int, axis: int) -> Axis:
         covered = range(*item.indices(extent))
         return Axis(covered.start, len(covered), covered.step)
     if not -extent <= item < extent:
-        raise IndexError(f"index {item} is out of range for axis {axis}, which has {extent} samples")
+        raise IndexError(f"index {item} is out of range for axis {axis}, which has {counted(extent, 'sample')}")
     return Axis(item % extent, 1, 1, keep=False)
 
 

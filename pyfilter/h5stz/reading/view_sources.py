@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import h5py
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.damage import OnError
 from h5stz.errors import StzError, StzReadError
 from h5stz.options.stz import STZ
@@ -255,8 +256,8 @@ class _Opened:
             if self._remote is not None:
                 self._remote.close()
             raise StzReadError(
-                f"{place.filename} has no dataset {place.name} of {place.rank} axes and dtype {place.dtype}: it is another "
-                "file than that of the view, or was written anew. Make the view again",
+                f"{place.filename} has no dataset {place.name} of {counted(place.rank, 'axis', 'axes')} and dtype "
+                f"{place.dtype}: it is another file than that of the view, or was written anew. Make the view again",
                 _READ,
             )
         self.reader = reader_of(dataset, place.cache_bytes, Stats(), place.verify, place.on_error)

@@ -19,6 +19,7 @@ import h5py
 from h5py._objects import phil
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzReadError
 from h5stz.hdf5 import calls
 
@@ -115,7 +116,9 @@ class ObjectBytes:
         finally:
             self._last = object()
         if content.nbytes != size:
-            raise StzReadError(f"the file object gave {content.nbytes} bytes as {_range(address, size)}: {_AGAIN}", _READ)
+            raise StzReadError(
+                f"the file object gave {counted(content.nbytes, 'byte')} as {_range(address, size)}: {_AGAIN}", _READ
+            )
         return content
 
     def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:

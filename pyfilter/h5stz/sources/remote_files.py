@@ -96,23 +96,16 @@ def is_address(given: object) -> bool:
 
 
 @contextmanager
-def hdf5_file(name: str) -> Iterator[tuple[h5py.File, RemoteFile | None]]:
-    """A file by its path or address, open for reading for the time, and what h5py reads it from if it is remote.
+def remote_hdf5(url: str) -> Iterator[h5py.File]:
+    """The file at an address, open for reading for the time.
 
     Raises:
-        StzReadError: a remote file cannot be read, also while it is open, whatever h5py makes of that.
-        OSError: as of h5py, for a path.
+        StzReadError: it cannot be read, also while it is open, whatever h5py makes of that.
     """
-    address = Address(name) if is_address(name) else None
-    path = name if address is None else address.local_path()
-    if address is None or path is not None:
-        with h5py.File(path) as file:
-            yield file, None
-        return
-    source = address.open()
+    source = Address(url).open()
     try:
         with source.hdf5() as file:
-            yield file, source
+            yield file
             if source.h5stz_bytes.failure is not None:
                 raise source.h5stz_bytes.failure
     except Exception as error:
@@ -121,6 +114,17 @@ def hdf5_file(name: str) -> Iterator[tuple[h5py.File, RemoteFile | None]]:
         raise
     finally:
         source.close()
+
+
+def remote_of(file: h5py.File) -> RemoteFile | None:
+    """What h5py reads a file from, if open() or remote_hdf5() have opened it at an address."""
+    source = object_of(file.id)
+    return source if isinstance(source, RemoteFile) else None
+
+
+def local_path(name: str | os.PathLike[str]) -> str | os.PathLike[str] | None:
+    """A path, also one in the form of an address; None for the address of a remote file."""
+    return Address(name).local_path() if isinstance(name, str) and is_address(name) else name
 
 
 def shown_name(name: str) -> str:

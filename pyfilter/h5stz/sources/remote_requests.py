@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from h5py._objects import phil
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzReadError
 from h5stz.sources.file_objects import ObjectBytes, shortened, version_of
 
@@ -159,7 +160,7 @@ class RemoteBytes(ObjectBytes):
                 file.seek(address)
                 content: bytes = file.read(self.size - address)
             if len(content) != self.size - address:
-                raise EOFError(f"{len(content)} bytes came instead of {self.size - address}")
+                raise EOFError(f"{counted(len(content), 'byte')} came instead of {self.size - address}")
             return content
 
         try:
@@ -240,7 +241,7 @@ class RemoteBytes(ObjectBytes):
             return answer
         if isinstance(answer, BaseException):  # of the user, such as KeyboardInterrupt
             raise answer
-        return None if len(answer) == end - begin else EOFError(f"{len(answer)} bytes came instead of {end - begin}")
+        return None if len(answer) == end - begin else EOFError(f"{counted(len(answer), 'byte')} came instead of {end - begin}")
 
     def _worth_repeating(self, error: BaseException) -> bool:
         """Whether an error may be gone soon, and nobody has tried that yet."""

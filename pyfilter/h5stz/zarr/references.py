@@ -21,6 +21,7 @@ import zarr
 from h5stz import _core, elements
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import calls
+from h5stz.hdf5.file_kinds import opened_file
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ
 from h5stz.reading.chunk_index import ChunkIndex, confuses_chunks
@@ -71,7 +72,7 @@ def reference(
     if unsupported not in ("raise", "skip"):
         raise StzError(f"unsupported={unsupported!r}: give 'raise' or 'skip'", _ARGUMENT)
     if isinstance(file, (str, Path)):
-        with h5py.File(file, "r") as opened:
+        with opened_file(file) as opened:
             return reference(opened, url=url, unsupported=unsupported, max_error=max_error)
     error = checked_precision(max_error, None).max_error
     if not isinstance(file, h5py.Group) or not file.id.valid:

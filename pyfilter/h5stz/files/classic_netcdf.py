@@ -1,0 +1,135 @@
+"""netCDF-3 files as HDF5 files: netCDF4 writes what they hold into a netCDF-4 file that lives for a while."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core
+from h5stz.errors import StzReadError
+from h5stz.hdf5 import file_kinds
+from h5stz.slabs import boxes
+from h5stz.sources.remote_files import local_path, remote_hdf5
+
+#: A note about a file that was made of one of netCDF-3.
+NEW_FORMAT = "the source is a netCDF-3 file, the new one is a netCDF-4 file"
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_PIECE = 64 << 20  # bytes that are copied at a time
+_LARGE = "NETCDF3_64BIT_DATA"  # has types that the classic model of netCDF-4 has not
+_CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
+
+
+@contextmanager
+def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Iterator[h5py.File]:
+    """A file to read, of HDF5 or netCDF; of a netCDF-3 file, a copy in HDF5 that is removed when the block ends.
+
+    Args:
+        path: of the file, or the address of a remote one, of HDF5.
+        values: whether the copy needs more than names, types and shapes.
+
+    Raises:
+        OSError: as of file_kinds.opened_file(); netCDF4 is not installed, or cannot read the file.
+    """
+    if (here := local_path(path)) is None:
+        with remote_hdf5(str(path)) as file:
+            yield file
+        return
+    path = here
+    if not file_kinds.is_netcdf3(path):
+        with file_kinds.opened_file(path) as file:
+            yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="h5stz-") as folder:
+        copy = Path(folder) / Path(path).name
+        _convert(os.fsdecode(path), str(copy), values)
+        with h5py.File(copy, "r") as file:
+            yield file
+
+
+def _convert(source: str, target: str, values: bool) -> None:
+    try:
+        netcdf: Any = importlib.import_module("netCDF4")
+    except ImportError:
+        raise StzReadError(
+            f"{source}: it is a netCDF-3 file, which is read through netCDF4: pip install netCDF4, or convert it with "
+            f"nccopy -k nc4 {source} OUT.nc",
+            _READ,
+        ) from None
+    try:
+        with netcdf.Dataset(source) as before:
+            model = "NETCDF4" if before.data_model == _LARGE else "NETCDF4_CLASSIC"
+            with netcdf.Dataset(target, "w", format=model) as made:
+                _copy(before, made, values)
+            _correct_texts(before, target)
+    except (OSError, RuntimeError, ValueError, UnicodeError) as error:
+        said = f"{getattr(error, 'strerror', None) or error}"
+        raise StzReadError(f"{source}: netCDF4 cannot copy this netCDF-3 file: {said}", _READ) from error
+
+
+def _copy(before: Any, made: Any, values: bool) -> None:
+    for name, dimension in before.dimensions.items():
+        made.createDimension(name, None if dimension.isunlimited() else len(dimension))
+    _copy_attributes(before, made)
+    for name, variable in before.variables.items():
+        variable.set_auto_maskandscale(False)
+        variable.set_auto_chartostring(False)
+        fill = getattr(variable, "_FillValue", None) if "_FillValue" in variable.ncattrs() else None
+        grows = any(before.dimensions[each].isunlimited() for each in variable.dimensions)
+        chunks = _chunks_of(variable) if grows else None
+        new = made.createVariable(name, variable.dtype, variable.dimensions, fill_value=fill, chunksizes=chunks)
+        new.set_auto_maskandscale(False)
+        new.set_auto_chartostring(False)
+        _copy_attributes(variable, new)
+    made.set_fill_off()
+    for name, variable in before.variables.items():
+        if values:
+            _copy_values(variable, made.variables[name])
+
+
+def _copy_attributes(before: Any, made: Any) -> None:
+    for name in before.ncattrs():
+        if name == "_FillValue":
+            continue
+        value = before.getncattr(name, encoding="latin-1")  # a character for each byte
+        made.setncattr(name, "x" * len(value) if isinstance(value, str) and not value.isascii() else value)
+
+
+def _chunks_of(variable: Any) -> tuple[int, ...]:
+    """Of a variable that grows: as many records as make up a chunk of some size."""
+    record = prod(variable.shape[1:]) * variable.dtype.itemsize
+    rows = max(1, min(_CHUNK_BYTES // max(record, 1), max(variable.shape[0], 1)))
+    return (rows, *(max(extent, 1) for extent in variable.shape[1:]))
+
+
+def _copy_values(variable: Any, new: Any) -> None:
+    if not variable.shape:
+        new[...] = variable[...]
+        return
+    if 0 in variable.shape:
+        return
+    inner = prod(variable.shape[1:]) * variable.dtype.itemsize
+    step = max(1, _PIECE // max(inner, 1))
+    for box in boxes(variable.shape, (step, *variable.shape[1:])):
+        new[box] = variable[box]
+
+
+def _correct_texts(before: Any, target: str) -> None:
+    """Gives attributes with other bytes than ASCII these bytes, in whatever charset they are: netCDF4 would change them."""
+    with h5py.File(target, "r+") as file:
+        places = [(before, file["/"]), *((variable, file[name]) for name, variable in before.variables.items())]
+        for old, new in places:
+            for name in old.ncattrs():
+                value = old.getncattr(name, encoding="latin-1")
+                if isinstance(value, str) and not value.isascii():
+                    attribute = h5py.h5a.open(new.id, name.encode())
+                    attribute.write(np.array(value.encode("latin-1"), f"S{len(value)}"), mtype=attribute.get_type())
