@@ -25,6 +25,8 @@ def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.R
             f"blocks decoded / present: {sums['blocks_decoded']} / {sums['blocks_present']}; "
             f"stored bytes used: {sums['bytes_used']}"
         )
+        if sums["reads"] == sums["reads_through_hdf5"] > 0:
+            said.append("HDF5 alone reads chunks that fit into its cache, other filters, and more (docs/region_reads.md)")
     elif stats and not sums.get("datasets"):
         said.append("the program did not read any dataset with an HDF5 that h5stz can reach (docs/region_reads.md)")
     created = sums.get("datasets", [])
