@@ -229,7 +229,7 @@ def test_the_command_line(file, tmp_path, capfd):
     assert cli.main(["run", "--stats", "--", *words]) == 0
     shown = capfd.readouterr()
     assert shown.out.startswith("[[")
-    assert "1 reads, 0 of them by HDF5 alone; blocks decoded / present:" in shown.err
+    assert "1 read, 0 of them by HDF5 alone; blocks decoded / present:" in shown.err
     assert cli.main(["run", sys.executable, "-c", "raise SystemExit(5)"]) == 5
     assert cli.main(["run", "--", sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"]) == 128 + 15
     capfd.readouterr()
@@ -286,7 +286,7 @@ def test_a_path_that_ld_preload_cannot_hold(file, installed_with_a_space, capfd)
     words = [sys.executable, "-c", f"path = {str(file)!r}\n{READ['h5py']}"]
     assert cli.main(["run", "--stats", "--", *words]) == 0
     shown = capfd.readouterr()
-    assert shown.out.startswith("[[") and "1 reads, 0 of them by HDF5 alone" in shown.err
+    assert shown.out.startswith("[[") and "1 read, 0 of them by HDF5 alone" in shown.err
 
 
 def test_a_path_that_cannot_be_helped_is_an_error(file, installed_with_a_space, tmp_path, monkeypatch, capfd):

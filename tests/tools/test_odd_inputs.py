@@ -287,3 +287,10 @@ def test_every_dataset_of_odd_files(folder, capsys, command):
     one = ["info", "odd.h5", os.fsdecode(b"odd\xff")] if command == "info" else ["estimate", os.fsdecode(b"odd.h5::odd\xff")]
     assert cli.main(one) == 0
     assert "/odd\\udcff" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_that_the_process_reads(folder, capsys, command):
+    with h5py.File("x.h5") as file:
+        assert run(capsys, "x.h5", command)[0] == 0
+        assert np.array_equal(file["a"], FIELD)

@@ -14,6 +14,7 @@ from h5stz import patterns
 from h5stz.analysis.comparing import PASSES, Comparison, compared
 from h5stz.files import repack_plan
 from h5stz.hdf5 import missing_numbers, tree_contents
+from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import View
 
@@ -50,28 +51,27 @@ def pairs(
     rule = repack_plan.Rule(pattern, None)
     paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
     chosen = set(patterns.chosen_paths(rule.pattern, paths | others))
-    meter = Meter(progress, PASSES * sum(_dataset(one, path).nbytes for path in paths & others & chosen))
+    meter = Meter(progress, PASSES * sum(array_bytes(dataset_at(one, path)) for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:
             yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
-        before, after = _dataset(one, path), _dataset(other, path)
-        with meter.share(path, PASSES * before.nbytes) as add:
+        before, after = dataset_at(one, path), dataset_at(other, path)
+        with meter.share(path, PASSES * array_bytes(before)) as add:
             note = _why_not(before, after)
             yield Pair(path, None if note else compared(before, after, missing(before), ssim, add), note)
-
-
-def _dataset(file: h5py.File, path: str) -> Any:
-    return file[path]
 
 
 def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
     """Why two datasets cannot be compared; "" if they can."""
     if before.shape is None or before.shape != after.shape:
         return f"not compared: the shapes are {before.shape} and {after.shape}"
-    kinds = {before.dtype.kind, after.dtype.kind}
+    try:
+        kinds = {before.dtype.kind, after.dtype.kind}
+    except (TypeError, ValueError, KeyError):  # a type that NumPy has not
+        kinds = {"?"}
     if not kinds <= set("iufbc") or (len(kinds) > 1 and "c" in kinds):
-        return f"not compared: {before.dtype} and {after.dtype}"
+        return f"not compared: {dtype_text(before)} and {dtype_text(after)}"
     return "" if before.size else "not compared: there is no sample"
 
 
@@ -79,7 +79,7 @@ def missing(dataset: object) -> list[float]:
     """The numbers that stand for missing samples of a dataset, by its attributes; of others none."""
     if isinstance(dataset, View):
         dataset = dataset.dataset
-    if not isinstance(dataset, h5py.Dataset) or not {"_FillValue", "missing_value"} & set(dataset.attrs):
+    if not isinstance(dataset, h5py.Dataset) or not any(name in dataset.attrs for name in missing_numbers.NAMES):
         return []
     return [float(number) for number in missing_numbers.missing_values(dataset)]
 

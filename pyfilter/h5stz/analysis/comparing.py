@@ -158,7 +158,7 @@ class _Parts:
         array = slabs.piece(self._source, box[:-1])
         stack: Any = np.ma.stack if np.ma.isMaskedArray(array) else np.stack
         made: Array = stack(_real_and_imaginary(array), -1)
-        return made[..., box[-1]]
+        return made[..., box[-1]].astype(self.dtype, copy=False)  # stacking leaves the order of bytes behind
 
 
 def _real_and_imaginary(array: Any) -> list[Array]:

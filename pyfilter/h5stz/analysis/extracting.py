@@ -15,6 +15,7 @@ from h5stz import _core
 from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part
 from h5stz.errors import StzError
+from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
@@ -97,7 +98,8 @@ def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
     if not scales:
         return Axis(dataset.dims[number].label or f"dim_{number}", start, step, None, {})
     values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
-    is_dimension_only = bytes(scales[0].attrs.get("NAME", b"")).startswith(b"This is a netCDF dimension but not")
+    named = attribute(scales[0], "NAME")
+    is_dimension_only = isinstance(named, bytes) and named.startswith(b"This is a netCDF dimension but not")
     name = str(scales[0].name).rsplit("/", 1)[-1]
     return Axis(name, start, step, None if is_dimension_only else values, _attributes(scales[0]))
 
@@ -108,10 +110,11 @@ _OF_HDF5 = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABE
 def _attributes(dataset: h5py.Dataset) -> dict[str, Any]:
     """The attributes of users: not those in which HDF5 and netCDF-4 keep their scales."""
     found: dict[str, Any] = {}
-    for name in dataset.attrs:
+    for each in dataset.attrs:
+        name = each.decode(errors="replace") if isinstance(each, bytes) else each  # h5py gives bytes that are no UTF-8
         if name in _OF_HDF5 or name.startswith("_Netcdf4") or name == "_NCProperties":
             continue
-        value = dataset.attrs[name]
-        if not isinstance(value, h5py.Empty) and np.asarray(value).dtype.kind in "iufbSUO":
+        value = attribute(dataset, each)
+        if value is not None and np.asarray(value).dtype.kind in "iufbSUO":
             found[name] = value.decode(errors="replace") if isinstance(value, bytes) else value
     return found

@@ -106,7 +106,8 @@ def _valid(found: Array, dataset: h5py.Dataset) -> Array:
     values: Array = np.abs(found).astype("f8") if found.dtype.kind == "c" else found.astype("f8")
     values[~np.isfinite(values)] = np.nan
     if found.dtype.kind in "iuf":
-        for number in missing_numbers.missing_values(dataset) if {"_FillValue", "missing_value"} & set(dataset.attrs) else ():
+        named = any(name in dataset.attrs for name in missing_numbers.NAMES)
+        for number in missing_numbers.missing_values(dataset) if named else ():
             values[found == found.dtype.type(number)] = np.nan
     return values
 

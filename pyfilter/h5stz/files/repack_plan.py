@@ -171,7 +171,7 @@ class Plan:
             return "filter"
         if not by_name and identity(dataset) in self._contents.coordinates:
             return "coordinate"
-        if not by_name and cf_names.FLAGS & dataset.attrs.keys() and dataset.dtype.kind in "fc":
+        if not by_name and any(name in dataset.attrs for name in cf_names.FLAGS) and dataset.dtype.kind in "fc":
             return "flags"
         if not by_name and sum(extent > 1 for extent in dataset.shape) < 2:
             return "one axis"

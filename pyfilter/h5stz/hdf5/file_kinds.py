@@ -89,7 +89,6 @@ def opened_file(path: str | os.PathLike[str]) -> h5py.File:
     refuse_if_no_file(path)
     try:
         access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
-        access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)  # as h5py opens files
         calls.allow_odd_numbers(access)
         return h5py.File(h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, access))
     except (OSError, RuntimeError, ValueError) as error:

@@ -9,9 +9,13 @@ import numpy as np
 
 from h5stz import elements, validity
 from h5stz.errors import StzError
+from h5stz.hdf5.objects import attribute
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.fill import Scan
 from h5stz.slabs import STORED_BYTES, slab_extents
+
+#: The attributes that name them.
+NAMES = ("_FillValue", "missing_value")
 
 
 def missing_values(dataset: h5py.Dataset) -> list[int | float]:
@@ -19,12 +23,12 @@ def missing_values(dataset: h5py.Dataset) -> list[int | float]:
 
     Left out are NaN, which always comes back, and numbers that its type cannot hold.
     """
-    named = [dataset.attrs[name] for name in ("_FillValue", "missing_value") if name in dataset.attrs]
+    named = [value for name in NAMES if (value := attribute(dataset, name)) is not None]
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         named.append(dataset.fillvalue)
     values: list[int | float] = []
     for value in (each for array in named for each in np.ravel(np.asarray(array))):
-        if value.dtype.kind not in "iuf" or not np.isfinite(value):
+        if np.asarray(value).dtype.kind not in "iuf" or not np.isfinite(value):
             continue
         number = _held(value.item(), dataset)
         if number is not None and number not in values:

@@ -99,6 +99,15 @@ def dataset_paths(file: h5py.File) -> list[str]:
     return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
 
 
+def attribute(item: Any, name: str) -> Any:
+    """The value of an attribute of an object of h5py; None if it is not there, has no value, or a type that NumPy has not."""
+    try:
+        value = item.attrs[name] if name in item.attrs else None
+    except (TypeError, ValueError, KeyError, OSError, RuntimeError):
+        return None
+    return None if isinstance(value, h5py.Empty) else value
+
+
 def array_bytes(dataset: h5py.Dataset) -> int:
     """What the elements of a dataset take in memory, also of a type that NumPy has not."""
     space = dataset.id.get_space()

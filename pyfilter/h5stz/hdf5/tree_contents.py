@@ -7,15 +7,9 @@ from typing import Any
 import h5py
 
 from h5stz.hdf5 import cf_names
-from h5stz.hdf5.objects import Identity, array_bytes, hard_links, identity
+from h5stz.hdf5.objects import Identity, array_bytes, attribute, hard_links, identity
 
 _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
-
-
-def _is_unknown(item: Any, name: str) -> bool:
-    """Whether an attribute is of a type that names nothing: no text and no references."""
-    kind = h5py.h5a.open(item.id, name.encode()).get_type().get_class()
-    return kind not in (h5py.h5t.STRING, h5py.h5t.VLEN, h5py.h5t.ARRAY)
 
 
 class Contents:
@@ -49,8 +43,8 @@ class Contents:
         if not h5py.h5a.get_num_attrs(item.id):
             return
         for name in _NAMING:
-            if name in item.attrs and not _is_unknown(item, name):
-                for word in cf_names.words(item.attrs[name]):
+            if (value := attribute(item, name)) is not None:
+                for word in cf_names.words(value):
                     if word != "." and (found := _sought(group, word)):
                         self.coordinates.add(found)
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from h5stz.counts import counted
 from h5stz.programs import compress_rules
 
 _MOST_PATHS = 8
+_BY_HDF5 = (
+    "HDF5 alone reads whole datasets, what is not compressed with h5stz, chunks that its chunk cache has room for, and what "
+    "docs/region_reads_c.md lists"
+)
 
 
 def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.Rule]) -> list[str]:
@@ -21,12 +26,12 @@ def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.R
     said = []
     if stats and "reads" in sums:
         said.append(
-            f"{sums['reads']} reads, {sums['reads_through_hdf5']} of them by HDF5 alone; "
+            f"{counted(sums['reads'], 'read')}, {sums['reads_through_hdf5']} of them by HDF5 alone; "
             f"blocks decoded / present: {sums['blocks_decoded']} / {sums['blocks_present']}; "
             f"stored bytes used: {sums['bytes_used']}"
         )
-        if sums["reads"] == sums["reads_through_hdf5"] > 0:
-            said.append("HDF5 alone reads chunks that fit into its cache, other filters, and more (docs/region_reads.md)")
+        if sums["reads_through_hdf5"]:
+            said.append(_BY_HDF5)
     elif stats and not sums.get("datasets"):
         said.append("the program did not read any dataset with an HDF5 that h5stz can reach (docs/region_reads.md)")
     created = sums.get("datasets", [])

@@ -12,6 +12,7 @@ from h5stz import _core
 from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, replacement, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import BoxAxes, Piece
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -82,6 +83,6 @@ def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
     if on_error == "fill":
         if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
             fill = np.array(dataset.fillvalue, dataset.dtype)
-        if "_FillValue" in dataset.attrs:
-            fill = np.array(dataset.attrs["_FillValue"]).reshape(-1)[0].astype(dataset.dtype)
+        if (named := attribute(dataset, "_FillValue")) is not None and np.asarray(named).dtype.kind in "biufc":
+            fill = np.array(named).reshape(-1)[0].astype(dataset.dtype)
     return replacement(on_error, dataset.dtype, fill)
