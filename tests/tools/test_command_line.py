@@ -96,6 +96,12 @@ def test_compare_without_scikit_image_leaves_out_what_needs_it(capsys, file, mon
     assert status == 1 and "--ssim needs scikit-image" in errors and "--no-ssim" in errors
 
 
+def test_run_says_what_hdf5_reads_alone(file):
+    program = f"import h5py; h5py.File({str(file)!r})['a/rho'][0, 0]"
+    done = subprocess.run([*H5STZ, "run", "--stats", "--", sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and "1 read, 1 of them by HDF5 alone" in done.stderr and "HDF5 alone reads" in done.stderr
+
+
 def test_help(capsys):
     """Every command is imported for it, has a line, and has help of its own under both names."""
     status, out, _ = run(capsys, "--help")
