@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import h5py
+import h5py.h5o
 
 from h5stz import cli, patterns
 from h5stz.cli.explained import explained

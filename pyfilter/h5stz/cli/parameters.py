@@ -52,9 +52,8 @@ class _Share(click.types.FloatParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; 0.001 for 0.1%."""
         if isinstance(value, str) and value.rstrip().endswith("%"):
-            number: Any = value.rstrip()[:-1]
-            return float(super().convert(number, param, ctx)) / 100
-        return super().convert(value, param, ctx)
+            return float(click.FLOAT(value.rstrip()[:-1], param, ctx)) / 100
+        return click.FLOAT(value, param, ctx)
 
 
 #: Bounds that are a share of something.
