@@ -3,18 +3,23 @@
 //   node decode.mjs MODULE STREAM...
 //
 // MODULE is stz.wasm, a STREAM what h5stz.compress returns, or the bytes of an HDF5 chunk. Prints type, shape and SHA-256 of each array.
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+
+// Modules of node are asked for where there is node: a browser has none of them.
+const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
+
+async function bytesOf(place) {
+  if (typeof place !== "string") return place; // an ArrayBuffer, or a view of one
+  if (isNode) return (await import("node:fs")).readFileSync(place);
+  return (await fetch(place)).arrayBuffer();
+}
 
 const types = [, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"];
 // stz_stream_info of stz.h: its size, and where some of its fields are.
 const info = { bytes: 864, dtype: 8, byteOrder: 12, rank: 16, shape: 24, arrayBytes: 304 };
 
-// The functions of the module at `path`. It asks for a clock and an environment, and can do without.
-export async function load(path) {
-  const module = await WebAssembly.compile(readFileSync(path));
+// The functions of the module at a path (in node), at an address (in a browser), or in bytes. It asks for a clock and an environment, and can do without.
+export async function load(place) {
+  const module = await WebAssembly.compile(await bytesOf(place));
   const imports = {};
   for (const { module: from, name } of WebAssembly.Module.imports(module)) (imports[from] ??= {})[name] = () => 52; // not supported
   const stz = (await WebAssembly.instantiate(module, imports)).exports;
@@ -61,16 +66,23 @@ export function decode(stz, stream) {
   });
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(resolve(process.argv[1])).href) {
+async function main() {
+  const { createHash } = await import("node:crypto");
   const [modulePath, ...paths] = process.argv.slice(2);
   const stz = await load(modulePath);
   for (const path of paths) {
     try {
-      const { dtype, shape, bytes } = decode(stz, readFileSync(path));
+      const { dtype, shape, bytes } = decode(stz, await bytesOf(path));
       console.log(JSON.stringify({ path, dtype, shape, sha256: createHash("sha256").update(bytes).digest("hex") }));
     } catch (error) {
       console.log(JSON.stringify({ path, error: error.message }));
       process.exitCode = 1;
     }
   }
+}
+
+if (isNode && process.argv[1]) {
+  const { resolve } = await import("node:path");
+  const { pathToFileURL } = await import("node:url");
+  if (import.meta.url === pathToFileURL(resolve(process.argv[1])).href) await main();
 }

@@ -1,5 +1,8 @@
 """Reads parts of a dataset from a web server: only the needed bytes are transferred."""
 
+import subprocess
+import sys
+
 import h5py
 import numpy as np
 from fsspec.implementations.http import HTTPFileSystem
@@ -43,6 +46,15 @@ with RangeServer({"remote.h5": content}) as server:
         report("h5py and fsspec, opening", server, file["rho"].shape == full.shape)
         report("  a box of 16 x 16 x 16", server, np.array_equal(file["rho"][box], full[box]))
         report("  every fourth sample", server, np.array_equal(file["rho"][::4, ::4, ::4], full[::4, ::4, ::4]))
+
+    # Where something else has opened the file, h5stz.open takes the open file; of obstore too.
+    with HTTPFileSystem().open(url, block_size=1 << 16) as remote, h5stz.open(remote) as file:
+        report("h5stz.open of a file of fsspec", server, file.datasets() == ["rho"])
+        report("  a box of 16 x 16 x 16", server, np.array_equal(file["rho"][box], full[box]))
+
+    # The command line takes addresses too: h5stz info, verify, estimate, compare, extract, preview.
+    subprocess.run([sys.executable, "-m", "h5stz", "verify", url], check=True)
+    server.reset()
 
     # A view works with files that fsspec or others have opened, too.
     with HTTPFileSystem().open(url, block_size=1 << 16) as remote, h5py.File(remote) as file:

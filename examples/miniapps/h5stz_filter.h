@@ -15,8 +15,13 @@ static inline hid_t h5_check(hid_t result, const char* what) {
   exit(1);
 }
 
-/* Tells HDF5 where the plug-in is: first, because HDF5 1.10 stops searching at a directory that does not exist, such as its default. */
-static inline void h5stz_find_plugin(void) { h5_check(H5PLprepend(H5STZ_PLUGIN_DIR), "H5PLprepend"); }
+/* Tells HDF5 where the plug-in is: first, because HDF5 1.10 stops searching at a directory that does not exist, such as its default.
+ * CMake defines H5STZ_PLUGIN_DIR. A program that is compiled by h5cc or h5pcc, without it, needs HDF5_PLUGIN_PATH where it runs. */
+static inline void h5stz_find_plugin(void) {
+#ifdef H5STZ_PLUGIN_DIR
+  h5_check(H5PLprepend(H5STZ_PLUGIN_DIR), "H5PLprepend");
+#endif
+}
 
 /* Adds the filter to the properties of a dataset with chunks. text: options as in docs/cd_values.md, such as "absolute=1e-3". */
 static inline void h5stz_set_filter(hid_t properties, const char* text) {

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import h5stz
-from support import exact
 from exhaustive import memory, modes, modes_in_files
 from exhaustive.promises import Tally
 from exhaustive.source import Source
+from support import exact
 
 
 def walk(shape=(64, 64)):
@@ -134,12 +134,11 @@ def test_layer_errors_count_what_was_written_later(tmp_path, layers, enhanced):
         assert exact.error_over_bound(array, view.at_error(stated)[...], stated) <= 1
 
 
-@pytest.mark.parametrize("layers, target", [(1, 80), (2, 150), (3, 80)])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("layers, target", [(3, 80), pytest.param(1, 80, marks=SLOW), pytest.param(2, 150, marks=SLOW)])
 def test_a_psnr_is_that_of_the_layers_that_are_written(layers, target):
-
-
-@pytest.mark.parametrize("layers", [3, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
-def test_a_psnr_is_that_of_the_layers_that_are_written(layers):
     x = np.arange(4136).reshape(2, 2, 2, 517)
     array = np.round(10 * np.sin(x * 0.9) + 10 * np.sin(x * 1.7 + 1), 1).astype("f4")
     assert psnr(array, h5stz.decompress(h5stz.compress(array, psnr=target, layers=layers))) >= target

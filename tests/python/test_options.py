@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import h5stz
 from support import exact, fields
+from support.requirements import needs_packages
 
 A = np.linspace(0, 1, 50, dtype="f4")
 REAL_DTYPES = [order + kind for kind in ("f2", "f4", "f8", "i2", "u2", "i4", "u4", "i8", "u8") for order in "<>"] + ["i1", "u1"]
@@ -140,6 +141,40 @@ def test_client_data_hold_every_option():
 @pytest.mark.parametrize("number", [1, np.float32(0.5), np.int8(2), np.float64(1e-3), Fraction(1, 4)])
 def test_numbers_of_every_kind_are_bounds(number):
     assert h5stz.STZ(absolute=number).bound == float(number)
+
+
+def test_arrays_without_axes_are_numbers():
+    """As NumPy and xarray give them: np.array(1e-3), field.max()."""
+    field = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
+    for wrapped in (np.array, Wrapped):
+        assert h5stz.STZ(absolute=wrapped(1e-3)).bound == 1e-3
+        assert h5stz.STZ(relative=wrapped(1e-3), data=field).bound == h5stz.STZ(relative=1e-3, data=field).bound
+        assert h5stz.STZ(psnr=wrapped(70), data=field).bound == h5stz.STZ(psnr=70, data=field).bound
+        options = {"effort": 3, "layers": 2, "threads": 2, "append_axis": 0}
+        found = h5stz.cd_values(absolute=1e-3, **{name: wrapped(value) for name, value in options.items()})
+        assert found == h5stz.cd_values(absolute=1e-3, **options)
+    for value in (np.array(True), np.array("1"), np.array([1e-3]), np.array(None)):
+        with pytest.raises(h5stz.StzTypeError, match="must be a number"):
+            h5stz.STZ(absolute=value)
+
+
+class Wrapped:
+    """An array without axes that is none of NumPy's, as of xarray and dask."""
+
+    def __init__(self, value):
+        self.shape, self.item = (), lambda: value
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "int4"])
+@needs_packages("ml_dtypes")
+def test_types_of_ml_dtypes_are_refused_with_a_cure_that_works(name):
+    import ml_dtypes
+
+    array = np.linspace(0, 1, 100).astype(getattr(ml_dtypes, name))
+    with pytest.raises(h5stz.StzTypeError, match=r"convert it.* data\.astype\('f[48]'\)") as raised:
+        h5stz.compress(array, absolute=1e-3)
+    assert "structured" not in str(raised.value)
+    assert h5stz.compress(array.astype("f4"), absolute=1e-3)
 
 
 @given(data=st.data(), dtype=st.sampled_from(REAL_DTYPES), relative=st.floats(1e-9, 1.0))

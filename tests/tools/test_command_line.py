@@ -1,5 +1,6 @@
 """What holds for all commands: words that are not understood, completion in shells, output that nobody reads, quick starts."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -40,7 +41,9 @@ def file(tmp_path):
 @pytest.mark.parametrize(
     "words, text",
     [
-        ([], "Missing command. See h5stz --help"),
+        (["--json", "info", "x.h5"], "--json is an option of info: write it behind, h5stz info ... --json. See h5stz --help"),
+        (["--nothing", "info", "x.h5"], "No such option"),
+        (["estimate", "a.h5", "--relative", "0.x%"], "'0.x' is not a valid float"),
         (["comprss"], "No such command 'comprss'"),
         (["compress"], "Missing argument 'IN'. See h5stz compress --help"),
         (["compress", "a.h5", "b.h5", "--absolut", "1"], "No such option"),
@@ -55,6 +58,48 @@ def file(tmp_path):
 def test_words_that_are_not_understood(capsys, words, text):
     status, out, errors = run(capsys, *words)
     assert (status, out) == (2, "") and text in errors and errors.startswith("h5stz: ") and errors.count("\n") == 1
+
+
+def test_no_words_ask_for_help(capsys):
+    assert run(capsys) == run(capsys, "--help")
+
+
+@pytest.mark.parametrize("option", ["--relative", "--pointwise-relative"])
+def test_shares_may_be_percentages(capsys, file, option):
+    found = [run(capsys, "estimate", f"{file}::/plain", option, number, "--json") for number in ("0.1%", "1e-3")]
+    assert [status for status, _, _ in found] == [0, 0]
+    bounds = [[line["bound"] for line in json.loads(out)["datasets"]] for _, out, _ in found]
+    assert bounds[0] == bounds[1] and bounds[0][0] > 0
+
+
+@pytest.mark.parametrize("words", [("compress", "--absolute", "1e-3"), ("decompress",), ("salvage",)], ids=str)
+def test_a_directory_as_out_gets_a_file_of_the_same_name(capsys, file, tmp_path, words):
+    (tmp_path / "made").mkdir()
+    for target in (tmp_path / "made", f"{tmp_path / 'made'}{os.sep}"):
+        command, *options = words
+        status, _, errors = run(capsys, command, file, target, *options)
+        if str(target).endswith(os.sep):
+            assert status == 1 and "made/x.h5 exists: choose another name" in errors
+        else:
+            assert status == 0 and os.listdir(tmp_path / "made") == ["x.h5"], errors
+    assert run(capsys, words[0], file, file.parent, *words[1:])[0] == 1, "it would be the source itself"
+
+
+def test_compare_without_scikit_image_leaves_out_what_needs_it(capsys, file, monkeypatch, tmp_path):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "skimage" else find(name, *rest))
+    status, out, errors = run(capsys, "compare", file, file, "--report", tmp_path / "report.html")
+    assert status == 0 and "/a/rho: float32 40x50" in out and "/plain" in out and (tmp_path / "report.html").exists()
+    assert errors == "h5stz: structural similarity is left out, as it needs scikit-image: pip install 'h5stz[cli]'\n"
+    assert run(capsys, "compare", file, file, "--no-ssim")[2] == ""
+    status, out, errors = run(capsys, "compare", file, file, "--ssim")
+    assert status == 1 and "--ssim needs scikit-image" in errors and "--no-ssim" in errors
+
+
+def test_run_says_what_hdf5_reads_alone(file):
+    program = f"import h5py; h5py.File({str(file)!r})['a/rho'][0, 0]"
+    done = subprocess.run([*H5STZ, "run", "--stats", "--", sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and "1 read, 1 of them by HDF5 alone" in done.stderr and "HDF5 alone reads" in done.stderr
 
 
 def test_help(capsys):

@@ -92,6 +92,13 @@ cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=
 address = cluster.scheduler_address
 """
 ANALYSIS = "import h5py; print('read', h5py.File('regions.h5')['rho'][40:44, 80, 3])\n"
+SCAN = """
+import h5py
+with h5py.File("scan.nxs") as file:
+    stored = file["entry/data/signal"]
+    assert str(h5stz.FILTER_ID) in stored._filters and abs(stored[...] - counts).max() <= 1e-3
+    assert 2 * stored.id.get_storage_size() < counts.nbytes
+"""
 ZARR = """
 import h5stz.zarr, numpy as np, zarr
 options = {"chunks": (32, 64, 64), "serializer": h5stz.zarr.StzCodec(absolute=1e-3), "compressors": None}
@@ -221,6 +228,7 @@ CASES = [
         "python -m venv mpi",
         skipped="tests/support/parallel_h5py.py does the same, and takes two minutes",
     ),
+    Case("simulation_codes.md", "h5pcc examples", skipped="tests/tools/test_simulation_codes.py does the same"),
     Case("simulation_codes.md", "series.collective", skipped="a part of examples/parallel_h5py.py, which runs on ranks"),
     Case(
         "recipes.md",
@@ -252,6 +260,7 @@ CASES = [
     Case("recipes.md", "openpmd_api.Series", packages=("openpmd_api",), makes=("data.h5",), prints="largest error: 0.000"),
     Case("recipes.md", "vtkHDFReader", packages=("vtkmodules",), makes=("image.vtkhdf",), prints="largest error: 0.000"),
     Case("recipes.md", "anndata.AnnData", packages=("anndata",), makes=("cells.h5ad",), prints="largest error: 0.000"),
+    Case("recipes.md", "from nexusformat.nexus import", packages=("nexusformat",), makes=("scan.nxs",), after=SCAN),
     Case("recipes.md", "tables.open_file", files=QUICKSTART, packages=("tables",), prints="first samples: [0."),
     Case("damage.md", 'view = h5stz.view(file["rho"], on_error="nan")', files=DAMAGED, prints="checksum does not match"),
     Case(
@@ -286,7 +295,11 @@ CASES = [
     Case(
         "remote.md", "overview = rho.level(2)", before=REGIONS + SERVER, packages=("fsspec", "aiohttp"), prints="RemoteStats("
     ),
-    Case("remote.md", "s3://fields", before=REGIONS + S3, packages=("s3fs", "moto")),
+    Case("remote.md", "with fsspec.open(url) as remote", before=REGIONS + SERVER, packages=("fsspec", "aiohttp")),
+    Case(
+        "remote.md", "h5stz info https://example.org", skipped="no such server; tests/tools/test_remote_commands.py has these"
+    ),
+    Case("remote.md", "s3://fields/regions.h5", before=REGIONS + S3, packages=("s3fs", "moto")),
     Case("remote.md", "xarray.open_dataset(url", before=REGIONS + SERVER, packages=("fsspec", "aiohttp", *XARRAY)),
     Case(
         "region_reads_c.md",

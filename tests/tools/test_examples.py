@@ -1,5 +1,6 @@
 """The examples run as users run them, and what they print is true."""
 
+import json
 import os
 import re
 import subprocess
@@ -150,12 +151,14 @@ def test_dask_writing(tmp_path):
 @needs_packages("fsspec", "aiohttp")
 def test_remote_regions(tmp_path):
     output = run_python(tmp_path, "remote_regions.py")
-    assert output.count("as h5py reads it: True") == 8
+    assert output.count("as h5py reads it: True") == 10
+    assert "remote.h5: /rho: 8 chunks decoded" in output
     dataset = numbers(output, "bytes of the dataset")[0]
     sent = [int(size) for size in re.findall(r"requests +(\d+) bytes", output)]
-    opening, box, level, plainly, again, rest, view, box_of_view = sent
+    opening, box, level, plainly, again, rest, given, box_of_given, view, box_of_view = sent
     assert 0 < box < dataset / 50 and 0 < level < dataset / 20 and opening < dataset / 20
     assert plainly + again + rest >= dataset and view + box_of_view < dataset / 50
+    assert given + box_of_given < dataset / 30
 
 
 @needs_packages("zarr", "numcodecs", "fsspec")
@@ -166,6 +169,27 @@ def test_zarr_store(tmp_path):
     box, plane, level = numbers(output, "percent read")
     assert box < 10 and plane < 30 and level < 5
     assert "through zarr as h5py reads it: True" in output
+
+
+BROWSER = """
+// As in a browser: no process, no modules of node. The module of the core is an empty one.
+globalThis.process = undefined;
+const asked = [];
+const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
+globalThis.fetch = async (place) => ({ arrayBuffer: async () => (asked.push(place), empty.buffer) });
+const { load, decode } = await import(EXAMPLE);
+await load("https://example.org/stz.wasm");
+await load(empty);
+console.log(asked.join(), typeof decode);
+"""
+
+
+@needs_programs("node")
+def test_decode_mjs_is_loaded_by_browsers(tmp_path):
+    assert not re.search(r"^import .* from \"node:", (EXAMPLES / "decode.mjs").read_text(), re.MULTILINE)
+    (tmp_path / "page.mjs").write_text(BROWSER.replace("EXAMPLE", json.dumps((EXAMPLES / "decode.mjs").as_uri())))
+    done = subprocess.run(["node", "page.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.stdout == "https://example.org/stz.wasm function\n", done.stderr
 
 
 @needs_packages("numcodecs")

@@ -30,14 +30,14 @@ ALLOWED: dict[str, set[str]] = {
     "hdf5": {"options"},
     "sources": {"hdf5"},
     "reading": {"options", "hdf5", "sources"},
-    "files": {"options", "hdf5", "reading"},
+    "files": {"options", "hdf5", "sources", "reading"},
     "analysis": {"hdf5", "files", "reading"},
     "dask": {"options", "reading", "files"},
     "xarray": {"options", "hdf5", "sources", "reading"},
     "zarr": {"options", "codec", "hdf5", "sources", "reading"},
     "programs": {"options", "hdf5"},
 }
-WITHOUT_ROW = {"__init__", "__main__", "cli"}  # the surface: made of all others
+WITHOUT_ROW = {"__init__", "__main__", "cli", "_pyinstaller"}  # the surface, made of all others; hooks for PyInstaller
 
 
 def modules():

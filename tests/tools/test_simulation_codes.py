@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
+import h5stz
 from support import exact, installed, parallel_h5py
 from support.host_tools import environment, pkg_config
 from support.paths import EXAMPLES
@@ -131,6 +133,17 @@ def test_programs_in_other_languages_read_the_files(serial, tmp_path):
 def test_a_wrong_option_is_told(serial, program, tmp_path):
     assert "'absolut' is no option" in run(tmp_path, serial / program, "x", "--series", "absolut=1", succeed=False)
     assert "unknown option --step" in run(tmp_path, serial / program, "x", "--step", 3, succeed=False)
+
+
+def test_the_compiler_of_hdf5_alone_builds_the_program(tmp_path):
+    """As the document says: without CMake, which defines where the plug-in is. HDF5_PLUGIN_PATH says it then."""
+    require(needs_programs("h5pcc", "mpirun", "pkg-config"))
+    pkg_config_path = str(Path(h5stz.__file__).parent / "lib/pkgconfig")
+    flags = run(tmp_path, "pkg-config", "--cflags", "--libs", "h5stz", PKG_CONFIG_PATH=pkg_config_path).split()
+    run(tmp_path, "h5pcc", MINIAPPS / "heat_mpi.c", *flags, "-lm", "-o", "heat_mpi", "-Wall", "-Werror")
+    words = ["mpirun", "-n", 1, tmp_path / "heat_mpi", "ranks", *SIZES["heat"], "--series", f"absolute={BOUND}"]
+    run(tmp_path, *words, HDF5_PLUGIN_PATH=h5stz.plugin_path())
+    assert stored(tmp_path / "ranks.h5", "temperature").size
 
 
 def test_ranks_write_and_restart_together(serial, parallel, tmp_path):

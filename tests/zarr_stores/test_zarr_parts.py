@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from functools import cache
 
 import numpy as np
@@ -214,3 +215,34 @@ def test_a_missing_package_is_named_with_the_extra(name, package):
 def test_nothing_is_imported_before_it_is_used():
     program = "import sys, h5stz, h5stz.zarr; print([name for name in ('zarr', 'numcodecs') if name in sys.modules])"
     assert printed(program) == "[]\n"
+
+
+@pytest.mark.parametrize("verify", ["0", "1"])
+def test_nothing_is_decoded_on_the_event_loop_of_zarr(field, monkeypatch, verify):
+    """One loop serves all reads of a process: what opens, plans and decodes chunks runs beside it."""
+    from h5stz.reading.readers import ChunkReader
+    from h5stz.sources.file_objects import ChunkBytes
+
+    working, serving = set(), set()
+
+    def noted(function):
+        def call(self, *arguments, **options):
+            working.add(threading.get_ident())
+            return function(self, *arguments, **options)
+
+        return call
+
+    for owner, names in ((ChunkReader, ("read", "ranges", "directory_ranges", "verify")), (ChunkBytes, ("__call__",))):
+        for name in names:
+            monkeypatch.setattr(owner, name, noted(getattr(owner, name)))
+    array, store, whole = stored(field, {})
+    get = type(store).get
+
+    async def served(self, *arguments, **options):
+        serving.add(threading.get_ident())
+        return await get(self, *arguments, **options)
+
+    monkeypatch.setattr(type(store), "get", served)
+    monkeypatch.setenv("H5STZ_VERIFY", verify)
+    assert np.array_equal(array[60:70, 3:9, 60:66], whole[60:70, 3:9, 60:66])
+    assert working and serving and not working & serving

@@ -119,14 +119,14 @@ def _status(words: list[str]) -> int:
         return shell_complete(commands, {}, NAME, COMPLETION, os.environ[COMPLETION])
     try:
         # Not click's own main(), which has other statuses for errors, and one for closed pipes that looks like a failure.
-        with commands.make_context(NAME, words) as context:
+        with commands.make_context(NAME, words or ["--help"]) as context:
             status: int | None = commands.invoke(context)
             return status or 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else NAME
-        complain(f"{error.format_message()} See {command} --help")
+        complain(f"{_misplaced(error, words) or error.format_message()} See {command} --help")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
@@ -136,6 +136,17 @@ def _status(words: list[str]) -> int:
     except (StzError, OSError, KeyError, ImportError) as error:
         complain(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
         return _FAILED
+
+
+def _misplaced(error: click.UsageError, words: list[str]) -> str | None:
+    """What to do with an option of a command that stands before its name; None for other errors."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None or error.ctx.command is not commands:
+        return None
+    for word in words:
+        command = commands.get_command(error.ctx, word)
+        if command is not None and any(error.option_name in each.opts for each in command.params):
+            return f"{error.option_name} is an option of {word}: write it behind, {NAME} {word} ... {error.option_name}."
+    return None
 
 
 def _end_if_files_are_stuck() -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from h5stz import _core
+from h5stz import _core, cli
 from h5stz.analysis import compare_files, compare_report
 from h5stz.analysis.compare_files import Pair
 from h5stz.analysis.comparing import compare as compare_arrays
 from h5stz.analysis.comparing import summary_lines
-from h5stz.cli.datasets import SEPARATOR, opened
+from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE
@@ -32,7 +34,14 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 @click.option("--dataset", default="*", metavar="GLOB", help="Of two files: these datasets only, by their paths.")
 @click.option("--within", type=float, metavar="B", help="The largest error that is allowed.")
 @click.option("--ssim/--no-ssim", default=True, help="Structural similarity, which needs scikit-image. [default: with it]")
-@click.option("--plot", metavar="REPORT.html", type=FILE, help="Write a report with histograms and spectra, in one file.")
+@click.option(
+    "--plot",
+    "--report",
+    "plot",
+    metavar="REPORT.html",
+    type=FILE,
+    help="Write a report with histograms and spectra, in one file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(original: str, other: str, dataset: str, within: float | None, ssim: bool, plot: str | None, as_json: bool) -> int:
     """Tell how far B is from A, the original: errors, PSNR, SSIM, correlation, spectra.
@@ -41,6 +50,11 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
     Exit status 1 if an error exceeds --within, or a sample is missing or not finite in one only.
     """
     found: list[Pair] = []
+    if ssim and importlib.util.find_spec("skimage") is None:
+        if click.get_current_context().get_parameter_source("ssim") is ParameterSource.COMMANDLINE:
+            raise StzError("--ssim needs scikit-image: pip install 'h5stz[cli]', or leave it out (--no-ssim)", _ARGUMENT)
+        cli.complain("structural similarity is left out, as it needs scikit-image: pip install 'h5stz[cli]'")
+        ssim = False
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
         for pair in _pairs(original, other, dataset, ssim, bar.tell):
             found.append(pair)
@@ -76,7 +90,7 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
 
 
 def _is_one_array(name: str) -> bool:
-    return SEPARATOR in name or compare_files.is_npy(name)
+    return bool(split(name)[1]) or compare_files.is_npy(name)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import click
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, chunk_shape, enhance_option
+from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, chunk_shape, enhance_option, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.errors import StzError
@@ -85,6 +85,7 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
         return
     if target is None:
         raise click.UsageError("Missing argument 'OUT'.", click.get_current_context())
+    target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         report = repacking.repack(source, target, rules, rechunk=rechunk, progress=bar.tell, **given)
     if as_json:

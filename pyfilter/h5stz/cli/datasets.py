@@ -15,10 +15,16 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 SEPARATOR = "::"
 
 
+def split(text: str) -> tuple[str, str]:
+    """FILE and /path of an argument, which is "" where none is named; addresses of fsspec may have the separator too."""
+    name, separator, path = text.rpartition(SEPARATOR)
+    return (name, path) if separator and "://" not in path else (text, "")
+
+
 @contextlib.contextmanager
 def opened(text: str) -> Iterator[View]:
     """The dataset that an argument names; its file is open for the time. StzError if there is none."""
-    name, path = text.rsplit(SEPARATOR, 1) if SEPARATOR in text else (text, "")
+    name, path = split(text)
     with opening.open(name) as file:
         if not path:
             found = file.datasets()

@@ -8,7 +8,7 @@ import click
 
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import FILE
+from h5stz.cli.parameters import FILE, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.files import unpacking
 
@@ -30,6 +30,7 @@ def decompress(source: str, target: str, dataset: str, deflate: int | None, over
 
     Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.
     """
+    target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         unpacked, notes = unpacking.unpack(
             source, target, dataset=dataset, deflate=deflate, overwrite=overwrite, progress=bar.tell

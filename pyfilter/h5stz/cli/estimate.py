@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, elements, slabs
+from h5stz.cli import datasets
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
@@ -23,6 +24,7 @@ from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
 from h5stz.hdf5 import objects
 from h5stz.options.stz import STZ
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
@@ -58,12 +60,12 @@ def estimate_command(
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
     """
-    name, _, path = file.partition("::")
+    name, path = datasets.split(file)
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
     shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
     with explained(name, "nothing was estimated"), opened_source(name) as source:
-        chosen, left = _chosen(source, name, path)
+        chosen, left = _chosen(source, shown_name(name), path)
         lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
     if as_json:
         skipped = [{"path": left_path, "reason": reason} for left_path, reason in left]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import h5py
+import h5py.h5o
 
 from h5stz import cli, patterns
 from h5stz.cli.explained import explained
@@ -25,11 +26,13 @@ from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
 from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
+from h5stz.sources.remote_files import is_address, local_path, remote_of, shown_name
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
+_REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
 _WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
 
@@ -57,14 +60,14 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
     failed, found = False, []
     names, only = _names(files)
     for name in names:
-        made = _File(name)
+        made = _File(shown_name(name))
         found.append(made)
         try:
-            with explained(name, "damaged"):
-                _look_into(made, only, globs, everything)
+            with explained(made.name, "damaged"):
+                _look_into(name, made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
             text = stored_chunks.in_one_line(error)
-            cli.complain(text if isinstance(error, KeyError) or text.startswith(name) else f"{name}: {text}")
+            cli.complain(text if isinstance(error, KeyError) or text.startswith(made.name) else f"{made.name}: {text}")
             failed = True
             if not made.shown:
                 found.pop()
@@ -80,6 +83,8 @@ def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
     """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
     if len(words) != 2:
         return words, None
+    if is_address(words[1]):
+        return words, None
     if not os.path.exists(words[1]):
         return words[:1], words[1]
     with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
@@ -88,9 +93,10 @@ def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
     return words, None
 
 
-def _look_into(made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
-    with opened_source(made.name, values=everything or only is not None) as file:
-        made.size = os.path.getsize(made.name)
+def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
+    with opened_source(name, values=everything or only is not None) as file:
+        remote = remote_of(file)
+        made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
         datasets = objects.datasets(file) if only is None else [_dataset(file, made.name, only)]
         made.count = len(datasets)
         paths = [objects.name_of(dataset) for dataset in datasets]
@@ -104,7 +110,8 @@ def _look_into(made: _File, only: str | None, globs: Sequence[str], everything: 
         if globs and not wanted:
             raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
         for dataset in wanted:
-            made.shown.append(facts_of(dataset, max(_HEADERS // len(wanted), _FEWEST)))
+            most = _HEADERS if remote is None else _REMOTE_HEADERS
+            made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
 
 
 def _dataset(file: h5py.File, name: str, path: str) -> h5py.Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +46,25 @@ def enhance_option(function: _Function) -> _Function:
     )(function)
 
 
+class _Share(click.types.FloatParamType):
+    """A number, or one with a percent sign."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; 0.001 for 0.1%."""
+        if isinstance(value, str) and value.rstrip().endswith("%"):
+            return float(click.FLOAT(value.rstrip()[:-1], param, ctx)) / 100
+        return click.FLOAT(value, param, ctx)
+
+
+#: Bounds that are a share of something.
+_SHARES = ("relative", "pointwise_relative")
+
+
+def placed(target: str, source: str) -> str:
+    """OUT of a command that writes one file: IN's name in a directory that is there, as of cp."""
+    return os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target
+
+
 #: As an argument or an option that names a file, which shells complete.
 FILE = click.Path()
 
@@ -56,7 +76,8 @@ def bound_options(of: str) -> Callable[[_Function], _Function]:
         function = click.option("--lossless", is_flag=True, help="Every bit comes back.")(function)
         for name, (metavar, text) in reversed(_NUMBERS.items()):
             flag = f"--{name.replace('_', '-')}"
-            function = click.option(flag, name, type=float, metavar=metavar, help=f"{text.format(of=of)}.")(function)
+            kind = _Share() if name in _SHARES else click.FLOAT
+            function = click.option(flag, name, type=kind, metavar=metavar, help=f"{text.format(of=of)}.")(function)
         return function
 
     return decorate

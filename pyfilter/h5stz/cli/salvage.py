@@ -9,7 +9,7 @@ import click
 from h5stz import cli
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, Parsed
+from h5stz.cli.parameters import FILE, Parsed, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.damage import OnError
@@ -44,6 +44,7 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
     Samples of datasets compressed with h5stz keep their bits where they can be decoded, and become NaN or a fill value where
     they cannot. IN may be cut short. Exit status 1 if anything is lost; OUT is written all the same.
     """
+    target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
         done = salvaging.salvage(
             source, target, on_error=on_error, overwrite=overwrite, threads=thread_count(threads), progress=bar.tell

@@ -14,6 +14,7 @@ from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.files import verify_files
 from h5stz.options.option_checks import thread_count
+from h5stz.sources.remote_files import shown_name
 
 
 @click.command(short_help="Decode all chunks and compare them.")
@@ -51,7 +52,7 @@ def _print(line: verify_files.Line) -> None:
 def _as_json(name: str, lines: Iterable[verify_files.Line]) -> dict[str, Any]:
     lines = list(lines)
     return {
-        "file": name,
+        "file": shown_name(name),
         "sound": all(line.sound for line in lines),
         "datasets": [line.facts for line in lines if line.facts],
         "errors": [line.text for line in lines if line.unreadable],

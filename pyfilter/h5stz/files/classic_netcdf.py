@@ -18,6 +18,7 @@ from h5stz import _core
 from h5stz.errors import StzReadError
 from h5stz.hdf5 import file_kinds
 from h5stz.slabs import boxes
+from h5stz.sources.remote_files import local_path, remote_hdf5
 
 #: A note about a file that was made of one of netCDF-3.
 NEW_FORMAT = "the source is a netCDF-3 file, the new one is a netCDF-4 file"
@@ -33,12 +34,17 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Itera
     """A file to read, of HDF5 or netCDF; of a netCDF-3 file, a copy in HDF5 that is removed when the block ends.
 
     Args:
-        path: of the file.
+        path: of the file, or the address of a remote one, of HDF5.
         values: whether the copy needs more than names, types and shapes.
 
     Raises:
         OSError: as of file_kinds.opened_file(); netCDF4 is not installed, or cannot read the file.
     """
+    if (here := local_path(path)) is None:
+        with remote_hdf5(str(path)) as file:
+            yield file
+        return
+    path = here
     if not file_kinds.is_netcdf3(path):
         with file_kinds.opened_file(path) as file:
             yield file

@@ -24,6 +24,7 @@ from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.readers import ChunkReader
+from h5stz.sources.remote_files import remote_of, shown_name
 
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _LOOKED_AT = 3  # chunks of a dataset, which are read whole, to say whether they have content checks
@@ -149,10 +150,23 @@ def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator
     """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
     try:
         with opened_source(name, values=False) as file:
-            yield from _lines_of_file(file, name, threads, progress)
+            yield from _lines_of_file(file, shown_name(name), threads, progress)
+    except _NotGivenError as error:
+        yield Line(f"not all was verified: {error}", False, True)
     except HDF5_ERRORS as error:
-        said = in_one_line(error)
-        yield Line(said if said.startswith(name) else f"{name}: {said}", False, True)
+        said, shown = in_one_line(error), shown_name(name)
+        yield Line(said if said.startswith(shown) else f"{shown}: {said}", False, True)
+
+
+class _NotGivenError(Exception):
+    """A remote file could not be read, which says nothing of what is in it."""
+
+
+def _tell_from_damage(file: h5py.File) -> None:
+    """After an error: raises the _NotGivenError of a remote file whose server did not give what was asked for."""
+    source = remote_of(file)
+    if source is not None and source.h5stz_bytes.failure is not None:
+        raise _NotGivenError(str(source.h5stz_bytes.failure))
 
 
 def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
@@ -166,6 +180,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
                 known.add(key)
                 found.note("", h5py.Dataset(item))
     except HDF5_ERRORS as error:
+        _tell_from_damage(file)
         yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
         complete = False
         found = _Contents()
@@ -189,6 +204,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
             else:
                 others += 1
         except HDF5_ERRORS as error:
+            _tell_from_damage(file)
             yield Line(f"{called}: damaged: {in_one_line(error)}", False, True)
     for link in found.links:
         yield Line(f"{name}: {link}")
@@ -224,6 +240,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
     for offset, stored in stored_chunks(dataset):
         content = None
         if isinstance(stored, BaseException):
+            _tell_from_damage(dataset.file)
             counts.damaged.append(_Damage(offset, 0, 0, in_one_line(stored)))
             add(_chunk_bytes(dataset))
             continue
@@ -238,6 +255,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
             counts.without += not decoded
             counts.compared += compared
         except HDF5_ERRORS as error:
+            _tell_from_damage(dataset.file)
             blocks = [] if content is None else _damaged_blocks(dataset, offset, content, threads)
             counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error), blocks))
         add(_chunk_bytes(dataset))

@@ -60,16 +60,23 @@ def plugin_path(connector: bool = False) -> str:
     return os.pathsep.join([str(_FILE.parent), str(_FILE.parent.parent / "connector")][: 2 if connector else 1])
 
 
+def _cure() -> str:
+    """What to do about a plug-in that is not where it should be."""
+    if getattr(sys, "frozen", False):  # as PyInstaller, cx_Freeze and others set it
+        return "this program was frozen without it; freeze it again with the files of h5stz/plugins (docs/packaging.md)"
+    return "the installation is incomplete, repeat `pip install h5stz`"
+
+
 @cache
 def _load() -> ctypes.CDLL:
     """The plug-in, loaded once; it stays loaded because HDF5 keeps pointers into it."""
     if not _FILE.exists():
-        raise ImportError(f"the HDF5 plug-in {_FILE} is missing: the installation is incomplete, repeat `pip install h5stz`")
+        raise ImportError(f"the HDF5 plug-in {_FILE} is missing: {_cure()}")
     try:
         library = ctypes.CDLL(str(_FILE))
         information = library.H5PLget_plugin_info
     except (OSError, AttributeError) as error:
-        raise ImportError(f"the HDF5 plug-in {_FILE} cannot be loaded ({error}): repeat `pip install h5stz`") from error
+        raise ImportError(f"the HDF5 plug-in {_FILE} cannot be loaded ({error}): {_cure()}") from error
     information.restype = ctypes.c_void_p
     information.argtypes = []
     return library

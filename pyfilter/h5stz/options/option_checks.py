@@ -110,8 +110,15 @@ def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object)
     return given
 
 
+def _without_axes(value: object) -> object:
+    """The number in an array without axes; everything else as it is."""
+    item = getattr(value, "item", None)
+    return item() if getattr(value, "shape", None) == () and not isinstance(value, np.generic) and callable(item) else value
+
+
 def checked_number(name: str, value: object) -> Real:
-    """A real number of Python or NumPy that float64 does not overflow at."""
+    """A real number that float64 does not overflow at: of Python or NumPy, or an array of one without axes, as of xarray."""
+    value = _without_axes(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)
     try:
@@ -123,6 +130,7 @@ def checked_number(name: str, value: object) -> Real:
 
 def checked_count(name: str, value: object, largest: int, default: int | None = None) -> int:
     """An integer from 1 to `largest`; 0 for the default."""
+    value = _without_axes(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise StzTypeError(f"{name}={value!r} must be an integer", _ARGUMENT)
     count = int(value)
@@ -133,6 +141,7 @@ def checked_count(name: str, value: object, largest: int, default: int | None = 
 
 def checked_axis(axis: object, rank: int | None = None) -> int:
     """An axis that client data can name, of data with `rank` axes if that is known."""
+    axis = _without_axes(axis)
     if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, numbers.Integral):
         raise StzTypeError(f"append_axis={axis!r} must be an integer, the number of an axis", _ARGUMENT)
     if not 0 <= int(axis) <= _LAST_AXIS:

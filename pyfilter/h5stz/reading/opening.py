@@ -1,6 +1,7 @@
-"""open(): files on this machine, behind web servers and in object stores, whose datasets are views.
+"""open(): files on this machine, behind web servers and in object stores, and open file objects, whose datasets are views.
 
 A File holds an h5py.File. Remote files are read through remote_files.RemoteFile; what is said of requests is true of these.
+File objects are read through given_files.GivenFile.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.view import CACHE_BYTES, View, view
 from h5stz.signatures import checked
+from h5stz.sources.given_files import FileObject, GivenFile, is_file_object
 from h5stz.sources.remote_files import BLOCK_BYTES, METADATA_BYTES, RETRIES, RETRY_WAIT, Address, RemoteFile, is_address
 from h5stz.sources.remote_requests import RemoteStats
 
@@ -35,7 +37,7 @@ _MOST_RETRIES = 1000
 
 @checked
 def open(
-    url_or_path: str | os.PathLike[str],
+    url_or_path: str | os.PathLike[str] | FileObject,
     *,
     mode: str = "r",
     storage_options: Mapping[str, Any] | None = None,
@@ -51,7 +53,9 @@ def open(
     """Opens an HDF5 file for reading, also a remote one, of which only what is needed is transferred (docs/remote.md).
 
     Args:
-        url_or_path: "https://...", "s3://...", or any other address that fsspec knows; or a path on this machine.
+        url_or_path: "https://...", "s3://...", or any other address that fsspec knows; a path on this machine; or an open
+            binary file object with read() and seek(), of Python, fsspec, obstore or others, which must stay open, and which
+            nobody else may use meanwhile.
         mode: "r": remote files and views are read only.
         storage_options: what the file system of fsspec is made with, such as {"anon": True} for public data on S3.
         cache_bytes, threads, verify, max_bytes: as of view(), for each dataset.
@@ -67,7 +71,8 @@ def open(
 
     Raises:
         ImportError: fsspec, or what it needs for such an address, is not installed: pip install 'h5stz[remote]'.
-        StzReadError: (an OSError) the remote file is not there, is no HDF5 file, or its server sends no parts of files.
+        StzReadError: (an OSError) the remote file is not there, is no HDF5 file, or its server sends no parts of files; a file
+            object is no HDF5 file or cannot be read at any position.
         OSError: the file at a path is not there, or is none that HDF5 can open: what it is, and what to do.
         StzError: (a ValueError) an option means nothing.
         StzTypeError: (a TypeError too) an option is of another type.
@@ -81,17 +86,25 @@ def open(
     if not isinstance(storage_options, (Mapping, type(None))):
         given = type(storage_options).__name__
         raise StzTypeError(f"storage_options is of type {given}: give a dict such as {{'anon': True}}", _ARGUMENT)
-    if not isinstance(url_or_path, (str, os.PathLike)):
-        given = type(url_or_path).__name__
-        raise StzTypeError(f"an address or a path is needed, not a {given}; h5stz.view takes datasets of h5py", _ARGUMENT)
-    where: Address | str = os.path.abspath(os.path.expanduser(os.fspath(url_or_path)))
+    if storage_options and not is_address(url_or_path):
+        raise StzError("storage_options are for remote files, and this is a path on this machine or a file object", _ARGUMENT)
     if is_address(url_or_path):
-        where = Address(str(url_or_path), dict(storage_options or {}), block, room, attempts, wait)
-        if where.url.startswith(("file://", "local://")):
-            where = where.located()[1]
-    elif storage_options:
-        raise StzError(f"storage_options are for remote files, and {where} is a path on this machine", _ARGUMENT)
-    return _opened(where, options)
+        address = Address(str(url_or_path), dict(storage_options or {}), block, room, attempts, wait)
+        return _opened(address.local_path() or address, options)
+    if is_file_object(url_or_path):
+        given = GivenFile(url_or_path)
+        return File(given.hdf5(), given, options)
+    if not isinstance(url_or_path, (str, os.PathLike)) or hasattr(url_or_path, "fs"):
+        raise StzTypeError(_needed(url_or_path), _ARGUMENT)
+    return _opened(os.path.abspath(os.path.expanduser(os.fspath(url_or_path))), options)
+
+
+def _needed(given: object) -> str:
+    """What to give instead of something that cannot be opened."""
+    name = type(given).__name__
+    if hasattr(given, "fs") and hasattr(given, "open"):  # OpenFile of fsspec
+        return f"this {name} is not open yet: write `with fsspec.open(...) as file:`, and h5stz.open(file)"
+    return f"an address, a path or an open file object is needed, not a {name}; h5stz.view takes datasets of h5py"
 
 
 def _opened(where: Address | str, options: Mapping[str, Any]) -> File:
@@ -180,19 +193,24 @@ class Group(Mapping[str, Any]):
 class File(Group):
     """An open file, made by h5stz.open(): its root group, and a context manager that closes it.
 
-    A File can be pickled: another process opens it again by its address or path. A remote file must be the same version then.
+    A File can be pickled, unless it was opened as a file object: another process opens it again by its address or path. A
+    remote file must be the same version then.
     A pickle contains the address and storage_options, with the secrets that these may have.
 
     Attributes:
         h5: the h5py.File, for all that h5py can do.
-        stats: RemoteStats, what was requested and transferred; nothing is counted of a file on this machine.
+        stats: RemoteStats, what was requested and transferred; nothing is counted of a file on this machine or a file object.
     """
 
-    def __init__(self, h5: h5py.File, source: RemoteFile | None, options: Mapping[str, Any]) -> None:
+    def __init__(self, h5: h5py.File, source: RemoteFile | GivenFile | None, options: Mapping[str, Any]) -> None:
         self._source, self._options = source, dict(options)
-        self._where: Address | str = os.path.abspath(h5.filename) if source is None else source.address
+        self._where: Address | str | GivenFile
+        if source is None:
+            self._where = os.path.abspath(h5.filename)
+        else:
+            self._where = source.address if isinstance(source, RemoteFile) else source
         self._views: OrderedDict[Any, View] = OrderedDict()  # the one used last at the end
-        self.stats = RemoteStats() if source is None else source.h5stz_bytes.stats
+        self.stats = source.h5stz_bytes.stats if isinstance(source, RemoteFile) else RemoteStats()
         self._h5 = h5
         super().__init__(h5)
 
@@ -201,7 +219,7 @@ class File(Group):
 
     @property
     def filename(self) -> str:
-        """The path, or the address without user, password and query."""
+        """The path, the address without user, password and query, or what a file object is called."""
         return self._where if isinstance(self._where, str) else self._where.name
 
     @property
@@ -225,7 +243,7 @@ class File(Group):
         return kept
 
     def _check_contents(self, dataset: h5py.Dataset) -> None:
-        """Raises the StzError of a dataset of which HDF5 would look for samples in files on this machine."""
+        """Raises the StzError of a dataset of a remote file or file object for which HDF5 would look for files here."""
         if self._source is None:
             return
         others = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
@@ -240,7 +258,7 @@ class File(Group):
             )
 
     def close(self) -> None:
-        """Closes the file; views of it that were not pickled cannot be used any more."""
+        """Closes the file; views of it that were not pickled cannot be used any more. A file object stays open."""
         self._views.clear()
         self._h5.close()
         if self._source is not None:
@@ -257,6 +275,9 @@ class File(Group):
         return f"<h5stz file {self.filename}{state}>"
 
     def __reduce__(self) -> tuple[Callable[..., File], tuple[Any, ...]]:
+        if isinstance(self._where, GivenFile):
+            text = "is read from a file object, which others cannot open again: give h5stz.open its address or path"
+            raise StzError(f"{self.filename} {text}", _ARGUMENT)
         return _opened, (self._where, self._options)
 
 

@@ -101,7 +101,8 @@ def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
     if driver == h5py.h5fd.CORE:
         return f"its file is an image in memory (driver core): save it, then {_BY_NAME}"
     if driver == getattr(h5py.h5fd, "fileobj_driver", None):
-        return f"h5py reads its file from a Python object: {_BY_NAME}; a remote file can be pickled if h5stz.open opens it"
+        reopen = "a remote file can be pickled if h5stz.open opens it by its address"
+        return f"h5py reads its file from a Python object: {_BY_NAME}; {reopen}"
     if driver not in (h5py.h5fd.SEC2, h5py.h5fd.STDIO):
         return f"its file is open through a driver of HDF5 that other processes would have to be told of: {_BY_NAME}"
     if file_stamp(filename) is None:

@@ -70,6 +70,10 @@ class Address:
             raise StzReadError(f"{self.name} is not what it was when it was opened first: open it again and begin anew", _READ)
         return RemoteFile(source, replace(self, version=version))
 
+    def local_path(self) -> str | None:
+        """The path, if the address is that of a file on this machine that is read without fsspec; else None."""
+        return self.located()[1] if self.url.startswith(("file://", "local://")) else None
+
     def located(self) -> tuple[Any, str]:
         """The file system of fsspec, and the path in it."""
         try:
@@ -91,6 +95,43 @@ def is_address(given: object) -> bool:
     return isinstance(given, str) and ("://" in given or "::" in given)
 
 
+@contextmanager
+def remote_hdf5(url: str) -> Iterator[h5py.File]:
+    """The file at an address, open for reading for the time.
+
+    Raises:
+        StzReadError: it cannot be read, also while it is open, whatever h5py makes of that.
+    """
+    source = Address(url).open()
+    try:
+        with source.hdf5() as file:
+            yield file
+            if source.h5stz_bytes.failure is not None:
+                raise source.h5stz_bytes.failure
+    except Exception as error:
+        if source.h5stz_bytes.failure not in (None, error):
+            raise source.h5stz_bytes.failure from error
+        raise
+    finally:
+        source.close()
+
+
+def remote_of(file: h5py.File) -> RemoteFile | None:
+    """What h5py reads a file from, if open() or remote_hdf5() have opened it at an address."""
+    source = object_of(file.id)
+    return source if isinstance(source, RemoteFile) else None
+
+
+def local_path(name: str | os.PathLike[str]) -> str | os.PathLike[str] | None:
+    """A path, also one in the form of an address; None for the address of a remote file."""
+    return Address(name).local_path() if isinstance(name, str) and is_address(name) else name
+
+
+def shown_name(name: str) -> str:
+    """What a path or an address is called in messages and reports: without user, password and query."""
+    return Address(name).name if is_address(name) else name
+
+
 class RemoteFile(io.RawIOBase):
     """A remote file to read from, for h5py; as any such object for one thread at a time, which h5py's lock ensures.
 
@@ -107,7 +148,7 @@ class RemoteFile(io.RawIOBase):
         self._most = max(1, address.metadata_bytes // address.block_bytes)
         last = max(0, source.size - 1) // address.block_bytes
         if last:  # HDF5 asks for the first one next, after which the version is compared
-            with _no_garbage_collection():
+            with no_garbage_collection():
                 self._blocks[last] = source.last_bytes(last * address.block_bytes)
 
     def hdf5(self) -> h5py.File:
@@ -174,7 +215,7 @@ class RemoteFile(io.RawIOBase):
 
     def _checked(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
         """The bytes of ranges; the file was not changed until they were here."""
-        with _no_garbage_collection():
+        with no_garbage_collection():
             contents = self.h5stz_bytes.read_all(ranges)
             self.h5stz_bytes.check()
         return contents
@@ -201,7 +242,7 @@ _was_enabled = False
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Keeps other threads from freeing cycles that hold objects of h5py while this one has h5py's lock and waits for fsspec's.
 
     Freeing such an object takes h5py's lock. If the thread that brings the bytes did that, both would wait for ever.

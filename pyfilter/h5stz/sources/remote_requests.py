@@ -7,6 +7,7 @@ for and belongs to the version of the file that was found first, or it is an err
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from bisect import bisect_right
@@ -75,6 +76,7 @@ class RemoteBytes(ObjectBytes):
         size: bytes of the file.
         version: what tells this version of the file from others, as far as the file system says it; at least its size.
         changed: whether another version was met.
+        failure: the StzReadError of the last request that was given up, or of a changed file; None before the first one.
         stats: RemoteStats.
     """
 
@@ -88,6 +90,7 @@ class RemoteBytes(ObjectBytes):
         self.parallel = bool(getattr(system, "async_impl", False))
         self.lock: AbstractContextManager[Any] = nullcontext() if self.parallel else phil
         self.changed = False
+        self.failure: StzReadError | None = None
         self._last: object = None  # as of ObjectBytes
         self._compared: object = None
         told = self._told()
@@ -113,7 +116,8 @@ class RemoteBytes(ObjectBytes):
             if self.changed or any(now.get(name, told) != told for name, told in self.version.items()):
                 self.changed = True
                 text = f"{self.name} was changed while it was open for reading: close it and open it again"
-                raise StzReadError(text, _READ) from error
+                self.failure = StzReadError(text, _READ)
+                raise self.failure from error
             self._compared = last
 
     def may_have(self, address: int, size: int) -> bool:
@@ -263,8 +267,13 @@ class RemoteBytes(ObjectBytes):
     def _failed(self, what: str, error: BaseException, attempt: int) -> StzReadError:
         cause = error.__cause__ if isinstance(error, FileNotFoundError) and error.__cause__ else error
         times = f" after {attempt + 1} requests" if attempt else ""
-        return StzReadError(f"{self.name} did not give {what}{times}: {shortened(cause)}", _READ)
+        said = _SECRETS.sub(r"\1\2", shortened(cause)).replace(self.name, "it")
+        self.failure = StzReadError(f"{self.name} did not give {what}{times}: {said}", _READ)
+        return self.failure
 
+
+#: User, password and query of addresses in messages of others.
+_SECRETS = re.compile(r"(https?://)(?:[^/\s'\"]*@)?([^\s'\"?]*)(?:\?[^\s'\"]*)?")
 
 _WHOLE = (
     "so it cannot be read in parts: download it, or let fsspec keep a copy, "

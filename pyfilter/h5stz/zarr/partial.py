@@ -115,8 +115,7 @@ async def read_part(
         whole = head if len(head) < _HEAD else await fetch(0, None)
         if whole is None:
             return None
-        reader = ChunkReader(_core.Reader.of_bytes(whole, _CACHE_BYTES), len(whole), _CACHE_BYTES, stored=whole)
-        reader.verify(_core.verify_of_environment())
+        reader = await asyncio.to_thread(_of_whole, whole)
     held = reader.info["shape"]
     check_shape(held, shape)
     if held == shape:
@@ -137,6 +136,13 @@ async def _box(fetch: Fetch, reader: ChunkReader, part: Part, threads: int | Non
     return box
 
 
+def _of_whole(stored: Any) -> ChunkReader:
+    """The reader of a chunk that is in memory, verified if the environment asks for it."""
+    reader = ChunkReader(_core.Reader.of_bytes(stored, _CACHE_BYTES), len(stored), _CACHE_BYTES, stored=stored)
+    reader.verify(_core.verify_of_environment())
+    return reader
+
+
 async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
     """A reader that takes ranges, None if the chunk is to be fetched as a whole: where its header is not in its first bytes."""
     try:
@@ -154,15 +160,15 @@ async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
 
 async def _fetch_ahead(fetch: Fetch, reader: ChunkReader, piece: Piece, precision: Precision) -> None:
     """Fetches all that reading a piece takes: what tells where its blocks are, then the blocks, each at once."""
-    await _give(fetch, reader.give, reader.directory_ranges(piece))
+    await _give(fetch, reader.give, await asyncio.to_thread(reader.directory_ranges, piece))
     await _give(fetch, reader.give, await _done(lambda: reader.ranges(piece, False, precision), fetch, reader.give))
 
 
 async def _done(step: Callable[[], _Result], fetch: Fetch, give: Callable[[int, memoryview], None]) -> _Result:
-    """The result of a step, done again until it has all the bytes that it needs."""
+    """The result of a step, done again until it has all the bytes that it needs; in a thread, as steps decode."""
     while True:
         try:
-            return step()
+            return await asyncio.to_thread(step)
         except _Missing as missing:
             wanted = missing.range
         await _give(fetch, give, [wanted])

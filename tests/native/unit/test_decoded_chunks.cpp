@@ -267,6 +267,22 @@ TEST(hints_follow_the_order_in_which_chunks_were_decoded) {
   for (u64 seed = 5; seed < 12; ++seed) CHECK(names(chunks, find(chunks, zeros, flushed), seed), "chunk %d", int(seed));
 }
 
+// A program that opens a file again and again has another dataset each time. Those of which no chunk is remembered are dropped.
+TEST(of_many_datasets_those_with_chunks_stay) {
+  constexpr size_t many = 140000;  // more than twice as many as are kept without looking
+  const std::vector<char> opened(many);
+  const auto read_by = [&](size_t number) { return Place{1, &opened[number], nullptr}; };
+  const Samples zeros(64, 0.f), again = field(1, 64);
+  DecodedChunks chunks(1 << 20);
+  for (size_t seed = 2; seed < 5; ++seed) add(chunks, field(seed, 64), seed, read_by(seed));
+  for (size_t number = 5; number < 100; ++number) add(chunks, again, 1, read_by(number));
+  CHECK(names(chunks, find(chunks, zeros, read_by(50)), 1));  // there is room for it
+  for (size_t number = 100; number < many; ++number) add(chunks, again, 1, read_by(number));
+  CHECK(is_nothing(find(chunks, zeros, read_by(50))));
+  for (size_t seed = 2; seed < 5; ++seed) CHECK(names(chunks, find(chunks, zeros, read_by(seed)), seed), "dataset %d", int(seed));
+  CHECK(names(chunks, find(chunks, zeros, read_by(many - 1)), 1));
+}
+
 // More than the numbers that there are.
 TEST(the_oldest_of_a_million_chunks_are_forgotten) {
   constexpr u32 count = recognition::ContentIndex::most_chunks + 3000;

@@ -1,0 +1,135 @@
+"""File objects that a caller has opened, of Python, fsspec, obstore and others, as h5py reads them.
+
+h5py needs more of an object than read() and seek(), and takes a short read for a complete one. A GivenFile stands between
+them: it has a position of its own, and fills what it is asked for or raises.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any, Protocol
+
+import h5py
+
+from h5stz import _core
+from h5stz.errors import StzError, StzReadError, StzTypeError
+from h5stz.sources.file_objects import ObjectBytes, shortened
+from h5stz.sources.remote_files import no_garbage_collection
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+
+
+class FileObject(Protocol):
+    """A binary file object that can be read at any position."""
+
+    def read(self, size: int, /) -> Any:
+        """Up to `size` bytes from the position on, as an object with a buffer."""
+        ...
+
+    def seek(self, offset: int, whence: int = ..., /) -> Any:
+        """Moves the position."""
+        ...
+
+
+def is_file_object(given: object) -> bool:
+    """Whether something is read as a file object rather than as a path; files of fsspec can be both."""
+    return hasattr(given, "read") and hasattr(given, "seek")
+
+
+class GivenFile(io.RawIOBase):
+    """A file object of a caller, for h5py; for one thread at a time, which h5py's lock ensures.
+
+    The object stays the caller's: it is not closed here.
+
+    Attributes:
+        h5stz_bytes: ObjectBytes, by which views read; None where the object does not say what they need.
+        name: what the object is called, for messages.
+    """
+
+    def __init__(self, file: Any) -> None:
+        super().__init__()
+        self.name = _called(file)
+        if isinstance(file, io.TextIOBase):
+            raise StzTypeError(f"{self.name} is open as text: open it as binary, with mode 'rb'", _ARGUMENT)
+        if getattr(file, "closed", False) is True:
+            raise StzError(f"{self.name} is closed: open it, and close it after the file of h5stz", _ARGUMENT)
+        self._file = file
+        self._at = 0
+        self._failure: StzReadError | None = None
+        self.h5stz_bytes: ObjectBytes | None = None
+        self._size = self._end()
+        try:
+            self.h5stz_bytes = ObjectBytes(file)
+        except Exception:  # whatever an object of somebody else raises; views then read through this one
+            self.h5stz_bytes = None
+
+    def hdf5(self) -> h5py.File:
+        """The file as h5py opens it; StzReadError if it is none."""
+        try:
+            return h5py.File(self, "r")
+        except Exception as error:  # of HDF5, or of the object
+            cause = self._failure or error
+            raise StzReadError(f"{self.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """The position in bytes."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Moves the position."""
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = max(0, begin + offset)
+        return self._at
+
+    def readinto(self, target: Any) -> int:
+        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        wanted = memoryview(target).cast("B")
+        wanted = wanted[: max(0, self._size - self._at)]
+        done = 0
+        try:
+            with no_garbage_collection():
+                self._file.seek(self._at)
+                while done < len(wanted):
+                    part = memoryview(self._file.read(len(wanted) - done)).cast("B")
+                    if not part:
+                        raise EOFError(f"it ends after {self._at + done} bytes, and said that it has {self._size}")
+                    wanted[done : done + len(part)] = part
+                    done += len(part)
+        except Exception as error:  # whatever an object of somebody else raises
+            self._failure = StzReadError(
+                f"{self.name} did not give bytes {self._at} to {self._at + len(wanted)}, {shortened(error)}: open it again",
+                _READ,
+            )
+            raise self._failure from error
+        self._at += done
+        return done
+
+    def _end(self) -> int:
+        """The size in bytes; StzReadError if the object cannot be moved."""
+        try:
+            position = self._file.seek(0, os.SEEK_END)
+            return int(position if isinstance(position, int) else self._file.tell())
+        except Exception as error:
+            text = f"{self.name} cannot be read at any position, {shortened(error)}: read it into io.BytesIO first"
+            raise StzReadError(text, _READ) from error
+
+    def __repr__(self) -> str:
+        return self.name  # h5py shows it as the name of the file
+
+
+def _called(file: object) -> str:
+    """What a file object is called: its path or name, or else its class."""
+    for attribute in ("full_name", "path", "name"):
+        if isinstance(name := getattr(file, attribute, None), str) and name:
+            return name
+    return f"the {type(file).__name__} object"

@@ -1,0 +1,166 @@
+"""`h5stz info`, `verify`, `estimate` and `compare` of addresses: over HTTP, with the API of S3, and of file systems of fsspec.
+
+What they print of a remote file is what they print of the same file on this machine.
+"""
+
+import contextlib
+import io
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+import h5stz
+from h5stz import cli
+from support import cases
+from support.range_servers import Server, s3_server
+
+fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
+pytest.importorskip("aiohttp", reason="needs Python package aiohttp")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A file with datasets that are compressed with and without content checks, and not at all."""
+    path = tmp_path_factory.mktemp("remote") / "x.h5"
+    rough = np.random.default_rng(3).normal(0, 1, (64, 80, 90)).astype("f4")
+    with h5py.File(path, "w") as file:
+        options = h5stz.STZ(absolute=1e-3, block="region", content_check=True)
+        file.create_dataset("run/rho", data=rough, chunks=(32, 80, 90), **options)
+        file.create_dataset("run/sst", data=rough[0], chunks=(64, 90), **h5stz.STZ(relative=1e-3, data=rough[0]))
+        file["run/plain [K]"] = cases.make("smooth", (64, 80, 90), "f4")
+    return path
+
+
+@pytest.fixture
+def server(path):
+    with Server({"x.h5": path.read_bytes()}) as server:
+        yield server
+
+
+def call(*words):
+    """Exit status, output and errors of a command."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main(list(map(str, words)))
+    return status, out.getvalue(), err.getvalue()
+
+
+def both(path, url, command, *words, suffix=""):
+    """What a command says of a path and of an address, with the same name in place of either."""
+    said = []
+    for name in (path, url):
+        status, out, err = call(command, f"{name}{suffix}", *words)
+        said.append((status, out.replace(str(name), "X"), err.replace(str(name), "X")))
+    return said
+
+
+COMMANDS = {
+    "info": ("info",),
+    "info --all": ("info", "--all"),
+    "info DATASET": ("info", "run/rho"),
+    "info --json": ("info", "--json"),
+    "verify": ("verify",),
+    "verify --json": ("verify", "--json"),
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_the_same_is_said_over_http(path, server, words):
+    here, there = both(path, f"{server.url}/x.h5", *words)
+    assert here[0] == 0 and there == here
+
+
+def test_info_does_not_take_the_samples(path, server):
+    assert call("info", "--all", f"{server.url}/x.h5")[0] == 0
+    assert server.bytes_sent < 2.5 * path.stat().st_size  # of small datasets the chunks that have checks are read whole
+
+
+def test_estimates_over_http(path, server):
+    for suffix, words in (("", ()), ("::/run/plain [K]", ("--psnr", "70"))):
+        here, there = both(path, f"{server.url}/x.h5", "estimate", *words, "--json", suffix=suffix)
+        assert here[0] == there[0] == 0, there[2]
+        without_time = [
+            [{name: value for name, value in line.items() if name != "seconds"} for line in json.loads(text)["datasets"]]
+            for text in (here[1], there[1])
+        ]
+        assert without_time[0] == without_time[1]
+
+
+def test_compare_of_an_address(path, server):
+    url = f"{server.url}/x.h5"
+    for suffix in ("", "::/run/rho"):
+        status, out, err = call("compare", f"{path}{suffix}", f"{url}{suffix}", "--no-ssim", "--within", "0")
+        assert status == 0 and "/run/rho" in out, err
+
+
+def test_other_file_systems_and_chains_of_them(path):
+    fsspec.filesystem("memory").pipe("/remote/x.h5", path.read_bytes())
+    for url in ("memory://remote/x.h5", "simplecache::memory://remote/x.h5", f"file://{path}", f"filecache::file://{path}"):
+        here, there = both(path, url, "verify")
+        assert there == here and there[0] == 0
+        here, there = both(path, url, "info")
+        assert there == here and there[0] == 0
+        assert call("estimate", f"{url}::/run/plain [K]", "--absolute", "1e-2")[0] == 0
+
+
+def test_s3(path, monkeypatch):
+    pytest.importorskip("s3fs", reason="needs Python package s3fs")
+    pytest.importorskip("moto", reason="needs Python package moto with its server")
+    with s3_server() as (_, options):
+        monkeypatch.setitem(fsspec.config.conf, "s3", options)  # which FSSPEC_S3 in the environment sets
+        system = fsspec.filesystem("s3")
+        system.mkdir("commands")
+        system.pipe_file("s3://commands/x.h5", path.read_bytes())
+        for words in (("info",), ("verify",)):
+            here, there = both(path, "s3://commands/x.h5", *words)
+            assert there == here and there[0] == 0
+        assert call("estimate", "s3://commands/x.h5::/run/plain [K]", "--absolute", "1e-2")[0] == 0
+
+
+def test_what_is_damaged_is_found(path, server):
+    content = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        place = file["run/rho"].id.get_chunk_info(1)
+    content[place.byte_offset + place.size // 2] ^= 1
+    server.files["x.h5"] = bytes(content)
+    status, out, err = call("verify", f"{server.url}/x.h5")
+    assert status == 1 and "damaged: the chunk at (32, 0, 0)" in out and not err
+    assert "1 chunks decoded, 1 compared" in out or "1 chunk decoded, 1 compared" in out
+
+
+def test_a_server_that_stops_answering_is_no_damage(path, server):
+    """Of what was not read nothing is said."""
+    with h5py.File(path) as file:
+        place = file["run/rho"].id.get_chunk_info(1)
+
+    def refuse(handler, status, content, about):
+        first = (about.get("Content-Range") or "bytes -1").split()[1].split("-")[0] or -1
+        return (403, b"", {}) if int(first) >= place.byte_offset else (status, content, about)
+
+    url = f"{server.url}/x.h5"
+    assert call("verify", url)[0] == 0
+    server.fault = lambda handler, status, content, about: (status, content, about)
+    with Server({"x.h5": path.read_bytes()}) as other:
+        other.fault = refuse
+        status, out, err = call("verify", f"{other.url}/x.h5")
+    assert status == 1 and "damaged" not in out + err
+    assert "403" in err and other.url in err
+
+
+@pytest.mark.parametrize("command", ["info", "verify", "estimate", "compare"])
+def test_what_is_not_there_or_no_file_is_named(path, server, command):
+    server.files["text"] = b"no HDF5 file" * 99
+    for name, said in (("no.h5", "404"), ("text", "cannot be opened as an HDF5 file")):
+        url = f"{server.url}/{name}"
+        status, out, err = call(command, url, *([url] if command == "compare" else []))
+        assert status == 1 and err.count(url) == 1 and said in err, err
+        assert err.count("\n") == 1 and not out.strip("X")
+
+
+def test_secrets_of_an_address_are_not_printed(path, server):
+    url = server.url.replace("http://", "http://user:secret@") + "/no.h5?key=hidden"
+    for command in ("info", "verify", "estimate"):
+        _, out, err = call(command, url)
+        assert "no.h5" in err and "secret" not in out + err and "hidden" not in out + err
