@@ -332,7 +332,7 @@ bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Place& pl
   bool any = false;
   const u32 best = matches.front().score;
   for (const Match& match : matches) {
-    if (match.score < best - best / 8 || found.chunks.size() + most_hints >= Candidates::usual) break;
+    if (match.score < best - best / 4 || found.chunks.size() + most_hints >= Candidates::usual) break;
     const size_t before = found.chunks.size();
     add(match.chunk, place, chunks_[match.chunk].layout, found);
     any |= found.chunks.size() > before;
