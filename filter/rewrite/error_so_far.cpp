@@ -95,4 +95,15 @@ void state_error(Header& h, const Rewrite& r, double base_relaxed) {
   if (h.mode == STZ_ABSOLUTE) h.accumulated_bound = std::max(h.accumulated_bound, kept);
 }
 
+void state_error_of_others(Header& h, const Rewrite& r, double error) {
+  if (h.mode == STZ_POINTWISE_RELATIVE) {
+    const double kept = absolute_of_kept(r, h.bound);
+    make_absolute(h, r);
+    h.bound = std::max(h.bound, kept);
+  }
+  if (error <= h.bound) return;
+  h.bound = error;
+  h.accumulated_bound = std::max(h.accumulated_bound, error);
+}
+
 }  // namespace stz

@@ -28,4 +28,7 @@ double error_of_kept(const Rewrite& rewrite);
 // count it besides the bound.
 void state_error(Header& h, const Rewrite& rewrite, double base_relaxed);
 
+// States that besides, what was kept of other streams may be so far from what was compressed first: a bound in the unit of the data.
+void state_error_of_others(Header& h, const Rewrite& rewrite, double error);
+
 }  // namespace stz

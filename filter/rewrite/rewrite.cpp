@@ -83,6 +83,7 @@ class Rewriter {
       Buffer<u8> of_candidate = zeros(elements);
       const u64 equal = mark_equal(layout_, before.data(), data_, 1, of_candidate.data());
       if (equal == 0) continue;
+      equal_streams_.push_back(candidate);
       if (of_any_.size() == 0) of_any_ = zeros(elements);
       for (size_t i = 0; i < elements; i++) of_any_[i] |= of_candidate[i];
       if (equal <= equal_) continue;
@@ -92,14 +93,15 @@ class Rewriter {
       previous_size_ = candidate.size;
     }
     if (equal_ == 0) return false;
+    base_ = previous_;
     old_ = read_header(previous_, previous_size_);
     return true;
   }
 
   // Elements that have the bits of another candidate than the previous stream. They may be of an array that was changed in part as well.
-  Changes kept_of_others() const {
+  Changes kept_of_others() {
     Changes others;
-    if (candidates_.size() == 1) return others;
+    if (equal_streams_.size() == 1) return others;
     Buffer<u8> marks(of_any_.size());
     bool any = false;
     for (size_t i = 0; i < marks.size(); i++) {
@@ -107,7 +109,17 @@ class Rewriter {
       any |= marks[i] != 0;
     }
     if (any) others = find_changes(layout_, std::move(marks), 1, data_, options_);
+    if (others.kept != 0) find_errors_of(others);
     return others;
+  }
+
+  void find_errors_of(const Changes& others) {
+    for (const PreviousStream& stream : equal_streams_) {
+      if (stream.data == base_) continue;
+      const Header header = read_header(stream.data, stream.size);
+      error_of_others_ = std::max(error_of_others_, error_of_kept({layout_, data_, options_, others, header, stream.data}));
+      others_promise_more_ |= !promises_as_much(header, stream.data);
+    }
   }
 
   // What is kept of the previous stream gets the content checks that the options ask for and it was written without.
@@ -124,7 +136,7 @@ class Rewriter {
     exact.mode = STZ_LOSSLESS;
     exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
-    exact.prior_bound = error_of_kept({layout_, data_, options_, changes_, old_, previous_});
+    exact.prior_bound = std::max(error_of_others_, error_of_kept({layout_, data_, options_, changes_, old_, previous_}));
     return exact;
   }
 
@@ -160,7 +172,11 @@ class Rewriter {
   }
 
   // Does a stream with these options promise no more than what was kept has?
-  bool states_what_was_kept() const { return old_.mode == options_.mode && largest_bound(old_, previous_, true) <= options_.bound; }
+  bool states_what_was_kept() const { return promises_as_much(old_, previous_) && !others_promise_more_; }
+
+  bool promises_as_much(const Header& header, const u8* stream) const {
+    return header.mode == options_.mode && largest_bound(header, stream, true) <= options_.bound;
+  }
 
   static void keep_shorter(Bytes& best, Bytes other) {
     if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
@@ -205,7 +221,7 @@ class Rewriter {
   // so there the larger error counts; with fewer, both add up. Means are not known any more.
   void add_errors_of_kept(Bytes& stream) const {
     Header h = read_header(stream.data(), stream.size());
-    const double kept = error_of_kept({layout_, data_, options_, changes_, old_, previous_}) - earlier_error(h);
+    const double kept = std::max(error_of_others_, error_of_kept({layout_, data_, options_, changes_, old_, previous_})) - earlier_error(h);
     if (h.layers.errors.empty() || !(kept > 0)) return;
     for (LayerError& error : h.layers.errors) {
       const double both = next_above(error.largest + kept);
@@ -219,8 +235,9 @@ class Rewriter {
   // What was kept may have an accumulated bound.
   stz_options with_accumulated_bound() const {
     stz_options options = options_;
-    if (options.mode == STZ_ABSOLUTE && old_.accumulated_bound > options.bound)
-      options.prior_bound = std::max(options.prior_bound, std::nextafter(old_.accumulated_bound - options.bound, __builtin_inf()));
+    const double accumulated = std::max(old_.accumulated_bound, error_of_others_);
+    if (options.mode == STZ_ABSOLUTE && accumulated > options.bound)
+      options.prior_bound = std::max(options.prior_bound, std::nextafter(accumulated - options.bound, __builtin_inf()));
     return options;
   }
 
@@ -331,7 +348,9 @@ class Rewriter {
     const u64 old_base_size = was_patched ? old_.base_size : previous_size_;
     h.base_size = parts.new_base.empty() ? old_base_size : parts.new_base.size();
     const Header base = read_header(parts.new_base.empty() ? old_base : parts.new_base.data(), size_t(h.base_size));
-    state_error(h, {layout_, data_, options_, changes_, old_, previous_}, relaxed_bound(base));
+    const Rewrite rewrite{layout_, data_, options_, changes_, old_, previous_};
+    state_error(h, rewrite, relaxed_bound(base));
+    if (others_promise_more_) state_error_of_others(h, rewrite, error_of_others_);
     Bytes out = write_patched_header(h);
     const size_t kept = parts.patches.size() - parts.new_streams.size();
     for (size_t i = 0; i < kept; i++) {
@@ -360,9 +379,13 @@ class Rewriter {
   const u8* data_;
   const stz_options options_;
   const size_t bytes_;
-  std::vector<PreviousStream> candidates_;  // that have used their bound
-  Buffer<u8> of_any_, of_base_;             // for each element: 1 if a candidate, or the previous stream, has the same
-  u64 equal_ = 0;                           // elements of the previous stream: the candidate that has most
+  std::vector<PreviousStream> candidates_;     // that have used their bound
+  Buffer<u8> of_any_, of_base_;                // for each element: 1 if a candidate, or the previous stream, has the same
+  u64 equal_ = 0;                              // elements of the previous stream: the candidate that has most
+  std::vector<PreviousStream> equal_streams_;  // candidates that have an element
+  double error_of_others_ = 0;                 // of what was kept of others than the previous stream, in the unit of the data
+  bool others_promise_more_ = false;           // a larger error than the options allow, or one of another kind
+  const u8* base_ = nullptr;                   // the previous stream as it was passed
   const u8* previous_ = nullptr;
   size_t previous_size_ = 0;
   Header old_;

@@ -10,8 +10,8 @@ namespace {
 
 int rewritten(const Dataset& dataset, const Samples& samples, const std::vector<Bytes>& streams, Bytes& result, int check = STZ_CHECK_NONE,
               int content_check = 0) {
-  const void* previous[32];
-  size_t sizes[32], count = 0, size = 0;
+  const void* previous[STZ_MAX_CANDIDATES + 1];
+  size_t sizes[STZ_MAX_CANDIDATES + 1], count = 0, size = 0;
   for (const Bytes& stream : streams) previous[count] = stream.data(), sizes[count++] = stream.size();
   stz_options options = dataset.options;
   options.check = check;
@@ -126,6 +126,27 @@ TEST(streams_without_loss_keep_nothing) {
   Samples samples = before;
   samples[5] += 1;
   CHECK(rewritten(volume, samples, {stored_alone(lossless, before)}) == stored_alone(volume, samples));
+}
+
+// Streams of the same samples under another bound: what the result says of its error holds for what it has of them.
+TEST(errors_of_all_that_was_kept_are_stated) {
+  const Dataset rough(16, 20, 24, 100 * volume.options.bound), fractions(16, 20, 24, 0.1, STZ_POINTWISE_RELATIVE);
+  const Samples written = field(volume, 1), other = field(volume, 2);
+  for (const Dataset* loose : {&rough, &fractions})
+    for (const size_t fresh : {0, 2, 12}) {
+      const std::vector<Bytes> streams = {stored_alone(volume, written), stored_alone(*loose, other)};
+      Samples samples = field(volume, 3), first = samples;
+      copy_planes(volume, samples, decoded(volume, streams[0]), fresh, 16);
+      copy_planes(volume, first, written, fresh, 16);
+      copy_planes(volume, samples, decoded(volume, streams[1]), fresh, fresh + 2);
+      copy_planes(volume, first, other, fresh, fresh + 2);
+      const stz_stream_info info = info_of(rewritten(volume, samples, streams));
+      const double stated = info.mode == STZ_LOSSLESS ? info.accumulated_bound : info.bound;
+      const Samples after = decoded(volume, rewritten(volume, samples, streams));
+      CHECK(info.mode != STZ_POINTWISE_RELATIVE);
+      for (size_t i = 0; i < after.size(); ++i)
+        CHECK(std::fabs(double(first[i]) - double(after[i])) <= stated, "sample %zu, %zu new planes, bound %g", i, fresh, stated);
+    }
 }
 
 TEST(content_checks_are_added_to_what_is_kept) {
