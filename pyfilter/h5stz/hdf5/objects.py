@@ -99,7 +99,7 @@ def dataset_paths(file: h5py.File) -> list[str]:
     return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
 
 
-def attribute(item: Any, name: str) -> Any:
+def attribute(item: Any, name: str | bytes) -> Any:
     """The value of an attribute of an object of h5py; None if it is not there, has no value, or a type that NumPy has not."""
     try:
         value = item.attrs[name] if name in item.attrs else None
