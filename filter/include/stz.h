@@ -209,7 +209,7 @@ typedef struct stz_stream_info {
   stz_layout layout;      /* of the decoded array, as given to stz_compress */
   int32_t mode;           /* stz_mode */
   int32_t has_fill;       /* as in stz_options */
-  double bound;           /* as in stz_options; 0 if lossless. If patched: the largest of anything in the stream */
+  double bound;           /* as in stz_options; 0 if lossless. If patched: the largest of the base and all patches */
   uint64_t fill;          /* as in stz_options; 0 without a fill value */
   uint64_t array_bytes;   /* size of the decoded array */
   const char* form;       /* how the array is stored: text for people, "raw", "constant", "blocks of ...", "patched: raw" ... */
@@ -225,8 +225,8 @@ typedef struct stz_stream_info {
   int32_t reserved;                     /* 0 */
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
   double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured. If patched: `bound` or more. Of a single layer
-                                           that nobody has measured: what is promised, 0 or `relaxed_bound`. -1: not known */
-  double layer_rmse[STZ_MAX_LAYERS];    /* and the root of the mean of |x - x'|^2; -1: not measured, as if patched */
+                                           that was not measured: what is promised, 0 or `relaxed_bound`. -1: not known */
+  double layer_rmse[STZ_MAX_LAYERS];    /* root of the mean of |x - x'|^2 with these layers; -1: not measured, as if patched */
   double relaxed_bound;                 /* what the mode promises in place of `bound` (stz_enhance); the bound where nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
@@ -269,30 +269,31 @@ STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_o
  * estimate; result->struct_size must be set. Trust and errors: as for stz_compress. */
 STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result);
 
-/* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice: what has the
- * bits that `previous` decodes to decodes to exactly these bits again; every other sample gets its bound, as stz_compress gives it.
+/* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice. Samples with
+ * the bits that `previous` decodes to decode to exactly these bits again. Every other sample gets its bound, as stz_compress gives it.
  * If nothing was changed, the result is `previous` byte for byte; with STZ_CONTENT_CHECK_WRITE a check is added to it if it has none.
- * Of a stream that has not used its bound (stz_stream_info.bound_used is 0) nothing has to be kept: the result is stz_compress's.
- * A patched result states a bound for every sample: the largest of what was kept and of what was written. Its mode is that of the options,
- * or STZ_ABSOLUTE if `previous` is lossy in another one. What a lossless `previous` had lost before is in its accumulated bound.
+ * If `previous` has not used its bound (stz_stream_info.bound_used is 0), nothing has to be kept: the result is stz_compress's.
+ * A patched result states a bound that holds for every sample: the largest bound of what was kept and of what was written. Its mode is that
+ * of the options, or STZ_ABSOLUTE if `previous` is lossy in another one. What a lossless `previous` had lost before is in its accumulated
+ * bound.
  * previous: a whole stream of an array of the same layout, else STZ_ERROR_ARGUMENT. Not limited to what stz_compress wrote with the same
  *   options.
  * Capacity, trust and errors: as for stz_compress; of `previous` as for stz_decompress. */
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
 
-/* Does the same where it is not known out of which of `count` streams the array came, or whether out of any: what has the bits that one of
- * them decodes to in its place decodes to exactly these bits again; every other sample gets its bound. Where less than half of the array
- * has such bits, and stz_compress's stream gives them back by itself, the result is that stream.
- * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. 0 streams: stz_compress. Each is decoded and
- *   compared; a stream that has nothing in common with the array, or has not used its bound, changes nothing.
+/* Does the same as stz_rewrite where it is not known out of which of `count` streams the array came, or whether it came out of any. Samples
+ * with the bits that one of them decodes to in the same place decode to exactly these bits again. Every other sample gets its bound. If
+ * less than half of the array has such bits, and stz_compress's stream gives them back by itself, the result is that stream.
+ * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. With 0 streams it is stz_compress. Each stream is
+ *   decoded and compared. One that has nothing in common with the array, or has not used its bound, changes nothing.
  * Trust, capacity and errors: as for stz_rewrite. */
 #define STZ_MAX_CANDIDATES 32
 STZ_API int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
                             const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size);
 
-/* Stores the array as it is, in a stream of the form "raw", where there is no memory to compress it: takes some hundred bytes beside `out`.
- * options: as for stz_compress with STZ_LOSSLESS, else STZ_ERROR_MODE; those that say how to compress are not used.
+/* Stores the array as it is, in a stream of the form "raw". It is for want of memory: it takes a few hundred bytes besides `out`.
+ * options: as for stz_compress; a mode other than STZ_LOSSLESS is STZ_ERROR_MODE. Those that say how to compress are not used.
  * Capacity, trust and errors: as for stz_compress. */
 STZ_API int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size);
 

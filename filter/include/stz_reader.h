@@ -93,12 +93,13 @@ STZ_API int stz_reader_enhance(stz_reader* reader, int enhance);
 
 /* element: NULL, the default: a read of damaged bytes fails. Else, from now on, reads go on where they can: they give what is whole with
  * its bits, put the components of `element` (the bytes of one element, in the byte order of the stream) in the place of those that are
- * lost, and return STZ_OK. stz_reader_damage() then tells what was damaged: callers have to look at it. A damaged block costs its own
- * samples and those of finer levels that are predicted from them; what all blocks of a level need costs this level and the finer ones; the
- * base section, or the only section of a raw or constant stream, costs everything. Samples of coarser levels stay, also where the blocks
- * around them on a finer level are lost. With an enhancement, samples that it would change are lost where they are within its reach.
- * Damaged are also bytes that are missing from the end of the stream, and blocks that differ from the content check (stz_reader_verify). A
- * header that is damaged fails as before, as does a source that cannot be read. */
+ * lost, and return STZ_OK. stz_reader_damage() then tells what was damaged: callers have to look at it.
+ *
+ * A damaged block costs its own samples and those of finer levels that are predicted from them; what all blocks of a level need costs this
+ * level and the finer ones; the base section, or the only section of a raw or constant stream, costs everything. Samples of coarser levels
+ * stay, also where the blocks around them on a finer level are lost. With an enhancement, samples that it would change are lost where they
+ * are within its reach. Bytes that are missing from the end of the stream count as damaged, and so do blocks that differ from the content
+ * check (stz_reader_verify). A damaged header is an error all the same, as is a source that cannot be read. */
 STZ_API int stz_reader_on_error(stz_reader* reader, const void* element);
 
 /* Something that a read found damaged. */

@@ -1,5 +1,5 @@
-// From the hash of a probe to the chunks that have it. Bounded: where there is no room left the oldest chunks are forgotten first, but some
-// probes of each last longer than the others.
+// Finds the chunks that have a probe, by the hash of the probe. The index has a largest size. When there is no room left, the probes of the
+// chunks that were decoded first are dropped first, but a few `lasting` probes of each chunk go last.
 #pragma once
 #include <utility>
 #include <vector>
@@ -13,9 +13,9 @@ class ContentIndex {
   static constexpr u32 chunk_bits = 20, most_chunks = u32(1) << chunk_bits;
   static constexpr size_t most_slots = size_t(1) << 23;  // of eight bytes
 
-  // Makes room for so many more. Throws std::bad_alloc and changes nothing then.
+  // Makes room for `more` probes. If it throws std::bad_alloc, nothing has changed.
   void reserve(size_t more);
-  // `hash`: of the probe, its place and the layout. `lasting`: goes last. decoded_at(chunk): the lowest goes first.
+  // hash: of the probe, its place and the layout. lasting: dropped last. decoded_at(chunk): the chunk with the lowest is dropped first.
   template <class DecodedAt>
   void insert(u64 hash, u32 chunk, bool lasting, DecodedAt decoded_at) noexcept {
     ++inserted_;
@@ -34,7 +34,7 @@ class ContentIndex {
     }
     if (first) *first = slot;
   }
-  // Calls found(chunk) for each chunk that was inserted with this hash, and perhaps, seldom, for others.
+  // Calls found(chunk) for each chunk that was inserted with this hash and is still there, and in rare cases for others.
   template <class Found>
   void find(u64 hash, Found found) const {
     if (slots_.empty()) return;
@@ -46,7 +46,7 @@ class ContentIndex {
     for (size_t k = 0; k < bucket_slots; ++k)
       if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
   }
-  u64 inserted() const { return inserted_; }  // so far
+  u64 inserted() const { return inserted_; }  // how many probes so far
   void prefetch(u64 hash) const noexcept {
     if (!slots_.empty()) __builtin_prefetch(bucket_of(hash));
   }
@@ -60,7 +60,7 @@ class ContentIndex {
   static u64* free_or_same(u64* bucket, u64 slot) noexcept;
   void grow(size_t slots);
 
-  std::vector<u64> slots_;  // the upper bits of a hash, whether it is lasting, the number of a chunk; 0: free
+  std::vector<u64> slots_;  // each: the upper bits of a hash, whether it is lasting, the number of a chunk; 0: free
   u64 mask_ = 0;
   size_t used_ = 0;
   u64 inserted_ = 0;

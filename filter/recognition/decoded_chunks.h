@@ -1,4 +1,4 @@
-// What is remembered of decoded chunks, and which of them a chunk may be a change of. Not thread-safe: memory.cpp has the lock.
+// Remembers decoded chunks, and finds those of which another chunk may be a changed version. Not thread-safe: memory.cpp has the lock.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,21 +19,22 @@ struct Place {
   const void* address = nullptr;  // of the samples: a hint
 };
 
-// Streams of which a chunk may be a change. None has to be one: who asks decodes and compares.
+// The remembered chunks of which a chunk may be a changed version. Any of them may be wrong: the caller decodes and compares.
 struct Candidates {
   static constexpr size_t most = 32, usual = 8;
   std::vector<u32> chunks;
-  bool exact = false;      // it is a change of a chunk whose stream is gone, or of more than `usual`
+  bool exact = false;      // it may be a changed version of a chunk whose stream is gone, or of more than `usual`: store it without loss
   double prior_bound = 0;  // the largest that was remembered of such chunks, also of those of other settings
 };
 
 class DecodedChunks {
  public:
-  // How many bytes may be kept of streams.
+  // stream_bytes: how many bytes of streams may be kept.
   explicit DecodedChunks(u64 stream_bytes) : stream_limit_(stream_bytes) {}
 
-  // prior_bound: of the samples, absolute; 0: not known. Throws std::bad_alloc and remembers nothing then.
+  // prior_bound: of the samples, absolute; 0: not known. If it throws std::bad_alloc, the chunk is not remembered.
   void add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size);
+  // Whether any chunk of this layout is remembered.
   bool knows(u64 layout) const { return layouts_.count(layout) != 0; }
   // Throws std::bad_alloc.
   Candidates find(Probes probes, const Place& place);
@@ -46,19 +47,19 @@ class DecodedChunks {
   struct Chunk {
     u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
     double prior_bound = 0;
-    u64 decoded_at = 0;  // for the last time, by clock_
-    u64 indexed_at = 0;  // when so many probes had been inserted
+    u64 decoded_at = 0;  // clock_ when it was decoded last
+    u64 indexed_at = 0;  // index_.inserted() when its probes were indexed last
     const void* address = nullptr;
     KeptStream stream;
     Probes probes;  // until they are in the index
     bool is_known = false;
   };
   struct Dataset {
-    u32 newest;                                // chunk that was decoded
-    u32 first;                                 // chunk that was decoded since something was encoded
-    u32 expected;                              // chunk of which the next change may be: HDF5 flushes in the order in which it read
-    bool reads = true;                         // the last that it did
-    std::array<u32, Candidates::most> latest;  // chunks that were decoded last, the latest first
+    u32 newest;                                // the chunk that was decoded last
+    u32 first;                                 // the first chunk that was decoded since one was encoded
+    u32 expected;                              // the chunk that may be encoded next: HDF5 flushes in the order in which it read
+    bool reads = true;                         // its last chunk was decoded, not encoded
+    std::array<u32, Candidates::most> latest;  // the chunks that were decoded last, the latest first
 
     explicit Dataset(u32 number) : newest(number), first(number), expected(number) { latest.fill(number); }
     void note(u32 number) {
@@ -110,7 +111,7 @@ class DecodedChunks {
   std::unordered_map<u64, u32> by_fingerprint_;
   std::unordered_map<const void*, u32> at_address_;
   std::unordered_map<u64, Dataset> datasets_;
-  size_t most_datasets_ = 65536;  // from so many on those are dropped of which no chunk is remembered
+  size_t most_datasets_ = 65536;  // beyond this number, datasets of which no chunk is remembered are dropped
 };
 
 }  // namespace stz::recognition

@@ -1,5 +1,5 @@
-// Samples of a chunk by which it is recognised when HDF5 passes it again: single ones, and runs of neighbours. Their places depend on type
-// and shape alone.
+// Probes are the samples by which a chunk is recognised when HDF5 passes it again: single samples, and runs of neighbours. Their places
+// depend on type and shape alone.
 #pragma once
 #include <vector>
 
@@ -11,12 +11,12 @@ namespace stz::recognition {
 struct Probes {
   u64 layout = 0;           // a hash of type, byte order and shape
   size_t singles = 0;       // how many of the hashes are of single samples; those of runs follow
-  size_t stride = 1;        // distance of the places of the hashes: only some were kept
+  size_t stride = 1;        // hash i has place i * stride; more than 1 if only some were kept
   std::vector<u32> hashes;  // in the order of their places; 0: says nothing
 
-  // A hash of all single samples.
+  // A hash of all single probes.
   u64 fingerprint() const noexcept;
-  // Sets those to 0 that have a value which many have: it tells nothing where it stands. Returns how many are left.
+  // Sets the hashes of frequent values to 0: these tell no chunk from another. Returns how many others there are.
   size_t leave_out_frequent() noexcept;
 };
 

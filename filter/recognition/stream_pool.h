@@ -1,4 +1,4 @@
-// Copies of compressed chunks in blocks of one size and in memory of their own: HDF5 allocates and frees as if nothing were kept, so that
+// Keeps copies of compressed chunks, in blocks of one size and in memory of their own. So HDF5 allocates and frees as if nothing were kept:
 // its buffers stay where they are in the caches, and its heap stays whole.
 // Not thread-safe: the memory of the process has the lock.
 #pragma once
@@ -25,14 +25,14 @@ class StreamPool {
   StreamPool& operator=(const StreamPool&) = delete;
   ~StreamPool();
 
-  static constexpr u64 most_bytes = u64(1) << 41;  // that can be numbered
-  // What a stream of so many bytes takes of the memory.
+  static constexpr u64 most_bytes = u64(1) << 41;  // blocks beyond have no number
+  // How much of the memory a stream of this size takes, in bytes.
   static u64 room_for(size_t size);
-  // Keeps a copy of at least one byte. Throws std::bad_alloc.
+  // Keeps a copy of a stream of at least one byte. Throws std::bad_alloc.
   KeptStream keep(const void* stream, size_t size);
   // Throws std::bad_alloc.
   Buffer<u8> bytes_of(const KeptStream& stream) const;
-  // Are these the bytes that were kept?
+  // Whether `bytes`, as many as were kept, are those that were kept.
   bool holds(const KeptStream& stream, const void* bytes) const noexcept;
   void drop(KeptStream& stream) noexcept;
   size_t mapped_bytes() const { return mappings_.size() * mapping_bytes; }

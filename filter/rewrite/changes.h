@@ -16,7 +16,7 @@ struct Changes {
   u64 kept = 0, fresh = 0;
 };
 
-// Sets `mark` in those of `marks`, one for each element, whose elements have the same bits in both arrays. Returns how many.
+// `marks` has one byte for each element. Sets `mark` in those whose elements have the same bits in both arrays. Returns how many.
 u64 mark_equal(const stz_layout& layout, const u8* before, const u8* now, u8 mark, u8* marks);
 
 // `marks` becomes the state: kept where it has `mark`, else fresh.

@@ -1,5 +1,5 @@
-// What a stream that was rewritten in part says of its errors. What was kept has the error of the stream that it came out of, whatever the
-// options of the rewrite say.
+// The errors that a patched stream states. Kept samples have the error of the stream that they came out of, whatever the options of the
+// rewrite are.
 #pragma once
 #include "format/frame.h"
 #include "rewrite/changes.h"
@@ -16,16 +16,16 @@ struct Rewrite {
   const u8* previous;
 };
 
-// The largest bound of any part of a stream: of a patched one, those of the base and of all patches count. `relaxed`: as enhancements have
-// it. Parts in another mode than the whole are left out: the whole was given a bound that holds for them when they became a part of it.
+// The largest bound of any part of a stream: for a patched one, of the base and of all patches. `relaxed`: the bound that holds after
+// enhancement. Parts in another mode than the whole are left out: when they became parts, the whole was given a bound that holds for them.
 double largest_bound(const Header& h, const u8* stream, bool relaxed);
 
-// How far what was kept may be from what was compressed first, in the unit of the data: what a stream without loss records. 0: not known.
+// How far kept samples may be from those that were compressed first, in the unit of the data: a lossless stream records it. 0: not known.
 double error_of_kept(const Rewrite& rewrite);
 
 // Sets the mode and the bound of a patched stream, so that they hold for every element, and its accumulated bound. The mode is that of the
-// options, unless that of what was kept is another one: then it is absolute. `base_relaxed`: what the base of the stream promises; readers
-// count it besides the bound.
+// options, or absolute if what was kept has another one. `base_relaxed`: what the base of the stream promises. Readers count it besides the
+// bound.
 void state_error(Header& h, const Rewrite& rewrite, double base_relaxed);
 
 // States that besides, what was kept of other streams may be so far from what was compressed first: a bound in the unit of the data.

@@ -7,12 +7,12 @@
 
 namespace stz {
 
-// See stz_rewrite. Never longer than the array + 64 bytes. If less than half was kept: a new stream, where everything that was kept comes
-// back from it. Else the shortest of:
-// - the old stream with patches over it, for what was changed;
-// - a new stream, with patches without loss over it, for what was kept and does not come back from it;
-// - a stream without loss.
-// `candidates`: streams out of which the array may have come, at most most_candidates: see stz_rewrite_any.
+// See stz_rewrite_any. Never longer than the array + 64 bytes. If less than half was kept, and all of it comes back from a new stream, the
+// result is the new stream. Else it is the shortest of:
+// - the old stream, with patches for what was changed;
+// - a new stream, with lossless patches for what was kept and does not come back from it;
+// - a lossless stream.
+// candidates: streams out of which the array may have come, at most most_candidates.
 constexpr size_t most_candidates = STZ_MAX_CANDIDATES;
 Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates);
 

@@ -41,12 +41,12 @@ class Layer:
 
     Attributes:
         bytes: of the stream, at full resolution.
-        max_error: the largest distance of a sample from what was compressed, in the units of the data. As it was measured then,
-            where several layers were written. A stream with a single layer was not measured. Then this is what it promises: 0.0
-            if it holds every bit (lossless, palette, constant, raw), else `relaxed_bound`. None if that is a point-wise bound,
-            which says nothing in the units of the data.
-        rmse: the root of the mean squared distance; 0.0 if the stream holds every bit. None: not measured, as of a patched
-            stream.
+        max_error: the largest distance of a sample from what was compressed, in the units of the data. It was measured when
+            several layers were written. A stream with a single layer was not measured. For it, this is what it promises: 0.0
+            if it holds every bit (lossless, palette, constant, raw), else `relaxed_bound`, or None if that is a point-wise
+            bound, which says nothing in the units of the data.
+        rmse: the root of the mean squared distance; 0.0 if the stream holds every bit; None if it was not measured, as for a
+            patched stream.
     """
 
     bytes: int
@@ -62,8 +62,8 @@ class StreamInfo:
         shape: of the array.
         dtype: of the array with its byte order; uint8 for an array of bool.
         mode: "lossless", "absolute" or "pointwise_relative".
-        bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless. Of a patched
-            stream: the largest of anything in it.
+        bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless. For a
+            patched stream: the largest bound of any part of it.
         fill_value: the number that marks missing samples, or None.
         block: "default", "region" or "throughput".
         format_version: of the stream (docs/format.md).
@@ -81,7 +81,7 @@ class StreamInfo:
         array_bytes: size of the array.
         stream_bytes: size of the stream.
         layers: of each precision layer (Layer), in the order of reading; a single one unless the stream was written with more.
-            Of a patched stream: of what lies beneath the patches, but max_error counts the patches.
+            For a patched stream: those of what lies beneath the patches, but max_error counts the patches.
         enhanced: decoded samples are brought nearer to the originals by a filter (`STZ(enhance=)`).
         relaxed_bound: what is promised in place of `bound` where samples are enhanced; else the bound.
     """
@@ -140,8 +140,9 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
     stream states a bound that holds for all samples: the largest of what was kept and of what was written. What a lossless
     `previous` had lost before is in `accumulated_bound`.
 
-    Where `previous` holds its samples exactly although it was given a bound (constant, of few values, raw; `bound_used` of
-    info() is False), all samples get their bound: those that were not changed may differ by up to one bound then, once.
+    `previous` may hold its samples exactly although it was given a bound: if it is constant, raw or has few values
+    (`bound_used` of info() is False). Then all samples get their bound. Those that were not changed may change, once, by up to
+    one bound.
 
     The HDF5 filter does this by itself for chunks that it recognises (docs/rewriting.md).
 
@@ -151,8 +152,8 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
         **options: as of compress().
 
     Returns:
-        bytes: the stream; if nothing was changed, `previous` byte for byte, to which content_check=True adds the check if it
-        has none.
+        bytes: the stream. If nothing was changed, it is `previous` byte for byte. content_check=True adds the check if
+        `previous` has none.
 
     Raises:
         StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number of things with their noun; of those that are not one with its `plural`, else with an s behind the noun."""
+    """A number with its noun. Numbers other than 1 take `plural`, or the noun with an s."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"

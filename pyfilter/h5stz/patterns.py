@@ -1,4 +1,4 @@
-"""Patterns of names: what of some names a pattern of the user means."""
+"""Which of some names a pattern of the user means."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def test_an_object_that_fails_says_so(content):
 
 def test_it_cannot_be_pickled(path):
     with open(path, "rb") as given, h5stz.open(given) as file:
-        with pytest.raises(h5stz.StzError, match=r"which others cannot open again: give h5stz.open its address or path"):
+        with pytest.raises(h5stz.StzError, match=r"which other processes cannot open again: give h5stz.open its address"):
             pickle.dumps(file)
         with pytest.raises(h5stz.StzError, match="cannot be pickled: h5py reads its file from a Python object"):
             pickle.dumps(file["one"])

@@ -41,7 +41,7 @@ def file(tmp_path):
 @pytest.mark.parametrize(
     "words, text",
     [
-        (["--json", "info", "x.h5"], "--json is an option of info: write it behind, h5stz info ... --json. See h5stz --help"),
+        (["--json", "info", "x.h5"], "--json is an option of info: write h5stz info ... --json. See h5stz --help"),
         (["--nothing", "info", "x.h5"], "No such option"),
         (["estimate", "a.h5", "--relative", "0.x%"], "'0.x' is not a valid float"),
         (["comprss"], "No such command 'comprss'"),

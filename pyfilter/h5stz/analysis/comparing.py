@@ -298,5 +298,5 @@ def summary_lines(found: Comparison) -> list[str]:
     else:
         said.append("no sample is finite in both")
     if found.unpaired:
-        said.append(f"finite or not missing in one only, or different without being: {counted(found.unpaired, 'sample')}")
+        said.append(f"finite and not missing in one only, or in neither and different: {counted(found.unpaired, 'sample')}")
     return said

@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _any_name_printable() -> Iterator[None]:
-    """A name that the charset of the terminal does not have is printed with escapes: a check must not end halfway for it."""
+    """Prints characters that the charset of the terminal does not have as escapes: a check must not end halfway for a name."""
     before = []
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -139,13 +139,13 @@ def _status(words: list[str]) -> int:
 
 
 def _misplaced(error: click.UsageError, words: list[str]) -> str | None:
-    """What to do with an option of a command that stands before its name; None for other errors."""
+    """What to do about an option that stands before the name of its command; None for other errors."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None or error.ctx.command is not commands:
         return None
     for word in words:
         command = commands.get_command(error.ctx, word)
         if command is not None and any(error.option_name in each.opts for each in command.params):
-            return f"{error.option_name} is an option of {word}: write it behind, {NAME} {word} ... {error.option_name}."
+            return f"{error.option_name} is an option of {word}: write {NAME} {word} ... {error.option_name}."
     return None
 
 

@@ -77,7 +77,7 @@ def estimate_command(
 
 
 def _chosen(source: h5py.File, name: str, path: str) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
-    """The datasets that compress would compress, or the one that was named; and the paths of the others with the reasons."""
+    """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
     named = objects.found_dataset(source, path) if path else None
     if path and named is None:
         raise StzError(f"{path} is no dataset of {name}", _ARGUMENT)

@@ -1,4 +1,4 @@
-"""What commands print: lines with names of others in them, and JSON with numbers that may be NaN or infinite."""
+"""Prints the results of commands: lines with names from files in them, and JSON with numbers that may be NaN or infinite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def say(text: str) -> None:
 
 
 def printable(text: str) -> str:
-    """A line without characters that a terminal would obey or cannot show: they stand as Python writes them."""
+    """A line in which characters that a terminal would obey or cannot show are escaped, as Python writes them."""
     return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 

@@ -1,4 +1,4 @@
-"""netCDF-3 files as HDF5 files: netCDF4 writes what they hold into a netCDF-4 file that lives for a while."""
+"""Reads netCDF-3 files as HDF5 files: netCDF4 copies what they hold into a temporary netCDF-4 file."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
 
 @contextmanager
 def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Iterator[h5py.File]:
-    """A file to read, of HDF5 or netCDF; of a netCDF-3 file, a copy in HDF5 that is removed when the block ends.
+    """An HDF5 or netCDF file to read. For a netCDF-3 file it is a copy in HDF5, which is removed when the block ends.
 
     Args:
-        path: of the file, or the address of a remote one, of HDF5.
+        path: of the file, or the address of a remote HDF5 file.
         values: whether the copy needs more than names, types and shapes.
 
     Raises:
-        OSError: as of file_kinds.opened_file(); netCDF4 is not installed, or cannot read the file.
+        OSError: as file_kinds.opened_file() raises it; also if netCDF4 is not installed, or cannot read the file.
     """
     if (here := local_path(path)) is None:
         with remote_hdf5(str(path)) as file:
@@ -105,7 +105,7 @@ def _copy_attributes(before: Any, made: Any) -> None:
 
 
 def _chunks_of(variable: Any) -> tuple[int, ...]:
-    """Of a variable that grows: as many records as make up a chunk of some size."""
+    """The chunks of a variable that grows: as many records as make up a chunk of some size."""
     record = prod(variable.shape[1:]) * variable.dtype.itemsize
     rows = max(1, min(_CHUNK_BYTES // max(record, 1), max(variable.shape[0], 1)))
     return (rows, *(max(extent, 1) for extent in variable.shape[1:]))
@@ -124,7 +124,7 @@ def _copy_values(variable: Any, new: Any) -> None:
 
 
 def _correct_texts(before: Any, target: str) -> None:
-    """Gives attributes with other bytes than ASCII these bytes, in whatever charset they are: netCDF4 would change them."""
+    """Writes attributes that are not ASCII as they are, in whatever charset: netCDF4 would change their bytes."""
     with h5py.File(target, "r+") as file:
         places = [(before, file["/"]), *((variable, file[name]) for name, variable in before.variables.items())]
         for old, new in places:

@@ -66,7 +66,7 @@ class Rule:
     options: Options | None
 
     def names(self, path: str) -> bool:
-        """Whether it is about a dataset, in a file that has no other."""
+        """Whether it names a dataset that is the only one of a file."""
         return bool(patterns.chosen_paths(self.pattern, [path]))
 
     def is_exact(self, path: str) -> bool:
@@ -183,7 +183,7 @@ class Plan:
         if isinstance(self._rechunk, tuple):
             if len(self._rechunk) != dataset.ndim:
                 axes = counted(dataset.ndim, "axis", "axes")
-                raise StzError(f"rechunk={self._rechunk} has not the {axes} of {name_of(dataset)}", _ARGUMENT)
+                raise StzError(f"rechunk={self._rechunk} does not have the {axes} of {name_of(dataset)}", _ARGUMENT)
             if (size := math.prod(self._rechunk) * dataset.dtype.itemsize) > _LARGEST_CHUNK:
                 text = f"rechunk={self._rechunk} makes chunks of {size} bytes of {name_of(dataset)}: HDF5 takes less than 4 GiB"
                 raise StzError(text, _ARGUMENT)
@@ -200,7 +200,7 @@ class Plan:
 
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:
-    """Whether a dataset is of a type that NumPy and the codec have, and the filter takes as HDF5 stores it."""
+    """Whether NumPy and the codec have the type of a dataset, and the filter takes it as HDF5 stores it."""
     try:
         dtype = dataset.dtype
     except (TypeError, ValueError, KeyError):
@@ -209,7 +209,7 @@ def _has_numbers(dataset: h5py.Dataset) -> bool:
 
 
 def _is_taken(stored: h5py.h5t.TypeID) -> bool:
-    """Whether the filter compresses a type, such as integers with all their bits: it is asked, in a file that is in memory."""
+    """Whether the filter compresses a type, such as integers that use all bits. The filter decides, in a file in memory."""
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     creation.set_chunk((1,))
     creation.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, STZ(lossless=True).filter_options)

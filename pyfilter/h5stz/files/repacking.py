@@ -142,7 +142,7 @@ def repack(
     rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)
     if scheduler is not None and is_netcdf3(source):
-        raise StzError(f"{source}: workers read no netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
+        raise StzError(f"{source}: workers cannot read netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
     unfinished: AbstractContextManager[Spool | None] = nullcontext()
     if resume:
         unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))

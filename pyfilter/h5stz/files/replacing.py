@@ -88,7 +88,7 @@ def _check_target(named: Path, target: Path, overwrite: bool) -> None:
     if not overwrite:
         raise FileExistsError(f"{named} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
     if not stat.S_ISREG(found.st_mode):
-        raise StzError(f"{named} is no regular file: choose another name", _ARGUMENT)
+        raise StzError(f"{named} is not a regular file: choose another name", _ARGUMENT)
     if found.st_nlink > 1:
         raise StzError(f"{named} has {found.st_nlink} names (hard links), and the others would keep the old file", _ARGUMENT)
 

@@ -1,4 +1,4 @@
-"""Opens HDF5 files for reading; of what is none, an error says what it is and what to do."""
+"""Opens HDF5 files for reading. Errors about other files say what these are and what to do."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def opened_file(path: str | os.PathLike[str]) -> h5py.File:
     """An HDF5 file, open for reading.
 
     Raises:
-        FileNotFoundError, StzReadError: (OSErrors) there is none, or HDF5 cannot open it. They name the file, what it is, and
+        FileNotFoundError, StzReadError: (OSErrors) there is no such file, or HDF5 cannot open it. They say what the file is and
             what to do.
     """
     name = os.fsdecode(path)
@@ -119,7 +119,7 @@ def is_netcdf3(path: str | os.PathLike[str]) -> bool:
 
 
 def _begin(path: Path) -> bytes:
-    """The first bytes of a file; none if it cannot be read."""
+    """The first bytes of a file; no bytes if it cannot be read."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return b""
@@ -136,7 +136,7 @@ def _described_directory(path: Path) -> str:
 
 
 def _why_not(path: Path, said: str) -> str:
-    """What a file is that HDF5 does not open, or what keeps HDF5 from opening it, and what to do. `said`: by HDF5."""
+    """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
     if not os.access(path, os.R_OK):
         return _REFUSALS[-1][1]
     content = _begin(path)
@@ -157,7 +157,7 @@ def _why_not(path: Path, said: str) -> str:
 
 
 def _damaged(path: Path, said: str) -> str:
-    """As _why_not(), of a file that may be one of HDF5."""
+    """As _why_not(), for a file that may be an HDF5 file."""
     if found := re.search(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)", said):
         present, whole = int(found[1]), int(found[2]) + int(found[3])
         sizes = f", {present} of {whole} bytes are there" if whole < 1 << 60 else ""

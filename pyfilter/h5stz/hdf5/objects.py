@@ -1,6 +1,6 @@
 """The objects of an HDF5 file by their paths, whatever the bytes of their names are.
 
-Paths are text: bytes that are no UTF-8 become surrogate characters (PEP 383), of which encoded() makes the bytes again. h5py
+Paths are text. Bytes that are not UTF-8 become surrogate characters (PEP 383), which encoded() turns back into the bytes. h5py
 finds nothing by such names.
 """
 
@@ -18,7 +18,7 @@ Identity: TypeAlias = tuple[int, int]
 
 
 def identity(item: Any) -> Identity:
-    """What an object, of h5py or of its low level, is, by whichever of its names it was opened."""
+    """Identifies an object, of h5py or of its low level, whichever of its names it was opened by."""
     info = h5py.h5o.get_info(item.id if isinstance(item, (h5py.Group, h5py.Dataset, h5py.Datatype)) else item)
     return info.fileno, info.addr
 
@@ -100,7 +100,7 @@ def dataset_paths(file: h5py.File) -> list[str]:
 
 
 def attribute(item: Any, name: str | bytes) -> Any:
-    """The value of an attribute of an object of h5py; None if it is not there, has no value, or a type that NumPy has not."""
+    """The value of an attribute of an object of h5py; None if it is missing, has no value, or a type unknown to NumPy."""
     try:
         value = item.attrs[name] if name in item.attrs else None
     except (TypeError, ValueError, KeyError, OSError, RuntimeError):
@@ -109,7 +109,7 @@ def attribute(item: Any, name: str | bytes) -> Any:
 
 
 def array_bytes(dataset: h5py.Dataset) -> int:
-    """What the elements of a dataset take in memory, also of a type that NumPy has not."""
+    """The bytes that the elements of a dataset take in memory, also if NumPy does not know their type."""
     space = dataset.id.get_space()
     if space.get_simple_extent_type() == h5py.h5s.NULL:
         return 0
@@ -117,7 +117,7 @@ def array_bytes(dataset: h5py.Dataset) -> int:
 
 
 def dtype_text(dataset: h5py.Dataset) -> str:
-    """The dtype of a dataset; of one that NumPy has not, what h5py calls it."""
+    """The dtype of a dataset; the name that h5py has for a type unknown to NumPy."""
     try:
         return str(dataset.dtype)
     except (TypeError, ValueError, KeyError):

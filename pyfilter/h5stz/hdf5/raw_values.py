@@ -1,8 +1,7 @@
 """Values of datasets and attributes as HDF5 has them in memory, in the type of the file: nothing is converted.
 
-NumPy has no word for much that HDF5 types say: it cuts strings of the type NULLTERM that fill their bytes, and has no time
-types, no opaque types with tags and no values of variable length within others. Here values are bytes, which may have pointers
-in them.
+NumPy cannot express all types of HDF5: it cuts strings of the type NULLTERM that fill their bytes, and has no time types, no
+opaque types with tags and no values of variable length within others. Here values are bytes, which may contain pointers.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _WITH_KIND = {"H5Rdereference2": 2, "H5Rget_region": 1}  # where the kind of a r
 
 @dataclass(frozen=True)
 class Sizes:
-    """What slab_extents() asks of data."""
+    """What slab_extents() needs to know of data."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -93,7 +92,7 @@ class Sizes:
 
 
 def is_plain(stored: h5py.h5t.TypeID) -> bool:
-    """Whether the bytes of a value are all that it is: it has no pointers and no references."""
+    """Whether the bytes of a value are the whole value: it has no pointers and no references."""
     kind = stored.get_class()
     if kind == h5py.h5t.COMPOUND:
         return all(is_plain(stored.get_member_type(index)) for index in range(stored.get_nmembers()))
@@ -175,7 +174,7 @@ def _visit(stored: h5py.h5t.TypeID, address: int, count: int, visit: Visit) -> N
 
 
 def told(stored: h5py.h5t.TypeID, raw: Array) -> bytes:
-    """Bytes that are equal for equal values: what pointers lead to is in the place of the pointers. Without references."""
+    """Bytes that are equal for equal values: pointers are replaced by what they point to. For values without references."""
     parts: list[bytes] = []
     _tell(stored, raw.ctypes.data, len(raw) // stored.get_size(), parts)
     return b"".join(parts)

@@ -1,6 +1,6 @@
-"""Links of kinds that only one program knows (user-defined links): HDF5 gives and copies none whose kind nobody has registered.
+"""Copies user-defined links, whose kinds only one program knows. HDF5 reads and copies links of registered kinds only.
 
-So the kind is registered for the time of a copy, with functions that follow no link and give its bytes.
+So the kind is registered for the time of a copy, with functions that follow no link and return its bytes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def copied(group: h5py.h5g.GroupID, name: bytes, made: h5py.h5g.GroupID, propert
 
 
 def _asked(group: h5py.h5g.GroupID, name: bytes) -> bool:
-    """Has HDF5 ask for the bytes of a link."""
+    """Makes HDF5 ask for the bytes of a link."""
     for function in ("H5Lget_info2", "H5Lget_info1", "H5Lget_info"):
         ask = calls.function(function, ctypes.c_int, _Identifier, ctypes.c_char_p, ctypes.c_void_p, _Identifier)
         if ask is not None:

@@ -117,7 +117,7 @@ def _without_axes(value: object) -> object:
 
 
 def checked_number(name: str, value: object) -> Real:
-    """A real number that float64 does not overflow at: of Python or NumPy, or an array of one without axes, as of xarray."""
+    """A real number that float64 can hold: of Python or NumPy, or in an array without axes, as of xarray."""
     value = _without_axes(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)

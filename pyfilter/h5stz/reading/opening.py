@@ -87,7 +87,7 @@ def open(
         given = type(storage_options).__name__
         raise StzTypeError(f"storage_options is of type {given}: give a dict such as {{'anon': True}}", _ARGUMENT)
     if storage_options and not is_address(url_or_path):
-        raise StzError("storage_options are for remote files, and this is a path on this machine or a file object", _ARGUMENT)
+        raise StzError("storage_options are for remote files: leave them out for a local path or a file object", _ARGUMENT)
     if is_address(url_or_path):
         address = Address(str(url_or_path), dict(storage_options or {}), block, room, attempts, wait)
         return _opened(address.local_path() or address, options)
@@ -276,7 +276,7 @@ class File(Group):
 
     def __reduce__(self) -> tuple[Callable[..., File], tuple[Any, ...]]:
         if isinstance(self._where, GivenFile):
-            text = "is read from a file object, which others cannot open again: give h5stz.open its address or path"
+            text = "is read from a file object, which other processes cannot open again: give h5stz.open its address or path"
             raise StzError(f"{self.filename} {text}", _ARGUMENT)
         return _opened, (self._where, self._options)
 

@@ -1,7 +1,7 @@
-"""File objects that a caller has opened, of Python, fsspec, obstore and others, as h5py reads them.
+"""Lets h5py read file objects that a caller has opened, of Python, fsspec, obstore and others.
 
 h5py needs more of an object than read() and seek(), and takes a short read for a complete one. A GivenFile stands between
-them: it has a position of its own, and fills what it is asked for or raises.
+them. It has a position of its own, and gives all bytes that are asked for or raises an error.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class GivenFile(io.RawIOBase):
             self.h5stz_bytes = None
 
     def hdf5(self) -> h5py.File:
-        """The file as h5py opens it; StzReadError if it is none."""
+        """The file as h5py opens it; StzReadError if it is not an HDF5 file."""
         try:
             return h5py.File(self, "r")
         except Exception as error:  # of HDF5, or of the object
