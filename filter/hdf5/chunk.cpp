@@ -83,8 +83,7 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
 }
 
 double prior_bound_of(const stz_stream_info& info) {
-  if (info.accumulated_bound > 0) return info.accumulated_bound;
-  return info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0;
+  return std::max(info.accumulated_bound, info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0);
 }
 
 // The largest magnitude of the finite numbers among samples of a floating-point type.

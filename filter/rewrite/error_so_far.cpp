@@ -66,10 +66,11 @@ double error_of_kept(const Rewrite& r) {
   if (r.old.mode == STZ_LOSSLESS) return r.old.accumulated_bound;
   const double bound = largest_bound(r.old, r.previous, true);
   if (r.old.mode == STZ_POINTWISE_RELATIVE) return std::max(r.old.accumulated_bound, absolute_of_kept(r, bound));
-  return r.old.accumulated_bound > 0 ? r.old.accumulated_bound : bound;
+  return std::max(r.old.accumulated_bound, bound);
 }
 
-void state_error(Header& h, const Rewrite& r, double base_relaxed) {
+// Sets the mode and the bound.
+static void state_bound(Header& h, const Rewrite& r, double base_relaxed) {
   h.mode = r.options.mode;
   h.bound = r.options.bound;
   h.accumulated_bound = r.old.accumulated_bound;
@@ -93,6 +94,12 @@ void state_error(Header& h, const Rewrite& r, double base_relaxed) {
   h.bound = kept;
   // Programs that tell people what has become of a bound look here.
   if (h.mode == STZ_ABSOLUTE) h.accumulated_bound = std::max(h.accumulated_bound, kept);
+}
+
+void state_error(Header& h, const Rewrite& r, double base_relaxed) {
+  state_bound(h, r, base_relaxed);
+  // An accumulated bound holds for every element: for what was written now, too.
+  if (h.mode == STZ_ABSOLUTE && h.accumulated_bound > 0) h.accumulated_bound = std::max(h.accumulated_bound, h.bound);
 }
 
 void state_error_of_others(Header& h, const Rewrite& r, double error) {

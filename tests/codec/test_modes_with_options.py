@@ -224,3 +224,32 @@ def test_what_became_a_fill_value_counts_among_what_was_kept():
         exact = h5stz.rewrite(array, stream, lossless=True, fill_value=fill)
         error = abs(last.astype("f8") - h5stz.decompress(exact)).max()
         assert error <= (h5stz.info(exact).accumulated_bound or 0)
+
+
+@pytest.mark.parametrize("first", [{"pointwise_relative": 1e-4}, {"lossless": True}])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_an_accumulated_bound_counts_what_was_written_later_under_a_larger_bound(first, dtype):
+    """A stream without loss that is made of the patched one records the largest of all bounds."""
+    rng = np.random.default_rng(1)
+    integers = {"integers": "lossy"} if dtype == "i4" else {}
+    if dtype == "i4" and "lossless" not in first:
+        first = {"absolute": 2}
+    small, large = (3, 500) if dtype == "i4" else (1e-3, 0.5)
+    want = (1000 * rng.standard_normal(4096).cumsum()).astype(dtype)
+    stream = h5stz.compress(want, absolute=small, **integers)
+    steps = [
+        (100, 120, first),
+        (1000, 1300, {"absolute": large}),
+        (200, 900, {"lossless": True}),
+        (2000, 4000, {"lossless": True}),
+    ]
+    for start, stop, options in steps:
+        part = slice(start, stop)
+        array = h5stz.decompress(stream)
+        array[part] = want[part] = (1000 * rng.standard_normal(array[part].size)).astype(dtype)
+        stream = h5stz.rewrite(array, stream, **options, **({} if "lossless" in options else integers))
+        info = h5stz.info(stream)
+        error = np.abs(h5stz.decompress(stream).astype("f8") - want.astype("f8")).max()
+        assert error <= max(info.bound, info.accumulated_bound or 0)
+        if info.mode == "absolute" and info.accumulated_bound is not None:
+            assert info.accumulated_bound >= info.bound
