@@ -1,10 +1,14 @@
 """The files that the tests of reads in Python and in C share, and the program in C."""
 
+import io
+
+import h5py
 import pytest
 
 from support import region_program
 from support.host_tools import pkg_config, run
 from support.paths import PROGRAMS
+from support.range_servers import written
 from support.region_files import CHUNKS, SHAPE, smooth, write
 from support.requirements import require
 
@@ -19,6 +23,19 @@ def original():
 def path(tmp_path, original):
     """A file with the dataset "x" under an absolute bound."""
     return write(tmp_path / "x.h5", original, CHUNKS, {"absolute": 1e-3})
+
+
+@pytest.fixture(scope="module")
+def content():
+    """The bytes of range_servers.written()."""
+    return written()
+
+
+@pytest.fixture(scope="module")
+def full(content):
+    """What its datasets hold."""
+    with h5py.File(io.BytesIO(content)) as file:
+        return {name: file[name][...] for name in file}
 
 
 @pytest.fixture(scope="session")

@@ -8,23 +8,12 @@ import numpy as np
 import pytest
 
 import h5stz
-from support.range_servers import Server, written
+from support.range_servers import Server
 from support.region_files import same
 from support.requirements import needs_packages
 
 CUBE = np.s_[40:56, 40:56, 40:56]
 NEAR = np.s_[62:66, 62:66, 62:66]  # in all chunks of "chunks"
-
-
-@pytest.fixture(scope="module")
-def content():
-    return written()
-
-
-@pytest.fixture(scope="module")
-def full(content):
-    with h5py.File(io.BytesIO(content)) as file:
-        return {name: file[name][...] for name in file}
 
 
 @pytest.fixture
@@ -225,3 +214,21 @@ def test_samples_in_other_files_are_not_looked_for(tmp_path):
         file.create_virtual_dataset("v", layout)
     with h5stz.open(given) as file, pytest.raises(h5stz.StzError, match=r"are in other files, other\.h5"):
         file["v"]
+
+
+@pytest.mark.parametrize("target", ["/T", "/none"])
+def test_external_links_are_not_looked_up_in_the_same_file(tmp_path, monkeypatch, target):
+    """HDF5 opens the other file with the driver of the first, which knows one file only."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("main.h5", 1), ("other.h5", 2)):
+        with h5py.File(name, "w") as file:
+            file["T"] = np.full((4, 4), value, "f4")
+    with h5py.File("main.h5", "r+") as file:
+        file["link"] = h5py.ExternalLink("other.h5", target)
+    content = (tmp_path / "main.h5").read_bytes()
+    with Server({"main.h5": content}) as server, open("main.h5", "rb") as given:
+        for source in (given, io.BytesIO(content), f"{server.url}/main.h5"):
+            with h5stz.open(source) as file:
+                with pytest.raises(h5stz.StzReadError, match=r"an external link leads to another file: open that file by"):
+                    file["link"]
+                assert file["T"][0, 0] == 1 and file.datasets() == ["T"]

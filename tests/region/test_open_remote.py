@@ -23,17 +23,6 @@ CUBE = np.s_[40:56, 40:56, 40:56]
 NEAR = np.s_[62:66, 62:66, 62:66]  # in all chunks of "chunks"
 
 
-@pytest.fixture(scope="module")
-def content():
-    return written()
-
-
-@pytest.fixture(scope="module")
-def full(content):
-    with h5py.File(io.BytesIO(content)) as file:
-        return {name: file[name][...] for name in file}
-
-
 @pytest.fixture
 def server(content):
     with Server({"x.h5": content}) as server:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from support.range_servers import s3_server, written
+from support.range_servers import s3_server
 from support.region_files import same
 
 s3fs = pytest.importorskip("s3fs", reason="needs Python package s3fs")
@@ -25,11 +25,6 @@ def service():
         yield counted, options
 
 
-@pytest.fixture(scope="module")
-def content():
-    return written()
-
-
 @pytest.fixture
 def bucket(service, content):
     """What counts requests, and the storage_options; the object is as it should be."""
@@ -37,14 +32,6 @@ def bucket(service, content):
     s3fs.S3FileSystem(**options).pipe_file(URL, content)
     counted.reset()
     return counted, options
-
-
-@pytest.fixture(scope="module")
-def full(content, tmp_path_factory):
-    path = tmp_path_factory.mktemp("s3") / "x.h5"
-    path.write_bytes(content)
-    with h5py.File(path) as file:
-        return {name: file[name][...] for name in file}
 
 
 def test_a_region_and_a_level(bucket, content, full):

@@ -38,14 +38,9 @@ def no_garbage_collection():
 
 
 @pytest.fixture(scope="module")
-def content():
-    return written()
-
-
-@pytest.fixture(scope="module")
-def full(content):
-    with h5py.File(io.BytesIO(content)) as file:
-        return file["one"][...]
+def full(full):
+    """Of one dataset."""
+    return full["one"]
 
 
 @pytest.fixture

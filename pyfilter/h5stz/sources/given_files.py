@@ -15,6 +15,7 @@ import h5py
 from h5stz import _core
 from h5stz.errors import StzError, StzReadError, StzTypeError
 from h5stz.sources.file_objects import ObjectBytes, shortened
+from h5stz.sources.read_only_file import ReadOnlyFile
 from h5stz.sources.remote_files import no_garbage_collection
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -38,7 +39,7 @@ def is_file_object(given: object) -> bool:
     return hasattr(given, "read") and hasattr(given, "seek")
 
 
-class GivenFile(io.RawIOBase):
+class GivenFile(ReadOnlyFile):
     """A file object of a caller, for h5py; for one thread at a time, which h5py's lock ensures.
 
     The object stays the caller's: it is not closed here.
@@ -56,7 +57,6 @@ class GivenFile(io.RawIOBase):
         if getattr(file, "closed", False) is True:
             raise StzError(f"{self.name} is closed: open it, and close it after the file of h5stz", _ARGUMENT)
         self._file = file
-        self._at = 0
         self._failure: StzReadError | None = None
         self.h5stz_bytes: ObjectBytes | None = None
         self._size = self._end()
@@ -68,32 +68,20 @@ class GivenFile(io.RawIOBase):
     def hdf5(self) -> h5py.File:
         """The file as h5py opens it; StzReadError if it is not an HDF5 file."""
         try:
-            return h5py.File(self, "r")
+            return self.open_once()
         except Exception as error:  # of HDF5, or of the object
             cause = self._failure or error
             raise StzReadError(f"{self.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
 
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """The position in bytes."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Moves the position."""
-        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
-        self._at = max(0, begin + offset)
-        return self._at
+    @property
+    def size(self) -> int:
+        """The size in bytes."""
+        return self._size
 
     def readinto(self, target: Any) -> int:
         """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
         wanted = memoryview(target).cast("B")
+        self.check_request(len(wanted))
         wanted = wanted[: max(0, self._size - self._at)]
         done = 0
         try:
@@ -122,9 +110,6 @@ class GivenFile(io.RawIOBase):
         except Exception as error:
             text = f"{self.name} cannot be read at any position, {shortened(error)}: read it into io.BytesIO first"
             raise StzReadError(text, _READ) from error
-
-    def __repr__(self) -> str:
-        return self.name  # h5py shows it as the name of the file
 
 
 def _called(file: object) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import io
 import os
 import threading
 from collections import OrderedDict
@@ -24,6 +23,7 @@ import h5py
 from h5stz import _core
 from h5stz.errors import StzReadError
 from h5stz.sources.file_objects import object_of, shortened
+from h5stz.sources.read_only_file import ReadOnlyFile
 from h5stz.sources.remote_requests import RemoteBytes
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -132,7 +132,7 @@ def shown_name(name: str) -> str:
     return Address(name).name if is_address(name) else name
 
 
-class RemoteFile(io.RawIOBase):
+class RemoteFile(ReadOnlyFile):
     """A remote file to read from, for h5py; as any such object for one thread at a time, which h5py's lock ensures.
 
     Attributes:
@@ -142,8 +142,7 @@ class RemoteFile(io.RawIOBase):
 
     def __init__(self, source: RemoteBytes, address: Address) -> None:
         super().__init__()
-        self.h5stz_bytes, self.address = source, address
-        self._at = 0
+        self.h5stz_bytes, self.address, self.name = source, address, address.name
         self._blocks: OrderedDict[int, memoryview] = OrderedDict()  # by number; the one used last at the end
         self._most = max(1, address.metadata_bytes // address.block_bytes)
         last = max(0, source.size - 1) // address.block_bytes
@@ -154,36 +153,24 @@ class RemoteFile(io.RawIOBase):
     def hdf5(self) -> h5py.File:
         """The file as h5py opens it."""
         try:
-            return h5py.File(self, "r")
+            return self.open_once()
         except StzReadError:
             raise
         except Exception as error:  # of HDF5; of fsspec if its loop has ended
             cause = error.__context__ if isinstance(error.__context__, StzReadError) else error
             raise StzReadError(f"{self.address.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
 
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """The position in bytes."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Moves the position."""
-        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.h5stz_bytes.size}[whence]
-        self._at = max(0, begin + offset)
-        return self._at
+    @property
+    def size(self) -> int:
+        """The size in bytes."""
+        return self.h5stz_bytes.size
 
     def readinto(self, target: Any) -> int:
         """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
         if self.closed:
             raise StzReadError(f"{self.address.name} was closed: open it again", _READ)
         wanted = memoryview(target).cast("B")
+        self.check_request(len(wanted))
         end = min(self._at + len(wanted), self.h5stz_bytes.size)
         begin, self._at = self._at, max(self._at, end)
         if begin >= end:
@@ -219,9 +206,6 @@ class RemoteFile(io.RawIOBase):
             contents = self.h5stz_bytes.read_all(ranges)
             self.h5stz_bytes.check()
         return contents
-
-    def __repr__(self) -> str:
-        return self.address.name  # h5py shows it as the name of the file
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Address.open, (self.address,)

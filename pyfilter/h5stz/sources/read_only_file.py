@@ -1,0 +1,72 @@
+"""What the objects have in common from which h5py reads the files of callers and those at addresses."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.errors import StzReadError
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_SIGNATURE = 8  # bytes: HDF5 reads them alone, at the beginning, when it opens a file
+
+
+class ReadOnlyFile(io.RawIOBase):
+    """A file with a position, for h5py, which gives it to one thread at a time.
+
+    HDF5 follows an external link by opening the other file with the driver of the first one: through the same object, where it
+    would find the first file again. So an object is opened once.
+    """
+
+    name: str  # what the file is called, for messages
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at = 0
+        self._is_open = False
+
+    @property
+    def size(self) -> int:
+        """The size in bytes."""
+        raise NotImplementedError
+
+    def open_once(self) -> h5py.File:
+        """The file as h5py opens it."""
+        file = h5py.File(self, "r")
+        self._is_open = True
+        return file
+
+    def check_request(self, size: int) -> None:
+        """Raises StzReadError if HDF5 begins to open another file through this object. size: of the request, in bytes."""
+        if self._is_open and self._at == 0 and size == _SIGNATURE:
+            text = f"{self.name}: an external link leads to another file: open that file by its own path or address"
+            raise StzReadError(text, _READ)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def tell(self) -> int:
+        """The position in bytes."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Moves the position."""
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
+        self._at = max(0, begin + offset)
+        return self._at
+
+    def readinto(self, target: Any) -> int:
+        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.name  # h5py shows it as the name of the file
