@@ -16,9 +16,12 @@ import zipfile
 import h5py
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import h5stz
 from h5stz import cli
+from h5stz.files import classic_header
 from support.fields import random_field
 from support.requirements import needs_packages, needs_programs
 
@@ -218,6 +221,49 @@ def test_netcdf3_that_is_damaged(folder, capsys):
     (folder / "classic.nc").write_bytes(b"CDF\x01" + bytes(range(200)))
     status, _, errors = run(capsys, "classic.nc", "compress")
     assert status == 1 and errors.count("\n") == 1 and "classic.nc: netCDF4 cannot copy this netCDF-3 file" in errors
+
+
+@needs_packages("netCDF4")
+@pytest.mark.parametrize("model", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_netcdf3_that_was_cut_short(folder, capsys, model):
+    """netCDF reads zeros past the end."""
+    netcdf3("classic.nc", model)
+    whole = (folder / "classic.nc").read_bytes()
+    for length in (len(whole) - 4, len(whole) // 2, 1000):
+        (folder / "classic.nc").write_bytes(whole[:length])
+        for command in ("compress", "plan", "decompress", "verify", "info", "estimate", "compare"):
+            status, _, errors = run(capsys, "classic.nc", command)
+            assert status == 1 and errors.count("\n") == 1
+            assert f"classic.nc: this netCDF-3 file was cut short: it has {length} of " in errors and "Get it again" in errors
+
+
+@needs_packages("netCDF4")
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_the_length_of_netcdf3_files_is_what_netcdf_writes(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("netcdf3") / "x.nc"
+    models = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+    with importlib.import_module("netCDF4").Dataset(path, "w", format=data.draw(st.sampled_from(models))) as made:
+        if data.draw(st.booleans()):
+            made.set_fill_off()
+        made.createDimension("t", None)
+        for number, length in enumerate(data.draw(st.lists(st.integers(1, 9), max_size=3))):
+            made.createDimension(f"d{number}", length)
+        made.setncattr("texts", "\u00e9" * data.draw(st.integers(1, 5)))
+        axes = (
+            st.lists(st.sampled_from(sorted(set(made.dimensions) - {"t"})), unique=True)
+            if len(made.dimensions) > 1
+            else st.just([])
+        )
+        records = data.draw(st.integers(0, 4))
+        kinds = st.sampled_from(["i1", "i2", "i4", "f4", "f8"])
+        for number, (kind, names, grows) in enumerate(data.draw(st.lists(st.tuples(kinds, axes, st.booleans()), max_size=5))):
+            variable = made.createVariable(f"v{number}", kind, (["t"] if grows else []) + names)
+            shape = [records if name == "t" else len(made.dimensions[name]) for name in variable.dimensions]
+            if 0 not in shape and data.draw(st.booleans()):
+                variable[...] = np.ones(shape, kind)
+    there, stated = path.stat().st_size, classic_header.stated_bytes(path)
+    assert stated == 0 or stated <= there <= stated + 3
 
 
 def test_places_where_no_file_can_be_made(folder, capsys):

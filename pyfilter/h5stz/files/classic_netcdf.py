@@ -16,6 +16,7 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.errors import StzReadError
+from h5stz.files.classic_header import stated_bytes
 from h5stz.hdf5 import file_kinds
 from h5stz.slabs import boxes
 from h5stz.sources.remote_files import local_path, remote_hdf5
@@ -49,11 +50,19 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Itera
         with file_kinds.opened_file(path) as file:
             yield file
         return
+    _check_length(path)
     with tempfile.TemporaryDirectory(prefix="h5stz-") as folder:
         copy = Path(folder) / Path(path).name
         _convert(os.fsdecode(path), str(copy), values)
         with h5py.File(copy, "r") as file:
             yield file
+
+
+def _check_length(path: str | os.PathLike[str]) -> None:
+    there, stated = os.path.getsize(path), stated_bytes(path)
+    if stated is not None and there < stated:
+        text = f"this netCDF-3 file was cut short: it has {there} of {stated} bytes. Get it again, or from a copy"
+        raise StzReadError(f"{os.fsdecode(path)}: {text}", _READ)
 
 
 def _convert(source: str, target: str, values: bool) -> None:
