@@ -20,11 +20,11 @@ using namespace stz;
 
 namespace {
 
-// Checks the arguments that all functions that write a stream share, and gives the caller what `write` makes, after a check if one is asked
-// for.
+// Checks the arguments that all functions that write a stream share, and gives the caller the length that `write` returns: it gets the
+// array and the options as this version has them.
 template <class Write>
-int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
-                  const std::vector<PreviousStream>& previous, Write write) {
+int write_with(const stz_layout* layout, const void* data, const stz_options* options, const void* out, size_t capacity, size_t* out_size,
+               Write write) {
   if (out_size) *out_size = 0;
   if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
   return guarded([&] {
@@ -33,7 +33,15 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
     require(code == STZ_OK, code);
     require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    const u8* const array = static_cast<const u8*>(data);
+    *out_size = write(static_cast<const u8*>(data), given);
+  });
+}
+
+// Gives the caller the stream that `write` makes, after a check if one is asked for.
+template <class Write>
+int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
+                  const std::vector<PreviousStream>& previous, Write write) {
+  return write_with(layout, data, options, out, capacity, out_size, [&](const u8* array, const stz_options& given) {
     const auto write_out = [&] {
       const Bytes stream = write(*layout, array, given);
       require(stream.size() <= capacity, STZ_ERROR_INTERNAL);
@@ -42,8 +50,8 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
       STZ_FAULT_POINT(output, out, stream.size());
       return stream.size();
     };
-    *out_size = given.check == STZ_CHECK_NONE ? write_out()
-                                              : write_and_check(*layout, array, given, previous, static_cast<const u8*>(out), write_out);
+    if (given.check == STZ_CHECK_NONE) return write_out();
+    return write_and_check(*layout, array, given, previous, static_cast<const u8*>(out), write_out);
   });
 }
 
@@ -142,16 +150,9 @@ int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_option
 }
 
 int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size) {
-  if (out_size) *out_size = 0;
-  if (!layout || layout->reserved != 0 || !options || !out || !out_size) return STZ_ERROR_ARGUMENT;
-  return guarded([&] {
-    stz_options given;
-    const int code = take_input(options, given);
-    require(code == STZ_OK, code);
+  return write_with(layout, data, options, out, capacity, out_size, [&](const u8* array, const stz_options& given) {
     require(given.mode == STZ_LOSSLESS, STZ_ERROR_MODE);
-    require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
-    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    *out_size = store(*layout, static_cast<const u8*>(data), given, static_cast<u8*>(out));
+    return store(*layout, array, given, static_cast<u8*>(out));
   });
 }
 
