@@ -242,7 +242,8 @@ class View:
         """The same array read with fewer bytes: no sample is farther than `max_error` from what was compressed.
 
         Of streams that were written with precision layers (`STZ(layers=)`), the fewest that suffice are read. Others give all
-        they have. Missing values, NaN and infinities come back exactly. Errors are those that were measured for each chunk when
+        they have. Point-wise bounds without layers are the exception: their errors are not known in the units of the data, so
+        they give all they have, however far that is. Missing values, NaN and infinities come back exactly. Errors are those that were measured for each chunk when
         it was compressed; data that had been compressed with loss before have their earlier errors besides.
 
         Args:
