@@ -243,8 +243,9 @@ class View:
 
         Of streams that were written with precision layers (`STZ(layers=)`), the fewest that suffice are read. Others give all
         they have. Point-wise bounds without layers are the exception: their errors are not known in the units of the data, so
-        they give all they have, however far that is. Missing values, NaN and infinities come back exactly. Errors are those that were measured for each chunk when
-        it was compressed; data that had been compressed with loss before have their earlier errors besides.
+        they give all they have, however far that is. Missing values, NaN and infinities come back exactly. Errors are those
+        that were measured for each chunk when it was compressed; data that had been compressed with loss before have their
+        earlier errors besides.
 
         Args:
             max_error: in the units of the data; None: as precise as the data are.
