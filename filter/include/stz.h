@@ -283,8 +283,9 @@ STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_op
                         void* out, size_t capacity, size_t* out_size);
 
 /* Does the same as stz_rewrite where it is not known out of which of `count` streams the array came, or whether it came out of any. Samples
- * with the bits that one of them decodes to in the same place decode to exactly these bits again. Every other sample gets its bound. If
- * less than half of the array has such bits, and stz_compress's stream gives them back by itself, the result is that stream.
+ * with the bits that one of them decodes to in the same place decode to exactly these bits again. Every other sample gets its bound. The
+ * result is stz_compress's stream if less than half of the array has such bits, and that stream gives them back and states an error that
+ * holds for them.
  * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. With 0 streams it is stz_compress. Each stream is
  *   decoded and compared. One that has nothing in common with the array, or has not used its bound, changes nothing.
  * Trust, capacity and errors: as for stz_rewrite. */
