@@ -395,6 +395,7 @@ def run(source, tally):
         os.environ.pop(MEMORY, None)
         if before is not None:
             os.environ[MEMORY] = before
+        host_tools.forget()  # what comes next in this process reads the variable anew
     if program.changed:
         raise Violation(program.changed)
     return 0
