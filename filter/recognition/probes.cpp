@@ -90,7 +90,8 @@ void take(const u8* data, u64 samples, u64 runs, Probes& probes) {
 }  // namespace
 
 u64 layout_hash(const stz_layout& layout) noexcept {
-  u64 hash = mixed(mixed(u64(layout.dtype), u64(layout.byte_order)), u64(layout.rank));
+  u64 hash = mixing;  // not 0: small numbers alone would cancel each other
+  for (const u64 each : {u64(layout.dtype), u64(layout.byte_order), u64(layout.rank)}) hash = mixed(hash, each);
   for (int axis = 0; axis < layout.rank; ++axis) hash = mixed(hash, layout.shape[axis]);
   return hash;
 }

@@ -64,6 +64,21 @@ static void check_places(i32 dtype, const std::vector<u64>& shape) {
   }
 }
 
+// Samples of one layout are no candidates for another: such streams cannot be compared.
+TEST(every_layout_has_a_hash_of_its_own) {
+  std::set<u64> hashes;
+  size_t count = 0;
+  for (i32 dtype = STZ_F16; dtype <= STZ_C128; ++dtype)
+    for (const i32 order : {STZ_LITTLE, STZ_BIG})
+      for (const std::vector<u64>& shape : {std::vector<u64>{}, {1}, {2}, {3}, {1, 2}, {2, 1}, {3, 3}, {64, 64}, {1, 1, 1}, {64, 64, 64}}) {
+        stz_layout layout = layout_of(dtype, shape);
+        layout.byte_order = order;
+        hashes.insert(recognition::layout_hash(layout));
+        ++count;
+      }
+  CHECK(hashes.size() == count, "%zu of %zu", hashes.size(), count);
+}
+
 TEST(each_probe_lies_in_its_own_part_of_the_chunk) {
   for (const i32 dtype : {STZ_U8, STZ_F16, STZ_F32, STZ_F64, STZ_C64, STZ_C128})
     for (const std::vector<u64>& shape :
