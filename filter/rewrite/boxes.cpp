@@ -97,8 +97,8 @@ std::vector<ChangedBox> boxes_of(const stz_layout& layout, const Changes& change
       continue;
     }
     found = survey(layout, changes, wanted, box);
-    box.unmixed = found.others == 0;
-    box.few_others = found.others <= found.wanted / 3;
+    box.wanted = found.wanted;
+    box.others = found.others;
     done.push_back(box);
   }
   return done;

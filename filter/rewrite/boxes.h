@@ -8,8 +8,7 @@ namespace stz {
 
 struct ChangedBox {
   u64 origin[STZ_MAX_RANK], extent[STZ_MAX_RANK];
-  bool unmixed;     // holds no element of the opposite state (fresh and kept are opposites)
-  bool few_others;  // holds at most a third as many elements of the opposite state
+  u64 wanted, others;  // elements in the state, and in the opposite one (fresh and kept are opposites)
 };
 
 // Boxes, disjoint and at most `most`, that together hold every element in state `wanted`. A box is cut where several neighbouring planes

@@ -19,7 +19,7 @@ struct BoxElements {
 BoxElements gather(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box) {
   const size_t element = element_size(layout.dtype);
   const u8 hidden = u8(wanted == Change::kept ? Change::fresh : Change::kept);
-  const u8 hidden_too = is_floating(layout.dtype) || box.unmixed ? hidden : u8(Change::free);
+  const u8 hidden_too = is_floating(layout.dtype) || box.others == 0 ? hidden : u8(Change::free);
   u64 elements = 1;
   for (int a = 0; a < layout.rank; a++) elements *= box.extent[a];
   BoxElements gathered;
@@ -118,7 +118,7 @@ bool encode_patch(const stz_layout& layout, const u8* data, const Changes& chang
   patch = {};
   std::copy(box.origin, box.origin + layout.rank, patch.origin);
   std::copy(box.extent, box.extent + layout.rank, patch.extent);
-  if (!box.unmixed) {
+  if (box.others != 0) {
     if (!choose_pattern(elements, layout, options, patch.pattern)) return false;
     patch.transparent = true;
     hide(elements, layout, patch.pattern);

@@ -16,19 +16,13 @@
 #include "precision/encode_layered.h"
 #include "rewrite/error_so_far.h"
 #include "rewrite/exact_size.h"
+#include "rewrite/parts.h"
 #include "rewrite/patch_encoder.h"
 
 namespace stz {
 namespace {
 
 constexpr size_t most_boxes = 16;  // that one rewrite adds
-
-// The streams of a patched one. Those that were there before are parts of the previous stream.
-struct Parts {
-  Bytes new_base;  // replaces the previous one unless it is empty
-  std::vector<Patch> patches;
-  std::vector<Bytes> new_streams;  // of the last patches; the others are in the previous stream, at patch.offset
-};
 
 class Rewriter {
  public:
@@ -142,6 +136,21 @@ class Rewriter {
 
   Bytes without_loss() const { return encode_layered(layout_, data_, lossless_options()); }
 
+  // All that differs from the base of a patched stream, as one layer of lossless patches; or the array without loss, if that is shorter.
+  // Scattered elements are masked in a patch: between what the base shows, they would take several times as long to code, and more bytes.
+  Bytes exact_over_base() const {
+    if (old_.form != Form::patched) return without_loss();
+    Buffer<u8> base(bytes_), marks = zeros(size_t(element_count(layout_)));
+    decode(previous_ + old_.base_offset, size_t(old_.base_size), base.data(), bytes_, thread_count(options_.threads));
+    const u64 seen = mark_equal(layout_, base.data(), data_, 1, marks.data());
+    Parts parts;
+    const Changes over = find_changes(layout_, std::move(marks), 1, data_, options_);
+    Bytes best;
+    if (seen > 0 && add_patches(parts, over, Change::fresh, exact_patch_options())) best = compose(parts, 0);
+    if (best.empty() || seen < element_count(layout_) / 2) keep_shorter(best, without_loss());
+    return best;
+  }
+
   Bytes shortest(const Changes& elsewhere) {
     Bytes best;
     if (changes_.fresh > telling_kept()) {
@@ -154,9 +163,9 @@ class Rewriter {
     // Half of the estimate: it may be too high.
     const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
     if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
-      Bytes exact = without_loss();
-      if (best.empty() || exact.size() <= best.size()) return exact;
-      return with_exact_size(std::move(best), exact.size());
+      Bytes exact = exact_over_base();
+      const u64 size = exact.size(), limit = is_slow(best) ? best.size() + best.size() / 2 : best.size();
+      return with_exact_size(best.empty() || size <= limit ? std::move(exact) : std::move(best), size);
     }
     return old_.exact_size ? best : with_exact_size(std::move(best), exact_size);
   }
@@ -183,10 +192,18 @@ class Rewriter {
   }
 
   // Whether storing everything without loss could be shorter by now. To find out costs more than to compress, so it is asked when the
-  // stream has grown to nearly that size, and from time to time.
+  // stream has outgrown the size that was found last, and from time to time.
   bool exact_size_is_due(size_t size, u64 exact_size) const {
     const size_t count = old_.patches.size() + 1;
-    return size > exact_size / 5 * 4 || (count >= 8 && std::has_single_bit(count));
+    return size > exact_size + exact_size / 16 || (count >= 8 && std::has_single_bit(count));
+  }
+
+  // Whether patches that span much of the array make every reading and every rewrite slow: then bytes are given for fewer of them.
+  bool is_slow(const Bytes& stream) const {
+    if (stream.empty()) return false;
+    u64 patched = 0;
+    for (const Patch& patch : read_header(stream.data(), stream.size()).patches) patched += element_count(patch_layout(layout_, patch));
+    return patched > 4 * element_count(layout_);
   }
 
   Bytes changed_over_old(const Changes& elsewhere) const {
@@ -194,8 +211,7 @@ class Rewriter {
     parts.patches = old_.patches;
     if (!add_patches(parts, changes_, Change::fresh, patch_options())) return {};
     if (elsewhere.kept != 0 && !add_patches(parts, elsewhere, Change::kept, exact_patch_options())) return {};
-    drop_superseded(parts);
-    drop_hidden_base(parts);
+    drop_hidden(layout_, parts);
     return compose(parts, old_.exact_size);
   }
 
@@ -265,7 +281,7 @@ class Rewriter {
       EncodedPatch patch;
       if (!encode_patch(layout_, data_, changes, wanted, box, options, patch)) return false;
       std::vector<EncodedPatch> whole;
-      if (wanted == Change::fresh && !box.unmixed) whole = whole_box(box, options, patch);
+      if (wanted == Change::fresh && box.others != 0 && options.mode != STZ_LOSSLESS) whole = whole_box(box, options, patch);
       if (whole.empty()) whole.push_back(std::move(patch));
       for (EncodedPatch& each : whole) {
         parts.patches.push_back(each.patch);
@@ -277,102 +293,43 @@ class Rewriter {
 
   // A few elements that were kept, perhaps by chance, keep old patches alive below a new one that is transparent there. Instead: a patch of
   // the whole box, which supersedes them, and what was kept without loss over it. Empty unless that is shorter. Where many elements were
-  // kept it seldom is, and takes several times as long to find out as the patch itself: then it is asked from time to time.
+  // kept it seldom is, and takes several times as long to find out as the patch itself: then it is asked when there are many patches.
   std::vector<EncodedPatch> whole_box(const ChangedBox& box, const stz_options& options, const EncodedPatch& transparent) const {
     u64 size = transparent.patch.size, superseded = 0;
     for (const Patch& old : old_.patches) {
-      if (!contains(transparent.patch, old)) continue;
+      if (!contains(layout_, transparent.patch, old)) continue;
       size += old.size;
       superseded++;
     }
-    if (superseded == 0 || (!box.few_others && !std::has_single_bit(superseded))) return {};
+    const bool few_others = box.others <= box.wanted / 3, many = superseded >= 8 && std::has_single_bit(superseded);
+    if (superseded == 0 || (!few_others && !many)) return {};
     stz_options exact = options;
     exact.mode = STZ_LOSSLESS;
     ChangedBox plain = box;
-    plain.unmixed = true;
+    plain.others = 0;
     std::vector<EncodedPatch> both(2);
     if (!encode_patch(layout_, data_, changes_, Change::fresh, plain, options, both[0])) return {};
     if (!encode_patch(layout_, data_, changes_, Change::kept, box, exact, both[1])) return {};
     return both[0].patch.size + both[1].patch.size < size ? std::move(both) : std::vector<EncodedPatch>();
   }
 
-  bool contains(const Patch& outer, const Patch& inner) const {
-    for (int a = 0; a < layout_.rank; a++)
-      if (inner.origin[a] < outer.origin[a] || inner.origin[a] + inner.extent[a] > outer.origin[a] + outer.extent[a]) return false;
-    return true;
-  }
-
-  // Old patches that lie below one of the new ones altogether.
-  void drop_superseded(Parts& parts) const {
-    const auto first_new = parts.patches.end() - i64(parts.new_streams.size());
-    const std::vector<Patch> added(first_new, parts.patches.end());
-    const auto superseded = [&](const Patch& old) {
-      return std::any_of(added.begin(), added.end(), [&](const Patch& patch) { return !patch.transparent && contains(patch, old); });
-    };
-    parts.patches.erase(std::remove_if(parts.patches.begin(), first_new, superseded), first_new);
-  }
-
-  // A base of which nothing can be seen any more becomes a constant.
-  void drop_hidden_base(Parts& parts) const {
-    const u64 elements = element_count(layout_);
-    u64 covered = 0;
-    for (const Patch& patch : parts.patches)
-      if (!patch.transparent) covered += element_count(patch_layout(layout_, patch));
-    if (covered < elements) return;
-    std::vector<u8> seen(size_t(elements), 1);
-    for (const Patch& patch : parts.patches)
-      if (!patch.transparent)
-        for_box_rows(layout_, patch.origin, patch.extent,
-                     [&](u64 in_array, u64, u64 count) { memset(&seen[size_t(in_array)], 0, size_t(count)); });
-    if (std::find(seen.begin(), seen.end(), 1) != seen.end()) return;
-    stz_options options = STZ_OPTIONS_INIT;
-    parts.new_base = encode(layout_, zeros(bytes_).data(), options);
-  }
-
-  // Empty if there are more patches than a stream may have.
   Bytes compose(const Parts& parts, u64 exact_size) const {
-    u64 patched = 0;
-    for (const Patch& patch : parts.patches) patched += element_count(patch_layout(layout_, patch));
-    if (parts.patches.size() > max_patches || patched > max_patched_elements * element_count(layout_)) return {};
+    const BaseStream base = base_of(parts, old_, previous_, previous_size_);
+    Header h = patched_header();
+    h.exact_size = exact_size;
+    const Rewrite rewrite{layout_, data_, options_, changes_, old_, previous_};
+    state_error(h, rewrite, relaxed_bound(read_header(base.data, base.size)));
+    if (others_promise_more_) state_error_of_others(h, rewrite, error_of_others_);
+    return join(h, parts, base, previous_);
+  }
+
+  Header patched_header() const {
     Header h;
     h.layout = layout_;
-    h.form = Form::patched;
     h.has_fill = options_.has_fill != 0;
     h.fill = options_.fill;
     h.block = stz_block(options_.block);
-    h.exact_size = exact_size;
-    h.patches = parts.patches;
-    for ([[maybe_unused]] Patch& patch : h.patches) STZ_FAULT_POINT(patch_origin, patch.origin, size_t(layout_.rank) * sizeof(u64));
-    const bool was_patched = old_.form == Form::patched;
-    const u8* const old_base = previous_ + (was_patched ? old_.base_offset : 0);
-    const u64 old_base_size = was_patched ? old_.base_size : previous_size_;
-    h.base_size = parts.new_base.empty() ? old_base_size : parts.new_base.size();
-    const Header base = read_header(parts.new_base.empty() ? old_base : parts.new_base.data(), size_t(h.base_size));
-    const Rewrite rewrite{layout_, data_, options_, changes_, old_, previous_};
-    state_error(h, rewrite, relaxed_bound(base));
-    if (others_promise_more_) state_error_of_others(h, rewrite, error_of_others_);
-    Bytes out = write_patched_header(h);
-    const size_t kept = parts.patches.size() - parts.new_streams.size();
-    for (size_t i = 0; i < kept; i++) {
-      const u8* const stream = previous_ + parts.patches[i].offset;
-      out.insert(out.end(), stream, stream + parts.patches[i].size);
-    }
-    for (const Bytes& stream : parts.new_streams) out.insert(out.end(), stream.begin(), stream.end());
-    if (parts.new_base.empty())
-      out.insert(out.end(), old_base, old_base + old_base_size);
-    else
-      out.insert(out.end(), parts.new_base.begin(), parts.new_base.end());
-    return out.size() <= bytes_ + 64 ? out : Bytes();
-  }
-
-  // The same stream with another number in its record, if it is patched.
-  static Bytes with_exact_size(Bytes stream, u64 exact_size) {
-    Header h = read_header(stream.data(), stream.size());
-    if (h.form != Form::patched) return stream;
-    h.exact_size = exact_size;
-    Bytes out = write_patched_header(h);
-    out.insert(out.end(), stream.begin() + i64(h.size), stream.end());
-    return out.size() <= array_bytes(h.layout) + 64 ? out : stream;
+    return h;
   }
 
   const stz_layout& layout_;
