@@ -1,6 +1,7 @@
 // Finds the chunks that have a probe, by the hash of the probe. The index has a largest size. When there is no room left, the probes of the
 // chunks that were decoded first are dropped first, but a few `lasting` probes of each chunk go last.
 #pragma once
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,15 @@ class ContentIndex {
     if (!any) return;
     for (size_t k = 0; k < bucket_slots; ++k)
       if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
+  }
+  // Chunks that were decoded later than this have not been dropped where this hash is inserted.
+  template <class DecodedAt>
+  u64 dropped_until(u64 hash, DecodedAt decoded_at) const {
+    if (slots_.empty()) return 0;
+    const u64* const bucket = bucket_of(hash);
+    u64 oldest = ~u64(0);
+    for (size_t k = 0; k < bucket_slots; ++k) oldest = std::min(oldest, bucket[k] ? decoded_at(u32(bucket[k]) & (most_chunks - 1)) : 0);
+    return oldest;
   }
   u64 inserted() const { return inserted_; }  // how many probes so far
   void prefetch(u64 hash) const noexcept {

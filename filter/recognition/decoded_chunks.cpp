@@ -13,6 +13,7 @@ constexpr size_t most_hints = 4;
 constexpr u32 most_steps = 256;      // from a chunk to another one of its dataset
 constexpr size_t few_singles = 256;  // of chunks of fewer than 8,192 samples: decoding several takes little time
 constexpr u64 enough_alone = 16;     // probes that leave no question whose they are, if they are an eighth
+constexpr u64 telling_apart = 8;     // probes of one chunk that another one has not: it is not the one that was changed
 constexpr u64 mixing = 0x9e3779b97f4a7c15;
 constexpr u64 chance = u64(1) << 16;  // from so many comparisons of single samples on, one that is equal says nothing
 
@@ -206,14 +207,13 @@ void DecodedChunks::index_waiting(u64 layout) {
   size_t probes = 0;
   for (const u32 number : waiting) probes += chunks_[number].probes.hashes.size();
   index_.reserve(probes);
-  const auto decoded_at = [&](u32 number) { return number < chunks_.size() ? chunks_[number].decoded_at : 0; };
   for (const u32 number : waiting) {
     Probes& of_chunk = chunks_[number].probes;
     if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten since
     const Probes often = split_frequent(of_chunk);
     for_each_probe(index_, of_chunk, telling,
-                   [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at); });
-    for_each_probe(index_, often, frequent, [&](size_t, u64 hash) { index_.insert(hash, number, false, decoded_at); });
+                   [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at()); });
+    for_each_probe(index_, often, frequent, [&](size_t, u64 hash) { index_.insert(hash, number, false, decoded_at()); });
     waiting_ -= of_chunk.hashes.size();
     of_chunk = Probes();
     chunks_[number].indexed_at = index_.inserted();
@@ -327,12 +327,25 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
 }
 
 // Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
-// Returns whether there are any.
-bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const {
+// States of a chunk that is written in parts have most of their probes in common, but the last one alone has all that are left: those that
+// lack several probes, without having been dropped from the index there, are left out. Returns whether there are any others.
+bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const {
+  const Match& best = matches.front();
+  std::vector<u64> dropped_until(probes.hashes.size(), ~u64(0));
+  for_each_probe(index_, probes, telling, [&](size_t at, u64 hash) { dropped_until[at] = index_.dropped_until(hash, decoded_at()); });
+  const auto lacks = [&](const Match& match) {
+    const u64 decoded = chunks_[match.chunk].decoded_at;
+    size_t count = 0, k = 0;
+    for (const u32 at : best.places) {
+      while (k < match.places.size() && match.places[k] < at) ++k;
+      count += (k == match.places.size() || match.places[k] != at) && decoded > dropped_until[at];
+    }
+    return count;
+  };
   bool any = false;
-  const u32 best = matches.front().score;
   for (const Match& match : matches) {
-    if (match.score < best - best / 4 || found.chunks.size() + most_hints >= Candidates::usual) break;
+    if (match.score < best.score - best.score / 4 || found.chunks.size() + most_hints >= Candidates::usual) break;
+    if (lacks(match) >= telling_apart) continue;
     const size_t before = found.chunks.size();
     add(match.chunk, place, chunks_[match.chunk].layout, found);
     any |= found.chunks.size() > before;
@@ -354,7 +367,7 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
   choose(matches, probes, saying, place, found);
   if (found.exact) return found;
   const u64 best = found.chunks.empty() ? 0 : matches.front().score;
-  const bool is_weak = best < enough_alone || best * 8 < saying || add_alike(matches, place, found);
+  const bool is_weak = best < enough_alone || best * 8 < saying || add_alike(matches, probes, place, found);
   if (const auto dataset = datasets_.find(key); !is_weak && dataset != datasets_.end()) {
     dataset->second.expected = next_of_dataset(found.chunks.front(), key);
     dataset->second.reads = false;

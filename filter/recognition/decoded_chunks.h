@@ -91,7 +91,10 @@ class DecodedChunks {
   void index_waiting(u64 layout);
   std::vector<Match> matches_of(const Probes& probes, u64 dataset, u64 kind);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
-  bool add_alike(const std::vector<Match>& matches, const Place& place, Candidates& found) const;
+  auto decoded_at() const {  // of a chunk, for the index
+    return [this](u32 number) { return number < chunks_.size() ? chunks_[number].decoded_at : 0; };
+  }
+  bool add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const;
   void add_hints(const Place& place, const Probes& all, bool is_small, bool is_new, Candidates& found);
   void add_of_frequent(const Probes& all, const Place& place, Candidates& found);
   bool add(u32 chunk, const Place& place, u64 layout, Candidates& found) const;

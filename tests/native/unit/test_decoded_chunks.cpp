@@ -163,6 +163,21 @@ TEST(of_chunks_that_look_the_same_those_are_named_that_were_decoded_last) {
   }
 }
 
+// The last state has all that is left, and comparing the others would take several times as long.
+TEST(states_of_a_chunk_that_is_written_in_lists_are_told_apart) {
+  constexpr size_t samples = 40000, apart = 97;
+  constexpr u64 lists = 30;
+  DecodedChunks chunks(1 << 20);
+  Samples state = field(1, samples);
+  for (u64 list = 1; list <= lists; ++list) {
+    const Samples written = field(100 + list, samples);
+    for (size_t at = list; at < samples; at += apart) state[at] = written[at];
+    const Candidates found = find(chunks, state);
+    CHECK(list == 1 ? is_nothing(found) : found.chunks.size() == 1 && names(chunks, found, list - 1));
+    add(chunks, state, list);
+  }
+}
+
 // More chunks than may share a probe: those that were decoded last are found by what they have in common.
 TEST(a_chunk_that_is_decoded_again_is_found_before_newer_ones) {
   DecodedChunks chunks(1 << 20);
