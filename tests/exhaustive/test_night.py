@@ -20,7 +20,9 @@ KINDS = [
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
 BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 60, "h5repack": 2, "rewriting": 100}
-LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10, "rewriting": 2000}
+LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10}
+#: Programs that rewrite: recognition does not ask the allocator, so that a quarter of them tell whether another one disturbs it.
+REWRITING = {name: 2000 if name == "glibc" else 500 for name in allocators.LIBRARIES}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,7 +62,7 @@ def test_rewriting_keeps_bound_and_bits_under_every_allocator(allocator, tmp_pat
 @pytest.mark.parametrize("allocator", allocators.each())
 def test_what_recognition_misses_is_rare(allocator, tmp_path):
     """Of adversarial programs one in a thousand, in the cases that docs/rewriting.md names; of ordinary ones none."""
-    kept, said = rewriting_under(allocator, LONGER["rewriting"], tmp_path, "--seed", "1")
+    kept, said = rewriting_under(allocator, REWRITING[allocator], tmp_path, "--seed", "1")
     broken = kept.get("broken", {})
     assert all(promise.startswith("adversarial program") for promise in broken), said
     missed = set().union(*broken.values())
