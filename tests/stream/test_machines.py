@@ -25,7 +25,7 @@ COMPILERS = {
 }
 #: Presets for others, with floating-point settings of which each must have had some.
 PROCESSORS = {"aarch64": "default NaN", "riscv64": "rounding ties away", "s390x": "rounding to odd"}
-#: Where encoding takes long, every so many streams are encoded in each setting other than the default: each still meets dozens of them.
+#: Where encoding takes long: of the streams some twenty are encoded in each setting other than the default.
 RARELY = ["--every", "8"]
 
 
