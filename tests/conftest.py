@@ -1,6 +1,7 @@
-"""What holds for all tests: the slow tier, hypothesis without deadlines, and a list of what this host cannot run."""
+"""What holds for all tests: tiers, order of files, hypothesis without deadlines, and a list of what this host cannot run."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,34 @@ from support import requirements
 settings.register_profile("h5stz", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("h5stz-slow", settings.get_profile("h5stz"), max_examples=2000)
 settings.load_profile("h5stz")
+
+#: Files that take longest, of both tiers: processes that share the tests begin with these, so that small ones are left for
+#: the end. test_fuzz_targets.py uses what test_units.py compiles, test_install.py what test_machines.py does: they do not
+#: begin side by side.
+LONGEST = [
+    "stream/test_machines.py",
+    "codec/test_units.py",
+    "exhaustive/test_night.py",
+    "tools/test_wheels.py",
+    "tools/test_benchmarks.py",
+    "hdf5/test_filter_threads.py",
+    "hdf5/test_damaged_structures.py",
+    "stream/test_two_decoders.py",
+    "stream/test_every_damage.py",
+    "codec/test_faults.py",
+    "codec/test_allocation_failures.py",
+    "tools/test_install.py",
+    "tools/test_fuzz_targets.py",
+    "stream/test_wasm.py",
+    "intercept/test_connector.py",
+    "intercept/test_parallel_hdf5.py",
+    "tools/test_packaging.py",
+    "python/test_typing.py",
+    "tools/test_document_blocks.py",
+    "tools/test_docs_site.py",
+    "tools/test_frozen.py",
+    "codec/test_threads.py",
+]
 
 
 def pytest_addoption(parser):
@@ -24,9 +53,17 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Has hypothesis look for longer with --slow."""
+    """Has hypothesis look for longer with --slow, and pytest-xdist take files in the order of `in_order`."""
     if config.getoption("--slow"):
         settings.load_profile("h5stz-slow")
+    config.option.loadscopereorder = False
+
+
+def in_order(items):
+    """Tests for processes that share them by files: the LONGEST first, then those of the most tests."""
+    tests = Counter(item.path for item in items)
+    ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
+    return sorted(items, key=lambda item: (ranks.get(item.path, len(ranks)), -tests[item.path]))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -38,6 +75,8 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left_out)
         kept = set(items) - set(left_out)
         items[:] = [item for item in items if item in kept]
+    if hasattr(config, "workerinput"):
+        items[:] = in_order(items)
 
 
 def skip_reason(report):

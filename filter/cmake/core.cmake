@@ -23,8 +23,10 @@ foreach(line IN LISTS instruction_sets)
   target_include_directories(stz_kernels_${isa} PRIVATE . include)
   target_compile_definitions(stz_kernels_${isa} PRIVATE STZ_ISA=${isa})
   target_compile_options(stz_kernels_${isa} PRIVATE ${flags})
-  if(H5STZ_SANITIZERS MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # checks as calls: three quarters of the time to compile
-    target_compile_options(stz_kernels_${isa} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
+  if(H5STZ_SANITIZERS MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Checks of addresses as calls: three quarters of the time to compile. A pointer that overflows is found where it is followed: half of
+    # the rest.
+    target_compile_options(stz_kernels_${isa} PRIVATE --param=asan-instrumentation-with-call-threshold=0 -fno-sanitize=pointer-overflow)
   endif()
   list(APPEND kernel_objects $<TARGET_OBJECTS:stz_kernels_${isa}>)
 endforeach()

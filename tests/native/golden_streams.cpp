@@ -1,6 +1,7 @@
 // Golden streams on the machine that runs this program: they decode to the same bits and are encoded to the same bytes, whole and in
 // parts, for any number of threads and in every floating-point setting.
-//   golden_streams DIRECTORY [PART]     PART: of a stream's name, to take only those
+//   golden_streams [--every N] DIRECTORY [PART]     PART: of a stream's name, to take only those
+// In a setting other than the default every N-th stream is encoded, by default every third.
 // DIRECTORY is what tests/support/golden_files.py writes. Its file `cases` has a line for each stream, "NAME OPTIONS PREVIOUS". NAME.stz is
 // the stream, NAME.decoded its array in the byte order of the stream, NAME.layers-N that of the first N precision layers, NAME.plain that
 // without enhancement. If OPTIONS is not "-", NAME.array with these options is the stream, as a rewrite of PREVIOUS if that is not "-".
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -222,13 +224,13 @@ void encode(const Case& each, const Host& host) {
   if (done) compare(each, step, out, each.stream, 1);
 }
 
-// number: of the case. A setting other than the default is for a third of the encodings, which take most of the time: with an emulator that
-// does floating point in software, minutes.
-void check(const Case& each, const std::vector<Setting>& settings, int number) {
+// number: of the case. every: in a setting other than the default every so many cases are encoded, which takes most of the time: with an
+// emulator that does floating point in software, minutes.
+void check(const Case& each, const std::vector<Setting>& settings, int number, int every) {
   for (int i = 0; i < int(settings.size()); i++) {
     const Host host = {settings[i], 1 + i % 3};
     decode_whole(each, host);
-    if (i && (i + number) % 3) continue;
+    if (i && (i + number) % every) continue;
     read_box(each, host);
     encode(each, host);
   }
@@ -273,8 +275,14 @@ bool load(const std::string& directory, const std::string& previous, Case& each)
 }  // namespace
 
 int main(int count, char** words) {
+  int encoded_every = 3;
+  if (count > 2 && std::string(words[1]) == "--every") {
+    encoded_every = std::max(1, std::atoi(words[2]));
+    words += 2;
+    count -= 2;
+  }
   if (count < 2) {
-    std::fprintf(stderr, "golden_streams DIRECTORY [PART]\n");
+    std::fprintf(stderr, "golden_streams [--every N] DIRECTORY [PART]\n");
     return 2;
   }
   const std::vector<Setting> settings = float_settings::all();
@@ -284,7 +292,7 @@ int main(int count, char** words) {
   for (Case each; cases >> each.name >> each.options >> previous; each = Case()) {
     if (count > 2 && each.name.find(words[2]) == std::string::npos) continue;
     streams++;
-    if (load(words[1], previous, each)) check(each, settings, streams);
+    if (load(words[1], previous, each)) check(each, settings, streams, encoded_every);
   }
   std::printf("instruction set %s, %d streams, %llu comparisons, %d differences; floating point: ", stz::kernels().isa, streams,
               (unsigned long long)comparisons, differences);

@@ -1,6 +1,7 @@
 """The helpers in tests/support that judge must be able to say no."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -99,3 +100,24 @@ def test_what_the_host_lacks_is_skipped_or_fails(tmp_path):
     assert "1 failed, 1 passed, 1 skipped, 3 errors" in printed
     assert printed.count("--require-all: Skipped: needs program a-program-that-is-nowhere") >= 2
     assert "--require-all: Skipped: needs Python package a_package_that_is_nowhere" in printed
+
+
+# What processes that share the tests begin with: `files` names those of the collected tests, one after the other.
+IN_ORDER = """
+import types
+from pathlib import Path
+import conftest
+tests, longest = Path(conftest.__file__).parent, conftest.LONGEST
+assert all((tests / name).is_file() for name in longest) and len(set(longest)) == len(longest)
+files = ["a.py", "b.py", "b.py", longest[1], "c.py", "c.py", longest[0], longest[0]]
+items = [types.SimpleNamespace(path=tests / name, number=number) for number, name in enumerate(files)]
+assert [item.number for item in conftest.in_order(items)] == [6, 7, 3, 1, 2, 4, 5, 0]
+"""
+
+
+def test_the_longest_files_come_first(tmp_path):
+    subprocess.run([sys.executable, "-c", IN_ORDER], check=True, env=os.environ | {"PYTHONPATH": str(TESTS)})
+    for name, count in {"a": 1, "b": 3, "c": 2}.items():
+        (tmp_path / f"test_{name}.py").write_text("".join(f"def test_{n}():\n    pass\n" for n in range(count)))
+    printed = outcomes(tmp_path, "-n", "1", "--dist", "loadfile", "-v")
+    assert "".join(re.findall(r"PASSED .*test_([abc])\.py", printed)) == "bbbcca"
