@@ -1,17 +1,11 @@
 """Inputs of commands that are no HDF5 files, or not whole ones: one line says which file, what it is, and what to do."""
 
-import bz2
 import errno
-import gzip
 import importlib
-import io
 import json
-import lzma
 import os
 import subprocess
 import sys
-import tarfile
-import zipfile
 
 import h5py
 import numpy as np
@@ -23,6 +17,7 @@ import h5stz
 from h5stz import cli
 from h5stz.files import classic_header
 from support.fields import random_field
+from support.odd_files import FILES
 from support.requirements import needs_packages, needs_programs
 
 FIELD = random_field((64, 64), 4, 1).astype("f4")
@@ -60,47 +55,12 @@ def content_of(path):
     return (path / "x.h5").read_bytes()
 
 
-def tar_of(content):
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("x"), io.BytesIO(content))
-    return made.getvalue()
-
-
-def zip_of(content):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("x", content)
-    return made.getvalue()
-
-
-#: What is made of the bytes of a file, what the error calls it, and what it proposes.
-FILES = {
-    "empty": (lambda content: b"", "empty (0 bytes)", "make it again"),
-    "gzip": (gzip.compress, "a gzip file", "gzip -dc"),
-    "bzip2": (bz2.compress, "a bzip2 file", "bzip2 -dc"),
-    "xz": (lzma.compress, "an xz file", "xz -dc"),
-    "tar": (tar_of, "a tar file", "tar -xf"),
-    "zip": (zip_of, "a ZIP file", "unpack it"),
-    "npy": (lambda content: b"\x93NUMPY\1\0" + content, "an array of NumPy", "with h5py"),
-    "hdf4": (lambda content: b"\x0e\x03\x13\x01" + content, "an HDF4 file", "h4toh5"),
-    "grib": (lambda content: b"GRIB" + content, "a GRIB file", "cdo"),
-    "fits": (lambda content: b"SIMPLE  =" + content, "a FITS file", "HDF5 file first"),
-    "page": (lambda content: b"\n<!DOCTYPE HTML><html>404", "a page of the web", "download"),
-    "pointer": (lambda content: b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),
-    "zeros": (lambda content: bytes(len(content)), "begins with zeros", "copy or download"),
-    "text": (lambda content: b"no HDF5", "neither an HDF5 nor a netCDF file", "name one"),
-    "first bytes": (lambda content: content[:5], "cut short, after 5 bytes", "download"),
-    "cut": (lambda content: content[:-7], "cut short", "h5stz salvage"),
-}
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", FILES)
 def test_files_of_other_formats(folder, capsys, kind, command):
-    make, what, cure = FILES[kind]
+    make, what, cure, _ = FILES[kind]
     (folder / "odd.h5").write_bytes(make(content_of(folder)))
-    if (kind, command) == ("npy", "compare"):  # which reads them
+    if (kind, command) == ("npy", "compare") or kind == "netCDF-3":  # which are read
         return
     status, out, errors = run(capsys, "odd.h5", command)
     if (kind, command) == ("cut", "salvage"):

@@ -14,6 +14,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from support import cases
+from support.odd_files import FILES
 from support.range_servers import Server, s3_server
 
 fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
@@ -149,14 +150,31 @@ def test_a_server_that_stops_answering_is_no_damage(path, server):
     assert "403" in err and other.url in err
 
 
-@pytest.mark.parametrize("command", ["info", "verify", "estimate", "compare"])
-def test_what_is_not_there_or_no_file_is_named(path, server, command):
-    server.files["text"] = b"no HDF5 file" * 99
-    for name, said in (("no.h5", "404"), ("text", "cannot be opened as an HDF5 file")):
+READERS = {
+    "info": ["info", "IN"],
+    "verify": ["verify", "IN"],
+    "estimate": ["estimate", "IN"],
+    "compare": ["compare", "IN", "IN"],
+    "extract": ["extract", "IN", "-o", "part.npy"],
+    "preview": ["preview", "IN"],
+    "plan": ["compress", "IN", "--dry-run", "--absolute", "1e-3"],
+    "args": ["args", "--relative", "1e-3", "--data", "IN", "/a"],
+}
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_what_is_not_there_or_no_file_is_named(path, server, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wanted = {name: (make(path.read_bytes()), what, cure) for name, (make, what, _, cure) in FILES.items()}
+    server.files |= {name.replace(" ", "-"): content for name, (content, _, _) in wanted.items()}
+    said_of = {name.replace(" ", "-"): told[1:] for name, told in wanted.items()}
+    for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **said_of}.items():
         url = f"{server.url}/{name}"
-        status, out, err = call(command, url, *([url] if command == "compare" else []))
-        assert status == 1 and err.count(url) == 1 and said in err, err
+        status, out, err = call(*(url if word == "IN" else word for word in READERS[command]))
+        assert status == 1 and err.count(f"{url}: it " if name != "no.h5" else f"{url}: there ") == 1, err
+        assert what in err and cure in err and "synchronously" not in err and err.count(url) == 1, err
         assert err.count("\n") == 1 and not out.strip("X")
+    assert not list(tmp_path.iterdir())
 
 
 def test_secrets_of_an_address_are_not_printed(path, server):
