@@ -6,6 +6,7 @@ What they print of a remote file is what they print of the same file on this mac
 import contextlib
 import io
 import json
+import pathlib
 
 import h5py
 import numpy as np
@@ -182,3 +183,47 @@ def test_secrets_of_an_address_are_not_printed(path, server):
     for command in ("info", "verify", "estimate"):
         _, out, err = call(command, url)
         assert "no.h5" in err and "secret" not in out + err and "hidden" not in out + err
+
+
+WRITERS = {
+    "compress": ["compress", "IN", "OUT", "--absolute", "1e-3"],
+    "decompress": ["decompress", "IN", "OUT"],
+    "salvage": ["salvage", "IN", "OUT"],
+    "extract": ["extract", "IN::/run/rho", "-o", "OUT"],
+    "preview": ["preview", "IN::/run/rho", "-o", "OUT"],
+    "compare": ["compare", "IN", "IN", "--plot", "OUT"],
+}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_addresses_to_write_to(path, command, tmp_path, monkeypatch):
+    """They are refused before anything is read: IN is not even there."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("missing.h5", str(path)):
+        for out, said in (
+            ("s3://bucket/b.h5", "name a file here, and copy it there then, such as with aws s3 cp b.h5 s3://bucket/b.h5"),
+            ("https://me:secret@host/b.h5?key=secret", "such as with curl -T b.h5 https://host/b.h5"),
+            ("weird+store://x/b.h5", "new files are written on this machine: name a file here, and copy it there then"),
+            ("file:///tmp/b.h5", "name the new file by its path, /tmp/b.h5"),
+        ):
+            status, printed, err = call(*(word.replace("IN", name).replace("OUT", out) for word in WRITERS[command]))
+            assert status == 1 and not printed and err.count("\n") == 1, err
+            assert said in err and "secret" not in err and "missing" not in err, err
+    assert not list(tmp_path.iterdir())
+
+
+def test_addresses_to_write_to_in_python(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File(path) as file:
+        for write in (
+            lambda out: h5stz.repack(path, out, absolute=1e-3),
+            lambda out: h5stz.unpack(path, out),
+            lambda out: h5stz.salvage(path, out),
+            lambda out: h5stz.extract(file["run/rho"], out),
+        ):
+            for out in ("s3://bucket/b.h5", pathlib.Path("s3://bucket/b.h5")):
+                with pytest.raises(h5stz.StzError, match=r"^s3://bucket/b\.h5: new files are written on this machine"):
+                    write(out)
+        (tmp_path / "s3:/bucket").mkdir(parents=True)
+        h5stz.repack(path, pathlib.Path("s3:/bucket/b.h5"), absolute=1e-3)
+    assert (tmp_path / "s3:/bucket/b.h5").exists()

@@ -15,6 +15,7 @@ from h5stz import _core
 from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part
 from h5stz.errors import StzError
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
@@ -68,6 +69,7 @@ def extract(
         StzError: (a ValueError) no such region, level, axis or kind of file, or the file cannot hold the data.
         FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
     """
+    refuse_address(target)
     target = Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:

@@ -9,7 +9,7 @@ import click
 from h5stz import cli
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, Parsed, placed
+from h5stz.cli.parameters import FILE, NEW_FILE, Parsed, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.damage import OnError
@@ -28,7 +28,7 @@ def _on_error(text: str) -> OnError:
 
 @click.command(short_help="Copy what is whole in a damaged file.")
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", type=NEW_FILE)
 @click.option(
     "--on-error",
     type=Parsed("value", _on_error),

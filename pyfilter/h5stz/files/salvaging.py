@@ -25,6 +25,7 @@ from h5stz.files import cut_files
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
 from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
@@ -96,6 +97,7 @@ def salvage(
             H5STZ_MAX_BYTES.
         OSError: HDF5 cannot open `source`, or there is a file at `target`.
     """
+    refuse_address(target)
     done = Salvaged()
     with replaced(Path(source), Path(target), overwrite) as part:
         old, done.missing_bytes = cut_files.opened(Path(source))

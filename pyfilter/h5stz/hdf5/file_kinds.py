@@ -10,9 +10,10 @@ from pathlib import Path
 import h5py
 
 from h5stz import _core
-from h5stz.errors import StzReadError
+from h5stz.errors import StzError, StzReadError
 from h5stz.hdf5 import calls, file_formats
 
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: Of which a Zarr store has at least one.
 ZARR = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
@@ -20,6 +21,14 @@ ZARR = ("zarr.json", ".zgroup", ".zarray", ".zmetadata")
 ZARR_STORE = "a Zarr store: open it with zarr or xarray, and name an HDF5 file here (h5stz.zarr has the codec for Zarr)"
 
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+]+:/")  # pathlib leaves one slash of https://
+
+#: Commands that copy a file to an address.
+_COPIES = {
+    "s3": "aws s3 cp {last} {shown}",
+    "gs": "gcloud storage cp {last} {shown}",
+    "http": "curl -T {last} {shown}",
+    "https": "curl -T {last} {shown}",
+}
 
 #: What is neither a file nor a directory.
 _KINDS = {
@@ -69,6 +78,24 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
         raise StzReadError(f"{name}: it is {_described_directory(Path(name))}", _READ)
     if kind != stat.S_IFREG:
         raise StzReadError(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", _READ)
+
+
+def refuse_address(target: str | os.PathLike[str]) -> None:
+    """Raises the StzError of a new file that is named by an address: h5stz writes on this machine alone."""
+    name = os.fsdecode(target)
+    found = _ADDRESS.match(name)
+    if found is None or ("://" not in name and os.path.isdir(os.path.dirname(name))):
+        return
+    scheme, place = found[0].rstrip(":/").lower(), name[found.end() :].lstrip("/")
+    place = place.partition("?")[0].rpartition("@")[2]  # without user, password and query
+    if scheme in ("file", "local"):
+        raise StzError(f"{name}: name the new file by its path, /{place}", _ARGUMENT)
+    shown, last = f"{scheme}://{place}", place.rpartition("/")[2] or "OUT"
+    copy = _COPIES.get(scheme)
+    such_as = f", such as with {copy.format(last=last, shown=shown)}" if copy else ""
+    raise StzError(
+        f"{shown}: new files are written on this machine: name a file here, and copy it there then{such_as}", _ARGUMENT
+    )
 
 
 def is_netcdf3(path: str | os.PathLike[str]) -> bool:
