@@ -31,12 +31,13 @@ _CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
 
 
 @contextmanager
-def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Iterator[h5py.File]:
+def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_cache: bool = True) -> Iterator[h5py.File]:
     """An HDF5 or netCDF file to read. For a netCDF-3 file it is a copy in HDF5, which is removed when the block ends.
 
     Args:
         path: of the file, or the address of a remote HDF5 file.
         values: whether the copy needs more than names, types and shapes.
+        chunk_cache: as of file_kinds.opened_file().
 
     Raises:
         OSError: as file_kinds.opened_file() raises it; also if netCDF4 is not installed, or cannot read the file.
@@ -47,7 +48,7 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Itera
         return
     path = here
     if not file_kinds.is_netcdf3(path):
-        with file_kinds.opened_file(path) as file:
+        with file_kinds.opened_file(path, chunk_cache=chunk_cache) as file:
             yield file
         return
     _check_length(path)

@@ -151,7 +151,7 @@ def repack(
         compressor(jobs, scheduler) as using,
         unfinished as spool,
         replaced(source, target, overwrite) as part,
-        opened_source(source) as old,
+        opened_source(source, chunk_cache=False) as old,
     ):
         if spool is not None:
             spool.note_part(part)

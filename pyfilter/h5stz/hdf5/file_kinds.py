@@ -45,8 +45,13 @@ class NotFoundError(StzReadError, FileNotFoundError):
     """There is no file."""
 
 
-def opened_file(path: str | os.PathLike[str]) -> h5py.File:
+def opened_file(path: str | os.PathLike[str], *, chunk_cache: bool = True) -> h5py.File:
     """An HDF5 file, open for reading.
+
+    Args:
+        path: of the file.
+        chunk_cache: whether HDF5 keeps decoded chunks. It must not where datasets are copied after they were read: H5Ocopy
+            then writes behind the end of a buffer, of chunks with deflate and fletcher32 (HDF5 2.0).
 
     Raises:
         FileNotFoundError, StzReadError: (OSErrors) there is no such file, or HDF5 cannot open it. They say what the file is and
@@ -57,6 +62,8 @@ def opened_file(path: str | os.PathLike[str]) -> h5py.File:
     try:
         access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
         calls.allow_odd_numbers(access)
+        if not chunk_cache:
+            access.set_cache(0, 1, 0, 0.0)
         return h5py.File(h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, access))
     except (OSError, RuntimeError, ValueError) as error:
         raise StzReadError(f"{name}: {_why_not(Path(name), ' '.join(str(error).split()))}", _READ) from error
