@@ -20,6 +20,7 @@ from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
+from h5stz.unreadable import naming
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -99,7 +100,8 @@ def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
     scales = [scale for scale in dataset.dims[number].values() if scale.shape == (dataset.shape[number],)]
     if not scales:
         return Axis(dataset.dims[number].label or f"dim_{number}", start, step, None, {})
-    values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
+    with naming(scales[0]):
+        values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
     named = attribute(scales[0], "NAME")
     is_dimension_only = isinstance(named, bytes) and named.startswith(b"This is a netCDF dimension but not")
     name = str(scales[0].name).rsplit("/", 1)[-1]

@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, elements, limits
-from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, stored_bytes
+from h5stz.damage import Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.files import cut_files
@@ -34,6 +34,7 @@ from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.losses import replacement_in
 from h5stz.reading.readers import ChunkReader
 from h5stz.signatures import checked
+from h5stz.unreadable import DAMAGE_CODES
 
 ATTRIBUTE = "h5stz_damage"
 _ATTRIBUTE_BYTES = 50000  # of text in an attribute, which HDF5 limits to 64 KiB

@@ -23,6 +23,7 @@ from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
+from h5stz.unreadable import naming
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -109,6 +110,7 @@ def _write(
     )  # each box is whole chunks; and what waited to be written when the disk is full, HDF5 would crash on
     made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access))
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
-        part = np.asarray(stored[box])
+        with naming(stored, box):
+            part = np.asarray(stored[box])
         made[box] = part
         add(part.nbytes)

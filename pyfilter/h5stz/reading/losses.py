@@ -9,11 +9,12 @@ import h5py
 import numpy as np
 
 from h5stz import _core
-from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, replacement, stored_bytes
+from h5stz.damage import Damage, OnError, of_stream, replacement, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import BoxAxes, Piece
+from h5stz.unreadable import DAMAGE_CODES
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: What h5py raises where it cannot read.
