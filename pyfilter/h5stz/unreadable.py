@@ -100,6 +100,31 @@ def _filters(dataset: h5py.Dataset) -> list[tuple[Any, ...]]:
     return [properties.get_filter(index) for index in range(properties.get_nfilters())]
 
 
+#: What HDF5 says of what it cannot read, and what that means.
+_MEANINGS = (
+    ("filter returned failure", "its filters cannot decode it"),
+    ("required filter|find plugin|open directory", "its filter is not here"),
+    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies behind the end of the file"),
+    ("file read failed|nput/output error", "the disk does not give it"),
+    (
+        "signature|checksum|version|ring type|corrupt|incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
+        "a structure of HDF5 that leads there is damaged",
+    ),
+)
+
+
+def sentence(error: BaseException) -> str:
+    """Why something cannot be read, in words: what a StzError says, and the meaning of what HDF5 says."""
+    said = " ".join(str(error).split())
+    if told := _OF_FILTER.search(said):
+        return told[1]
+    if isinstance(error, StzError):
+        return said
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for the size that the file tells"
+    return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), "HDF5 cannot read it")
+
+
 def _missing_filter(dataset: h5py.Dataset) -> str | None:
     """What is said of a dataset that has a filter which is not here."""
     for number, _, _, name in _filters(dataset):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import h5stz
 from h5stz import cli
-from h5stz.files import classic_header
+from h5stz.hdf5 import classic_header
 from support.fields import random_field
 from support.odd_files import FILES
 from support.requirements import needs_packages, needs_programs
@@ -176,11 +176,38 @@ def test_netcdf3_without_netcdf4(folder, capsys, monkeypatch):
         assert "classic.nc: it is a netCDF-3 file, which is read through netCDF4: pip install netCDF4, or convert" in errors
 
 
+READ_NETCDF3 = ("compress", "plan", "decompress", "verify", "info", "estimate", "compare", "salvage")
+
+
 @needs_packages("netCDF4")
-def test_netcdf3_that_is_damaged(folder, capsys):
-    (folder / "classic.nc").write_bytes(b"CDF\x01" + bytes(range(200)))
-    status, _, errors = run(capsys, "classic.nc", "compress")
-    assert status == 1 and errors.count("\n") == 1 and "classic.nc: netCDF4 cannot copy this netCDF-3 file" in errors
+@pytest.mark.parametrize("command", READ_NETCDF3)
+def test_netcdf3_with_a_damaged_header(folder, capsys, command):
+    """It is the header, whatever netCDF says; salvage does not advise to compress it."""
+    netcdf3("whole.nc", "NETCDF3_CLASSIC")
+    whole = (folder / "whole.nc").read_bytes()
+    names, kinds = whole.index(b"rho"), whole.index(b"time")
+    for content in (
+        b"CDF\x01" + bytes(range(200)),
+        whole[:names] + b"r/o" + whole[names + 3 :],
+        whole[:kinds] + b"\0ime" + whole[kinds + 4 :],
+        whole[:8] + b"\0\0\0\x7f" + whole[12:],
+    ):
+        (folder / "classic.nc").write_bytes(content)
+        status, out, errors = run(capsys, "classic.nc", command)
+        assert (status, out) == (1, "") and errors.count("\n") == 1
+        assert "classic.nc: the header of this netCDF-3 file is damaged (netCDF says: " in errors, errors
+        assert "Get it again, or from a copy" in errors and "compress" not in errors.partition("salvage")[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_netcdf3_that_ends_in_its_header(folder, capsys, command):
+    made = b"CDF\x01" + bytes(4) + b"\0\0\0\x0a\0\0\0\1\0\0\0\4time\0\0\0\5"
+    for size in (4, 7, 12, 20, 30):
+        (folder / "classic.nc").write_bytes(made[:size])
+        status, out, errors = run(capsys, "classic.nc", command)
+        assert (status, out) == (1, "") and errors.count("\n") == 1
+        assert "classic.nc: this netCDF-3 file was cut short, or its header is damaged: it ends in the header" in errors, errors
+        assert f"after {min(size, 28)} bytes. Get it again" in errors
 
 
 @needs_packages("netCDF4")

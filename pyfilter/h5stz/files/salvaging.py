@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,10 @@ from h5stz.damage import Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.files import cut_files
+from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
-from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.files.stored_chunks import HDF5_ERRORS, stored_chunks
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
@@ -34,11 +35,13 @@ from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.losses import replacement_in
 from h5stz.reading.readers import ChunkReader
 from h5stz.signatures import checked
-from h5stz.unreadable import DAMAGE_CODES
+from h5stz.unreadable import DAMAGE_CODES, sentence
 
 ATTRIBUTE = "h5stz_damage"
 _ATTRIBUTE_BYTES = 50000  # of text in an attribute, which HDF5 limits to 64 KiB
+_CONTENT = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+_DIFFER = "the values were read, but differ from the recorded check"
 
 
 @dataclass
@@ -47,7 +50,9 @@ class Salvaged:
 
     Attributes:
         whole: paths of the datasets compressed with h5stz that are whole.
-        damaged: of each other one its path, with what is damaged (a list of Damage).
+        damaged: of each that lost samples its path, with what is damaged (a list of Damage).
+        differing: of each whose values were read, but differ from the recorded content check, its path, and where (a list of
+            Damage that lost nothing): they are copied, and what they should be is not known.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.
@@ -58,11 +63,12 @@ class Salvaged:
     lost: list[str] = field(default_factory=list)
     missing_bytes: int = 0
     notes: list[str] = field(default_factory=list)
+    differing: dict[str, list[Damage]] = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is damaged."""
-        return not (self.damaged or self.lost or self.missing_bytes)
+        """Whether nothing is damaged, and all values agree with their content checks."""
+        return not (self.damaged or self.differing or self.lost or self.missing_bytes)
 
 
 @checked
@@ -101,6 +107,7 @@ def salvage(
     refuse_address(target)
     done = Salvaged()
     with replaced(Path(source), Path(target), overwrite) as part:
+        refuse_netcdf3(source)
         old, done.missing_bytes = cut_files.opened(Path(source))
         with closing(old):
             meter = Meter(progress, _bytes_to_check(old))
@@ -111,21 +118,25 @@ def salvage(
                 limits.refuse_larger("a chunk holds", prod(stored.chunks) * int(stored.dtype.itemsize), None)
                 path = name_of(stored)
                 with meter.share(path, stored.nbytes) as add:
-                    found = _Copy(stored, place, stored_type, on_error, threads).run(add)
-                if found:
-                    done.damaged[path] = found
-                else:
+                    copy = _Copy(stored, place, stored_type, on_error, threads)
+                    copy.run(add)
+                if copy.found:
+                    done.damaged[path] = copy.found
+                if copy.differing:
+                    done.differing[path] = copy.differing
+                if not copy.found and not copy.differing:
                     done.whole.append(path)
                 return True
 
             def lost(path: str, part_of_it: str, error: BaseException) -> None:
                 if isinstance(error, StzError) and error.code not in DAMAGE_CODES:
                     raise error
-                done.lost.append(f"{path}: {part_of_it}: {in_one_line(error)}")
+                done.lost.append(f"{path}: {part_of_it}: {sentence(error)}")
 
             with new_file(old, str(part)) as new:
                 done.notes = copy_tree(old, new, store, lost)
-                for path, found in done.damaged.items():
+                for path in {**done.damaged, **done.differing}:
+                    found = done.damaged.get(path, []) + done.differing.get(path, [])
                     dataset_at(new, path).attrs[ATTRIBUTE] = _text(found)
                 if done.lost:
                     new.attrs[ATTRIBUTE] = _shortened(done.lost)
@@ -164,7 +175,12 @@ def _shortened(lines: list[str]) -> str:
 
 
 class _Copy:
-    """Of one dataset, chunk by chunk."""
+    """Of one dataset, chunk by chunk.
+
+    Attributes:
+        found: what is damaged, a list of Damage.
+        differing: as of Salvaged.
+    """
 
     def __init__(
         self, stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, on_error: OnError | None, threads: int
@@ -176,11 +192,12 @@ class _Copy:
         properties = stored.id.get_create_plist()
         self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
         self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
-        self._found: list[Damage] = []
+        self.found: list[Damage] = []
+        self.differing: list[Damage] = []
         self._place = str(stored.file.filename), str(stored.name)
 
-    def run(self, add: Callable[[int], None]) -> list[Damage]:
-        """Copies all chunks; returns what is damaged."""
+    def run(self, add: Callable[[int], None]) -> None:
+        """Copies all chunks."""
         chunks = self._stored.chunks or ()
         for offset, stored in self._reachable():
             if isinstance(stored, Stored):
@@ -188,7 +205,6 @@ class _Copy:
             else:
                 self._lose(offset, stored)
             add(prod(chunks) * self._stored.dtype.itemsize)
-        return self._found
 
     def _reachable(self) -> Iterator[tuple[tuple[int, ...], Stored | BaseException]]:
         """stored_chunks(); no more of them if the index is damaged and too large to look for each."""
@@ -243,15 +259,24 @@ class _Copy:
             if reader is None or not reader.holds(self._index.chunks, self._stored.dtype):
                 raise error
             decoded = np.empty(self._index.chunks, elements.storage_dtype(self._stored.dtype))
-            entries = reader.damage(self._threads, stored_bytes(self._value), decoded)
+            compared = of_stream(reader.damage(self._threads), *self._place, offset)
+            entries = reader.damage(self._threads, stored_bytes(self._value), decoded, verify=False)
         except HDF5_ERRORS as reason:
             if isinstance(reason, StzError) and reason.code not in DAMAGE_CODES:
                 raise
             self._lose(offset, error)
             return
         found = [damage for damage in of_stream(entries, *self._place, offset) if self._is_inside(damage)]
-        self._found.extend(found)
-        self._write(offset, decoded)
+        self.found.extend(found)
+        differing = [replace(each, lost=0, reason=_DIFFER) for each in compared if each.code == _CONTENT]
+        if not differing and getattr(error, "code", 0) == _CONTENT:  # of a chunk without blocks
+            stop = tuple(at + extent for at, extent in zip(offset, self._index.chunks, strict=True))
+            differing = [Damage(*self._place, offset, None, None, None, offset, stop, 0, _DIFFER, _CONTENT)]
+        self.differing.extend(differing)
+        if differing and not entries:
+            self._made.write_direct_chunk(offset, content)  # all values are there
+        else:
+            self._write(offset, decoded)
 
     def _is_inside(self, damage: Damage) -> bool:
         """Whether a damage costs samples of the dataset, or nothing: a chunk may reach beyond the dataset."""
@@ -266,8 +291,8 @@ class _Copy:
 
     def _note(self, chunk: tuple[int, ...] | None, start: tuple[int, ...], stop: tuple[int, ...], error: BaseException) -> None:
         lost = prod(end - begin for begin, end in zip(start, stop, strict=True)) * (2 if self._value.dtype.kind == "c" else 1)
-        reason, code = in_one_line(error), int(getattr(error, "code", 0))
-        self._found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
+        reason, code = sentence(error), int(getattr(error, "code", 0))
+        self.found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
 
     def _write(self, offset: tuple[int, ...], samples: Array) -> None:
         """Stores a chunk without loss, so that samples that came out of a lossy stream stay what they are."""

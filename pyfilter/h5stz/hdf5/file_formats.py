@@ -12,6 +12,7 @@ Where: TypeAlias = Literal["path", "address", "object"]
 
 LOOKED_AT = 4096  # bytes of a file that tell its format
 NETCDF3 = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
+_LEAST = 512  # bytes of an HDF5 file without which nothing is found in it
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 #: How files of other formats begin, at which byte, what they are, and what to do.
@@ -80,6 +81,8 @@ def why_not(content: bytes, said: str, name: str, where: Where) -> str:
     if found := re.search(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)", said):
         present, whole = int(found[1]), int(found[2]) + int(found[3])
         sizes = f", {present} of {whole} bytes are there" if whole < 1 << 60 else ""
+        if present < _LEAST:
+            return f"it is an HDF5 file that was cut short{sizes}: {_AGAIN[where]}"
         return f"it is an HDF5 file that was cut short{sizes}: {again}, or {salvage} keeps what is whole"
     for text, meaning in _REFUSALS:
         if text in said:

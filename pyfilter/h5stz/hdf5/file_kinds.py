@@ -11,7 +11,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError, StzReadError
-from h5stz.hdf5 import calls, file_formats
+from h5stz.hdf5 import calls, classic_header, file_formats
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -131,4 +131,6 @@ def _why_not(path: Path, said: str) -> str:
     """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
     if not os.access(path, os.R_OK) or "Permission denied" in said:
         return _NO_PERMISSION
+    if is_netcdf3(path) and (fault := classic_header.fault(path)) is not None:
+        return fault
     return file_formats.why_not(_begin(path), said, str(path), "path")
