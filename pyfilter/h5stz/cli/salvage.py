@@ -63,12 +63,17 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
         say(f"{source}: {counted(done.missing_bytes, 'byte')} missing at the end")
     for path in done.whole:
         say(f"{path}: whole")
-    for path, found in done.damaged.items():
-        say(f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}")
-        _print_parts(found, True)
-    for path, found in done.differing.items():
-        say(f"{path}: the values were read, but differ from the recorded check in {counted(len(found), 'part')}")
-        _print_parts(found, False)
+    for path, damaged in done.damaged.items():
+        found = [damage for damage in damaged if damage.reason != salvaging.DIFFER]
+        differing = [damage for damage in damaged if damage.reason == salvaging.DIFFER]
+        if found:
+            say(
+                f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}"
+            )
+            _print_parts(found, True)
+        if differing:
+            say(f"{path}: {salvaging.DIFFER} in {counted(len(differing), 'part')}")
+            _print_parts(differing, False)
     for line in done.lost:
         cli.complain(f"lost: {line}")
     for note in done.notes:

@@ -41,7 +41,7 @@ ATTRIBUTE = "h5stz_damage"
 _ATTRIBUTE_BYTES = 50000  # of text in an attribute, which HDF5 limits to 64 KiB
 _CONTENT = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
-_DIFFER = "the values were read, but differ from the recorded check"
+DIFFER = "the values were read, but differ from the recorded check"
 
 
 @dataclass
@@ -50,9 +50,8 @@ class Salvaged:
 
     Attributes:
         whole: paths of the datasets compressed with h5stz that are whole.
-        damaged: of each that lost samples its path, with what is damaged (a list of Damage).
-        differing: of each whose values were read, but differ from the recorded content check, its path, and where (a list of
-            Damage that lost nothing): they are copied, and what they should be is not known.
+        damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from the
+            recorded content check, nothing is lost (`lost` is 0): they are copied, and which of both is right is not known.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.
@@ -63,12 +62,11 @@ class Salvaged:
     lost: list[str] = field(default_factory=list)
     missing_bytes: int = 0
     notes: list[str] = field(default_factory=list)
-    differing: dict[str, list[Damage]] = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
         """Whether nothing is damaged, and all values agree with their content checks."""
-        return not (self.damaged or self.differing or self.lost or self.missing_bytes)
+        return not (self.damaged or self.lost or self.missing_bytes)
 
 
 @checked
@@ -118,13 +116,10 @@ def salvage(
                 limits.refuse_larger("a chunk holds", prod(stored.chunks) * int(stored.dtype.itemsize), None)
                 path = name_of(stored)
                 with meter.share(path, stored.nbytes) as add:
-                    copy = _Copy(stored, place, stored_type, on_error, threads)
-                    copy.run(add)
-                if copy.found:
-                    done.damaged[path] = copy.found
-                if copy.differing:
-                    done.differing[path] = copy.differing
-                if not copy.found and not copy.differing:
+                    found = _Copy(stored, place, stored_type, on_error, threads).run(add)
+                if found:
+                    done.damaged[path] = found
+                else:
                     done.whole.append(path)
                 return True
 
@@ -135,8 +130,7 @@ def salvage(
 
             with new_file(old, str(part)) as new:
                 done.notes = copy_tree(old, new, store, lost)
-                for path in {**done.damaged, **done.differing}:
-                    found = done.damaged.get(path, []) + done.differing.get(path, [])
+                for path, found in done.damaged.items():
                     dataset_at(new, path).attrs[ATTRIBUTE] = _text(found)
                 if done.lost:
                     new.attrs[ATTRIBUTE] = _shortened(done.lost)
@@ -175,12 +169,7 @@ def _shortened(lines: list[str]) -> str:
 
 
 class _Copy:
-    """Of one dataset, chunk by chunk.
-
-    Attributes:
-        found: what is damaged, a list of Damage.
-        differing: as of Salvaged.
-    """
+    """Of one dataset, chunk by chunk."""
 
     def __init__(
         self, stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, on_error: OnError | None, threads: int
@@ -192,12 +181,11 @@ class _Copy:
         properties = stored.id.get_create_plist()
         self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
         self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
-        self.found: list[Damage] = []
-        self.differing: list[Damage] = []
+        self._found: list[Damage] = []
         self._place = str(stored.file.filename), str(stored.name)
 
-    def run(self, add: Callable[[int], None]) -> None:
-        """Copies all chunks."""
+    def run(self, add: Callable[[int], None]) -> list[Damage]:
+        """Copies all chunks; returns what is damaged."""
         chunks = self._stored.chunks or ()
         for offset, stored in self._reachable():
             if isinstance(stored, Stored):
@@ -205,6 +193,7 @@ class _Copy:
             else:
                 self._lose(offset, stored)
             add(prod(chunks) * self._stored.dtype.itemsize)
+        return self._found
 
     def _reachable(self) -> Iterator[tuple[tuple[int, ...], Stored | BaseException]]:
         """stored_chunks(); no more of them if the index is damaged and too large to look for each."""
@@ -267,12 +256,12 @@ class _Copy:
             self._lose(offset, error)
             return
         found = [damage for damage in of_stream(entries, *self._place, offset) if self._is_inside(damage)]
-        self.found.extend(found)
-        differing = [replace(each, lost=0, reason=_DIFFER) for each in compared if each.code == _CONTENT]
+        self._found.extend(found)
+        differing = [replace(each, lost=0, reason=DIFFER) for each in compared if each.code == _CONTENT]
         if not differing and getattr(error, "code", 0) == _CONTENT:  # of a chunk without blocks
             stop = tuple(at + extent for at, extent in zip(offset, self._index.chunks, strict=True))
-            differing = [Damage(*self._place, offset, None, None, None, offset, stop, 0, _DIFFER, _CONTENT)]
-        self.differing.extend(differing)
+            differing = [Damage(*self._place, offset, None, None, None, offset, stop, 0, DIFFER, _CONTENT)]
+        self._found.extend(differing)
         if differing and not entries:
             self._made.write_direct_chunk(offset, content)  # all values are there
         else:
@@ -292,7 +281,7 @@ class _Copy:
     def _note(self, chunk: tuple[int, ...] | None, start: tuple[int, ...], stop: tuple[int, ...], error: BaseException) -> None:
         lost = prod(end - begin for begin, end in zip(start, stop, strict=True)) * (2 if self._value.dtype.kind == "c" else 1)
         reason, code = sentence(error), int(getattr(error, "code", 0))
-        self.found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
+        self._found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
 
     def _write(self, offset: tuple[int, ...], samples: Array) -> None:
         """Stores a chunk without loss, so that samples that came out of a lossy stream stay what they are."""
