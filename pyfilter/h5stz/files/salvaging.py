@@ -50,8 +50,8 @@ class Salvaged:
 
     Attributes:
         whole: paths of the datasets compressed with h5stz that are whole.
-        damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from the
-            recorded content check, nothing is lost (`lost` is 0): they are copied, and which of both is right is not known.
+        damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from
+            the recorded content check, nothing is lost (`lost` is 0): they are copied; which of both is right is not known.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.
