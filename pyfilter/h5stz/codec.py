@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from h5stz import _core, elements
 from h5stz.counts import counted
-from h5stz.damage import DAMAGE_CODES, OnError, of_stream, replacement, stored_bytes, warn
+from h5stz.damage import OnError, of_stream, replacement, stored_bytes, warn
 from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import OF_STREAMS, new_array, refuse_larger
@@ -20,6 +20,7 @@ from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import checked, with_options_of
+from h5stz.unreadable import DAMAGE_CODES
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

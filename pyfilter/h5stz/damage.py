@@ -21,9 +21,6 @@ from h5stz.errors import StzError, StzTypeError
 OnError: TypeAlias = Literal["raise", "nan", "fill"] | complex | np.number[Any]
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
-_NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
-#: Codes of errors that are about the bytes of a stream: another part of it may be whole.
-DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAMES)
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 

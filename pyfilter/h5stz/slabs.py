@@ -16,6 +16,7 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array, DType
 from h5stz.errors import StzTypeError
+from h5stz.unreadable import naming
 
 Box: TypeAlias = tuple[slice, ...]
 
@@ -78,7 +79,8 @@ def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
 
 def piece(data: ArraySource, box: Box) -> Array:
     """One box of `data` in memory, of the dtype that `data` announces."""
-    array = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
+    with naming(data, box):
+        array = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
     if array.dtype != data.dtype:
         raise StzTypeError(
             f"reading data gives {array.dtype}, but they are stored as {data.dtype}: turn unpacking off (netCDF4: "

@@ -149,7 +149,7 @@ def test_what_is_no_open_binary_file(path):
         pytest.raises(h5stz.StzTypeError, match=r"x\.h5 is open as text: .* mode 'rb'"),
     ):
         h5stz.open(text)
-    with pytest.raises(h5stz.StzReadError, match=r"the BytesIO object cannot be opened as an HDF5 file: .*signature"):
+    with pytest.raises(h5stz.StzReadError, match=r"the BytesIO object: it is "):
         h5stz.open(io.BytesIO(b"no HDF5 file" * 9))
     with pytest.raises(h5stz.StzTypeError, match="an address, a path or an open file object is needed, not a int"):
         h5stz.open(7)

@@ -98,5 +98,5 @@ def test_what_is_not_there(bucket):
     for url in ("s3://fields/no.h5", "s3://nowhere/x.h5"):
         with pytest.raises(h5stz.StzReadError, match=url):
             h5stz.open(url, storage_options=options)
-    with pytest.raises(h5stz.StzReadError, match="is a directory"):
+    with pytest.raises(h5stz.StzReadError, match="it is a directory"):
         h5stz.open("s3://fields/run", storage_options=options)

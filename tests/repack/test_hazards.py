@@ -217,3 +217,16 @@ def test_files_of_the_user_beside_the_new_one_stay(path, tmp_path):
     (tmp_path / "b.h5.part").write_bytes(b"mine")
     h5stz.repack(path, tmp_path / "b.h5", absolute=1)
     assert (tmp_path / "b.h5.part").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("filters", [{"fletcher32": True}, {"fletcher32": True, "shuffle": True}], ids=str)
+def test_what_was_read_and_stays_as_it_is(filters, tmp_path):
+    """H5Ocopy of HDF5 2.0 wrote past a buffer where a chunk with gzip and fletcher32 was still in HDF5's cache."""
+    noise = np.random.default_rng(0).normal(size=(64, 64, 64)).astype("f4")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("a", data=noise, chunks=(32, 64, 64), compression="gzip", **filters)
+    code = f"import h5stz\nprint(h5stz.repack({str(tmp_path / 'x.h5')!r}, 'y.h5', lossless=True).outcomes[0].reason)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "larger\n"), done.stderr
+    with h5py.File(tmp_path / "y.h5") as file:
+        assert np.array_equal(file["a"][...], noise)

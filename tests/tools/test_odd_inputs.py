@@ -1,17 +1,11 @@
 """Inputs of commands that are no HDF5 files, or not whole ones: one line says which file, what it is, and what to do."""
 
-import bz2
 import errno
-import gzip
 import importlib
-import io
 import json
-import lzma
 import os
 import subprocess
 import sys
-import tarfile
-import zipfile
 
 import h5py
 import numpy as np
@@ -21,8 +15,9 @@ from hypothesis import strategies as st
 
 import h5stz
 from h5stz import cli
-from h5stz.files import classic_header
+from h5stz.hdf5 import classic_header
 from support.fields import random_field
+from support.odd_files import FILES
 from support.requirements import needs_packages, needs_programs
 
 FIELD = random_field((64, 64), 4, 1).astype("f4")
@@ -60,47 +55,12 @@ def content_of(path):
     return (path / "x.h5").read_bytes()
 
 
-def tar_of(content):
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("x"), io.BytesIO(content))
-    return made.getvalue()
-
-
-def zip_of(content):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        archive.writestr("x", content)
-    return made.getvalue()
-
-
-#: What is made of the bytes of a file, what the error calls it, and what it proposes.
-FILES = {
-    "empty": (lambda content: b"", "empty (0 bytes)", "make it again"),
-    "gzip": (gzip.compress, "a gzip file", "gzip -dc"),
-    "bzip2": (bz2.compress, "a bzip2 file", "bzip2 -dc"),
-    "xz": (lzma.compress, "an xz file", "xz -dc"),
-    "tar": (tar_of, "a tar file", "tar -xf"),
-    "zip": (zip_of, "a ZIP file", "unpack it"),
-    "npy": (lambda content: b"\x93NUMPY\1\0" + content, "an array of NumPy", "with h5py"),
-    "hdf4": (lambda content: b"\x0e\x03\x13\x01" + content, "an HDF4 file", "h4toh5"),
-    "grib": (lambda content: b"GRIB" + content, "a GRIB file", "cdo"),
-    "fits": (lambda content: b"SIMPLE  =" + content, "a FITS file", "HDF5 file first"),
-    "page": (lambda content: b"\n<!DOCTYPE HTML><html>404", "a page of the web", "download"),
-    "pointer": (lambda content: b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", "git lfs pull"),
-    "zeros": (lambda content: bytes(len(content)), "begins with zeros", "copy or download"),
-    "text": (lambda content: b"no HDF5", "neither an HDF5 nor a netCDF file", "name one"),
-    "first bytes": (lambda content: content[:5], "cut short, after 5 bytes", "download"),
-    "cut": (lambda content: content[:-7], "cut short", "h5stz salvage"),
-}
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("kind", FILES)
 def test_files_of_other_formats(folder, capsys, kind, command):
-    make, what, cure = FILES[kind]
+    make, what, cure, _ = FILES[kind]
     (folder / "odd.h5").write_bytes(make(content_of(folder)))
-    if (kind, command) == ("npy", "compare"):  # which reads them
+    if (kind, command) == ("npy", "compare") or kind == "netCDF-3":  # which are read
         return
     status, out, errors = run(capsys, "odd.h5", command)
     if (kind, command) == ("cut", "salvage"):
@@ -216,11 +176,38 @@ def test_netcdf3_without_netcdf4(folder, capsys, monkeypatch):
         assert "classic.nc: it is a netCDF-3 file, which is read through netCDF4: pip install netCDF4, or convert" in errors
 
 
+READ_NETCDF3 = ("compress", "plan", "decompress", "verify", "info", "estimate", "compare", "salvage")
+
+
 @needs_packages("netCDF4")
-def test_netcdf3_that_is_damaged(folder, capsys):
-    (folder / "classic.nc").write_bytes(b"CDF\x01" + bytes(range(200)))
-    status, _, errors = run(capsys, "classic.nc", "compress")
-    assert status == 1 and errors.count("\n") == 1 and "classic.nc: netCDF4 cannot copy this netCDF-3 file" in errors
+@pytest.mark.parametrize("command", READ_NETCDF3)
+def test_netcdf3_with_a_damaged_header(folder, capsys, command):
+    """It is the header, whatever netCDF says; salvage does not advise to compress it."""
+    netcdf3("whole.nc", "NETCDF3_CLASSIC")
+    whole = (folder / "whole.nc").read_bytes()
+    names, kinds = whole.index(b"rho"), whole.index(b"time")
+    for content in (
+        b"CDF\x01" + bytes(range(200)),
+        whole[:names] + b"r/o" + whole[names + 3 :],
+        whole[:kinds] + b"\0ime" + whole[kinds + 4 :],
+        whole[:8] + b"\0\0\0\x7f" + whole[12:],
+    ):
+        (folder / "classic.nc").write_bytes(content)
+        status, out, errors = run(capsys, "classic.nc", command)
+        assert (status, out) == (1, "") and errors.count("\n") == 1
+        assert "classic.nc: the header of this netCDF-3 file is damaged (netCDF says: " in errors, errors
+        assert "Get it again, or from a copy" in errors and "compress" not in errors.partition("salvage")[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_netcdf3_that_ends_in_its_header(folder, capsys, command):
+    made = b"CDF\x01" + bytes(4) + b"\0\0\0\x0a\0\0\0\1\0\0\0\4time\0\0\0\5"
+    for size in (4, 7, 12, 20, 30):
+        (folder / "classic.nc").write_bytes(made[:size])
+        status, out, errors = run(capsys, "classic.nc", command)
+        assert (status, out) == (1, "") and errors.count("\n") == 1
+        assert "classic.nc: this netCDF-3 file was cut short, or its header is damaged: it ends in the header" in errors, errors
+        assert f"after {min(size, 28)} bytes. Get it again" in errors
 
 
 @needs_packages("netCDF4")

@@ -17,6 +17,7 @@ COMMON = (
     "progress",
     "elements",
     "limits",
+    "unreadable",
     "slabs",
     "validity",
     "damage",

@@ -6,6 +6,7 @@ What they print of a remote file is what they print of the same file on this mac
 import contextlib
 import io
 import json
+import pathlib
 
 import h5py
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from support import cases
+from support.odd_files import FILES
 from support.range_servers import Server, s3_server
 
 fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
@@ -149,14 +151,31 @@ def test_a_server_that_stops_answering_is_no_damage(path, server):
     assert "403" in err and other.url in err
 
 
-@pytest.mark.parametrize("command", ["info", "verify", "estimate", "compare"])
-def test_what_is_not_there_or_no_file_is_named(path, server, command):
-    server.files["text"] = b"no HDF5 file" * 99
-    for name, said in (("no.h5", "404"), ("text", "cannot be opened as an HDF5 file")):
+READERS = {
+    "info": ["info", "IN"],
+    "verify": ["verify", "IN"],
+    "estimate": ["estimate", "IN"],
+    "compare": ["compare", "IN", "IN"],
+    "extract": ["extract", "IN", "-o", "part.npy"],
+    "preview": ["preview", "IN"],
+    "plan": ["compress", "IN", "--dry-run", "--absolute", "1e-3"],
+    "args": ["args", "--relative", "1e-3", "--data", "IN", "/a"],
+}
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_what_is_not_there_or_no_file_is_named(path, server, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wanted = {name: (make(path.read_bytes()), what, cure) for name, (make, what, _, cure) in FILES.items()}
+    server.files |= {name.replace(" ", "-"): content for name, (content, _, _) in wanted.items()}
+    said_of = {name.replace(" ", "-"): told[1:] for name, told in wanted.items()}
+    for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **said_of}.items():
         url = f"{server.url}/{name}"
-        status, out, err = call(command, url, *([url] if command == "compare" else []))
-        assert status == 1 and err.count(url) == 1 and said in err, err
+        status, out, err = call(*(url if word == "IN" else word for word in READERS[command]))
+        assert status == 1 and err.count(f"{url}: it " if name != "no.h5" else f"{url}: there ") == 1, err
+        assert what in err and cure in err and "synchronously" not in err and err.count(url) == 1, err
         assert err.count("\n") == 1 and not out.strip("X")
+    assert not list(tmp_path.iterdir())
 
 
 def test_secrets_of_an_address_are_not_printed(path, server):
@@ -164,3 +183,47 @@ def test_secrets_of_an_address_are_not_printed(path, server):
     for command in ("info", "verify", "estimate"):
         _, out, err = call(command, url)
         assert "no.h5" in err and "secret" not in out + err and "hidden" not in out + err
+
+
+WRITERS = {
+    "compress": ["compress", "IN", "OUT", "--absolute", "1e-3"],
+    "decompress": ["decompress", "IN", "OUT"],
+    "salvage": ["salvage", "IN", "OUT"],
+    "extract": ["extract", "IN::/run/rho", "-o", "OUT"],
+    "preview": ["preview", "IN::/run/rho", "-o", "OUT"],
+    "compare": ["compare", "IN", "IN", "--plot", "OUT"],
+}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_addresses_to_write_to(path, command, tmp_path, monkeypatch):
+    """They are refused before anything is read: IN is not even there."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("missing.h5", str(path)):
+        for out, said in (
+            ("s3://bucket/b.h5", "name a file here, and copy it there then, such as with aws s3 cp b.h5 s3://bucket/b.h5"),
+            ("https://me:secret@host/b.h5?key=secret", "such as with curl -T b.h5 https://host/b.h5"),
+            ("weird+store://x/b.h5", "new files are written on this machine: name a file here, and copy it there then"),
+            ("file:///tmp/b.h5", "name the new file by its path, /tmp/b.h5"),
+        ):
+            status, printed, err = call(*(word.replace("IN", name).replace("OUT", out) for word in WRITERS[command]))
+            assert status == 1 and not printed and err.count("\n") == 1, err
+            assert said in err and "secret" not in err and "missing" not in err, err
+    assert not list(tmp_path.iterdir())
+
+
+def test_addresses_to_write_to_in_python(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File(path) as file:
+        for write in (
+            lambda out: h5stz.repack(path, out, absolute=1e-3),
+            lambda out: h5stz.unpack(path, out),
+            lambda out: h5stz.salvage(path, out),
+            lambda out: h5stz.extract(file["run/rho"], out),
+        ):
+            for out in ("s3://bucket/b.h5", pathlib.Path("s3://bucket/b.h5")):
+                with pytest.raises(h5stz.StzError, match=r"^s3://bucket/b\.h5: new files are written on this machine"):
+                    write(out)
+        (tmp_path / "s3:/bucket").mkdir(parents=True)
+        h5stz.repack(path, pathlib.Path("s3:/bucket/b.h5"), absolute=1e-3)
+    assert (tmp_path / "s3:/bucket/b.h5").exists()

@@ -1,6 +1,7 @@
 """`h5stz salvage` and `h5stz verify` of damaged files: what is whole is copied with its bits, and everything else is listed."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 import h5stz
-from support import cases
+from support import boxes, cases
+from support.patched_streams import with_wrong_check
 from support.requirements import needs_packages
 
 
@@ -215,3 +217,71 @@ def test_netcdf(tmp_path):
         assert copy["t"].dimensions == ("y", "x") and "the chunk at (30, 0)" in copy["t"].h5stz_damage
         t = np.ma.getdata(copy["t"][:])
     assert np.array_equal(t[:30], before["t"][:30]) and np.isnan(t[30:]).any()
+
+
+def test_values_that_differ_from_their_check(tmp_path):
+    """They are there: they are copied as they are stored, and told apart from what is lost."""
+    path, whole = tmp_path / "x.h5", {}
+    with h5py.File(path, "w") as made:
+        for name, shape in (("blocks", (96, 90, 100)), ("one", (20, 24, 30))):
+            stream, whole[name] = boxes.volume(shape, "region")
+            dataset = made.create_dataset(name, shape, "f4", chunks=shape, **h5stz.STZ(absolute=1.0))
+            dataset.id.write_direct_chunk((0, 0, 0), with_wrong_check(stream))
+    done = command("salvage", path, tmp_path / "copy.h5")
+    assert done.returncode == 1 and not done.stderr and "lost" not in done.stdout and "nothing is damaged" not in done.stdout
+    for name in whole:
+        said = f"/{name}: the values were read, but differ from the recorded check in 1 part\n  the chunk at (0, 0, 0): "
+        assert said in done.stdout, done.stdout
+    told = json.loads(command("salvage", path, tmp_path / "copy.h5", "--overwrite", "--json").stdout)
+    assert not told["sound"] and not told["whole"] and sorted(told["damaged"]) == ["/blocks", "/one"]
+    assert all(part["lost"] == 0 and "differ from" in part["reason"] for found in told["damaged"].values() for part in found)
+    with h5py.File(path) as one, h5py.File(tmp_path / "copy.h5") as other:
+        for name, values in whole.items():
+            assert np.array_equal(other[name][...], values)
+            assert other[name].id.read_direct_chunk((0, 0, 0)) == one[name].id.read_direct_chunk((0, 0, 0))
+            assert "differ from the recorded check" in other[name].attrs["h5stz_damage"]
+
+
+def test_a_chunk_that_is_damaged_and_differs(tmp_path):
+    """What is lost is lost, and no more."""
+    path, shape = tmp_path / "x.h5", (96, 90, 100)
+    stream, whole = boxes.volume(shape, "region")
+    with h5py.File(path, "w") as made:
+        dataset = made.create_dataset("x", shape, "f4", chunks=shape, **h5stz.STZ(absolute=1.0))
+        dataset.id.write_direct_chunk((0, 0, 0), with_wrong_check(stream))
+    info = h5stz.info(stream)
+    _, address, _ = places(path, "x")[0]
+    flipped(path, address + (info.level_bytes[0] + info.level_bytes[1]) // 2)
+    done = h5stz.salvage(path, tmp_path / "copy.h5")
+    lost, differing = done.damaged["/x"]
+    array = read(tmp_path / "copy.h5")["x"]
+    assert np.isnan(array).sum() == lost.lost > 0 == differing.lost and lost.block != differing.block and not done.sound
+    assert np.array_equal(array[~np.isnan(array)], whole[~np.isnan(array)])
+
+
+def test_reasons_are_sentences(tmp_path):
+    """Whatever structure of HDF5 is damaged, none of HDF5's own texts is printed."""
+    path, array = tmp_path / "x.h5", cases.make("smooth", (40000,), "f4")
+    with h5py.File(path, "w") as made:
+        made.create_dataset("a/b", data=array, chunks=(5000,), **h5stz.STZ(absolute=1.0))
+        made.create_dataset("c", data=array, chunks=(5000,), fletcher32=True, **h5stz.STZ(absolute=1.0))
+        made["d"] = np.arange(10)
+        made["d"].attrs["unit"] = "K"
+    content = path.read_bytes()
+    with h5py.File(path) as opened:
+        headers = [h5py.h5o.get_info(opened[name].id).addr for name in ("a/b", "c", "d")]
+    marks = [at for mark in (b"TREE", b"SNOD", b"HEAP", b"unit") for at in range(len(content)) if content.startswith(mark, at)]
+    _, address, size = places(path, "c")[2]
+    cuts = [content[: len(content) * share // 8] for share in (5, 6, 7)]
+    flips = [content[:at] + b"\x1f\x2f\x3f\x4f" + content[at + 4 :] for at in (*headers, *marks, address + size // 2)]
+    for number, damaged in enumerate((*cuts, *flips)):
+        path.write_bytes(damaged)
+        done = command("salvage", path, tmp_path / f"{number}.h5")
+        for line in done.stdout.splitlines() + done.stderr.splitlines():
+            assert not re.search("synchronously|Can't|Unable|signature|iteration|version|cache", line), line
+            if line.startswith("h5stz: lost: "):
+                assert line.split(": ")[-1] in (
+                    "a structure of HDF5 that leads there is damaged",
+                    "it lies behind the end of the file",
+                    "HDF5 cannot read it",
+                ), line

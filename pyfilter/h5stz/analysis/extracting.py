@@ -15,10 +15,12 @@ from h5stz import _core
 from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part
 from h5stz.errors import StzError
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
+from h5stz.unreadable import naming
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -68,6 +70,7 @@ def extract(
         StzError: (a ValueError) no such region, level, axis or kind of file, or the file cannot hold the data.
         FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
     """
+    refuse_address(target)
     target = Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
@@ -97,7 +100,8 @@ def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
     scales = [scale for scale in dataset.dims[number].values() if scale.shape == (dataset.shape[number],)]
     if not scales:
         return Axis(dataset.dims[number].label or f"dim_{number}", start, step, None, {})
-    values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
+    with naming(scales[0]):
+        values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
     named = attribute(scales[0], "NAME")
     is_dimension_only = isinstance(named, bytes) and named.startswith(b"This is a netCDF dimension but not")
     name = str(scales[0].name).rsplit("/", 1)[-1]

@@ -17,6 +17,7 @@ from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import missing_numbers
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
 
@@ -118,6 +119,7 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
     Raises:
         ImportError: matplotlib is not there.
     """
+    refuse_address(target)
     figures: Any = _matplotlib("figure")
     rows, columns = plane.extent
     shape = min(max(rows / columns, 0.2), 2.5)

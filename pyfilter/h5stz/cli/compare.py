@@ -19,7 +19,7 @@ from h5stz.analysis.comparing import summary_lines
 from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE
+from h5stz.cli.parameters import FILE, NEW_FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
@@ -39,7 +39,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
     "--report",
     "plot",
     metavar="REPORT.html",
-    type=FILE,
+    type=NEW_FILE,
     help="Write a report with histograms and spectra, in one file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

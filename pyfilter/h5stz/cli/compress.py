@@ -12,7 +12,7 @@ import click
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import BOUNDS, ERROR, FILE, bound_options, bounds_given, chunk_shape, enhance_option, placed
+from h5stz.cli.parameters import BOUNDS, ERROR, FILE, NEW_FILE, bound_options, bounds_given, chunk_shape, enhance_option, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.errors import StzError
@@ -26,7 +26,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 
 @click.command(short_help="Compress a file, into a new one.")
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", required=False, type=FILE)
+@click.argument("target", metavar="OUT", required=False, type=NEW_FILE)
 @bound_options("each dataset")
 @click.option(
     "--dataset",

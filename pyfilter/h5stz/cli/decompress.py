@@ -8,14 +8,14 @@ import click
 
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import FILE, placed
+from h5stz.cli.parameters import FILE, NEW_FILE, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.files import unpacking
 
 
 @click.command(short_help="Write a file without the filter.")
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", type=NEW_FILE)
 @click.option("--dataset", default="*", metavar="GLOB", help="Of these datasets only, by their paths.")
 @click.option(
     "--deflate",

@@ -12,7 +12,7 @@ from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, Parsed
+from h5stz.cli.parameters import FILE, NEW_FILE, Parsed
 from h5stz.counts import counted
 
 
@@ -23,7 +23,7 @@ from h5stz.counts import counted
 )
 @click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
 @click.option("--axes", type=Parsed("axes", regions.axes), metavar="N,N", help="The axes that the level thins. [default: all]")
-@click.option("-o", "--output", required=True, metavar="OUT", type=FILE, help="A .npy, .h5, .nc or .vti file.")
+@click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5, .nc or .vti file.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from h5stz.hdf5.file_kinds import refuse_address
+
 if TYPE_CHECKING:
     _ParamType = click.ParamType[Any]
 else:  # click before 8.4 does not say of which type
@@ -65,8 +67,18 @@ def placed(target: str, source: str) -> str:
     return os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target
 
 
+class _NewFile(click.Path):
+    """The name of a file to write."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name; StzError of an address, before anything is read."""
+        refuse_address(value)
+        return super().convert(value, param, ctx)
+
+
 #: As an argument or an option that names a file, which shells complete.
 FILE = click.Path()
+NEW_FILE = _NewFile()
 
 
 def bound_options(of: str) -> Callable[[_Function], _Function]:

@@ -11,7 +11,7 @@ from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, Parsed
+from h5stz.cli.parameters import FILE, NEW_FILE, Parsed
 
 _SHADES = " .:-=+*#%@"
 _MISSING = "?"
@@ -24,7 +24,7 @@ _MISSING = "?"
 )
 @click.option("--level", type=int, metavar="L", help="Read every 2^L-th sample. [default: as the picture needs]")
 @click.option("--range", "limits", type=float, nargs=2, metavar="LOW HIGH", help="Of the colours.")
-@click.option("-o", "--output", metavar="OUT.png", type=FILE, help="Write a PNG file.")
+@click.option("-o", "--output", metavar="OUT.png", type=NEW_FILE, help="Write a PNG file.")
 @click.option("--width", type=click.IntRange(8, 1000), metavar="N", help="Of the picture in the terminal, in characters.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and no picture.")
 def preview(

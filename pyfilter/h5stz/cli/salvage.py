@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
@@ -9,10 +10,10 @@ import click
 from h5stz import cli
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, Parsed, placed
+from h5stz.cli.parameters import FILE, NEW_FILE, Parsed, placed
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
-from h5stz.damage import OnError
+from h5stz.damage import Damage, OnError
 from h5stz.files import salvaging
 from h5stz.options.option_checks import thread_count
 
@@ -28,7 +29,7 @@ def _on_error(text: str) -> OnError:
 
 @click.command(short_help="Copy what is whole in a damaged file.")
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", type=NEW_FILE)
 @click.option(
     "--on-error",
     type=Parsed("value", _on_error),
@@ -42,7 +43,8 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
     """Copy what is whole in a damaged file, and list what is lost.
 
     Samples of datasets compressed with h5stz keep their bits where they can be decoded, and become NaN or a fill value where
-    they cannot. IN may be cut short. Exit status 1 if anything is lost; OUT is written all the same.
+    they cannot. IN may be cut short. Exit status 1 if anything is lost, or differs from its content check; OUT is written all
+    the same.
     """
     target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
@@ -61,16 +63,28 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
         say(f"{source}: {counted(done.missing_bytes, 'byte')} missing at the end")
     for path in done.whole:
         say(f"{path}: whole")
-    for path, found in done.damaged.items():
-        say(f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}")
-        for damage in found[:_SHOWN]:
-            place = "" if damage.chunk is None else f"the chunk at {damage.chunk}: "
-            say(f"  {place}{damage.what()}: {damage.box()}: {damage.reason}")
-        if len(found) > _SHOWN:
-            say(f"  and {len(found) - _SHOWN} more, which --json lists")
+    for path, damaged in done.damaged.items():
+        found = [damage for damage in damaged if damage.reason != salvaging.DIFFER]
+        differing = [damage for damage in damaged if damage.reason == salvaging.DIFFER]
+        if found:
+            say(
+                f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}"
+            )
+            _print_parts(found, True)
+        if differing:
+            say(f"{path}: {salvaging.DIFFER} in {counted(len(differing), 'part')}")
+            _print_parts(differing, False)
     for line in done.lost:
         cli.complain(f"lost: {line}")
     for note in done.notes:
         say(f"note: {note}")
     if done.sound:
         say("nothing is damaged")
+
+
+def _print_parts(found: Sequence[Damage], why: bool) -> None:
+    for damage in found[:_SHOWN]:
+        place = "" if damage.chunk is None else f"the chunk at {damage.chunk}: "
+        say(f"  {place}{damage.what()}: {damage.box()}" + (f": {damage.reason}" if why else ""))
+    if len(found) > _SHOWN:
+        say(f"  and {len(found) - _SHOWN} more, which --json lists")

@@ -21,7 +21,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.settings import Settings
-from h5stz.slabs import Box, boxes
+from h5stz.slabs import Box, boxes, piece
 from h5stz.validity import probable_fill
 
 _Item = TypeVar("_Item")
@@ -55,7 +55,7 @@ class InThreads:
         with ThreadPoolExecutor(self._jobs) as pool:
 
             def begun(box: Box) -> tuple[tuple[int, ...], Any]:
-                return _offset(box), pool.submit(encoded, settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue))
+                return _offset(box), pool.submit(encoded, settings, padded(piece(dataset, box), chunks, dataset.fillvalue))
 
             for offset, future in _some_ahead(map(begun, wanted), _AHEAD * self._jobs):
                 yield offset, future.result()
@@ -154,7 +154,7 @@ def _plain(samples: Array, settings: Settings) -> Array:
 def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings) -> bytes:
     with h5py.File(filename) as file:
         dataset: Any = file[name]
-        return encoded(settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue))
+        return encoded(settings, padded(piece(dataset, box), chunks, dataset.fillvalue))
 
 
 def _some_ahead(begun: Iterator[_Item], count: int) -> Iterator[_Item]:

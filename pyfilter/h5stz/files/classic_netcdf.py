@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -16,8 +17,7 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.errors import StzReadError
-from h5stz.files.classic_header import stated_bytes
-from h5stz.hdf5 import file_kinds
+from h5stz.hdf5 import classic_header, file_kinds
 from h5stz.slabs import boxes
 from h5stz.sources.remote_files import local_path, remote_hdf5
 
@@ -31,12 +31,13 @@ _CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
 
 
 @contextmanager
-def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Iterator[h5py.File]:
+def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_cache: bool = True) -> Iterator[h5py.File]:
     """An HDF5 or netCDF file to read. For a netCDF-3 file it is a copy in HDF5, which is removed when the block ends.
 
     Args:
         path: of the file, or the address of a remote HDF5 file.
         values: whether the copy needs more than names, types and shapes.
+        chunk_cache: as of file_kinds.opened_file().
 
     Raises:
         OSError: as file_kinds.opened_file() raises it; also if netCDF4 is not installed, or cannot read the file.
@@ -47,7 +48,7 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Itera
         return
     path = here
     if not file_kinds.is_netcdf3(path):
-        with file_kinds.opened_file(path) as file:
+        with file_kinds.opened_file(path, chunk_cache=chunk_cache) as file:
             yield file
         return
     _check_length(path)
@@ -58,11 +59,42 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True) -> Itera
             yield file
 
 
+def refuse_netcdf3(path: str | os.PathLike[str]) -> None:
+    """Raises the StzReadError of a netCDF-3 file where HDF5 files alone are taken: what helps if it is whole, or is not."""
+    if file_kinds.is_netcdf3(path):
+        _check_length(path)
+        if importlib.util.find_spec("netCDF4"):
+            _look_at(os.fsdecode(path))
+        file_kinds.opened_file(path).close()  # which says what to do
+
+
 def _check_length(path: str | os.PathLike[str]) -> None:
-    there, stated = os.path.getsize(path), stated_bytes(path)
-    if stated is not None and there < stated:
-        text = f"this netCDF-3 file was cut short: it has {there} of {stated} bytes. Get it again, or from a copy"
+    if (text := classic_header.fault(path)) is not None:
         raise StzReadError(f"{os.fsdecode(path)}: {text}", _READ)
+
+
+def _look_at(source: str) -> None:
+    """Raises the StzReadError of a file whose header netCDF does not understand."""
+    netcdf: Any = importlib.import_module("netCDF4")
+    try:
+        with netcdf.Dataset(source) as opened:
+            _check_names([*opened.dimensions, *opened.variables, *opened.ncattrs()])
+            for variable in opened.variables.values():
+                _check_names(variable.ncattrs())
+    except (OSError, RuntimeError, ValueError, UnicodeError, MemoryError) as error:
+        text = f"the header of this netCDF-3 file is damaged (netCDF says: {_said(error)}). Get it again, or from a copy"
+        raise StzReadError(f"{source}: {text}", _READ) from error
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Raises the ValueError of a name that netCDF reads, but writes in no file."""
+    for name in names:
+        if not name or "/" in name or any(ord(each) < 32 or ord(each) == 127 for each in name):
+            raise ValueError(f"the name {name!r} is not allowed")
+
+
+def _said(error: BaseException) -> str:
+    return f"{getattr(error, 'strerror', None) or error}"
 
 
 def _convert(source: str, target: str, values: bool) -> None:
@@ -74,6 +106,7 @@ def _convert(source: str, target: str, values: bool) -> None:
             f"nccopy -k nc4 {source} OUT.nc",
             _READ,
         ) from None
+    _look_at(source)
     try:
         with netcdf.Dataset(source) as before:
             model = "NETCDF4" if before.data_model == _LARGE else "NETCDF4_CLASSIC"
@@ -81,8 +114,7 @@ def _convert(source: str, target: str, values: bool) -> None:
                 _copy(before, made, values)
             _correct_texts(before, target)
     except (OSError, RuntimeError, ValueError, UnicodeError) as error:
-        said = f"{getattr(error, 'strerror', None) or error}"
-        raise StzReadError(f"{source}: netCDF4 cannot copy this netCDF-3 file: {said}", _READ) from error
+        raise StzReadError(f"{source}: netCDF4 cannot copy this netCDF-3 file: {_said(error)}", _READ) from error
 
 
 def _copy(before: Any, made: Any, values: bool) -> None:

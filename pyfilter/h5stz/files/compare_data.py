@@ -21,6 +21,7 @@ from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.settings import Settings
 from h5stz.reading.view import View
 from h5stz.slabs import STORED_BYTES, Box, slab_extents
+from h5stz.unreadable import naming
 
 _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
@@ -117,8 +118,9 @@ def _pieces(
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
     for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
-        one, other = np.asarray((read or before)[box]), np.asarray(after[box])
-        yield box, one, other
+        with naming(before, box):
+            one = np.asarray((read or before)[box])
+        yield box, one, np.asarray(after[box])
         add(one.nbytes)
 
 

@@ -12,6 +12,7 @@ from h5stz.errors import StzError
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.precision import best_error
 from h5stz.options.stz import STZ, Options, client_data
+from h5stz.unreadable import naming_stream
 
 
 def has_layers(dataset: h5py.Dataset) -> bool:
@@ -51,9 +52,9 @@ def shorter_chunks(dataset: h5py.Dataset, max_error: float) -> Iterator[tuple[tu
         if mask:  # stored without the filter, so without loss
             yield offset, mask, content, 0.0
             continue
-        info = _core.info(content)
-        best = best_error(info)
-        if best is None or best > max_error:
-            raise StzError(f"the chunk at {offset} is less precise than {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
-        shorter = _core.drop_layers(content, max_error)
+        with naming_stream(dataset, offset):
+            best = best_error(_core.info(content))
+            if best is None or best > max_error:
+                raise StzError(f"it is less precise than {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
+            shorter = _core.drop_layers(content, max_error)
         yield offset, mask, shorter, best_error(_core.info(shorter)) or 0.0

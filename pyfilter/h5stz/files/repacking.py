@@ -27,7 +27,7 @@ from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
 from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.option_checks import checked_count
@@ -137,6 +137,7 @@ def repack(
         StzError: (a ValueError) options that do not fit, or a comparison that failed: a defect of h5stz, or of the machine.
         OSError: `source` cannot be read, or there is a file at `target`.
     """
+    refuse_address(target)
     source, target = Path(source), Path(target)
     error = checked_precision(max_error, None).max_error
     rules = all_rules(rules, options, error)
@@ -150,7 +151,7 @@ def repack(
         compressor(jobs, scheduler) as using,
         unfinished as spool,
         replaced(source, target, overwrite) as part,
-        opened_source(source) as old,
+        opened_source(source, chunk_cache=False) as old,
     ):
         if spool is not None:
             spool.note_part(part)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ import h5py
 import numpy as np
 
 from h5stz import _core, elements, limits
-from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, stored_bytes
+from h5stz.damage import Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.files import cut_files
+from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
-from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.files.stored_chunks import HDF5_ERRORS, stored_chunks
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
@@ -33,10 +35,13 @@ from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.losses import replacement_in
 from h5stz.reading.readers import ChunkReader
 from h5stz.signatures import checked
+from h5stz.unreadable import DAMAGE_CODES, sentence
 
 ATTRIBUTE = "h5stz_damage"
 _ATTRIBUTE_BYTES = 50000  # of text in an attribute, which HDF5 limits to 64 KiB
+_CONTENT = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
+DIFFER = "the values were read, but differ from the recorded check"
 
 
 @dataclass
@@ -45,7 +50,8 @@ class Salvaged:
 
     Attributes:
         whole: paths of the datasets compressed with h5stz that are whole.
-        damaged: of each other one its path, with what is damaged (a list of Damage).
+        damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from
+            the recorded content check, nothing is lost (`lost` is 0): they are copied; which of both is right is not known.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.
@@ -59,7 +65,7 @@ class Salvaged:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is damaged."""
+        """Whether nothing is damaged, and all values agree with their content checks."""
         return not (self.damaged or self.lost or self.missing_bytes)
 
 
@@ -96,8 +102,10 @@ def salvage(
             H5STZ_MAX_BYTES.
         OSError: HDF5 cannot open `source`, or there is a file at `target`.
     """
+    refuse_address(target)
     done = Salvaged()
     with replaced(Path(source), Path(target), overwrite) as part:
+        refuse_netcdf3(source)
         old, done.missing_bytes = cut_files.opened(Path(source))
         with closing(old):
             meter = Meter(progress, _bytes_to_check(old))
@@ -118,7 +126,7 @@ def salvage(
             def lost(path: str, part_of_it: str, error: BaseException) -> None:
                 if isinstance(error, StzError) and error.code not in DAMAGE_CODES:
                     raise error
-                done.lost.append(f"{path}: {part_of_it}: {in_one_line(error)}")
+                done.lost.append(f"{path}: {part_of_it}: {sentence(error)}")
 
             with new_file(old, str(part)) as new:
                 done.notes = copy_tree(old, new, store, lost)
@@ -240,7 +248,8 @@ class _Copy:
             if reader is None or not reader.holds(self._index.chunks, self._stored.dtype):
                 raise error
             decoded = np.empty(self._index.chunks, elements.storage_dtype(self._stored.dtype))
-            entries = reader.damage(self._threads, stored_bytes(self._value), decoded)
+            compared = of_stream(reader.damage(self._threads), *self._place, offset)
+            entries = reader.damage(self._threads, stored_bytes(self._value), decoded, verify=False)
         except HDF5_ERRORS as reason:
             if isinstance(reason, StzError) and reason.code not in DAMAGE_CODES:
                 raise
@@ -248,7 +257,15 @@ class _Copy:
             return
         found = [damage for damage in of_stream(entries, *self._place, offset) if self._is_inside(damage)]
         self._found.extend(found)
-        self._write(offset, decoded)
+        differing = [replace(each, lost=0, reason=DIFFER) for each in compared if each.code == _CONTENT]
+        if not differing and getattr(error, "code", 0) == _CONTENT:  # of a chunk without blocks
+            stop = tuple(at + extent for at, extent in zip(offset, self._index.chunks, strict=True))
+            differing = [Damage(*self._place, offset, None, None, None, offset, stop, 0, DIFFER, _CONTENT)]
+        self._found.extend(differing)
+        if differing and not entries:
+            self._made.write_direct_chunk(offset, content)  # all values are there
+        else:
+            self._write(offset, decoded)
 
     def _is_inside(self, damage: Damage) -> bool:
         """Whether a damage costs samples of the dataset, or nothing: a chunk may reach beyond the dataset."""
@@ -263,7 +280,7 @@ class _Copy:
 
     def _note(self, chunk: tuple[int, ...] | None, start: tuple[int, ...], stop: tuple[int, ...], error: BaseException) -> None:
         lost = prod(end - begin for begin, end in zip(start, stop, strict=True)) * (2 if self._value.dtype.kind == "c" else 1)
-        reason, code = in_one_line(error), int(getattr(error, "code", 0))
+        reason, code = sentence(error), int(getattr(error, "code", 0))
         self._found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
 
     def _write(self, offset: tuple[int, ...], samples: Array) -> None:

@@ -16,13 +16,14 @@ from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
+from h5stz.unreadable import naming
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -58,6 +59,7 @@ def unpack(
     """
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
+    refuse_address(target)
     unpacked: list[str] = []
 
     def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
@@ -108,6 +110,7 @@ def _write(
     )  # each box is whole chunks; and what waited to be written when the disk is full, HDF5 would crash on
     made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access))
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
-        part = np.asarray(stored[box])
+        with naming(stored, box):
+            part = np.asarray(stored[box])
         made[box] = part
         add(part.nbytes)

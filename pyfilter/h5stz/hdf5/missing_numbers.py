@@ -13,6 +13,7 @@ from h5stz.hdf5.objects import attribute
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.fill import Scan
 from h5stz.slabs import STORED_BYTES, slab_extents
+from h5stz.unreadable import naming
 
 #: The attributes that name them.
 NAMES = ("_FillValue", "missing_value")
@@ -51,7 +52,8 @@ def occurring(dataset: h5py.Dataset, numbers: Sequence[int | float]) -> list[int
     """Those of some numbers that occur in a dataset; of complex numbers in either part."""
     found: set[int | float] = set()
     for box in written_boxes(slab_extents(dataset, STORED_BYTES), dataset):
-        piece = np.ascontiguousarray(dataset[box])
+        with naming(dataset, box):
+            piece = np.ascontiguousarray(dataset[box])
         parts = piece.view(f"{piece.dtype.str[0]}f{piece.dtype.itemsize // 2}") if piece.dtype.kind == "c" else piece
         found.update(number for number in numbers if number not in found and np.any(parts == number))
     return [number for number in numbers if number in found]

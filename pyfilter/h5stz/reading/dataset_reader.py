@@ -35,6 +35,7 @@ from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import ThroughHdf5
 from h5stz.reading.workers import Job, Workers
 from h5stz.sources.file_objects import ObjectBytes
+from h5stz.unreadable import naming_stream
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
@@ -282,7 +283,7 @@ class DatasetReader:
         except Exception as error:
             if losses is None or not losses.allow(error):
                 raise
-            return Unreadable(error)
+            return Unreadable(error.__cause__ if isinstance(error.__cause__, StzError) else error)
 
     def _reader_of_unplaced(self, chunk: Chunk) -> _Reader:
         """The reader of a chunk that HDF5 finds although it cannot list all of them; else h5py says what there is."""
@@ -456,7 +457,5 @@ class DatasetReader:
     @contextmanager
     def _naming(self, chunk: Chunk) -> Iterator[None]:
         """Adds to a StzError which chunk it is about."""
-        try:
+        with naming_stream(self.dataset, self.index.offset(chunk)):
             yield
-        except StzError as error:
-            raise error.within(f"the chunk at {self.index.offset(chunk)} of {self._name}") from error

@@ -9,11 +9,12 @@ import h5py
 import numpy as np
 
 from h5stz import _core
-from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, replacement, stored_bytes
+from h5stz.damage import Damage, OnError, of_stream, replacement, stored_bytes
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import StzError, StzReadError
 from h5stz.hdf5.objects import attribute
 from h5stz.reading.selection import BoxAxes, Piece
+from h5stz.unreadable import DAMAGE_CODES, sentence
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: What h5py raises where it cannot read.
@@ -65,7 +66,9 @@ class Losses:
         start = tuple(first + at for first, (at, _, _) in zip(begin, piece, strict=True))
         stop = tuple(at + (count - 1) * step + 1 for at, (_, count, step) in zip(start, piece, strict=True))
         lost = prod(count for _, count, _ in piece) * self._components
-        reason, code = " ".join(str(error).split()) or type(error).__name__, getattr(error, "code", 0)
+        if isinstance(error, StzReadError) and isinstance(error.__cause__, _OF_HDF5):  # which was named for errors
+            error = error.__cause__
+        reason, code = sentence(error), getattr(error, "code", 0)
         self.found.append(Damage(*self._place, origin, None, None, None, start, stop, lost, reason, code))
 
     def chunk(self, origin: tuple[int, ...], piece: Piece, part: Array, error: BaseException) -> None:

@@ -191,15 +191,15 @@ class ChunkReader:
             target[...] = decoded
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"], found
 
-    def damage(self, threads: int, element: bytes | None = None, out: Array | None = None) -> list[Any]:
-        """What is damaged in all of the chunk, as _core.Reader.damage(); blocks are compared with the content check.
+    def damage(self, threads: int, element: bytes | None = None, out: Array | None = None, *, verify: bool = True) -> list[Any]:
+        """What is damaged in all of the chunk, as _core.Reader.damage(); `verify`: blocks are compared with the content check.
 
         `out`, an array of the chunk's shape and dtype, gets what is whole, and `element` where samples are lost.
         """
         dtype = elements.dtype_of(self.info["dtype"], self.info["byte_order"])
         decoded = np.empty(self.info["shape"], dtype) if out is None else out
         with self._lock:
-            self._reader.verify(True)
+            self._reader.verify(verify)
             self._reader.on_error(bytes(decoded.itemsize) if element is None else element)
             self._reader.read((0,) * decoded.ndim, decoded.shape, (1,) * decoded.ndim, elements.as_bytes(decoded), threads)
             self._reader.verify(self._verifies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import h5py
@@ -14,10 +14,9 @@ from h5stz.reading.chunk_index import ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
 from h5stz.reading.stats import Stats, chunk_number
+from h5stz.unreadable import h5py_getitem, naming
 
 _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
-#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
-h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 
 
 class ThroughHdf5:
@@ -28,12 +27,15 @@ class ThroughHdf5:
 
     def piece(self, piece: Piece) -> Any:
         """The samples of a selection.Piece."""
-        return h5py_getitem(self.dataset, self._key(piece))
+        key = self._key(piece)
+        with naming(self.dataset, key):
+            return h5py_getitem(self.dataset, key)
 
     def read(self, selection: Selection, out: Array | None) -> Any:
         """All of a Selection, as of DatasetReader.read()."""
         try:
-            result = h5py_getitem(self.dataset, selection.key())
+            with naming(self.dataset, [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]):
+                result = h5py_getitem(self.dataset, selection.key())
         except MemoryError as error:
             raise StzMemoryError(f"{self.dataset.name}: {error}", _MEMORY) from None
         self._count_all(selection)

@@ -21,6 +21,7 @@ from h5stz import _core
 from h5stz.counts import counted
 from h5stz.damage import OnError
 from h5stz.errors import StzError, StzReadError
+from h5stz.hdf5.file_kinds import opened_file
 from h5stz.options.stz import STZ
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.stats import Stats
@@ -78,7 +79,7 @@ class Place:
     def open(self) -> tuple[h5py.File, RemoteFile | None]:
         """The file, and the object that h5py reads it from if it is remote; OSError if that fails."""
         if self.remote is None:
-            return h5py.File(self.filename, "r", swmr=self.swmr), None
+            return h5py.File(self.filename, "r", swmr=True) if self.swmr else opened_file(self.filename), None
         source = self.remote.open()
         return source.hdf5(), source
 
@@ -242,11 +243,12 @@ class _Opened:
         self._version = place.version()
         try:
             self._file, self._remote = place.open()
-        except StzReadError:  # of a remote file, which says more
-            raise
         except OSError as error:
+            if place.remote is not None:
+                raise
+            said = str(error).removeprefix(f"{place.filename}: ")
             raise StzReadError(
-                f"{place.filename} cannot be opened ({error}): a view that was pickled opens its file by name, so it must be "
+                f"{place.filename} cannot be opened ({said}): a view that was pickled opens its file by name, so it must be "
                 "there under the same name, and readable, for every process that uses the view",
                 _READ,
             ) from error

@@ -30,7 +30,7 @@ from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
 from h5stz.reading.readers import PartOfCache
 from h5stz.reading.selection import Axis, Selection
 from h5stz.reading.stats import Stats
-from h5stz.reading.through_hdf5 import h5py_getitem
+from h5stz.unreadable import h5py_getitem, naming
 
 _OPEN = 32  # sources that are kept open: those used last
 
@@ -241,7 +241,8 @@ class VirtualReader(DatasetReader):
         place = target[part.place]
         losses = self._losses()
         try:
-            place[...] = h5py_getitem(self.dataset, part.key())
+            with naming(self.dataset):
+                place[...] = h5py_getitem(self.dataset, part.key())
         except Exception as error:
             if losses is None or not losses.allow(error):
                 raise

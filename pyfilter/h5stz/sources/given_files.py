@@ -14,6 +14,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError, StzReadError, StzTypeError
+from h5stz.hdf5 import file_formats
 from h5stz.sources.file_objects import ObjectBytes, shortened
 from h5stz.sources.read_only_file import ReadOnlyFile
 from h5stz.sources.remote_files import no_garbage_collection
@@ -39,6 +40,14 @@ def is_file_object(given: object) -> bool:
     return hasattr(given, "read") and hasattr(given, "seek")
 
 
+def called(file: object) -> str:
+    """What a file object is called: its path or name, or else its class."""
+    for attribute in ("full_name", "path", "name"):
+        if isinstance(name := getattr(file, attribute, None), str) and name:
+            return name
+    return f"the {type(file).__name__} object"
+
+
 class GivenFile(ReadOnlyFile):
     """A file object of a caller, for h5py; for one thread at a time, which h5py's lock ensures.
 
@@ -51,11 +60,13 @@ class GivenFile(ReadOnlyFile):
 
     def __init__(self, file: Any) -> None:
         super().__init__()
-        self.name = _called(file)
+        self.name = called(file)
         if isinstance(file, io.TextIOBase):
             raise StzTypeError(f"{self.name} is open as text: open it as binary, with mode 'rb'", _ARGUMENT)
         if getattr(file, "closed", False) is True:
             raise StzError(f"{self.name} is closed: open it, and close it after the file of h5stz", _ARGUMENT)
+        if callable(readable := getattr(file, "readable", None)) and readable() is False:
+            raise StzError(f"{self.name} is open for writing only: open it with mode 'rb'", _ARGUMENT)
         self._file = file
         self._failure: StzReadError | None = None
         self.h5stz_bytes: ObjectBytes | None = None
@@ -70,8 +81,17 @@ class GivenFile(ReadOnlyFile):
         try:
             return self.open_once()
         except Exception as error:  # of HDF5, or of the object
-            cause = self._failure or error
-            raise StzReadError(f"{self.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
+            raise self.cannot_be_opened(error) from error
+
+    def cannot_be_opened(self, error: BaseException) -> StzReadError:
+        """The error of an object that h5py does not open. `error`: of h5py."""
+        if self._failure is not None:
+            return self._failure
+        content = bytearray(min(self._size, file_formats.LOOKED_AT))
+        self._at = 0
+        self.readinto(content)
+        why = file_formats.why_not(bytes(content), " ".join(str(error).split()), "FILE", "object")
+        return StzReadError(f"{self.name}: {why}", _READ)
 
     @property
     def size(self) -> int:
@@ -110,11 +130,3 @@ class GivenFile(ReadOnlyFile):
         except Exception as error:
             text = f"{self.name} cannot be read at any position, {shortened(error)}: read it into io.BytesIO first"
             raise StzReadError(text, _READ) from error
-
-
-def _called(file: object) -> str:
-    """What a file object is called: its path or name, or else its class."""
-    for attribute in ("full_name", "path", "name"):
-        if isinstance(name := getattr(file, attribute, None), str) and name:
-            return name
-    return f"the {type(file).__name__} object"

@@ -22,7 +22,8 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzReadError
-from h5stz.sources.file_objects import object_of, shortened
+from h5stz.sources import remote_errors
+from h5stz.sources.file_objects import object_of
 from h5stz.sources.read_only_file import ReadOnlyFile
 from h5stz.sources.remote_requests import RemoteBytes
 
@@ -64,7 +65,7 @@ class Address:
     def open(self) -> RemoteFile:
         """The file; raises the StzReadError of one that cannot be read or is another version."""
         system, path = self.located()
-        source = RemoteBytes(system, path, self.name, self.retries, self.retry_wait)
+        source = RemoteBytes(system, path, self.name, self.retries, self.retry_wait, self.block_bytes)
         version = tuple(sorted((name, str(value)) for name, value in source.version.items()))
         if self.version not in ((), version):
             raise StzReadError(f"{self.name} is not what it was when it was opened first: open it again and begin anew", _READ)
@@ -86,8 +87,15 @@ class Address:
             text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' has those for https:// and s3://"
             raise ImportError(text, name=error.name) from error
         except Exception as error:  # whatever a file system of somebody else raises
-            raise StzReadError(f"{self.name} cannot be opened: {shortened(error)}", _READ) from error
+            raise StzReadError(f"{self.name}: {self._not_located(error)}", _READ) from error
         return system, path
+
+    def _not_located(self, error: Exception) -> str:
+        """What is wrong with the address, and what to do."""
+        scheme = urlsplit(self.url.rpartition("::")[2]).scheme
+        if isinstance(error, ValueError) and str(error).startswith("Protocol not known"):
+            return f"{error!s}: addresses begin with https://, s3:// or what else fsspec knows"
+        return remote_errors.meaning(error, scheme)
 
 
 def is_address(given: object) -> bool:
@@ -157,8 +165,14 @@ class RemoteFile(ReadOnlyFile):
         except StzReadError:
             raise
         except Exception as error:  # of HDF5; of fsspec if its loop has ended
-            cause = error.__context__ if isinstance(error.__context__, StzReadError) else error
-            raise StzReadError(f"{self.address.name} cannot be opened as an HDF5 file: {cause}", _READ) from error
+            if isinstance(error.__context__, StzReadError):
+                raise error.__context__ from error
+            raise self.cannot_be_opened(error) from error
+
+    def cannot_be_opened(self, error: BaseException) -> StzReadError:
+        """The error of a file that h5py does not open. `error`: of h5py."""
+        why = self.h5stz_bytes.why_not(" ".join(str(error).split()))
+        return StzReadError(f"{self.address.name}: {why}", _READ)
 
     @property
     def size(self) -> int:

@@ -7,20 +7,22 @@ for and belongs to the version of the file that was found first, or it is an err
 from __future__ import annotations
 
 import random
-import re
 import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from h5py._objects import phil
 
 from h5stz import _core
 from h5stz.counts import counted
 from h5stz.errors import StzReadError
-from h5stz.sources.file_objects import ObjectBytes, shortened, version_of
+from h5stz.hdf5 import file_formats, file_kinds
+from h5stz.sources import remote_errors
+from h5stz.sources.file_objects import ObjectBytes, version_of
 
 _Answer = TypeVar("_Answer")
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -80,7 +82,7 @@ class RemoteBytes(ObjectBytes):
         stats: RemoteStats.
     """
 
-    def __init__(self, system: Any, path: str, name: str, retries: int, retry_wait: float) -> None:
+    def __init__(self, system: Any, path: str, name: str, retries: int, retry_wait: float, small_bytes: int = 0) -> None:
         self._system, self._path, self.name = system, path, name
         self._retry_wait = retry_wait
         self._retries = retries
@@ -95,12 +97,13 @@ class RemoteBytes(ObjectBytes):
         self._compared: object = None
         told = self._told()
         if told.get("type") == "directory":
-            raise StzReadError(f"{name} is a directory: give the address of an HDF5 file", _READ)
+            raise StzReadError(f"{name}: it is {self._described_directory()}", _READ)
         if told.get("size") is None:
-            raise StzReadError(f"the server does not say how long {name} is, {_WHOLE}", _READ)
-        if told.get("partial") is False and "http" in self._protocols():  # rather than a copy of the file on this machine
-            raise StzReadError(f"the server does not send parts of {name}, {_WHOLE}", _READ)
+            raise self._only_whole(f"the server does not say how long {name} is")
         self.size = int(told["size"])
+        self._small = self.size <= small_bytes
+        if told.get("partial") is False and "http" in self._protocols() and not self._small:  # rather than of a copy here
+            raise self._only_whole(f"the server does not send parts of {name}")
         self.version = version_of(told)
 
     def check(self, error: BaseException | None = None) -> None:
@@ -167,11 +170,39 @@ class RemoteBytes(ObjectBytes):
             content = self._repeated(end, "its last bytes")
         except StzReadError as error:
             if isinstance(error.__cause__, ValueError):  # of fsspec: "range requests" are not supported
-                raise StzReadError(f"the server does not send parts of {self.name}, {_WHOLE}", _READ) from error.__cause__
+                raise self._only_whole(f"the server does not send parts of {self.name}") from error.__cause__
             raise
         self.stats.add(0, len(content), 0, 0)
         self._last = object()
         return memoryview(content)
+
+    def _only_whole(self, text: str) -> StzReadError:
+        """The error of a file that its server gives only as a whole, unless it is no HDF5 file, such as a page to log in."""
+        content = b""
+        try:
+            with self._system.open(self._path, "rb", block_size=0) as stream:  # of HTTP: what is not read is not transferred
+                content = bytes(stream.read(file_formats.LOOKED_AT))
+        except Exception:  # the error is about something else
+            pass
+        other = file_formats.other_format(content, self._last_name(), "address") if content else None
+        return StzReadError(f"{text}, {_WHOLE}" if other is None else f"{self.name}: {other}", _READ)
+
+    def _last_name(self) -> str:
+        """What the file is called without its directories."""
+        return self.name.rstrip("/").rpartition("/")[2]
+
+    def _described_directory(self) -> str:
+        try:
+            if any(self._system.exists(f"{self._path.rstrip('/')}/{name}") for name in file_kinds.ZARR):
+                return file_kinds.ZARR_STORE
+        except Exception:  # whatever a file system of somebody else raises
+            pass
+        return "a directory: give the address of an HDF5 file"
+
+    def why_not(self, said: str) -> str:
+        """What the file is, which HDF5 cannot open, and what to do. `said`: the message of HDF5."""
+        content = bytes(self.read(0, min(self.size, file_formats.LOOKED_AT))) if self.size else b""
+        return file_formats.why_not(content, said, self._last_name(), "address")
 
     def _protocols(self) -> tuple[str, ...]:
         named = getattr(self._system, "protocol", ())
@@ -185,7 +216,7 @@ class RemoteBytes(ObjectBytes):
             told: Mapping[str, Any] = self._system.info(self._path)
             return told
 
-        return self._repeated(ask, "its size and version")
+        return self._repeated(ask, _ABOUT)
 
     def _repeated(self, call: Callable[[], _Answer], what: str) -> _Answer:
         """What a request answers, also after it failed a few times."""
@@ -208,7 +239,7 @@ class RemoteBytes(ObjectBytes):
         options = {"batch_size": _REQUESTS} if self.parallel else {}
         for attempt in range(self._retries + 1):
             missing = [number for number in range(len(parts)) if number not in contents]
-            begin = time.perf_counter()
+            started = time.perf_counter()
             starts, ends = [parts[number][0] for number in missing], [parts[number][1] for number in missing]
             answers: list[Any]
             try:
@@ -220,10 +251,13 @@ class RemoteBytes(ObjectBytes):
             for number, answer in zip(missing, answers, strict=True):
                 if (problem := self._problem(answer, *parts[number])) is None:
                     contents[number] = answer
+                elif self._small and not isinstance(answer, BaseException) and len(answer) == self.size:
+                    begin, end = parts[number]
+                    contents[number] = answer[begin:end]  # the server does not send parts
                 else:
                     failed[number] = problem
             size = sum(len(answer) for answer in answers if not isinstance(answer, BaseException))
-            self.stats.add(len(missing), size, time.perf_counter() - begin, len(missing) if attempt else 0)
+            self.stats.add(len(missing), size, time.perf_counter() - started, len(missing) if attempt else 0)
             if not failed:
                 break
             lasting = [number for number, error in failed.items() if not self._worth_repeating(error)]
@@ -250,7 +284,7 @@ class RemoteBytes(ObjectBytes):
         if isinstance(error, EOFError):
             return True
         status = getattr(error, "status", None)
-        if self._repeats_itself or isinstance(error, _LASTING):
+        if self._repeats_itself or isinstance(error, _LASTING) or remote_errors.is_about_tls(error):
             return False
         if isinstance(status, int) and status:
             return status in _TRANSIENT
@@ -265,16 +299,17 @@ class RemoteBytes(ObjectBytes):
             time.sleep(longest * random.uniform(0.5, 1))
 
     def _failed(self, what: str, error: BaseException, attempt: int) -> StzReadError:
-        cause = error.__cause__ if isinstance(error, FileNotFoundError) and error.__cause__ else error
-        times = f" after {attempt + 1} requests" if attempt else ""
-        said = _SECRETS.sub(r"\1\2", shortened(cause)).replace(self.name, "it")
-        self.failure = StzReadError(f"{self.name} did not give {what}{times}: {said}", _READ)
+        said = remote_errors.meaning(error, urlsplit(self.name.rpartition("::")[2]).scheme)
+        if what == _ABOUT:
+            text = f"{self.name}: {said}" + (f" ({attempt + 1} requests failed)" if attempt else "")
+        else:
+            text = f"{self.name} did not give {what}{f' after {attempt + 1} requests' if attempt else ''}: {said}"
+        kind = file_kinds.NotFoundError if remote_errors.is_not_there(error) else StzReadError
+        self.failure = kind(text, _READ)
         return self.failure
 
 
-#: User, password and query of addresses in messages of others.
-_SECRETS = re.compile(r"(https?://)(?:[^/\s'\"]*@)?([^\s'\"?]*)(?:\?[^\s'\"]*)?")
-
+_ABOUT = "its size and version"
 _WHOLE = (
     "so it cannot be read in parts: download it, or let fsspec keep a copy, "
     'h5stz.open("simplecache::" + url), which transfers all of it once'

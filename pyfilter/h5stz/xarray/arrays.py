@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 from xarray.backends import BackendArray
+from xarray.backends.h5netcdf_ import H5NetCDFArrayWrapper
 from xarray.core import indexing
 
 from h5stz.elements import Array
 from h5stz.reading.view import View, view
+from h5stz.unreadable import naming
 
 if TYPE_CHECKING:
     from h5stz.xarray.store import StzStore
@@ -68,6 +70,16 @@ class StzArray(BackendArray):
 
     def _part(self, whole: View, key: tuple[Any, ...]) -> Any:
         return whole.level(self._store.level, axes=self._axes)[key] if self._axes else whole[key]
+
+
+class StoredArray(H5NetCDFArrayWrapper):
+    """A variable without h5stz as xarray's engine h5netcdf reads it; errors name the chunk that cannot be read."""
+
+    def _getitem(self, key: Any) -> Any:
+        of_h5netcdf: Any = super()._getitem
+        store: Any = self.datastore
+        with naming(store.h5py_dataset(self.variable_name)):
+            return of_h5netcdf(key)
 
 
 class ThinnedArray(BackendArray):

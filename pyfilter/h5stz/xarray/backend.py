@@ -13,19 +13,24 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat, SupportsIndex
 
+import h5py
 import xarray
 from xarray.backends import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
 from h5stz import _core
 from h5stz.damage import OnError, check_on_error
-from h5stz.errors import StzError, StzTypeError
+from h5stz.errors import StzError, StzReadError, StzTypeError
+from h5stz.hdf5.file_kinds import opened_file
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
-from h5stz.sources.remote_files import Address, is_address
+from h5stz.sources.given_files import GivenFile, called, is_file_object
+from h5stz.sources.remote_files import Address, RemoteFile, is_address
 from h5stz.xarray.store import StzStore, largest_errors, thinned_dimensions
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_SHOWN = 5  # groups that an error names
 
 
 class H5stzBackendEntrypoint(BackendEntrypoint):
@@ -177,7 +182,41 @@ def _opened(filename_or_obj: Any, *, group: str | None, decode_vlen_strings: boo
         opened = Address(opened, dict(given.pop("storage_options") or {})).open()
     # storage_options is not of every xarray
     options = {name: value for name, value in given.items() if value is not None}
-    return StzStore.open(opened, group=group, decode_vlen_strings=decode_vlen_strings, **options)
+    try:
+        return StzStore.open(opened, group=group, decode_vlen_strings=decode_vlen_strings, **options)
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        if given["driver"] is None and (told := _why_not(opened, group, error)) is not None:
+            raise told from error
+        raise
+
+
+def _why_not(opened: Any, group: str | None, error: BaseException) -> StzError | None:
+    """The error of a file that is no HDF5 file, or has no such group; None of other errors of h5netcdf."""
+    try:
+        file = _hdf5(opened)
+    except StzError as told:
+        return told
+    if file is None:
+        return None
+    with file:
+        if group is None or group in file:
+            return None
+        groups: list[str] = []
+        file.visititems(lambda name, item: groups.append(f"/{name}") if isinstance(item, h5py.Group) else None)
+        some = ", ".join(groups[:_SHOWN]) + (", ..." if len(groups) > _SHOWN else "")
+        name = opened if isinstance(opened, str) else called(opened)
+        return StzReadError(
+            f"{name}: there is no group {group}, " + (f"its groups are {some}" if some else "and no other"), _READ
+        )
+
+
+def _hdf5(opened: Any) -> h5py.File | None:
+    """The file as h5stz.open() opens it, whose errors say what to do; None of what it does not take."""
+    if isinstance(opened, str):
+        return opened_file(opened)
+    if isinstance(opened, RemoteFile):
+        return opened.hdf5()
+    return GivenFile(opened).hdf5() if is_file_object(opened) else None
 
 
 def _configure(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, SupportsFloat
 
 import h5py
-from xarray.backends.h5netcdf_ import H5NetCDFStore
+from xarray.backends.h5netcdf_ import H5NetCDFArrayWrapper, H5NetCDFStore
 from xarray.core import indexing
 
 from h5stz import _core
@@ -14,7 +14,7 @@ from h5stz.damage import OnError
 from h5stz.errors import StzError
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, client_data
-from h5stz.xarray.arrays import StzArray, ThinnedArray
+from h5stz.xarray.arrays import StoredArray, StzArray, ThinnedArray
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -82,8 +82,12 @@ class StzStore(H5NetCDFStore):
     def open_store_variable(self, name: str, var: Any) -> Any:
         """xarray's Variable of h5netcdf's."""
         of_h5netcdf: Any = super().open_store_variable
+        read_by_h5netcdf: Any = StoredArray
         variable = of_h5netcdf(name, var)
         dataset = var._h5ds
+        if type(getattr(variable._data, "array", None)) is H5NetCDFArrayWrapper:
+            data = indexing.LazilyIndexedArray(read_by_h5netcdf(name, self))
+            variable = type(variable)(variable.dims, data, variable.attrs, variable.encoding)
         axes = tuple(axis for axis, dim in enumerate(variable.dims) if dim in self.thinned)
         chunks = variable.encoding.get("chunksizes")
         words = client_data(dataset)

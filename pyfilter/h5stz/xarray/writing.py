@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from h5stz import _core, patterns
 from h5stz.elements import Real
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.options.chunks import SMALL
 from h5stz.options.stz import STZ, Block
 from h5stz.signatures import checked
@@ -335,6 +336,7 @@ def to_netcdf(
     Raises:
         StzError, TypeError: as xarray_encoding().
     """
+    refuse_address(path)
     arguments = dict(writing or {})
     if "engine" in arguments:
         _check(dataset, arguments.pop("engine"))

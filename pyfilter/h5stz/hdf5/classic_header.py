@@ -10,7 +10,10 @@ import struct
 from math import prod
 from typing import BinaryIO, NamedTuple
 
+from h5stz.counts import counted
+
 _TYPE_BYTES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
+NOT_KNOWN = 1 << 62  # more than any file has
 _MOST = 1 << 20  # dimensions, attributes or variables of a list
 
 
@@ -32,7 +35,10 @@ class _Reader:
         self._offset = ">I" if magic[3] == 1 else ">Q"
 
     def number(self, form: str) -> int:
-        value: int = struct.unpack(form, self._file.read(struct.calcsize(form)))[0]
+        content = self._file.read(struct.calcsize(form))
+        if len(content) < struct.calcsize(form):
+            raise EOFError("the file ends in its header")
+        value: int = struct.unpack(form, content)[0]
         return value
 
     def count(self) -> int:
@@ -66,8 +72,24 @@ class _Reader:
         return _Variable(dimensions, item_bytes, self.offset())
 
 
+def fault(path: str | os.PathLike[str]) -> str | None:
+    """What is said of a netCDF-3 file that is shorter than its header tells; None of others.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    there, stated = os.path.getsize(path), stated_bytes(path)
+    if stated is None or there >= stated:
+        return None
+    if stated == NOT_KNOWN:
+        what = f"was cut short, or its header is damaged: it ends in the header, after {counted(there, 'byte')}"
+    else:
+        what = f"was cut short: it has {there} of {stated} bytes"
+    return f"this netCDF-3 file {what}. Get it again, or from a copy"
+
+
 def stated_bytes(path: str | os.PathLike[str]) -> int | None:
-    """The bytes that a netCDF-3 file has at least, by its header; None if that cannot be understood.
+    """The bytes that a netCDF-3 file has at least, by its header; None if that cannot be understood, NOT_KNOWN if it is cut.
 
     Raises:
         OSError: the file cannot be read.
@@ -75,6 +97,8 @@ def stated_bytes(path: str | os.PathLike[str]) -> int | None:
     try:
         with open(path, "rb") as file:
             return _stated_bytes(_Reader(file))
+    except EOFError:
+        return NOT_KNOWN
     except (ValueError, KeyError, IndexError, struct.error, OverflowError):
         return None
 

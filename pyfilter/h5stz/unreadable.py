@@ -1,0 +1,153 @@
+"""What HDF5 cannot read: errors that name the file, the dataset, the chunk, what is wrong with it, and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from math import prod
+from typing import Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.errors import StzError, StzReadError
+
+_READ = _core.ERROR_CODES["STZ_ERROR_READ"]
+_NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
+#: Codes of errors that are about the bytes of a stream: another part of it may be whole.
+DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAMES)
+_MOST = 1 << 20  # chunks that are tried one by one
+#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
+h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
+#: What the filter says of a chunk, in what HDF5 says.
+_OF_FILTER = re.compile(r"h5stz: a chunk of \d+ bytes cannot be \w+: (.*?) \(error (-\d+)\)")
+
+
+@contextmanager
+def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
+    """Turns errors of HDF5 while it reads samples of an h5py.Dataset into those of error_of(); of other data they stay.
+
+    Args:
+        data: what is read.
+        box: slices without steps around what is read of it; None: all.
+    """
+    try:
+        yield
+    except StzError:
+        raise
+    except (OSError, RuntimeError) as error:
+        if isinstance(data, h5py.Dataset) and (told := error_of(data, error, box)) is not None:
+            raise told from error
+        raise
+
+
+def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | None = None) -> StzReadError | None:
+    """The StzReadError of a dataset of which HDF5 cannot read samples; None if it can.
+
+    Args:
+        dataset: of an open file.
+        error: of h5py.
+        box: as of naming().
+    """
+    if isinstance(error.__context__, StzReadError):  # of the object that h5py reads from
+        return error.__context__
+    try:
+        name = f"{dataset.name} in {dataset.file.filename}"
+        if (missing := _missing_filter(dataset)) is not None:
+            return StzReadError(f"{name} {missing}", _READ)
+        found = _first_unreadable(dataset, box)
+    except Exception:  # a closed file, damaged structures: what HDF5 has said stands
+        return None
+    if found is None:
+        return None
+    offset, reason = found
+    said = re.sub(r"^Can't (?:\w+ )?read data \((.*)\)$", r"\1", " ".join(str(reason).split()))
+    told = _OF_FILTER.search(said)
+    code = int(told[2]) if told else _READ
+    where = f"the chunk at {offset} of {name}" if offset is not None else name
+    if offset is None or (told and code not in DAMAGE_CODES):
+        return StzReadError(f"{where} cannot be read: {told[1] if told else said}", code)
+    why = told[1] if told else "its filters cannot decode it" if "filter returned failure" in said else said
+    return StzReadError(f"{where}: {why}: {_cure(dataset)}", code)
+
+
+@contextmanager
+def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[None]:
+    """Adds to the StzErrors of a stream the chunk that it is, and to those of damage what to do. `offset`: of the chunk."""
+    try:
+        yield
+    except StzError as error:
+        named = error.within(f"the chunk at {offset} of {dataset.name} in {dataset.file.filename}")
+        if error.code in DAMAGE_CODES:
+            named = type(error)(f"{named}: {_cure(dataset)}", error.code)
+        raise named from error
+
+
+def _cure(dataset: h5py.Dataset) -> str:
+    """What to do about a dataset of which a chunk is damaged."""
+    if _core.FILTER_ID not in [number for number, *_ in _filters(dataset)]:  # salvage leaves others as they are
+        return 'get the file again, or h5stz.view(dataset, on_error="nan") reads all other chunks'
+    filename = os.fsdecode(dataset.file.filename)
+    salvage = f"h5stz salvage {filename} OUT" if os.path.isfile(filename) else "h5stz salvage of a copy on this machine"
+    return f"get the file again, or {salvage} keeps what is whole"
+
+
+def _filters(dataset: h5py.Dataset) -> list[tuple[Any, ...]]:
+    properties = dataset.id.get_create_plist()
+    return [properties.get_filter(index) for index in range(properties.get_nfilters())]
+
+
+#: What HDF5 says of what it cannot read, and what that means.
+_MEANINGS = (
+    ("filter returned failure", "its filters cannot decode it"),
+    ("required filter|find plugin|open directory", "its filter is not here"),
+    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies behind the end of the file"),
+    ("file read failed|nput/output error", "the disk does not give it"),
+    (
+        "signature|checksum|version|ring type|corrupt|incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
+        "a structure of HDF5 that leads there is damaged",
+    ),
+)
+
+
+def sentence(error: BaseException) -> str:
+    """Why something cannot be read, in words: what a StzError says, and the meaning of what HDF5 says."""
+    said = " ".join(str(error).split())
+    if told := _OF_FILTER.search(said):
+        return told[1]
+    if isinstance(error, StzError):
+        return said
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for the size that the file tells"
+    return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), "HDF5 cannot read it")
+
+
+def _missing_filter(dataset: h5py.Dataset) -> str | None:
+    """What is said of a dataset that has a filter which is not here."""
+    for number, _, _, name in _filters(dataset):
+        if not h5py.h5z.filter_avail(number):
+            called = f" ({name.decode(errors='replace')})" if name else ""
+            return (
+                f"has the HDF5 filter {number}{called}, which is not here: pip install hdf5plugin has most of them, import it"
+            )
+    return None
+
+
+def _first_unreadable(dataset: h5py.Dataset, box: Sequence[Any] | None) -> tuple[tuple[int, ...] | None, BaseException] | None:
+    """Where the first chunk in a box begins that HDF5 cannot read, None for all of a dataset without chunks, and why."""
+    shape, chunks = dataset.shape, dataset.chunks or dataset.shape
+    cuts = [slice(None)] * len(shape) if box is None else list(box)
+    spans = [cut.indices(extent)[:2] for cut, extent in zip(cuts, shape, strict=True)]
+    grid = [range(start // n * n, stop, n) for (start, stop), n in zip(spans, chunks, strict=True) if n]
+    if len(grid) < len(shape) or prod(map(len, grid)) > _MOST:
+        return None
+    for offset in product(*grid):
+        place = tuple(slice(at, min(at + n, extent)) for at, n, extent in zip(offset, chunks, shape, strict=True))
+        try:
+            h5py_getitem(dataset, place)
+        except (OSError, RuntimeError) as error:
+            return (offset if dataset.chunks else None), error
+    return None
