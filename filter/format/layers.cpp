@@ -74,7 +74,8 @@ void require_layers(const Header& h, int base_level) {
 
 double earlier_error(const Header& h) {
   if (!(h.accumulated_bound > h.bound)) return 0;
-  return h.mode == STZ_POINTWISE_RELATIVE ? __builtin_inf() : h.accumulated_bound - h.bound;
+  const bool is_known = h.mode != STZ_POINTWISE_RELATIVE && h.accumulated_bound < STZ_UNKNOWN_BOUND;
+  return is_known ? h.accumulated_bound - h.bound : __builtin_inf();
 }
 
 size_t refinements_for(const Header& h, double max_error) {

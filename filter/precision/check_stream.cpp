@@ -149,7 +149,7 @@ class StreamChecker {
   void check_layers(const Header& h, const u8* stream, size_t size, Buffer<u8>& room) const {
     for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
       decode(stream, size, room.data(), bytes_, threads_, nullptr, taken);
-      const LayerError is = difference(layout_, data_, room.data()), stated = h.layers.errors[taken];
+      const LayerError is = difference(h, data_, room.data()), stated = h.layers.errors[taken];
       const double rounding = 1e-9 * is.root_mean_square;
       require(is.largest <= stated.largest, STZ_ERROR_CHECK);
       if (!previous_.empty() && stated.root_mean_square == __builtin_inf()) continue;  // not known beside what was kept
