@@ -205,7 +205,7 @@ def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
     return extents
 
 
-def _as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
+def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
     """A piece at the end of a dataset as HDF5 stores it, in a whole chunk; the rest is the fill value, or 0."""
     if chunk is None or piece.shape == chunk:
         return piece
@@ -224,7 +224,7 @@ def _psnr(
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
-        whole = _as_chunk(original, chunk, settings.fill)
+        whole = as_chunk(original, chunk, settings.fill)
         decoded = np.empty_like(whole)
         stream = settings.encode(whole)
         size += len(stream)

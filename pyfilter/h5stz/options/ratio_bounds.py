@@ -59,7 +59,7 @@ def ratio_bound(
     estimated = BoundSearch(ratio_window(ratio, _array_bytes(data, few)), width)
     guess = estimated.narrow(width * FIRST_GUESS, functools.partial(_level, data, settings, few, Settings.estimated_bytes))
     search = BoundSearch(ratio_window(ratio, size), width)
-    measure = functools.partial(_level, data, settings, boxes, Settings.stream_bytes)
+    measure = functools.partial(_level, data, settings, boxes, Settings.stream_bytes, chunk=chunks)
     bound = search.narrow(guess or width * FIRST_GUESS, measure) or search.probe(_PROBES, measure)
     if bound is not None:
         return bound
@@ -84,10 +84,12 @@ def _level(
     boxes: Sequence[Box],
     bytes_of: Callable[[Settings, Array], float],
     bound: float,
+    chunk: tuple[int, ...] | None = None,
 ) -> tuple[float, float]:
-    """The logarithm of the size of the streams, as a Measure."""
+    """The logarithm of the size of the streams, as a Measure; with `chunk`, of whole chunks, also at the end of the data."""
     settings = replace(settings, bound=bound)
-    pieces = (np.ascontiguousarray(elements.stored(slabs.piece(data, box), settings.fill)) for box in boxes)
+    stored = (elements.stored(slabs.piece(data, box), settings.fill) for box in boxes)
+    pieces = (np.ascontiguousarray(bounds.as_chunk(piece, chunk, settings.fill)) for piece in stored)
     return math.log2(sum(bytes_of(settings, piece) for piece in pieces)), 0.0
 
 

@@ -30,10 +30,20 @@ class Settings:
     enhance: int = 0
     check: int = 0
 
-    def encode(self, array: elements.Array, previous: elements.BytesLike | None = None) -> bytes:
-        """The stream (bytes) of a C-contiguous ndarray of a storage dtype; `previous`: see codec.rewrite."""
+    def encode(
+        self, array: elements.Array, previous: elements.BytesLike | None = None, *, prior_bound: float = 0.0
+    ) -> bytes:
+        """The stream (bytes) of a C-contiguous ndarray of a storage dtype.
+
+        Args:
+            array: the ndarray.
+            previous: see codec.rewrite.
+            prior_bound: what the samples had lost before, in the unit of the bound; infinity: nobody knows.
+        """
         code, byte_order = elements.element_type(array.dtype)
-        return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous)
+        return _core.compress(
+            elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous, prior_bound=prior_bound
+        )
 
     def estimate(self, array: elements.Array) -> tuple[float, float, float, bool]:
         """What encode() would make of an array: bytes, their variance, the mean squared error, whether these are exact."""
