@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -23,7 +22,6 @@ from h5stz.errors import StzError
 from h5stz.files.history import NOTHING, History
 from h5stz.options.settings import Settings
 from h5stz.slabs import Box, boxes
-from h5stz.validity import probable_fill
 
 _Item = TypeVar("_Item")
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -127,9 +125,7 @@ def connected(scheduler: Any) -> Iterator[Any]:
 def encoded(settings: Settings, chunk: Array, history: History = NOTHING) -> bytes:
     """The stream that the filter makes of a whole chunk, which looks for a missing value that nobody has named."""
     samples = elements.stored(chunk.view(np.int8) if chunk.dtype == bool else chunk, settings.fill)  # h5py's enumeration
-    if settings.fill is None and (found := probable_fill(samples, settings.mode, settings.bound)) is not None:
-        settings = replace(settings, fill=found)
-    return settings.to_store().encode(samples, prior_bound=history.prior_bound(settings, samples))
+    return settings.of_chunk(samples).to_store().encode(samples, None, history.prior_bound(settings, samples))
 
 
 def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:

@@ -216,6 +216,11 @@ def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> A
     return padded
 
 
+def stored_with(settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]) -> Settings:
+    """The Settings with which a chunk of data of this shape is stored. What is one chunk may be compressed without the filter."""
+    return settings if chunk is None or tuple(chunk) == tuple(shape) else settings.of_chunk(samples)
+
+
 def _psnr(
     data: ArraySource, boxes: list[Box], settings: Settings, width: float, chunk: tuple[int, ...] | None
 ) -> tuple[float, int]:
@@ -226,7 +231,7 @@ def _psnr(
         original = elements.stored(slabs.piece(data, box), settings.fill)
         whole = as_chunk(original, chunk, settings.fill)
         decoded = np.empty_like(whole)
-        stream = settings.encode(whole)
+        stream = stored_with(settings, whole, chunk, data.shape).encode(whole)
         size += len(stream)
         _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
         decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)

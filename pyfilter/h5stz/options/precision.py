@@ -77,7 +77,7 @@ class Precision:
         Raises:
             StzError: max_error is less than what the bound allows for one of the samples, or nobody knows their errors.
         """
-        if self.max_error is None or self.lenient or best_error(info) is not None:
+        if self.max_error in (None, math.inf) or self.lenient or best_error(info) is not None:
             return
         self.check_pointwise(max(float(info["bound"]), info["accumulated_bound"] or 0.0), info["mode"], info["fill"], samples)
 

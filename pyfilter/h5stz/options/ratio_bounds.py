@@ -89,8 +89,19 @@ def _level(
     """The logarithm of the size of the streams, as a Measure; with `chunk`, of whole chunks, also at the end of the data."""
     settings = replace(settings, bound=bound)
     stored = (elements.stored(slabs.piece(data, box), settings.fill) for box in boxes)
-    pieces = (np.ascontiguousarray(bounds.as_chunk(piece, chunk, settings.fill)) for piece in stored)
-    return math.log2(sum(bytes_of(settings, piece) for piece in pieces)), 0.0
+
+    def size_of(piece: Array, padding: int | None) -> float:
+        whole = np.ascontiguousarray(bounds.as_chunk(piece, chunk, padding))
+        return bytes_of(bounds.stored_with(settings, whole, chunk, data.shape), whole)
+
+    # Beyond the end a dataset has its own fill value, which may be 0 whatever the options say: the larger stream counts.
+    sizes = (max(size_of(piece, padding) for padding in _paddings(piece, chunk, settings.fill)) for piece in stored)
+    return math.log2(sum(sizes)), 0.0
+
+
+def _paddings(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> tuple[int | None, ...]:
+    """What may lie in a chunk beyond the end of the data."""
+    return (None, fill) if fill and chunk is not None and piece.shape != chunk else (fill,)
 
 
 def _failure(ratio: float, size: int, search: BoundSearch) -> str:
