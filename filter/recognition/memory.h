@@ -34,8 +34,8 @@ struct Chunk {
 // A hash of the options that decide as which values samples are stored.
 u64 settings_of(const stz_options& options) noexcept;
 
-// Settings of which no chunk is a changed version: for chunks that hold their samples exactly, so that these may be quantised, but have lost
-// something before.
+// Settings of which no chunk is a changed version: for chunks that hold their samples exactly, so that these may be quantised, but have
+// lost something before.
 inline u64 history_only(u64 settings) noexcept { return ~settings; }
 
 // Remembers what was decoded from a stream, with what its samples have lost. Throws std::bad_alloc.

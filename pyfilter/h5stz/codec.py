@@ -153,8 +153,8 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
         **options: as of compress().
 
     Returns:
-        bytes: the stream. If nothing was changed, it is `previous` byte for byte. content_check=True adds the check if
-        `previous` has none.
+        bytes: the stream. If nothing was changed and `previous` has used its bound, it is `previous` byte for byte.
+        content_check=True adds the check if `previous` has none.
 
     Raises:
         StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.
@@ -194,7 +194,7 @@ def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
     Args:
         stream: bytes-like.
         max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the
-            data.
+            data. A point-wise bound with a single layer is judged by decoding the stream.
 
     Returns:
         bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content

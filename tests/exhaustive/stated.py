@@ -105,7 +105,9 @@ def judge_history(tally, original, dataset, what):
         bound = max(info.relaxed_bound, info.accumulated_bound or 0.0)
         if bound < np.inf:
             pointwise = info.mode == "pointwise_relative"
-            tally.within(original[part], decoded[part], bound, f"{what}, history of {offset}", measured=True, pointwise=pointwise)
+            tally.within(
+                original[part], decoded[part], bound, f"{what}, history of {offset}", measured=True, pointwise=pointwise
+            )
 
 
 def _within(tally, written, found, error):

@@ -58,7 +58,7 @@ def test_views_and_streams(path, array, layers, max_error):
 def test_the_error_that_is_named_is_enough(path, array):
     """It says what to ask for instead."""
     stream = h5stz.compress(array, pointwise_relative=RELATIVE)
-    with pytest.raises(h5stz.StzError, match="the bound is 0.01 of each sample.*with layers=2 or more") as told:
+    with pytest.raises(h5stz.StzError, match=r"the bound is 0\.01 of each sample.*with layers=2 or more") as told:
         h5stz.decompress(stream, max_error=1e-3)
     named = float(str(told.value).split("errors of up to ")[1].split(" ")[0])
     assert check(array, lambda: h5stz.decompress(stream, max_error=named * (1 + 1e-5)), named * (1 + 1e-5))

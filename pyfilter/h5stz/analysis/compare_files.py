@@ -77,7 +77,7 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
 
 
 def missing(original: object, other: object) -> list[float]:
-    """The numbers that stand for missing samples: those that attributes of the original name, and fill values of h5stz's options."""
+    """The numbers that stand for missing samples: what attributes of the original name, and fill values of h5stz's options."""
     found: list[float] = []
     for data in (original, other):
         dataset = data.dataset if isinstance(data, View) else data

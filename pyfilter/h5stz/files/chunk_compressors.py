@@ -153,9 +153,7 @@ def _plain(samples: Array, settings: Settings) -> Array:
     return elements.stored(samples, settings.fill).view(samples.dtype)
 
 
-def _read_and_encoded(
-    filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History
-) -> bytes:
+def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History) -> bytes:
     with h5py.File(filename) as file:
         dataset: Any = file[name]
         return encoded(settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue), history)

@@ -217,7 +217,7 @@ def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> A
 
 
 def stored_with(settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]) -> Settings:
-    """The Settings with which a chunk of data of this shape is stored. What is one chunk may be compressed without the filter."""
+    """The Settings with which a chunk of data of this shape is stored. What is one chunk may be stored without the filter."""
     return settings if chunk is None or tuple(chunk) == tuple(shape) else settings.of_chunk(samples)
 
 

@@ -106,7 +106,7 @@ EVERYTHING = Precision()
 
 
 def earlier_error(info: Mapping[str, Any]) -> float:
-    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity if it is not known."""
+    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity: not known."""
     accumulated = info["accumulated_bound"]
     if accumulated is None or accumulated <= info["relaxed_bound"]:
         return 0.0

@@ -59,8 +59,8 @@ class ThroughHdf5:
             precision.check_pointwise(settings.bound, settings.mode, settings.fill, np.asarray(samples))
         elif settings.largest_error > precision.max_error:
             raise StzError(
-                f"max_error={precision.max_error:g} is less than the bound of {self.dataset.name}, {settings.largest_error:g}, and "
-                f"all of it is read through h5py, as {self.index.reason}: ask for that, or for all there is",
+                f"max_error={precision.max_error:g} is less than the bound of {self.dataset.name}, {settings.largest_error:g}, "
+                f"and all of it is read through h5py, as {self.index.reason}: ask for that, or for all there is",
                 _BOUND,
             )
         return samples
