@@ -1,4 +1,4 @@
-"""Chunks that are copied or rewritten say what their samples have lost since they were first compressed, or that nobody knows."""
+"""Chunks that are copied or rewritten say what their samples have lost since the first time, or that nobody knows."""
 
 import json
 import math

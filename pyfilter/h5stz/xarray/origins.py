@@ -152,8 +152,9 @@ def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[
     if _is_alike(origin, stz, chunks):
         why = 'although nothing else changes: the filter does not recognise what engine="h5stz" read, open it with "h5netcdf"'
     warnings.warn(
-        f"variable {name!r} was read from {origin.source}, where it has lost up to {_bound_text(origin.mode, origin.bound)},"
-        f" and is compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
+        f"variable {name!r} was read from {origin.source}, where it has lost up to "
+        f"{_bound_text(origin.mode, origin.bound)}, and is "
+        f"compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
         "bound and no chunks), or give lossless=True. Of values that were changed since, drop_encoding() says so",
         UserWarning,
         stacklevel + 1,
