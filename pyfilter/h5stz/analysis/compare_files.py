@@ -10,12 +10,11 @@ from typing import Any
 import h5py
 import numpy as np
 
-from h5stz import elements, patterns
+from h5stz import patterns
 from h5stz.analysis.comparing import PASSES, Comparison, compared
 from h5stz.files import repack_plan
 from h5stz.hdf5 import missing_numbers, tree_contents
 from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text
-from h5stz.options.stz import STZ, client_data
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import View
 
@@ -85,8 +84,8 @@ def missing(original: object, other: object) -> list[float]:
             continue
         if data is original and any(name in dataset.attrs for name in missing_numbers.NAMES):
             found += map(float, missing_numbers.missing_values(dataset))
-        if client_data(dataset) is not None and (bits := STZ.from_dataset(dataset).resolved.settings.fill) is not None:
-            found.append(float(elements.fill_number(bits, dataset.dtype)))
+        if (number := missing_numbers.fill_of_options(dataset)) is not None:
+            found.append(float(number))
     return list(dict.fromkeys(found))
 
 
