@@ -130,9 +130,9 @@ cdef fill_options(stz_options* options, int mode, double bound, fill, int block,
 
 def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
              int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0,
-             previous=None, bint bound_used=False):
+             previous=None, bint bound_used=False, double prior_bound=0):
     """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
-    stream (bytes-like) that the array came out of before it was changed in part. `bound_used`: see stz_options."""
+    stream (bytes-like) that the array came out of before it was changed in part. `bound_used`, `prior_bound`: see stz_options."""
     cdef stz_layout layout
     cdef stz_options options
     cdef Py_buffer view, old
@@ -141,6 +141,7 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
     fill_layout(&layout, dtype, byte_order, shape)
     fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     options.bound_used = bound_used
+    options.prior_bound = min(prior_bound, STZ_UNKNOWN_BOUND)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -320,7 +321,7 @@ cdef info_fields(const stz_stream_info* facts):
         "form": facts.form.decode(),
         "patches": facts.patches,
         "bound_used": bool(facts.bound_used),
-        "accumulated_bound": facts.accumulated_bound or None,
+        "accumulated_bound": (float("inf") if facts.accumulated_bound == STZ_UNKNOWN_BOUND else facts.accumulated_bound) or None,
         "enhanced": bool(facts.enhanced),
         "relaxed_bound": facts.relaxed_bound,
         "content_check": None if facts.content_check < 0 else bool(facts.content_check),

@@ -40,6 +40,8 @@ cdef extern from "stz.h" nogil:
     enum:
         STZ_CHECK_NONE, STZ_CHECK_DECODE
 
+    const double STZ_UNKNOWN_BOUND
+
     ctypedef struct stz_layout:
         int32_t dtype
         int32_t byte_order

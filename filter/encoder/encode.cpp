@@ -1,7 +1,7 @@
 // Checks what is asked for; arrays that are constant, tiny or incompressible get their own forms.
 #include "encoder/encode.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "base/faults.h"
 #include "base/threads.h"
@@ -27,7 +27,6 @@ void check_options(const stz_layout& layout, const stz_options& o) {
   require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
   require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);
   require(o.prior_bound >= 0 && o.prior_bound < __builtin_inf(), STZ_ERROR_BOUND);
-  require(o.prior_bound == 0 || o.mode != STZ_POINTWISE_RELATIVE, STZ_ERROR_OPTION);
   require(o.content_check >= STZ_CONTENT_CHECK_DEFAULT && o.content_check <= STZ_CONTENT_CHECK_WRITE, STZ_ERROR_OPTION);
 }
 
@@ -67,7 +66,7 @@ bool still_grows(const Array& a, const Header& h, i32 append_axis) {
 }
 
 void add_prior_bound(Header& h, const stz_options& o) {
-  if (o.prior_bound > 0) h.accumulated_bound = std::min(o.prior_bound + h.bound, std::numeric_limits<double>::max());
+  if (o.prior_bound > 0) h.accumulated_bound = accumulated(o, h.mode);
 }
 
 // A form that holds the first `size` bytes of the array as they are.
@@ -89,6 +88,12 @@ Encoded encode_bytes(Header h, Form form, const Array& a, size_t size) {
 }
 
 Encoded encode_raw(const Header& h, const Array& a) { return encode_bytes(h, Form::raw, a, a.elements * a.width * size_t(a.parts)); }
+Encoded encode_raw_with_history(Header& h, const Array& a) {
+  Encoded out = encode_raw(h, a);
+  if (out.size() <= double(a.elements * a.width * size_t(a.parts) + 64)) return out;
+  h.accumulated_bound = 0;  // the longest shapes leave no room for it
+  return encode_raw(h, a);
+}
 Encoded encode_constant(const Header& h, const Array& a) { return encode_bytes(h, Form::constant, a, a.width * size_t(a.parts)); }
 
 Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits,
@@ -127,20 +132,28 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
     return encode_constant(h, a);
   }
   const size_t raw_size = a.elements * a.width * size_t(a.parts);
-  if (raw_size <= 64) return encode_raw(h, a);
+  if (raw_size <= 64) {
+    add_prior_bound(h, options);
+    return encode_raw_with_history(h, a);
+  }
   if (h.mode != STZ_LOSSLESS && still_grows(a, h, options.append_axis)) make_lossless(h);
   find_valid_extent(a, h);
   add_prior_bound(h, options);
   h.axis_map = choose_axis_map(a, h);
   Encoded out = encode_numbers(a, h, threads);
   if (!out.empty() && out.size() <= double(raw_size + 32)) return out;
-  out = encode_raw(h, a);
-  if (out.size() <= double(raw_size + 64)) return out;
-  h.accumulated_bound = 0;  // the longest shapes leave no room for it
-  return encode_raw(h, a);
+  return encode_raw_with_history(h, a);
 }
 
 }  // namespace
+
+double accumulated(const stz_options& o, i32 mode) {
+  if (o.mode != STZ_POINTWISE_RELATIVE) return std::min(o.prior_bound + (mode == STZ_LOSSLESS ? 0 : o.bound), STZ_UNKNOWN_BOUND);
+  if (mode != STZ_POINTWISE_RELATIVE) return STZ_UNKNOWN_BOUND;  // stored exactly after all: in the unit of the data
+  // |x - x''| <= |x - x'| + |x' - x''|, and |x'| <= (1 + prior) |x|
+  constexpr double rounding_up = 1 + 1e-14;
+  return std::min((o.prior_bound + o.bound + o.prior_bound * o.bound) * rounding_up, STZ_UNKNOWN_BOUND);
+}
 
 bool must_be_exact(const stz_layout& layout, const stz_options& o) {
   return o.mode == STZ_LOSSLESS || o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);

@@ -12,6 +12,8 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
 // Writes a stream of the form "raw" to `out`, where there is room for the array + 64 bytes, and returns its length. Takes memory for a
 // header alone.
 size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out);
+// What an array with options.prior_bound has lost once it is compressed, in a stream of this mode: its accumulated bound.
+double accumulated(const stz_options& options, i32 mode);
 // Must the elements come back with their bits, whatever the mode says?
 bool must_be_exact(const stz_layout& layout, const stz_options& options);
 // Its expected size and error; the error is not known where nothing is left out.

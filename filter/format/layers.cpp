@@ -74,13 +74,14 @@ void require_layers(const Header& h, int base_level) {
 
 double earlier_error(const Header& h) {
   if (!(h.accumulated_bound > h.bound)) return 0;
-  return h.mode == STZ_POINTWISE_RELATIVE ? __builtin_inf() : h.accumulated_bound - h.bound;
+  const bool is_known = h.mode != STZ_POINTWISE_RELATIVE && h.accumulated_bound < STZ_UNKNOWN_BOUND;
+  return is_known ? h.accumulated_bound - h.bound : __builtin_inf();
 }
 
 size_t refinements_for(const Header& h, double max_error) {
   const Layers& layers = h.layers;
   if (max_error == 0) return layers.refinements();  // zeros at no distance may still have other signs
-  const double before = earlier_error(h);
+  const double earlier = earlier_error(h), before = earlier < __builtin_inf() ? earlier : 0;  // callers ask whether it is known
   size_t taken = 0;
   while (taken < layers.refinements() && !(taken < layers.errors.size() && layers.errors[taken].largest + before <= max_error)) taken++;
   return taken;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/element_type.h"
 #include "hdf5/chunk_buffer.h"
@@ -82,8 +81,12 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
   return true;
 }
 
-double prior_bound_of(const stz_stream_info& info) {
-  return std::max(info.accumulated_bound, info.mode == STZ_ABSOLUTE ? info.relaxed_bound : 0);
+// What samples that were decoded from a stream have lost.
+recognition::Prior prior_of(const stz_stream_info& info) {
+  const double lost = std::max(info.accumulated_bound, info.relaxed_bound);
+  if (info.mode == STZ_POINTWISE_RELATIVE) return {0, info.bound_used ? lost : info.accumulated_bound};
+  if (info.mode == STZ_ABSOLUTE) return {info.bound_used ? lost : info.accumulated_bound, 0};
+  return {info.accumulated_bound > 0 ? info.accumulated_bound : STZ_UNKNOWN_BOUND, 0};
 }
 
 // The largest magnitude of the finite numbers among samples of a floating-point type.
@@ -104,11 +107,19 @@ double largest_magnitude(const stz_layout& layout, const void* samples) {
   return std::ldexp(static_cast<double>(exponent ? digits | hidden : digits), std::max(exponent, 1) - bias - mantissa);
 }
 
-// |x - x'| <= r |x| of a point-wise bound says that |x - x'| <= r / (1 - r) |x'|. 0: not known.
-double prior_bound_of_pointwise(const stz_layout& layout, const void* samples, double bound) {
+// In the unit of the data. |x - x'| <= r |x| says that |x - x'| <= r / (1 - r) |x'|.
+double absolute_prior(const stz_layout& layout, const void* samples, const recognition::Prior& prior) {
   constexpr double rounding_up = 1 + 1e-14;
-  if (!is_floating(layout.dtype) || bound >= 1) return 0;
-  return std::min(bound / (1 - bound) * largest_magnitude(layout, samples) * rounding_up, std::numeric_limits<double>::max());
+  if (prior.relative == 0) return prior.absolute;
+  if (!is_floating(layout.dtype) || prior.relative >= 1) return STZ_UNKNOWN_BOUND;
+  const double relative = prior.relative / (1 - prior.relative) * largest_magnitude(layout, samples) * rounding_up;
+  return std::min(std::max(prior.absolute, relative), STZ_UNKNOWN_BOUND);
+}
+
+// As stz_options has it.
+double prior_bound(const stz_layout& layout, const void* samples, const stz_options& options, const recognition::Prior& prior) {
+  if (options.mode != STZ_POINTWISE_RELATIVE) return absolute_prior(layout, samples, prior);
+  return prior.absolute > 0 ? STZ_UNKNOWN_BOUND : prior.relative;
 }
 
 // Samples that may have used their bound.
@@ -121,7 +132,7 @@ void make_exact(stz_options& options) {
 // Compresses samples as the memory has recognised them. What may be a change is compared with what it may be a change of.
 int compress(const stz_layout& layout, const void* samples, stz_options options, const recognition::Recognised& recognised, void* out,
              size_t capacity, size_t& size) {
-  if (options.mode != STZ_POINTWISE_RELATIVE && recognised.streams.empty()) options.prior_bound = recognised.prior_bound;
+  options.prior_bound = prior_bound(layout, samples, options, recognised.prior);
   if (!recognised.exact && recognised.streams.size() <= STZ_MAX_CANDIDATES) {
     const void* streams[STZ_MAX_CANDIDATES];
     size_t sizes[STZ_MAX_CANDIDATES], count = 0;
@@ -133,9 +144,10 @@ int compress(const stz_layout& layout, const void* samples, stz_options options,
     if (error != STZ_ERROR_ARGUMENT && error != STZ_ERROR_MEMORY) return error;
     if (count == 0 && error == STZ_ERROR_ARGUMENT) return error;  // else integers of another kind, or another rank
   }
-  const double pointwise = options.mode == STZ_POINTWISE_RELATIVE ? prior_bound_of_pointwise(layout, samples, options.bound) : 0;
   make_exact(options);
-  options.prior_bound = std::max(recognised.prior_bound, pointwise);
+  recognition::Prior prior = recognised.own;
+  prior.include(recognised.prior);
+  options.prior_bound = prior.any() ? absolute_prior(layout, samples, prior) : STZ_UNKNOWN_BOUND;
   const int error = stz_compress(&layout, samples, &options, out, capacity, &size);
   return error == STZ_ERROR_MEMORY ? stz_store(&layout, samples, &options, out, capacity, &size) : error;
 }
@@ -203,9 +215,11 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                                             : "; restore the file from a copy");
     return 0;
   }
-  if (info.bound_used) {
+  if (info.bound_used || info.accumulated_bound > 0) {
     const stz_layout& layout = client.has_layout ? client.layout : info.layout;
-    recognition::remember({layout, recognition::settings_of(client.options), out.data(), cd_values}, prior_bound_of(info), *buffer, bytes);
+    const u64 settings = recognition::settings_of(client.options);
+    recognition::remember({layout, info.bound_used ? settings : recognition::history_only(settings), out.data(), cd_values}, prior_of(info),
+                          *buffer, bytes);
   }
   ChunkBuffer::release(library, *buffer);
   *buffer = out.take();

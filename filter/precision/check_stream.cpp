@@ -93,7 +93,19 @@ class StreamChecker {
   bool states_the_bound() const {
     if (header_.mode == options_.mode && header_.bound == options_.bound) return true;
     if (previous_.empty() || header_.form != Form::patched) return false;
-    return header_.mode == options_.mode ? header_.bound > options_.bound : header_.mode == STZ_ABSOLUTE;
+    if (header_.mode != options_.mode) return header_.mode == STZ_ABSOLUTE;
+    return header_.bound > options_.bound && std::any_of(previous_.begin(), previous_.end(), [&](const PreviousStream& each) {
+             return header_.bound <= largest_bound_of(each);
+           });
+  }
+
+  // That what was kept of a previous stream may have; infinite if it is in another unit.
+  double largest_bound_of(const PreviousStream& each) const {
+    const Header h = read_header(each.data, each.size);
+    if (h.mode != options_.mode && h.mode != STZ_LOSSLESS) return __builtin_inf();
+    const double own = std::max(h.accumulated_bound, relaxed_bound(h));
+    if (h.form != Form::patched) return own;
+    return std::max(own, relaxed_bound(read_header(each.data + h.base_offset, size_t(h.base_size))));
   }
 
   // Is the base of a patched stream the previous stream, or the base of that?
@@ -149,7 +161,7 @@ class StreamChecker {
   void check_layers(const Header& h, const u8* stream, size_t size, Buffer<u8>& room) const {
     for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
       decode(stream, size, room.data(), bytes_, threads_, nullptr, taken);
-      const LayerError is = difference(layout_, data_, room.data()), stated = h.layers.errors[taken];
+      const LayerError is = difference(h, data_, room.data()), stated = h.layers.errors[taken];
       const double rounding = 1e-9 * is.root_mean_square;
       require(is.largest <= stated.largest, STZ_ERROR_CHECK);
       if (!previous_.empty() && stated.root_mean_square == __builtin_inf()) continue;  // not known beside what was kept

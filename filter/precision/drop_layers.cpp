@@ -11,7 +11,7 @@ Bytes copy_of(const u8* stream, size_t size) { return Bytes(stream, stream + siz
 
 // The header promises `bound` of every component, whatever it promised before.
 void set_absolute_bound(Header& h, double bound) {
-  if (h.accumulated_bound > 0) h.accumulated_bound = earlier_error(h) + bound;
+  if (h.accumulated_bound > 0) h.accumulated_bound = std::min(earlier_error(h) + bound, STZ_UNKNOWN_BOUND);
   h.bound_used = false;  // as with every bound
   h.mode = STZ_ABSOLUTE;
   h.bound = bound;

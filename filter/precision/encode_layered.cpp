@@ -27,16 +27,16 @@ struct Distances {
   LayerError error() const { return {largest, count ? __builtin_sqrt(squares / double(count)) : 0}; }
 };
 
-// Components of a floating-point type of the host, as they lie in memory.
-template <class T>
-Distances plain_distances(const u8* array, const u8* other, u64 n) {
+// Components of a floating-point type of the host, as they lie in memory. `fill`: the bits of those that are missing, or null.
+template <class T, class Bits>
+Distances plain_distances(const u8* array, const u8* other, u64 n, const u64* fill) {
   Distances all;
   double largest_rounded = 0;
   for (u64 i = 0; i < n; i++) {
     T x, y;
     memcpy(&x, array + i * sizeof(T), sizeof(T));
     memcpy(&y, other + i * sizeof(T), sizeof(T));
-    if (!(__builtin_fabs(double(x)) < __builtin_inf())) continue;
+    if (!(__builtin_fabs(double(x)) < __builtin_inf()) || (fill && bit_cast_to<Bits>(x) == *fill)) continue;
     const double d = __builtin_fabs(double(x) - double(y));
     if (d < largest_rounded) {
       all.squares += d * d;
@@ -51,17 +51,20 @@ Distances plain_distances(const u8* array, const u8* other, u64 n) {
 
 }  // namespace
 
-LayerError difference(const stz_layout& layout, const u8* array, const u8* other) {
+LayerError difference(const Header& h, const u8* array, const u8* other) {
+  const stz_layout& layout = h.layout;
   const i32 dtype = layout.dtype;
+  const u64* const fill = h.has_fill ? &h.fill : nullptr;
   const size_t width = component_size(dtype);
   const bool swap = swapped(layout);
   const u64 n = element_count(layout) * u64(components(dtype));
-  if (is_floating(dtype) && !swap && width == 4) return plain_distances<float>(array, other, n).error();
-  if (is_floating(dtype) && !swap && width == 8) return plain_distances<double>(array, other, n).error();
+  if (is_floating(dtype) && !swap && width == 4) return plain_distances<float, u32>(array, other, n, fill).error();
+  if (is_floating(dtype) && !swap && width == 8) return plain_distances<double, u64>(array, other, n, fill).error();
   Distances all;
   const u64 top = dtype == STZ_I64 ? u64(1) << 63 : 0;  // so that unsigned numbers have the order of signed ones
   for (u64 i = 0; i < n; i++) {
     const u64 x = load_bits(array + i * width, width, swap), y = load_bits(other + i * width, width, swap);
+    if (fill && x == *fill) continue;
     if (dtype == STZ_I64 || dtype == STZ_U64) {
       const double up = distance_up(x ^ top, y ^ top);
       all.add(up, up);
@@ -77,11 +80,11 @@ namespace {
 
 // Decodes every layer once and writes its errors into the header of the stream, which `h` describes. They are infinite where a valid sample
 // reads as missing.
-void measure_layers(const stz_layout& layout, const u8* data, int threads, Header& h, Bytes& stream) {
-  Buffer<u8> decoded(array_bytes(layout));
+void measure_layers(const u8* data, int threads, Header& h, Bytes& stream) {
+  Buffer<u8> decoded(array_bytes(h.layout));
   for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
     decode(stream.data(), stream.size(), decoded.data(), decoded.size(), threads, nullptr, taken);
-    h.layers.errors[taken] = difference(layout, data, decoded.data());
+    h.layers.errors[taken] = difference(h, data, decoded.data());
     if (any_became_fill_value(h, data, decoded.data())) h.layers.errors[taken] = {__builtin_inf(), __builtin_inf()};
   }
   STZ_FAULT_POINT(layer_errors, h.layers.errors.data(), h.layers.errors.size() * sizeof(LayerError));
@@ -93,10 +96,11 @@ void measure_layers(const stz_layout& layout, const u8* data, int threads, Heade
 
 // Where layers are cut that are of some use: not those whose errors are larger than the numbers themselves. Numbers on both sides of zero
 // have such in ULP space, where a missing bit may mean another sign and exponent. Nor those in which a valid sample has the fill value.
-std::vector<int> useful_cuts(const stz_layout& layout, const u8* data, const Layers& layers) {
-  Buffer<u8> zeros(array_bytes(layout));
+std::vector<int> useful_cuts(const Header& h, const u8* data) {
+  const Layers& layers = h.layers;
+  Buffer<u8> zeros(array_bytes(h.layout));
   std::fill(zeros.data(), zeros.data() + zeros.size(), u8(0));
-  const double largest = difference(layout, data, zeros.data()).largest;
+  const double largest = difference(h, data, zeros.data()).largest;
   std::vector<int> cuts;
   for (size_t taken = 0; taken < layers.refinements(); taken++)
     if (layers.errors[taken].largest <= largest) cuts.push_back(layers.unknown_bits(0, taken));
@@ -177,7 +181,7 @@ Bytes encode_with_layer_bounds(const stz_layout& layout, const u8* data, const s
     Bytes stream = encode(layout, data, options, cuts);
     Header h = read_header(stream.data(), stream.size());
     if (!h.layers.any()) break;
-    measure_layers(layout, data, thread_count(options.threads), h, stream);
+    measure_layers(data, thread_count(options.threads), h, stream);
     bool better = false;
     if (search.judge(h.layers, better)) {
       best = std::move(stream);
@@ -206,13 +210,13 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
     options.layers = 1;
     return encode(layout, data, options);
   }
-  measure_layers(layout, data, thread_count(options.threads), h, stream);
-  const std::vector<int> cuts = useful_cuts(layout, data, h.layers);
+  measure_layers(data, thread_count(options.threads), h, stream);
+  const std::vector<int> cuts = useful_cuts(h, data);
   if (cuts.size() == h.layers.refinements()) return stream;
   options.layers = 1;
   stream = encode(layout, data, options, cuts);
   h = read_header(stream.data(), stream.size());
-  if (h.layers.any()) measure_layers(layout, data, thread_count(options.threads), h, stream);
+  if (h.layers.any()) measure_layers(data, thread_count(options.threads), h, stream);
   return stream;
 }
 

@@ -55,7 +55,7 @@ class StreamEnhancer {
       h_.enhancement = fitted.enhancement;
     }
     if (!h_.enhancement.any() || !measure()) return false;
-    if (h_.accumulated_bound > 0) h_.accumulated_bound += relaxed_bound(h_) - h_.bound;
+    if (h_.accumulated_bound > 0) h_.accumulated_bound = std::min(h_.accumulated_bound + (relaxed_bound(h_) - h_.bound), STZ_UNKNOWN_BOUND);
     enhanced = h_;
     return true;
   }

@@ -91,11 +91,12 @@ void DecodedChunks::touch(u32 number, const Place& place) {
   Dataset& dataset = datasets_.try_emplace(chunk.dataset, number).first->second;
   if (!dataset.reads) dataset.first = number;
   dataset.reads = true;
+  dataset.prior.include(chunk.prior);
   dataset.note(number);
   chunk.decoded_at = ++clock_;
 }
 
-void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size) {
+void DecodedChunks::add(Probes probes, const Place& place, const Prior& prior, const void* stream, size_t size) {
   const u64 fingerprint = mixed(probes.fingerprint(), place.settings);
   if (const u32 same = same_chunk(fingerprint, stream, size); same != none) {
     renew(same, std::move(probes));
@@ -108,7 +109,7 @@ void DecodedChunks::add(Probes probes, const Place& place, double prior_bound, c
   chunk.layout = probes.layout;
   chunk.settings = place.settings;
   chunk.fingerprint = fingerprint;
-  chunk.prior_bound = prior_bound;
+  chunk.prior = prior;
   chunk.is_known = true;
   ++layout.chunks;
   try {
@@ -243,6 +244,11 @@ std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes
   return matches;
 }
 
+// Whether so many equal probes show that samples come out of another dataset's chunk. Single ones may be equal by chance.
+static bool is_copy(const std::vector<u32>& places, const Probes& probes, size_t telling) {
+  return places.back() >= probes.singles || places.size() * 16 >= telling;
+}
+
 // The chunks that together have all probes that any of them has.
 void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const {
   const u64 compared = u64(layouts_.at(probes.layout).chunks) * probes.singles;
@@ -253,18 +259,16 @@ void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, si
     const Chunk& chunk = chunks_[match.chunk];
     if (match.score < enough && chunk.dataset != dataset) continue;
     if (chunk.settings != place.settings) {
-      if (match.places.size() * 2 >= telling) found.prior_bound = std::max(found.prior_bound, chunk.prior_bound);
+      if (is_copy(match.places, probes, telling)) found.prior.include(chunk.prior);
       continue;
     }
-    if (std::all_of(match.places.begin(), match.places.end(), [&](u32 at) { return covered[at]; })) continue;
+    found.own.include(chunk.prior);
+    if (found.exact || std::all_of(match.places.begin(), match.places.end(), [&](u32 at) { return covered[at]; })) continue;
     for (const u32 at : match.places) covered[at] = 1;
-    found.prior_bound = std::max(found.prior_bound, chunk.prior_bound);
-    if (chunk.stream && found.chunks.size() < Candidates::usual) {
+    if (chunk.stream && found.chunks.size() < Candidates::usual)
       found.chunks.push_back(match.chunk);
-    } else if (match.score >= enough) {
-      found.exact = true;
-      return;
-    }
+    else
+      found.exact |= match.score >= enough;
   }
 }
 
@@ -284,6 +288,7 @@ bool DecodedChunks::add(u32 number, const Place& place, u64 layout, Candidates& 
   if (std::find(found.chunks.begin(), found.chunks.end(), number) != found.chunks.end()) return true;
   if (found.chunks.size() == Candidates::most) return false;
   found.chunks.push_back(number);
+  found.own.include(chunk.prior);
   return true;
 }
 
@@ -310,6 +315,7 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
   if (dataset == datasets_.end()) return;
   if (stream_limit_ == 0) {  // nothing could show that it is new
     found.exact = true;
+    found.own.include(dataset->second.prior);
     return;
   }
   if (const auto at = at_address_.find(place.address); at != at_address_.end()) add(at->second, place, layout, found);

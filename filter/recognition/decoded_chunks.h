@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recognition/content_index.h"
+#include "recognition/prior.h"
 #include "recognition/probes.h"
 #include "recognition/stream_pool.h"
 
@@ -23,8 +24,9 @@ struct Place {
 struct Candidates {
   static constexpr size_t most = 32, usual = 8;
   std::vector<u32> chunks;
-  bool exact = false;      // it may be a changed version of a chunk whose stream is gone, or of more than `usual`: store it without loss
-  double prior_bound = 0;  // the largest that was remembered of such chunks, also of those of other settings
+  bool exact = false;  // it may be a changed version of a chunk whose stream is gone, or of more than `usual`: store it without loss
+  Prior prior = {};    // of chunks with other settings of which it has samples
+  Prior own = {};      // of those of which it may be a changed version
 };
 
 class DecodedChunks {
@@ -32,8 +34,8 @@ class DecodedChunks {
   // stream_bytes: how many bytes of streams may be kept.
   explicit DecodedChunks(u64 stream_bytes) : stream_limit_(stream_bytes) {}
 
-  // prior_bound: of the samples, absolute; 0: not known. If it throws std::bad_alloc, the chunk is not remembered.
-  void add(Probes probes, const Place& place, double prior_bound, const void* stream, size_t size);
+  // prior: what the samples have lost. If it throws std::bad_alloc, the chunk is not remembered.
+  void add(Probes probes, const Place& place, const Prior& prior, const void* stream, size_t size);
   // Whether any chunk of this layout is remembered.
   bool knows(u64 layout) const { return layouts_.count(layout) != 0; }
   // Throws std::bad_alloc.
@@ -46,7 +48,7 @@ class DecodedChunks {
 
   struct Chunk {
     u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
-    double prior_bound = 0;
+    Prior prior = {};
     u64 decoded_at = 0;  // clock_ when it was decoded last
     u64 indexed_at = 0;  // index_.inserted() when its probes were indexed last
     const void* address = nullptr;
@@ -59,6 +61,7 @@ class DecodedChunks {
     u32 first;                                 // the first chunk that was decoded since one was encoded
     u32 expected;                              // the chunk that may be encoded next: HDF5 flushes in the order in which it read
     bool reads = true;                         // its last chunk was decoded, not encoded
+    Prior prior = {};                          // of all its chunks
     std::array<u32, Candidates::most> latest;  // the chunks that were decoded last, the latest first
 
     explicit Dataset(u32 number) : newest(number), first(number), expected(number) { latest.fill(number); }

@@ -38,30 +38,30 @@ u64 stream_bytes() {
 // Of C types alone: copies may be of different compilers. One that changes gets another name.
 struct SharedMemory {
   // 0, or 1 if there was no memory.
-  int (*remember)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double prior_bound, const void* stream,
+  int (*remember)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, const Prior* prior, const void* stream,
                   size_t size);
   // Returns how many streams there are, or -1 if there was no memory or the stream is gone. Each goes to keep(): a place for so many
-  // bytes, or null.
-  int (*find)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double* prior_bound,
+  // bytes, or null. priors: those of Recognised.
+  int (*find)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, Prior priors[2],
               void* (*keep)(void* keeper, size_t size), void* keeper);
   void (*forget)();
 };
 
-int remember_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double prior_bound, const void* stream,
+int remember_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, const Prior* prior, const void* stream,
                   size_t size) {
   try {
     Probes probes = take_probes(*layout, samples);
     const std::lock_guard lock(mutex);
     if (!state) state = new DecodedChunks(stream_bytes());
     is_used.store(true, std::memory_order_relaxed);
-    state->add(std::move(probes), {settings, dataset, samples}, prior_bound, stream, size);
+    state->add(std::move(probes), {settings, dataset, samples}, *prior, stream, size);
     return 0;
   } catch (...) {
     return 1;
   }
 }
 
-int find_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, double* prior_bound,
+int find_here(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, Prior priors[2],
               void* (*keep)(void*, size_t), void* keeper) {
   if (!is_used.load(std::memory_order_relaxed)) return 0;
   try {
@@ -73,7 +73,8 @@ int find_here(const stz_layout* layout, u64 settings, const void* samples, const
     const std::lock_guard lock(mutex);
     if (!state) return 0;
     const Candidates found = state->find(std::move(probes), {settings, dataset, samples});
-    *prior_bound = found.prior_bound;
+    priors[0] = found.prior;
+    priors[1] = found.own;
     if (found.exact) return -1;
     for (const u32 chunk : found.chunks) {
       const Buffer<u8> stream = state->stream_of(chunk);
@@ -149,9 +150,9 @@ u64 settings_of(const stz_options& options) noexcept {
   return hash;
 }
 
-void remember(const Chunk& chunk, double prior_bound, const void* stream, size_t size) {
+void remember(const Chunk& chunk, const Prior& prior, const void* stream, size_t size) {
   if (!remembers) return;
-  if (memory().remember(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, prior_bound, stream, size)) throw std::bad_alloc();
+  if (memory().remember(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, &prior, stream, size)) throw std::bad_alloc();
 }
 
 Recognised recognise(const Chunk& chunk) noexcept {
@@ -165,7 +166,10 @@ Recognised recognise(const Chunk& chunk) noexcept {
     }
   };
   try {
-    found.exact = memory().find(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, &found.prior_bound, keep, &found.streams) < 0;
+    Prior priors[2] = {};
+    found.exact = memory().find(&chunk.layout, chunk.settings, chunk.samples, chunk.dataset, priors, keep, &found.streams) < 0;
+    found.prior = priors[0];
+    found.own = priors[1];
   } catch (...) {
     found.exact = true;
   }

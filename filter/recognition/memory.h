@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "recognition/prior.h"
 #include "stz.h"
 
 namespace stz::recognition {
@@ -33,13 +34,18 @@ struct Chunk {
 // A hash of the options that decide as which values samples are stored.
 u64 settings_of(const stz_options& options) noexcept;
 
-// Remembers what was decoded from a stream. prior_bound: of the samples, absolute; 0 if not known. Throws std::bad_alloc.
-void remember(const Chunk& chunk, double prior_bound, const void* stream, size_t size);
+// Settings of which no chunk is a changed version: for chunks that hold their samples exactly, so that these may be quantised, but have
+// lost something before.
+inline u64 history_only(u64 settings) noexcept { return ~settings; }
+
+// Remembers what was decoded from a stream, with what its samples have lost. Throws std::bad_alloc.
+void remember(const Chunk& chunk, const Prior& prior, const void* stream, size_t size);
 
 struct Recognised {
   std::vector<Buffer<u8>> streams;  // of chunks of which it may be a changed version
   bool exact = false;               // it may be a changed version of a forgotten one: no sample may be quantised
-  double prior_bound = 0;           // that the samples had when they were decoded; 0: not known
+  Prior prior = {};                 // of chunks with other settings of which it has samples
+  Prior own = {};                   // of those of which it may be a changed version: where it is stored exactly
 };
 
 // Of which decoded chunks a chunk that is to be encoded may be a changed version. If there is no memory to find out, the result is `exact`.

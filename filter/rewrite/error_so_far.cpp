@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "encoder/encode.h"
 #include "format/convert.h"
 
 namespace stz {
@@ -34,11 +35,17 @@ double largest_magnitude(const Rewrite& r, Change state) {
 
 double finite(double bound) { return std::min(bound, std::numeric_limits<double>::max()); }
 
-// |x - x'| <= relative |x| says of a decoded number that |x - x'| <= relative / (1 - relative) |x'|.
 double absolute_of_kept(const Rewrite& r, double relative) {
-  const double largest = largest_magnitude(r, Change::kept);
-  if (relative == 0 || largest == 0) return 0;
-  return relative < 1 ? finite(relative / (1 - relative) * largest * rounding_up) : std::numeric_limits<double>::max();
+  return relative == 0 ? 0 : absolute_of(relative, largest_magnitude(r, Change::kept));
+}
+
+// What was written has lost in all, in the unit of the data, under a point-wise bound. `data` has it as it was written, |x| (1 - prior) at
+// least.
+double absolute_of_written(const Rewrite& r) {
+  if (r.options.prior_bound == 0) return finite(r.options.bound * largest_magnitude(r, Change::fresh) * rounding_up);
+  if (!(r.options.prior_bound < 1)) return STZ_UNKNOWN_BOUND;
+  const double relative = accumulated(r.options, STZ_POINTWISE_RELATIVE);
+  return finite(relative / (1 - r.options.prior_bound) * largest_magnitude(r, Change::fresh) * rounding_up);
 }
 
 // A point-wise bound becomes one in the unit of the data, which holds beside what was kept.
@@ -62,33 +69,62 @@ double largest_bound(const Header& h, const u8* stream, bool relaxed) {
   return largest;
 }
 
+double absolute_of(double relative, double largest_magnitude) {
+  if (relative == 0 || largest_magnitude == 0) return 0;
+  return relative < 1 ? finite(relative / (1 - relative) * largest_magnitude * rounding_up) : STZ_UNKNOWN_BOUND;
+}
+
+double largest_magnitude_of_all(const stz_layout& layout, const u8* data) {
+  const Header nothing;
+  return largest_magnitude({layout, data, STZ_OPTIONS_INIT, Changes(), nothing, nullptr}, Change::kept);
+}
+
+double accumulated_before(const Header& h) {
+  const bool is_silent = h.mode == STZ_LOSSLESS && bound_is_used(h) && h.accumulated_bound == 0;
+  return is_silent ? STZ_UNKNOWN_BOUND : h.accumulated_bound;
+}
+
 double error_of_kept(const Rewrite& r) {
-  if (r.old.mode == STZ_LOSSLESS) return r.old.accumulated_bound;
-  const double bound = largest_bound(r.old, r.previous, true);
-  if (r.old.mode == STZ_POINTWISE_RELATIVE) return std::max(r.old.accumulated_bound, absolute_of_kept(r, bound));
-  return std::max(r.old.accumulated_bound, bound);
+  const double before = accumulated_before(r.old);
+  if (r.old.mode == STZ_LOSSLESS) return before;
+  const double bound = std::max(before, largest_bound(r.old, r.previous, true));
+  return r.old.mode == STZ_POINTWISE_RELATIVE ? absolute_of_kept(r, bound) : bound;
+}
+
+double prior_of_written(const stz_layout& layout, const u8* data, const stz_options& options) {
+  if (options.mode != STZ_POINTWISE_RELATIVE || options.prior_bound == 0) return options.prior_bound;
+  return absolute_of(options.prior_bound, largest_magnitude_of_all(layout, data));
+}
+
+// Sets the mode and the bound over a lossless stream. What it had lost before is in its accumulated bound, in the unit of the data.
+static void state_bound_over_exact(Header& h, const Rewrite& r) {
+  const double before = accumulated_before(r.old), written = h.accumulated_bound;
+  h.accumulated_bound = std::max(before, written);
+  if (h.mode != STZ_POINTWISE_RELATIVE || h.accumulated_bound == STZ_UNKNOWN_BOUND) return;
+  if (before == 0) return;
+  h.accumulated_bound = std::max(before, absolute_of_written(r));
+  make_absolute(h, r);
 }
 
 // Sets the mode and the bound.
 static void state_bound(Header& h, const Rewrite& r, double base_relaxed) {
   h.mode = r.options.mode;
   h.bound = r.options.bound;
-  h.accumulated_bound = r.old.accumulated_bound;
-  if (r.options.prior_bound > 0) h.accumulated_bound = std::max(h.accumulated_bound, finite(r.options.prior_bound + h.bound));
-  if (r.old.mode == STZ_LOSSLESS) {  // what was lost before is in its accumulated bound, which is in the unit of the data
-    if (h.mode != STZ_POINTWISE_RELATIVE || h.accumulated_bound == 0) return;
-    make_absolute(h, r);
-    h.accumulated_bound = std::max(h.accumulated_bound, h.bound);
-    return;
-  }
+  h.accumulated_bound = r.options.prior_bound > 0 ? accumulated(r.options, h.mode) : 0;
+  if (r.old.mode == STZ_LOSSLESS) return state_bound_over_exact(h, r);
   double kept = largest_bound(r.old, r.previous, false), relaxed = largest_bound(r.old, r.previous, true);
+  double before = r.old.accumulated_bound;
   if (r.old.mode != h.mode) {
-    if (r.old.mode == STZ_POINTWISE_RELATIVE)
+    if (r.old.mode == STZ_POINTWISE_RELATIVE) {
+      before = before == 0 ? 0 : absolute_of_kept(r, std::max(before, kept));
       kept = relaxed = absolute_of_kept(r, kept);
-    else
+    } else {
+      if (h.accumulated_bound > 0) h.accumulated_bound = absolute_of_written(r);
       make_absolute(h, r);
+    }
     h.mode = STZ_ABSOLUTE;
   }
+  h.accumulated_bound = std::max(h.accumulated_bound, before);
   if (relaxed > std::max(base_relaxed, kept)) kept = relaxed;  // of an enhanced base that has been replaced
   if (kept <= h.bound) return;
   h.bound = kept;
@@ -99,16 +135,19 @@ static void state_bound(Header& h, const Rewrite& r, double base_relaxed) {
 void state_error(Header& h, const Rewrite& r, double base_relaxed) {
   state_bound(h, r, base_relaxed);
   // An accumulated bound holds for every element: for what was written now, too.
-  if (h.mode == STZ_ABSOLUTE && h.accumulated_bound > 0) h.accumulated_bound = std::max(h.accumulated_bound, h.bound);
+  if (h.accumulated_bound > 0) h.accumulated_bound = std::max(h.accumulated_bound, h.bound);
 }
 
 void state_error_of_others(Header& h, const Rewrite& r, double error) {
   if (h.mode == STZ_POINTWISE_RELATIVE) {
     const double kept = absolute_of_kept(r, h.bound);
+    const double both = std::max(largest_magnitude(r, Change::kept), largest_magnitude(r, Change::fresh));
+    if (h.accumulated_bound > 0) h.accumulated_bound = absolute_of(h.accumulated_bound, both);
     make_absolute(h, r);
     h.bound = std::max(h.bound, kept);
   }
-  if (error <= h.bound) return;
+  if (error == STZ_UNKNOWN_BOUND) h.accumulated_bound = error;
+  if (error <= h.bound || error == STZ_UNKNOWN_BOUND) return;
   h.bound = error;
   h.accumulated_bound = std::max(h.accumulated_bound, error);
 }

@@ -32,7 +32,10 @@ class Rewriter {
     for (const PreviousStream& each : candidates) {
       const Header header = read_header(each.data, each.size);
       require(same_array(header.layout), STZ_ERROR_ARGUMENT);
-      if (bound_is_used(header)) candidates_.push_back(each);
+      if (bound_is_used(header))
+        candidates_.push_back(each);
+      else if (header.accumulated_bound > 0)
+        inherit(header, each);
     }
   }
 
@@ -65,6 +68,18 @@ class Rewriter {
     Buffer<u8> marks(count);
     memset(marks.data(), 0, count);
     return marks;
+  }
+
+  // A stream that holds its samples exactly: they may be quantised, but have lost something before.
+  void inherit(const Header& header, const PreviousStream& stream) {
+    Buffer<u8> before(bytes_), marks = zeros(size_t(element_count(layout_)));
+    decode(stream.data, stream.size, before.data(), bytes_, thread_count(options_.threads));
+    if (mark_equal(layout_, before.data(), data_, 1, marks.data()) == 0) return;
+    double prior = header.accumulated_bound;
+    const bool was_relative = header.mode == STZ_POINTWISE_RELATIVE, is_relative = options_.mode == STZ_POINTWISE_RELATIVE;
+    if (was_relative && !is_relative) prior = absolute_of(prior, largest_magnitude_of_all(layout_, data_));
+    if (is_relative && !was_relative) prior = STZ_UNKNOWN_BOUND;
+    options_.prior_bound = std::max(options_.prior_bound, prior);
   }
 
   // Which elements are those of a candidate. The one that has most becomes the previous stream. False if none has any.
@@ -130,7 +145,8 @@ class Rewriter {
     exact.mode = STZ_LOSSLESS;
     exact.enhance = STZ_ENHANCE_NONE;
     exact.bound_used = 1;
-    exact.prior_bound = std::max(error_of_others_, error_of_kept({layout_, data_, options_, changes_, old_, previous_}));
+    exact.prior_bound = std::max({error_of_others_, error_of_kept({layout_, data_, options_, changes_, old_, previous_}),
+                                  prior_of_written(layout_, data_, options_)});
     return exact;
   }
 
@@ -184,6 +200,7 @@ class Rewriter {
   bool states_what_was_kept() const { return promises_as_much(old_, previous_) && !others_promise_more_; }
 
   bool promises_as_much(const Header& header, const u8* stream) const {
+    if (header.mode == STZ_POINTWISE_RELATIVE && stream != previous_ && header.accumulated_bound > 0) return false;
     return header.mode == options_.mode && largest_bound(header, stream, true) <= options_.bound;
   }
 
@@ -251,9 +268,12 @@ class Rewriter {
   // What was kept may have an accumulated bound.
   stz_options with_accumulated_bound() const {
     stz_options options = options_;
-    const double accumulated = std::max(old_.accumulated_bound, error_of_others_);
-    if (options.mode == STZ_ABSOLUTE && accumulated > options.bound)
-      options.prior_bound = std::max(options.prior_bound, std::nextafter(accumulated - options.bound, __builtin_inf()));
+    double accumulated = old_.mode == options.mode ? old_.accumulated_bound : 0;  // else the result is not this stream alone
+    if (options.mode == STZ_ABSOLUTE) accumulated = std::max(accumulated, error_of_others_);
+    if (accumulated > options.bound) {
+      const double prior = std::nextafter(accumulated - options.bound, __builtin_inf());
+      options.prior_bound = std::max(options.prior_bound, std::min(prior, STZ_UNKNOWN_BOUND));
+    }
     return options;
   }
 
@@ -334,7 +354,7 @@ class Rewriter {
 
   const stz_layout& layout_;
   const u8* data_;
-  const stz_options options_;
+  stz_options options_;
   const size_t bytes_;
   std::vector<PreviousStream> candidates_;     // that have used their bound
   Buffer<u8> of_any_, of_base_;                // for each element: 1 if a candidate, or the previous stream, has the same

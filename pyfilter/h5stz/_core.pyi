@@ -108,6 +108,7 @@ def compress(
     checked: int = 0,
     previous: BytesLike | None = None,
     bound_used: bool = False,
+    prior_bound: float = 0,
 ) -> bytes: ...
 def estimate(
     data: BytesLike,

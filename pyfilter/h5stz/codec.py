@@ -17,7 +17,7 @@ from h5stz.elements import Array, BytesLike, DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import OF_STREAMS, new_array, refuse_larger
 from h5stz.options.option_checks import thread_count
-from h5stz.options.precision import checked_precision
+from h5stz.options.precision import best_error, checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import checked, with_options_of
 from h5stz.unreadable import DAMAGE_CODES
@@ -76,7 +76,8 @@ class StreamInfo:
         bound_used: the samples may differ from those that were compressed first, so they must not be quantised again;
             in lossless mode: they came out of a lossy stream.
         accumulated_bound: bound between the samples and what was compressed first, if these came out of another lossy
-            stream; None if that was not recorded.
+            stream, in the unit of `bound`; None if that was not recorded, infinity if something was lost and nobody knows how
+            much.
         content_check: whether verify() can compare what is decoded with what the writer saw; None: the bytes that would tell
             are missing. Of a patched stream: of what lies beneath the patches.
         array_bytes: size of the array.
@@ -153,8 +154,8 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
         **options: as of compress().
 
     Returns:
-        bytes: the stream. If nothing was changed, it is `previous` byte for byte. content_check=True adds the check if
-        `previous` has none.
+        bytes: the stream. If nothing was changed and `previous` has used its bound, it is `previous` byte for byte.
+        content_check=True adds the check if `previous` has none.
 
     Raises:
         StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.
@@ -194,7 +195,7 @@ def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
     Args:
         stream: bytes-like.
         max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the
-            data.
+            data. A point-wise bound with a single layer is judged by decoding the stream.
 
     Returns:
         bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content
@@ -208,6 +209,8 @@ def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
     content = _content(stream)
     precision = checked_precision(max_error, None)
     precision.error_for(_core.info(content))
+    if best_error(_core.info(content)) is None:
+        precision.check(_core.info(content), decompress(content))
     return _core.drop_layers(content, precision.max_error or 0.0)
 
 
@@ -269,6 +272,7 @@ def decompress(
         raise StzError("verify=True compares what all layers give: leave max_error= away", _ARGUMENT)
     max_error_of_it = precision.error_for(_core.info(stream))
     _decompress_what_is_whole(stream, out, value, threads, False, max_error_of_it)
+    precision.check(_core.info(stream), out)
     return out
 
 

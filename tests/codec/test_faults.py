@@ -73,6 +73,11 @@ def test_no_flip_goes_unnoticed():
     judge(faults(4, 1))  # fewer trials have no flip that comes back in each attempt
 
 
+def test_a_bound_that_nothing_has_is_not_stated():
+    """A flip in the header of an inner stream may change its bound, which the whole would state for what was kept."""
+    assert faults(8, 1, "patched")["all"][-1] == 0
+
+
 def write(tmp_path, fault, check=False, flag="MANDATORY", **environment):
     """What the program of h5py says under a plan for a fault, and what the filter prints."""
     plugin = native_build(["h5stz"], preset="faults")

@@ -253,3 +253,14 @@ def test_an_accumulated_bound_counts_what_was_written_later_under_a_larger_bound
         assert error <= max(info.bound, info.accumulated_bound or 0)
         if info.mode == "absolute" and info.accumulated_bound is not None:
             assert info.accumulated_bound >= info.bound
+
+
+@pytest.mark.parametrize("chunks", [(40, 40), (33, 64), (31, 43), (64, 33)])
+@pytest.mark.parametrize("options", [{}, {"layers": 3}, {"enhance": True}], ids=["plain", "layers", "enhanced"])
+def test_a_ratio_holds_with_chunks_that_reach_beyond_the_end(tmp_path, chunks, options):
+    """HDF5 stores whole chunks."""
+    array = walk()
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("a", data=array, chunks=chunks, **h5stz.STZ(ratio=6, data=array, chunks=chunks, **options))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert 6 <= array.nbytes / file["a"].id.get_storage_size() <= 6 * 1.03

@@ -113,6 +113,9 @@ def copied_by_a_program(case):
         file.create_dataset("b", data=read, chunks=chunks, **made)
     decoded = case.judge([read, case.array], "copied by a program", others, "b")
     stated.judge_bound(case.tally, read, decoded, made, "copied by a program")
+    with h5py.File(case.path) as file:
+        if file["b"].chunks == file["a"].chunks:
+            stated.judge_history(case.tally, case.array, file["b"], "copied by a program")
 
 
 def with_fewer_layers(case):
@@ -154,6 +157,8 @@ def repacked(case):
             case.tally.same_bits(before, file["a"][...], f"repack: {outcome}")
         return
     decoded = case.judge([before, case.array], f"repack(again={again}, {rules})", {}, path=target)
+    with h5py.File(target) as file:
+        stated.judge_history(case.tally, case.array, file["a"], "repack")
     lossy = not made.get_config().get("lossless")
     if not again and lossy and case.array.dtype.kind == "f":
         case.tally.same_bits(before, decoded, "repack of data that were compressed with loss")
@@ -279,6 +284,9 @@ def by_ratio(case):
         raise
     with h5py.File(case.path, "w") as file:
         file.create_dataset("a", data=case.array, chunks=chunks, **made)
+        stored = file["a"].id.get_storage_size()
+    if made.bound and stored * options["ratio"] > case.array.nbytes * (1 + 1e-12):
+        raise Violation(f"ratio: {case.array.nbytes} bytes became {stored} in chunks {chunks}")
     decoded = case.judge([case.array], "ratio", options)
     stated.judge_bound(case.tally, case.array, decoded, made, "ratio")
 

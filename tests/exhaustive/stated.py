@@ -92,6 +92,24 @@ def judge_dataset(tally, references, dataset, options, what, made=None):
     return decoded
 
 
+def judge_history(tally, original, dataset, what):
+    """What each chunk of a copy says of the distance to the array that was compressed first: never less than it is."""
+    decoded = dataset[...]
+    for offset, part, _ in boxes_of(dataset.shape, dataset.chunks):
+        if dataset.id.get_chunk_info_by_coord(offset).byte_offset is None:
+            continue
+        mask, stream = dataset.id.read_direct_chunk(offset)
+        if mask:
+            continue
+        info = h5stz.info(stream)
+        bound = max(info.relaxed_bound, info.accumulated_bound or 0.0)
+        if bound < np.inf:
+            pointwise = info.mode == "pointwise_relative"
+            tally.within(
+                original[part], decoded[part], bound, f"{what}, history of {offset}", measured=True, pointwise=pointwise
+            )
+
+
 def _within(tally, written, found, error):
     try:
         tally.within(written, found, error, "", measured=True)

@@ -12,6 +12,9 @@ from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_he
 from reference_decoder.palette import read_palette
 from reference_decoder.sections import Sections
 
+POINTWISE_RELATIVE = 2  # a mode
+UNKNOWN = np.finfo("f8").max  # an accumulated bound that nobody knows
+
 
 def words_of(header, sections):
     """The components of all items as words."""
@@ -27,7 +30,8 @@ def decode_blocks(header, data, trailer, max_error):
         raise Truncated("truncated palette")
     if header.transform == PALETTE:
         header.palette = read_palette(header, data[: header.palette_size])
-    before = max(0.0, header.accumulated_bound - header.bound) if header.accumulated_bound else 0.0
+    known = header.accumulated_bound and header.accumulated_bound < UNKNOWN and header.mode != POINTWISE_RELATIVE
+    before = max(0.0, header.accumulated_bound - header.bound) if known else 0.0
     sections = Sections(header, data[header.palette_size :], header.layers.refinements_for(max_error, before))
     words = words_of(header, sections)
     if trailer:

@@ -174,7 +174,7 @@ def test_a_file_is_replaced_when_the_new_one_is_right(tmp_path, monkeypatch):
     before = path.read_bytes()
     encode = settings.Settings.encode
     with monkeypatch.context() as broken, pytest.raises(h5stz.StzError, match=r"/x\[.*bound"):
-        broken.setattr(settings.Settings, "encode", lambda self, array: encode(self, array + 1))
+        broken.setattr(settings.Settings, "encode", lambda self, array, *others: encode(self, array + 1, *others))
         h5stz.repack(path, path, absolute=0.01, overwrite=True)
     assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == ["a.h5"]
     h5stz.repack(path, path, absolute=0.01, overwrite=True)

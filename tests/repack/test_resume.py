@@ -190,7 +190,7 @@ def test_errors_leave_what_is_done(source, tmp_path):
 
 def test_streams_that_break_the_bound_are_not_kept(source, tmp_path, monkeypatch):
     encode = Settings.encode
-    monkeypatch.setattr(Settings, "encode", lambda self, array: encode(self, array + 1))
+    monkeypatch.setattr(Settings, "encode", lambda self, array, *others: encode(self, array + 1, *others))
     with pytest.raises(h5stz.StzError, match="bound"):
         h5stz.repack(source, tmp_path / "b.h5", **OPTIONS, resume=True)
     assert os.listdir(tmp_path) == ["a.h5"]

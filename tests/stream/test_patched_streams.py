@@ -251,6 +251,7 @@ def with_records(records):
 
 
 BOUND = struct.pack("<d", 0.75)
+UNKNOWN = struct.pack("<d", np.finfo("f8").max)
 
 
 def test_records_that_are_known():
@@ -258,6 +259,10 @@ def test_records_that_are_known():
     for stream in with_records(record(6, BOUND)):
         assert verdict(stream) is None
         assert h5stz.info(stream).accumulated_bound == 0.75 == reference_decoder.read_header(stream).accumulated_bound
+    for stream in with_records(record(6, UNKNOWN)):
+        assert verdict(stream) is None and h5stz.info(stream).accumulated_bound == np.inf
+        with pytest.raises(h5stz.StzError, match="nobody knows how large"):
+            h5stz.decompress(stream, max_error=1e9)
     for stream in with_records(record(8)):
         lossless = (stream[4] >> 2 & 3) == 0
         assert verdict(stream) == (None if lossless else "damaged")

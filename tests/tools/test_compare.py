@@ -162,3 +162,20 @@ def test_a_report_is_one_file(files, capsys):
     assert text.count("data:image/png;base64,") == 1, "there is nothing to draw of what is identical"
     assert "/flow/v" in text and "href" not in text
     assert re.findall(r"src=['\"](\w+):", text) == ["data"]
+
+
+def test_the_fill_value_of_the_options_is_missing(tmp_path, capsys):
+    """Whichever file has it: samples without an error would count, and the range would reach to it."""
+    array = FIELD.copy()
+    array[:, ::2] = -999
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = array
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file.create_dataset("x", data=array, chunks=FIELD.shape, **h5stz.STZ(absolute=1e-2, data=array, fill_value=-999.0))
+        decoded = file["x"][...]
+    error = (decoded.astype("f8") - array)[:, 1::2]
+    for names in (("a.h5", "b.h5"), ("b.h5", "a.h5"), ("a.h5::/x", "b.h5::/x")):
+        assert cli.main(["compare", *(str(tmp_path / name) for name in names), "--no-ssim", "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["datasets"]
+        assert found["count"] == error.size and found["low"] > -100
+        assert found["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)

@@ -59,7 +59,7 @@ def pairs(
         before, after = dataset_at(one, path), dataset_at(other, path)
         with meter.share(path, PASSES * array_bytes(before)) as add:
             note = _why_not(before, after)
-            yield Pair(path, None if note else compared(before, after, missing(before), ssim, add), note)
+            yield Pair(path, None if note else compared(before, after, missing(before, after), ssim, add), note)
 
 
 def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
@@ -75,13 +75,18 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
     return "" if before.size else "not compared: there is no sample"
 
 
-def missing(dataset: object) -> list[float]:
-    """The numbers that stand for missing samples of a dataset, by its attributes; of others none."""
-    if isinstance(dataset, View):
-        dataset = dataset.dataset
-    if not isinstance(dataset, h5py.Dataset) or not any(name in dataset.attrs for name in missing_numbers.NAMES):
-        return []
-    return [float(number) for number in missing_numbers.missing_values(dataset)]
+def missing(original: object, other: object) -> list[float]:
+    """The numbers that stand for missing samples: what attributes of the original name, and fill values of h5stz's options."""
+    found: list[float] = []
+    for data in (original, other):
+        dataset = data.dataset if isinstance(data, View) else data
+        if not isinstance(dataset, h5py.Dataset):
+            continue
+        if data is original and any(name in dataset.attrs for name in missing_numbers.NAMES):
+            found += map(float, missing_numbers.missing_values(dataset))
+        if (number := missing_numbers.fill_of_options(dataset)) is not None:
+            found.append(float(number))
+    return list(dict.fromkeys(found))
 
 
 def is_npy(path: str) -> bool:

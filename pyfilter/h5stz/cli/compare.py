@@ -81,9 +81,8 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
     if _is_one_array(original) or _is_one_array(other):
         with _array(original) as one, _array(other) as another:
             name = getattr(one, "name", None) or original
-            yield Pair(
-                str(name), compare_arrays(one, another, missing=compare_files.missing(one), ssim=ssim, progress=progress)
-            )
+            marks = compare_files.missing(one, another)
+            yield Pair(str(name), compare_arrays(one, another, missing=marks, ssim=ssim, progress=progress))
         return
     with opened_source(original) as before, opened_source(other) as after:
         yield from compare_files.pairs(before, after, pattern, names=(original, other), ssim=ssim, progress=progress)

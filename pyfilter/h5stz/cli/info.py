@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
+_UNKNOWN = "unknown, as something was lost before that nobody has measured"
 _WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
 
 
@@ -135,6 +136,9 @@ def _as_json(made: _File) -> dict[str, Any]:
         fill = each["compression"] and each["compression"]["fill_value"]
         if isinstance(fill, float) and not math.isfinite(fill):
             each["compression"]["fill_value"] = repr(fill)  # JSON has no such number
+        chunks = each["compression"] and each["compression"]["first_chunks"]
+        if chunks and chunks["accumulated_bound"] == math.inf:
+            chunks["accumulated_bound"] = "unknown"
     return {"file": made.name, "size": made.size, "dataset_count": made.count, "datasets": datasets}
 
 
@@ -225,5 +229,6 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     if facts.few_values:
         yield f"stored exactly, as that is shorter where different values are few: {counted(facts.few_values, 'chunk')}{of}"
     if facts.accumulated:
-        bound = f"{facts.accumulated_bound!r}, with those of earlier compressions"
+        is_known = facts.accumulated_bound is not None and math.isfinite(facts.accumulated_bound)
+        bound = f"{facts.accumulated_bound!r}, with those of earlier compressions" if is_known else _UNKNOWN
         yield f"accumulated bound: {bound}: {counted(facts.accumulated, 'chunk')}{of}"

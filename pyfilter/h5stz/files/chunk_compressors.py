@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -20,9 +19,9 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.files.history import NOTHING, History
 from h5stz.options.settings import Settings
 from h5stz.slabs import Box, boxes, piece
-from h5stz.validity import probable_fill
 
 _Item = TypeVar("_Item")
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -36,9 +35,12 @@ class Compressor(Protocol):
     """Compresses the chunks of datasets."""
 
     def streams(
-        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
-        """The Streams of chunks, given by the boxes (within the dataset) that they cover, in their order."""
+        """The Streams of chunks, given by the boxes (within the dataset) that they cover, in their order.
+
+        `history`: what the samples of the dataset had lost before.
+        """
         ...
 
 
@@ -49,13 +51,14 @@ class InThreads:
         self._jobs = jobs
 
     def streams(
-        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
         """See Compressor."""
         with ThreadPoolExecutor(self._jobs) as pool:
 
             def begun(box: Box) -> tuple[tuple[int, ...], Any]:
-                return _offset(box), pool.submit(encoded, settings, padded(piece(dataset, box), chunks, dataset.fillvalue))
+                chunk = padded(piece(dataset, box), chunks, dataset.fillvalue)
+                return _offset(box), pool.submit(encoded, settings, chunk, history)
 
             for offset, future in _some_ahead(map(begun, wanted), _AHEAD * self._jobs):
                 yield offset, future.result()
@@ -71,13 +74,14 @@ class OnWorkers:
         self._client = client
 
     def streams(
-        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
+        self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
         """See Compressor."""
         place = str(dataset.file.filename), str(dataset.name)
 
         def begun(box: Box) -> tuple[tuple[int, ...], Any]:
-            return _offset(box), self._client.submit(_read_and_encoded, *place, box, tuple(chunks), settings, pure=False)
+            task = (*place, box, tuple(chunks), settings, history)
+            return _offset(box), self._client.submit(_read_and_encoded, *task, pure=False)
 
         threads = sum(self._client.nthreads().values())
         for offset, future in _some_ahead(map(begun, wanted), _AHEAD * max(1, threads)):
@@ -118,12 +122,10 @@ def connected(scheduler: Any) -> Iterator[Any]:
         yield client
 
 
-def encoded(settings: Settings, chunk: Array) -> bytes:
+def encoded(settings: Settings, chunk: Array, history: History = NOTHING) -> bytes:
     """The stream that the filter makes of a whole chunk, which looks for a missing value that nobody has named."""
     samples = elements.stored(chunk.view(np.int8) if chunk.dtype == bool else chunk, settings.fill)  # h5py's enumeration
-    if settings.fill is None and (found := probable_fill(samples, settings.mode, settings.bound)) is not None:
-        settings = replace(settings, fill=found)
-    return settings.to_store().encode(samples)
+    return settings.of_chunk(samples).to_store().encode(samples, None, history.prior_bound(settings, samples))
 
 
 def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
@@ -151,10 +153,10 @@ def _plain(samples: Array, settings: Settings) -> Array:
     return elements.stored(samples, settings.fill).view(samples.dtype)
 
 
-def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings) -> bytes:
+def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History) -> bytes:
     with h5py.File(filename) as file:
         dataset: Any = file[name]
-        return encoded(settings, padded(piece(dataset, box), chunks, dataset.fillvalue))
+        return encoded(settings, padded(piece(dataset, box), chunks, dataset.fillvalue), history)
 
 
 def _some_ahead(begun: Iterator[_Item], count: int) -> Iterator[_Item]:

@@ -19,6 +19,7 @@ from h5stz import _core, patterns
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
+from h5stz.files.history import UNKNOWN, History, history_of
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.objects import identity, name_of
@@ -229,6 +230,11 @@ def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
     with contextlib.suppress(ImportError):
         importlib.import_module("hdf5plugin")
     return all(map(h5py.h5z.filter_avail, filters))
+
+
+def before_compressing(dataset: h5py.Dataset) -> History:
+    """What the samples of a dataset have lost already, to another filter too, which does not tell how much."""
+    return UNKNOWN if client_data(dataset) is None and _is_lossy(dataset) else history_of(dataset)
 
 
 def _is_lossy(dataset: h5py.Dataset) -> bool:

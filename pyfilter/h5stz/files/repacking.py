@@ -24,7 +24,7 @@ from h5stz.files.chunk_compressors import Compressor, Stream, compressor
 from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
-from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
+from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules, before_compressing
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
@@ -270,9 +270,10 @@ class _Repack:
         """The chunks of a dataset, compressed, with the places of their first elements."""
         assert decision.options is not None
         settings = decision.options.resolved.settings
+        history = before_compressing(dataset)
 
         def made(boxes: Iterable[Box]) -> Iterator[Stream]:
-            return self.compressor.streams(dataset, boxes, decision.chunks, settings)
+            return self.compressor.streams(dataset, boxes, decision.chunks, settings, history)
 
         boxes = written_boxes(decision.chunks, dataset)
         return made(boxes) if self.spool is None else self.spool.completed(name_of(dataset), boxes, made)

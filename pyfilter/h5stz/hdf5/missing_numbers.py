@@ -12,6 +12,7 @@ from h5stz.errors import StzError
 from h5stz.hdf5.objects import attribute
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.fill import Scan
+from h5stz.options.stz import STZ, client_data
 from h5stz.slabs import STORED_BYTES, slab_extents
 from h5stz.unreadable import naming
 
@@ -35,6 +36,14 @@ def missing_values(dataset: h5py.Dataset) -> list[int | float]:
         if number is not None and number not in values:
             values.append(number)
     return values
+
+
+def fill_of_options(dataset: h5py.Dataset) -> int | float | None:
+    """The fill value among the options with which h5stz compressed a dataset, or None."""
+    if client_data(dataset) is None:
+        return None
+    bits = STZ.from_dataset(dataset).resolved.settings.fill
+    return None if bits is None else elements.fill_number(bits, dataset.dtype)
 
 
 def _held(number: int | float, dataset: h5py.Dataset) -> int | float | None:

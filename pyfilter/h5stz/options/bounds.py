@@ -205,7 +205,7 @@ def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
     return extents
 
 
-def _as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
+def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
     """A piece at the end of a dataset as HDF5 stores it, in a whole chunk; the rest is the fill value, or 0."""
     if chunk is None or piece.shape == chunk:
         return piece
@@ -216,6 +216,11 @@ def _as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> 
     return padded
 
 
+def stored_with(settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]) -> Settings:
+    """The Settings with which a chunk of data of this shape is stored. What is one chunk may be stored without the filter."""
+    return settings if chunk is None or tuple(chunk) == tuple(shape) else settings.of_chunk(samples)
+
+
 def _psnr(
     data: ArraySource, boxes: list[Box], settings: Settings, width: float, chunk: tuple[int, ...] | None
 ) -> tuple[float, int]:
@@ -224,9 +229,9 @@ def _psnr(
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
-        whole = _as_chunk(original, chunk, settings.fill)
+        whole = as_chunk(original, chunk, settings.fill)
         decoded = np.empty_like(whole)
-        stream = settings.encode(whole)
+        stream = stored_with(settings, whole, chunk, data.shape).encode(whole)
         size += len(stream)
         _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
         decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)

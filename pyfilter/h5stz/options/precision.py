@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsFloat, SupportsIndex
 
-from h5stz import _core
+import numpy as np
+
+from h5stz import _core, validity
+from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.option_checks import checked_count
 
@@ -51,11 +54,16 @@ class Precision:
         """
         layers = info["layers"]
         if self.layers is not None:
-            return 0.0 if self.layers >= len(layers) else float(layers[self.layers - 1][1]) + earlier_error(info)
+            if self.layers >= len(layers) or layers[self.layers - 1][1] < 0:
+                return 0.0
+            earlier = earlier_error(info)
+            return float(layers[self.layers - 1][1]) + (earlier if math.isfinite(earlier) else 0.0)
         if self.max_error is None:
             return 0.0
         best = best_error(info)
-        if best is not None and best > self.max_error and not self.lenient:
+        if best is None:  # check() tells once all there is was read
+            return 0.0
+        if best > self.max_error and not self.lenient:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept when the data were compressed, errors of up to "
                 f"{best:g}: ask for that, or for all there is",
@@ -63,12 +71,42 @@ class Precision:
             )
         return self.max_error
 
+    def check(self, info: Mapping[str, Any], samples: Array) -> None:
+        """Judges what was read of a stream whose header, `info`, does not tell errors in the units of the data.
+
+        Raises:
+            StzError: max_error is less than what the bound allows for one of the samples, or nobody knows their errors.
+        """
+        if self.max_error in (None, math.inf) or self.lenient or best_error(info) is not None:
+            return
+        self.check_pointwise(max(float(info["bound"]), info["accumulated_bound"] or 0.0), info["mode"], info["fill"], samples)
+
+    def check_pointwise(self, bound: float, mode: int, fill: int | None, samples: Array) -> None:
+        """The same for samples with a bound that is relative to what was compressed; of another mode nothing is known."""
+        assert self.max_error is not None
+        if mode != _core.MODES["pointwise_relative"] or bound >= 1:
+            raise StzError(
+                f"max_error={self.max_error:g}: the data were compressed with loss before, and nobody knows how large their "
+                "errors are: leave max_error= away to read all there is",
+                _BOUND,
+            )
+        numbers = validity.numbers(np.asarray(samples), () if fill is None else (fill,))
+        largest = float(max(abs(float(numbers.min())), abs(float(numbers.max())))) if numbers.size else 0.0
+        error = math.nextafter(bound / (1 - bound) * largest, math.inf) if largest else 0.0
+        if error > self.max_error:
+            raise StzError(
+                f"max_error={self.max_error:g} is less than what was kept: the bound is {bound:g} of each sample, which allows "
+                f"errors of up to {error:g} here. Ask for that, or for all there is; with layers=2 or more when they are "
+                "compressed, errors are measured in the units of the data",
+                _BOUND,
+            )
+
 
 EVERYTHING = Precision()
 
 
 def earlier_error(info: Mapping[str, Any]) -> float:
-    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity if nobody knows."""
+    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity: not known."""
     accumulated = info["accumulated_bound"]
     if accumulated is None or accumulated <= info["relaxed_bound"]:
         return 0.0
@@ -77,12 +115,14 @@ def earlier_error(info: Mapping[str, Any]) -> float:
 
 def whole_error(info: Mapping[str, Any]) -> float | None:
     """The largest error of a stream at full precision, in the units of the data; None if its header does not tell."""
-    measured = float(info["layers"][-1][1])
+    measured, earlier = float(info["layers"][-1][1]), earlier_error(info)
+    if math.isinf(earlier):
+        return None
     if 0 <= measured < math.inf:
-        return measured + earlier_error(info)
+        return measured + earlier
     if info["mode"] not in (_core.MODES["lossless"], _core.MODES["absolute"]):
         return None
-    return float(info["relaxed_bound"]) + earlier_error(info)
+    return float(info["relaxed_bound"]) + earlier
 
 
 def best_error(info: Mapping[str, Any]) -> float | None:

@@ -59,7 +59,7 @@ def ratio_bound(
     estimated = BoundSearch(ratio_window(ratio, _array_bytes(data, few)), width)
     guess = estimated.narrow(width * FIRST_GUESS, functools.partial(_level, data, settings, few, Settings.estimated_bytes))
     search = BoundSearch(ratio_window(ratio, size), width)
-    measure = functools.partial(_level, data, settings, boxes, Settings.stream_bytes)
+    measure = functools.partial(_level, data, settings, boxes, Settings.stream_bytes, chunk=chunks)
     bound = search.narrow(guess or width * FIRST_GUESS, measure) or search.probe(_PROBES, measure)
     if bound is not None:
         return bound
@@ -84,11 +84,24 @@ def _level(
     boxes: Sequence[Box],
     bytes_of: Callable[[Settings, Array], float],
     bound: float,
+    chunk: tuple[int, ...] | None = None,
 ) -> tuple[float, float]:
-    """The logarithm of the size of the streams, as a Measure."""
+    """The logarithm of the size of the streams, as a Measure; with `chunk`, of whole chunks, also at the end of the data."""
     settings = replace(settings, bound=bound)
-    pieces = (np.ascontiguousarray(elements.stored(slabs.piece(data, box), settings.fill)) for box in boxes)
-    return math.log2(sum(bytes_of(settings, piece) for piece in pieces)), 0.0
+    stored = (elements.stored(slabs.piece(data, box), settings.fill) for box in boxes)
+
+    def size_of(piece: Array, padding: int | None) -> float:
+        whole = np.ascontiguousarray(bounds.as_chunk(piece, chunk, padding))
+        return bytes_of(bounds.stored_with(settings, whole, chunk, data.shape), whole)
+
+    # Beyond the end a dataset has its own fill value, which may be 0 whatever the options say: the larger stream counts.
+    sizes = (max(size_of(piece, padding) for padding in _paddings(piece, chunk, settings.fill)) for piece in stored)
+    return math.log2(sum(sizes)), 0.0
+
+
+def _paddings(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> tuple[int | None, ...]:
+    """What may lie in a chunk beyond the end of the data."""
+    return (None, fill) if fill and chunk is not None and piece.shape != chunk else (fill,)
 
 
 def _failure(ratio: float, size: int, search: BoundSearch) -> str:

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from operator import attrgetter
 
-from h5stz import _core, elements
+from h5stz import _core, elements, validity
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,28 @@ class Settings:
     enhance: int = 0
     check: int = 0
 
-    def encode(self, array: elements.Array, previous: elements.BytesLike | None = None) -> bytes:
-        """The stream (bytes) of a C-contiguous ndarray of a storage dtype; `previous`: see codec.rewrite."""
+    def encode(self, array: elements.Array, previous: elements.BytesLike | None = None, prior_bound: float = 0.0) -> bytes:
+        """The stream (bytes) of a C-contiguous ndarray of a storage dtype.
+
+        Args:
+            array: the ndarray.
+            previous: see codec.rewrite.
+            prior_bound: what the samples had lost before, in the unit of the bound; infinity: nobody knows.
+        """
         code, byte_order = elements.element_type(array.dtype)
-        return _core.compress(elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous)
+        return _core.compress(
+            elements.as_bytes(array), code, byte_order, array.shape, *self.fields(), previous, prior_bound=prior_bound
+        )
 
     def estimate(self, array: elements.Array) -> tuple[float, float, float, bool]:
         """What encode() would make of an array: bytes, their variance, the mean squared error, whether these are exact."""
         code, byte_order = elements.element_type(array.dtype)
         return _core.estimate(elements.as_bytes(array), code, byte_order, array.shape, *self.fields())
+
+    def of_chunk(self, samples: elements.Array) -> Settings:
+        """The same as the filter has them for a chunk: it looks for a missing value that nobody has named."""
+        found = validity.probable_fill(samples, self.mode, self.bound) if self.fill is None else None
+        return self if found is None else dataclasses.replace(self, fill=found)
 
     def to_store(self) -> Settings:
         """The same for what will be stored: with the check that the environment variable H5STZ_CHECK may ask for."""

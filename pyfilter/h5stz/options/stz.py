@@ -131,8 +131,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
             this many dB and, where `chunks` are known, at most 0.7 dB more; measured with the codec on all of `data`.
         ratio: absolute bound with which `data` are compressed at least so many times, and at most 3 % more; found with
-            estimates (docs/estimates.md) and settled by compressing all of `data`. Lossless, where that is as small. Programs
-            that read the file only learn the bound: give it to anybody who has to trust the numbers.
+            estimates (docs/estimates.md) and settled by compressing all of `data`, in whole `chunks` if these are given.
+            Lossless, where that is as small. Programs that read the file only learn the bound: give it to anybody who has to
+            trust the numbers.
         pointwise_relative: |x - x'| <= pointwise_relative * |x|; zeros and signs are exact. Floating-point data only.
         lossless: True: every bit comes back.
 
@@ -141,11 +142,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     Args:
         data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
             slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
-        chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` are exact, and a UserWarning
-            says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else large ones
-            for `ratio`. For `psnr` chunks of three sizes are tried then, which all reach it, and the bound is at most
-            (max - min) * 10**(-psnr / 20) * sqrt(3), with which errors that are spread evenly up to it have this PSNR. Other
-            chunks are not proven to reach it; it may also be several dB more.
+        chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` hold for these, and a
+            UserWarning says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else
+            large ones for `ratio`. For `psnr` chunks of three sizes are tried then, which all reach it, and the bound is at
+            most (max - min) * 10**(-psnr / 20) * sqrt(3), with which errors that are spread evenly up to it have this PSNR.
+            Other chunks are not proven to reach it; it may also be several dB more.
         dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
         fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
             of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or

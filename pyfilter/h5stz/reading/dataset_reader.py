@@ -112,7 +112,7 @@ class DatasetReader:
             if not precision.enhance:
                 self._refuse_if_enhanced()
             if losses is None or not selection.size:
-                return self._hdf5.read(selection, out)
+                return self._hdf5.checked(self._hdf5.read(selection, out), precision)
         result = new_array(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size and losses is not None and self.fallback_reason:
             self._hdf5.read_what_it_can(losses, selection, result)
@@ -425,6 +425,7 @@ class DatasetReader:
             whole = self._whole(piece, passing) and reader.takes_all(precision)
             try:
                 counts = reader.read_whole(part, threads) if whole else reader.read(piece, part, threads, precision)
+                precision.check(reader.info, part)
             except StzError as error:
                 if losses is None or not losses.allow(error):
                     raise

@@ -187,6 +187,7 @@ class ChunkReader:
                 fetched = self.unread if self.stored is not None else after["bytes_read"] - self._counted
             self.unread, self._counted = 0, after["bytes_read"]
             self.kept_bytes = self._fixed_bytes + after["cached_bytes"]
+        precision.check(self.info, decoded)
         if not direct:
             target[...] = decoded
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"], found

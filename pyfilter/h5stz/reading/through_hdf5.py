@@ -6,10 +6,13 @@ from collections.abc import Hashable
 from typing import Any
 
 import h5py
+import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
-from h5stz.errors import StzMemoryError
+from h5stz.errors import StzError, StzMemoryError
+from h5stz.options.precision import Precision
+from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
@@ -17,6 +20,7 @@ from h5stz.reading.stats import Stats, chunk_number
 from h5stz.unreadable import h5py_getitem, naming
 
 _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
+_BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 
 class ThroughHdf5:
@@ -45,6 +49,23 @@ class ThroughHdf5:
             return result
         out[...] = result
         return out
+
+    def checked(self, samples: Any, precision: Precision) -> Any:
+        """What was read, unless the bound of the dataset allows larger errors than were asked for."""
+        if precision.max_error is None or precision.lenient or client_data(self.dataset) is None or not np.size(samples):
+            return samples
+        settings = STZ.from_dataset(self.dataset).resolved.settings
+        if settings.mode == _core.MODES["lossless"] or (self.dataset.dtype.kind in "iub" and not settings.integers):
+            return samples
+        if settings.mode == _core.MODES["pointwise_relative"]:
+            precision.check_pointwise(settings.bound, settings.mode, settings.fill, np.asarray(samples))
+        elif settings.largest_error > precision.max_error:
+            raise StzError(
+                f"max_error={precision.max_error:g} is less than the bound of {self.dataset.name}, {settings.largest_error:g}, "
+                f"and all of it is read through h5py, as {self.index.reason}: ask for that, or for all there is",
+                _BOUND,
+            )
+        return samples
 
     def counted_as(self, chunk: tuple[int, ...]) -> tuple[Hashable, int]:
         """The name of a chunk in the Stats."""

@@ -5,6 +5,7 @@ Nothing here writes; a file that cannot be looked at any more says nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Hashable, Mapping
@@ -133,6 +134,10 @@ def _is_alike(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
     return (settings.mode, settings.bound) == (before.mode, before.bound) and chunks == origin.chunks and origin.complete
 
 
+def _bound_text(mode: str, bound: float) -> str:
+    return f"{mode}={bound!r}" if math.isfinite(bound) else f"{mode} errors that nobody knows"
+
+
 def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[int, ...], stacklevel: int) -> None:
     """Warns if samples that lost something would lose more; `stacklevel` as of warnings.warn, from the caller on."""
     if origin.mode is None or not stz.bound or _is_kept(origin, stz, chunks):
@@ -140,14 +145,15 @@ def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[
     lost = losses(origin, stz, chunks)
     if len(lost) == 1:
         ((mode, bound),) = lost.items()
-        total = f"the accumulated bound is {mode}={bound!r}"
+        total = f"the accumulated bound is {_bound_text(mode, bound)}"
     else:
-        total = f"the bounds {' and '.join(f'{mode}={bound!r}' for mode, bound in lost.items())} add up"
+        total = f"the bounds {' and '.join(_bound_text(*each) for each in lost.items())} add up"
     why = "under another bound, in other chunks or in part"
     if _is_alike(origin, stz, chunks):
         why = 'although nothing else changes: the filter does not recognise what engine="h5stz" read, open it with "h5netcdf"'
     warnings.warn(
-        f"variable {name!r} was read from {origin.source}, where it has lost up to {origin.mode}={origin.bound!r}, and is "
+        f"variable {name!r} was read from {origin.source}, where it has lost up to "
+        f"{_bound_text(origin.mode, origin.bound)}, and is "
         f"compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
         "bound and no chunks), or give lossless=True. Of values that were changed since, drop_encoding() says so",
         UserWarning,

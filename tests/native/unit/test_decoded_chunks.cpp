@@ -45,7 +45,7 @@ Bytes stream(u64 seed, size_t size = 300) {
 
 void add(DecodedChunks& chunks, const Samples& samples, u64 seed, const Place& place = {1, &dataset, nullptr}, size_t size = 300) {
   const Bytes bytes = stream(seed, size);
-  chunks.add(probes_of(samples), place, 0.5, bytes.data(), bytes.size());
+  chunks.add(probes_of(samples), place, {0.5, 0.25}, bytes.data(), bytes.size());
 }
 
 Candidates find(DecodedChunks& chunks, const Samples& samples, const Place& place = {1, &other_dataset, nullptr}) {
@@ -59,7 +59,7 @@ bool names(const DecodedChunks& chunks, const Candidates& found, u64 seed, size_
   });
 }
 
-bool is_nothing(const Candidates& found) { return found.chunks.empty() && !found.exact && found.prior_bound == 0; }
+bool is_nothing(const Candidates& found) { return found.chunks.empty() && !found.exact && !found.prior.any() && !found.own.any(); }
 
 }  // namespace
 
@@ -81,7 +81,7 @@ TEST(a_chunk_of_which_a_part_is_left_is_named) {
       const size_t from = (all - left) * seed / 30;
       std::copy_n(before.begin() + i64(from), left, samples.begin() + i64(from));
       const Candidates found = find(chunks, samples);
-      CHECK(!found.exact && names(chunks, found, seed) && found.prior_bound == 0.5, "chunk %d of which %d are left", int(seed), int(left));
+      CHECK(!found.exact && names(chunks, found, seed) && found.own.absolute == 0.5, "chunk %d of which %d are left", int(seed), int(left));
     }
 }
 
@@ -111,7 +111,7 @@ TEST(a_chunk_whose_stream_is_forgotten_is_exact) {
     add(chunks, field(1), 1);
     for (u64 seed = 2; seed < 30; ++seed) add(chunks, field(seed), seed);
     const Candidates found = find(chunks, field(1));
-    CHECK(found.exact && found.prior_bound == 0.5);
+    CHECK(found.exact && found.own.absolute == 0.5);
     CHECK(is_nothing(find(chunks, field(100))));
     if (bytes) CHECK(names(chunks, find(chunks, field(29)), 29));
   }
@@ -200,7 +200,29 @@ TEST(chunks_of_other_options_tell_their_bound_only) {
   DecodedChunks chunks(1 << 20);
   add(chunks, field(1), 1, {77, &dataset, nullptr});
   const Candidates found = find(chunks, field(1));
-  CHECK(found.chunks.empty() && !found.exact && found.prior_bound == 0.5);
+  CHECK(found.chunks.empty() && !found.exact && !found.own.any() && found.prior.absolute == 0.5 && found.prior.relative == 0.25);
+}
+
+// A sixteenth of the samples is more than chance; so is a run of neighbours.
+TEST(a_part_of_a_chunk_of_other_options_tells_its_bound) {
+  DecodedChunks chunks(1 << 20);
+  add(chunks, field(1), 1, {77, &dataset, nullptr});
+  for (const size_t left : {all / 2, all / 8, all / 16}) {
+    Samples samples = field(1000);
+    std::copy_n(field(1).begin(), left, samples.begin());
+    CHECK(find(chunks, samples).prior.absolute == 0.5, "%d are left", int(left));
+  }
+  Samples chance = field(1000);
+  chance[7] = field(1)[7];
+  CHECK(!find(chunks, chance).prior.any());
+}
+
+// With no memory for streams every chunk of a dataset that was read is exact: it may have lost what any of these had.
+TEST(a_chunk_that_only_its_dataset_suggests_has_the_largest_bound_of_that) {
+  DecodedChunks chunks(0);
+  add(chunks, field(1), 1);
+  const Candidates found = find(chunks, field(2), {1, &dataset, nullptr});
+  CHECK(found.exact && found.own.absolute == 0.5 && found.own.relative == 0.25);
 }
 
 // Content says nothing: constants, of which many chunks may have been made.

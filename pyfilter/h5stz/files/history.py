@@ -1,0 +1,74 @@
+"""What the samples of a dataset had lost before they are compressed again, for the streams that hold them next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import h5py
+import numpy as np
+
+from h5stz import _core, validity
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.options.settings import Settings
+from h5stz.options.stz import client_data
+from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.stats import Stats
+
+_MOST = 1 << 14  # chunks whose headers are read
+_ROUNDING_UP = 1 + 1e-14
+_LOSSLESS, _RELATIVE = _core.MODES["lossless"], _core.MODES["pointwise_relative"]
+
+
+@dataclass(frozen=True)
+class History:
+    """How far samples may be from those that were compressed first; infinity: nobody knows.
+
+    Attributes:
+        absolute: in the units of the data.
+        relative: to each sample.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def prior_bound(self, settings: Settings, samples: Array) -> float:
+        """The same for a chunk of these samples, in the unit in which the mode of `settings` has bounds."""
+        if settings.mode == _RELATIVE:
+            return math.inf if self.absolute else self.relative
+        if not self.relative:
+            return self.absolute
+        if self.relative >= 1:
+            return math.inf
+        numbers = validity.numbers(np.asarray(samples))
+        largest = max(abs(float(numbers.min())), abs(float(numbers.max()))) if numbers.size else 0.0
+        return max(self.absolute, self.relative / (1 - self.relative) * largest * _ROUNDING_UP)
+
+
+NOTHING = History()
+UNKNOWN = History(math.inf, math.inf)
+
+
+def history_of(dataset: h5py.Dataset) -> History:
+    """The History of all samples of a dataset that h5stz has compressed. NOTHING for any other."""
+    if client_data(dataset) is None:
+        return NOTHING
+    try:
+        headers = DatasetReader(dataset, 0, Stats()).headers(_MOST)
+        stored = dataset.id.get_num_chunks()
+    except (StzError, OSError, RuntimeError):  # who reads the samples is told what is damaged
+        return UNKNOWN
+    if len(headers) < stored:
+        return UNKNOWN
+    parts = [_of_stream(header) for header in headers]
+    return History(max((part.absolute for part in parts), default=0.0), max((part.relative for part in parts), default=0.0))
+
+
+def _of_stream(header: dict[str, Any]) -> History:
+    before, used = float(header["accumulated_bound"] or 0.0), bool(header["bound_used"])
+    if header["mode"] == _LOSSLESS:
+        return History(math.inf if used and not before else before)
+    lost = max(before, float(header["relaxed_bound"]) if used else 0.0)
+    return History(relative=lost) if header["mode"] == _RELATIVE else History(lost)
