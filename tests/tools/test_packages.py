@@ -13,6 +13,7 @@ COMMON = (
     "_core",
     "counts",
     "errors",
+    "new_files",
     "signatures",
     "progress",
     "elements",

@@ -63,7 +63,9 @@ class Part:
 
 def to_npy(path: Path, part: Part) -> None:
     """The samples alone."""
-    np.save(path, part.array, allow_pickle=False)
+    # Of a name NumPy asks that it ends with .npy; to a file for writing alone it writes through C, and keeps errors for itself.
+    with path.open("w+b") as file:
+        np.save(file, part.array, allow_pickle=False)
 
 
 def to_hdf5(path: Path, part: Part) -> None:

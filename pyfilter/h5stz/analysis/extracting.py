@@ -16,6 +16,7 @@ from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part
 from h5stz.errors import StzError
 from h5stz.hdf5.objects import attribute
+from h5stz.new_files import written_file
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
@@ -67,27 +68,22 @@ def extract(
     Raises:
         StzError: (a ValueError) no such region, level, axis or kind of file, or the file cannot hold the data.
         FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
+        OSError: no file can be made at `target`, or its disk is full.
     """
-    target = Path(target)
+    given, target = target, Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
         raise StzError(f"{target}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
     whole = dataset if isinstance(dataset, View) else view(dataset)
     if any(step != 1 for step in whole.spacing):
         raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)
     chosen, stored, before = whole.level(0, axes), whole.dataset, whole.stats.bytes_read
-    array = np.asarray(chosen.read(region, level))
     spacing = chosen.level(level).spacing
     selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
-    found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
-    part = target.with_name(f".{target.stem[:100]}.{os.getpid()}.part{target.suffix}")
-    try:
+    with written_file(given, overwrite) as part:
+        array = np.asarray(chosen.read(region, level))
+        found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
         write(part, Part(str(whole.name), array, found, _attributes(stored)))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
     return Extracted(str(whole.name), array.shape, str(array.dtype), whole.stats.bytes_read - before)
 
 

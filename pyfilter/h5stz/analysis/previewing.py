@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import math
 import os
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import missing_numbers
+from h5stz.new_files import written_file
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
 
@@ -117,6 +119,7 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
 
     Raises:
         ImportError: matplotlib is not there.
+        OSError: no file can be made at `target`, or its disk is full.
     """
     figures: Any = _matplotlib("figure")
     rows, columns = plane.extent
@@ -135,7 +138,10 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
     )
     axes.set(title=plane.title, xlabel=f"axis {plane.axes[1]}", ylabel=f"axis {plane.axes[0]}")
     figure.colorbar(shown, ax=axes, shrink=0.9)
-    figure.savefig(target, format="png")
+    content = io.BytesIO()  # as a pipe cannot go back
+    figure.savefig(content, format="png")
+    with written_file(target, overwrite=True, direct=True) as made:
+        made.write_bytes(content.getvalue())
 
 
 def colours(plane: Plane, width: int, height: int, low: float | None = None, high: float | None = None) -> Array:

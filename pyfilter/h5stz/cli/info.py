@@ -20,8 +20,7 @@ from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
-from h5stz.errors import StzError
-from h5stz.files import stored_chunks
+from h5stz.errors import StzError, in_one_line
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
 from h5stz.hdf5 import objects
@@ -66,7 +65,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
             with explained(made.name, "damaged"):
                 _look_into(name, made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
-            text = stored_chunks.in_one_line(error)
+            text = in_one_line(error)
             cli.complain(text if isinstance(error, KeyError) or text.startswith(made.name) else f"{made.name}: {text}")
             failed = True
             if not made.shown:

@@ -66,7 +66,7 @@ def placed(target: str, source: str) -> str:
 
 
 #: As an argument or an option that names a file, which shells complete.
-FILE = click.Path()
+FILE = click.Path(readable=False)  # what cannot be read is no fault of the words: whatever opens it says so
 
 
 def bound_options(of: str) -> Callable[[_Function], _Function]:

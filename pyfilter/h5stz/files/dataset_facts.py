@@ -122,7 +122,7 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
     """DatasetFacts of an h5py.Dataset, from the headers of at most `most_chunks` chunks.
 
     Raises:
-        one of stored_chunks.HDF5_ERRORS: the structures of the file are damaged.
+        one of errors.HDF5_ERRORS: the structures of the file are damaged.
     """
     words = client_data(dataset)
     return DatasetFacts(

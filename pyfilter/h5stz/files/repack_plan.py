@@ -24,6 +24,7 @@ from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurri
 from h5stz.hdf5.objects import identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.chunks import suggest_chunks
+from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
 from h5stz.options.stz import MEASURED, STZ, Options, client_data
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -108,6 +109,8 @@ class Plan:
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+            if rule.options is not None:
+                _check_options(rule.options)
             if rule.pattern != "*" and not chosen:
                 raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
 
@@ -197,6 +200,16 @@ class Plan:
             if self._rechunk == "never" or GOOD_CHUNKS[0] <= size <= GOOD_CHUNKS[1]:
                 return tuple(dataset.chunks)
         return suggest_chunks(dataset.shape, dataset.dtype)
+
+
+def _check_options(options: Options) -> None:
+    """Raises the StzError of options that no dataset can have."""
+    kind, _ = checked_bound({name: options.get(name) for name in BOUNDS}, options.get("lossless", False))
+    given: dict[str, Any] = {**options}
+    if kind in MEASURED:  # which STZ looks at with the data
+        checked_enhance(given.pop("enhance", None), kind, given.get("layers", 1))
+        given = {name: value for name, value in given.items() if name not in MEASURED} | {"absolute": 0.0}
+    STZ(**cast(Options, given))
 
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:

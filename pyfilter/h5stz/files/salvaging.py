@@ -20,11 +20,11 @@ import numpy as np
 from h5stz import _core, elements, limits
 from h5stz.damage import DAMAGE_CODES, Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError, in_one_line
 from h5stz.files import cut_files
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
-from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data

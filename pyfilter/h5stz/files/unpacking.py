@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import h5py
@@ -69,16 +70,19 @@ def unpack(
         unpacked.append(path)
         return True
 
-    with replaced(Path(source), Path(target), overwrite) as part, opened_source(source) as old:
+    with ExitStack() as reading:
+        old = reading.enter_context(opened_source(Path(source)))
         chosen = _chosen(old, Rule(dataset, None))
         meter = Meter(progress, 2 * sum(chosen.values()))
-        with new_file(old, str(part)) as new:
-            notes = copy_tree(old, new, store)
-        with opened_file(part) as made:
-            for path in unpacked:
-                before = dataset_at(old, path)
-                with meter.share(path, before.nbytes) as add:
-                    compare_data.same(before, dataset_at(made, path), add)
+        with replaced(Path(source), Path(target), overwrite) as part:
+            with new_file(old, str(part)) as new:
+                notes = copy_tree(old, new, store)
+            with opened_file(part) as made:
+                for path in unpacked:
+                    before = dataset_at(old, path)
+                    with meter.share(path, before.nbytes) as add:
+                        compare_data.same(before, dataset_at(made, path), add)
+            reading.close()  # the new file may take the place of this one
     return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -70,7 +71,6 @@ _REFUSALS = (
         "program that knows the driver",
     ),
     ("bad superblock version", "it is an HDF5 file of a version that the HDF5 of h5py does not know: install a newer h5py"),
-    ("Permission denied", "it may not be read (permission denied): ask its owner, or change its mode"),
 )
 
 
@@ -106,11 +106,25 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
     except NotADirectoryError:
         raise _NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
     except (OSError, ValueError) as error:
-        raise StzReadError(f"{name}: {getattr(error, 'strerror', None) or error}", _READ) from None
+        raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
     if kind == stat.S_IFDIR:
         raise StzReadError(f"{name}: it is {_described_directory(Path(name))}", _READ)
     if kind != stat.S_IFREG:
         raise StzReadError(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", _READ)
+    try:
+        open(path, "rb").close()
+    except OSError as error:
+        raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
+
+
+def _refusal(name: str, error: OSError | ValueError) -> str:
+    """Why the system does not give a file, and what to do."""
+    number = getattr(error, "errno", None)
+    if number == errno.EACCES:
+        return "it may not be read (permission denied): ask its owner, or change its mode or that of its directories"
+    if number == errno.ELOOP:
+        return "it is a symbolic link that leads in a circle: name the file itself"
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def is_netcdf3(path: str | os.PathLike[str]) -> bool:
@@ -137,8 +151,6 @@ def _described_directory(path: Path) -> str:
 
 def _why_not(path: Path, said: str) -> str:
     """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
-    if not os.access(path, os.R_OK):
-        return _REFUSALS[-1][1]
     content = _begin(path)
     if not content:
         return "it is empty (0 bytes): whatever made it did not finish, make it again"
