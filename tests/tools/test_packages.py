@@ -16,6 +16,7 @@ COMMON = (
     "new_files",
     "signatures",
     "progress",
+    "type_words",
     "elements",
     "limits",
     "slabs",

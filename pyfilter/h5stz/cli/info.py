@@ -13,23 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import h5py
-import h5py.h5o
 
-from h5stz import cli, patterns
+from h5stz import _core, cli, patterns
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
 from h5stz.files.classic_netcdf import opened_source
-from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
+from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, described_filters, facts_of
 from h5stz.hdf5 import objects
+from h5stz.hdf5.named_datasets import dataset_named, link_of_pattern
 from h5stz.options.stz import client_data
 from h5stz.sources.remote_files import is_address, local_path, remote_of, shown_name
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_SHOWN = 3  # datasets that an error names
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
@@ -66,7 +68,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
                 _look_into(name, made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
             text = in_one_line(error)
-            cli.complain(text if isinstance(error, KeyError) or text.startswith(made.name) else f"{made.name}: {text}")
+            cli.complain(text if isinstance(error, KeyError) or made.name in text else f"{made.name}: {text}")
             failed = True
             if not made.shown:
                 found.pop()
@@ -82,12 +84,12 @@ def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
     """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
     if len(words) != 2:
         return words, None
-    if is_address(words[1]):
+    if is_address(words[1]) and "://" in words[1]:
         return words, None
-    if not os.path.exists(words[1]):
+    if not is_address(words[1]) and not os.path.exists(words[1]):
         return words[:1], words[1]
     with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
-        if _leads_somewhere(file, words[1]):
+        if words[1] and objects.is_there(file, words[1]):
             return words[:1], words[1]
     return words, None
 
@@ -96,7 +98,7 @@ def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], e
     with opened_source(name, values=everything or only is not None) as file:
         remote = remote_of(file)
         made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
-        datasets = objects.datasets(file) if only is None else [_dataset(file, made.name, only)]
+        datasets = objects.datasets(file) if only is None else [dataset_named(file, only, made.name)]
         made.count = len(datasets)
         paths = [objects.name_of(dataset) for dataset in datasets]
         chosen = {path for glob in globs for path in patterns.chosen_paths(glob, paths)}
@@ -107,25 +109,24 @@ def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], e
             and (not globs or objects.name_of(dataset) in chosen)
         ]
         if globs and not wanted:
-            raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
+            raise StzError(
+                _why_none(file, made.name, globs, [each for each in datasets if objects.name_of(each) in chosen]), _ARGUMENT
+            )
         for dataset in wanted:
             most = _HEADERS if remote is None else _REMOTE_HEADERS
             made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
 
 
-def _dataset(file: h5py.File, name: str, path: str) -> h5py.Dataset:
-    found = objects.found_dataset(file, path)
-    if found is None:
-        is_there = _leads_somewhere(file, path)
-        raise KeyError(f"{path} is no dataset" if is_there else f"{name}: there is no dataset {path}, and no file of this name")
-    return found
-
-
-def _leads_somewhere(file: h5py.File, path: str) -> bool:
-    try:
-        return bool(path) and h5py.h5o.exists_by_name(file.id, objects.encoded(path))
-    except (KeyError, ValueError, OSError, RuntimeError):  # a part of it does not
-        return False
+def _why_none(file: h5py.File, name: str, globs: Sequence[str], others: Sequence[h5py.Dataset]) -> str:
+    """Why patterns choose nothing. `others`: datasets that they mean, and that h5stz did not compress."""
+    wanted = f"a path like {' or '.join(globs)}"
+    if others:
+        some = "; ".join(f"{objects.name_of(each)} has {described_filters(each)}" for each in others[:_SHOWN])
+        more = f"; and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        which = "it is" if len(others) == 1 else "they are"
+        return f"{name}: no compressed dataset has {wanted}: {which} not compressed with h5stz ({some}{more}); --all shows them"
+    why = link_of_pattern(file, globs[0]) if len(globs) == 1 else ""
+    return f"{name}: no dataset has {wanted}: h5stz info --all {name} lists the datasets{why}"
 
 
 def _as_json(made: _File) -> dict[str, Any]:

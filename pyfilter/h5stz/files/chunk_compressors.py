@@ -20,6 +20,7 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.slabs import Box, boxes
 from h5stz.validity import probable_fill
@@ -74,7 +75,7 @@ class OnWorkers:
         self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings
     ) -> Iterator[Stream]:
         """See Compressor."""
-        place = str(dataset.file.filename), str(dataset.name)
+        place = str(dataset.file.filename), name_of(dataset)
 
         def begun(box: Box) -> tuple[tuple[int, ...], Any]:
             return _offset(box), self._client.submit(_read_and_encoded, *place, box, tuple(chunks), settings, pure=False)
@@ -153,7 +154,7 @@ def _plain(samples: Array, settings: Settings) -> Array:
 
 def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings) -> bytes:
     with h5py.File(filename) as file:
-        dataset: Any = file[name]
+        dataset = dataset_at(file, name)
         return encoded(settings, padded(np.asarray(dataset[box]), chunks, dataset.fillvalue))
 
 

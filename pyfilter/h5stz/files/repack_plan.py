@@ -21,7 +21,8 @@ from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.objects import identity, name_of
+from h5stz.hdf5.named_datasets import link_of_pattern
+from h5stz.hdf5.objects import datasets, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
@@ -109,10 +110,30 @@ class Plan:
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
-            if rule.options is not None:
+            try:
                 _check_options(rule.options)
+            except StzError as error:
+                raise error if rule.pattern == "*" else error.within(rule.pattern) from None
             if rule.pattern != "*" and not chosen:
-                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
+                why = link_of_pattern(file, rule.pattern)
+                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}{why}", _ARGUMENT)
+
+        if isinstance(rechunk, tuple):
+            self._check_chunks(file)
+
+    def _check_chunks(self, file: h5py.File) -> None:
+        """Raises the StzError of chunks that a dataset cannot have."""
+        for dataset in datasets(file):
+            rule = self._rule_of(dataset)
+            if rule is not None and rule.options is not None and self._reason(dataset, self._is_named(rule, dataset)) is None:
+                self._chunks_of(dataset)
+
+    def _rule_of(self, dataset: h5py.Dataset) -> Rule | None:
+        paths = self._contents.paths[identity(dataset)]
+        return next((rule for rule, chosen in zip(self._rules, self._chosen, strict=True) if chosen.intersection(paths)), None)
+
+    def _is_named(self, rule: Rule, dataset: h5py.Dataset) -> bool:
+        return any(map(rule.is_exact, self._contents.paths[identity(dataset)]))
 
     @property
     def array_bytes(self) -> int:
@@ -129,10 +150,10 @@ class Plan:
             shorter = options_at_error(dataset, self._max_error)
             return Decision("less precise") if shorter is None else Decision(None, shorter, tuple(dataset.chunks or ()), True)
         paths = self._contents.paths[identity(dataset)]
-        rule = next((rule for rule, chosen in zip(self._rules, self._chosen, strict=True) if chosen.intersection(paths)), None)
+        rule = self._rule_of(dataset)
         if rule is None or rule.options is None:
             return Decision("not chosen")
-        if reason := self._reason(dataset, any(map(rule.is_exact, paths))):
+        if reason := self._reason(dataset, self._is_named(rule, dataset)):
             return Decision(reason)
         options: dict[str, Any] = {**rule.options}
         if h5py.check_enum_dtype(dataset.dtype) is not None:
@@ -202,8 +223,10 @@ class Plan:
         return suggest_chunks(dataset.shape, dataset.dtype)
 
 
-def _check_options(options: Options) -> None:
+def _check_options(options: Options | None) -> None:
     """Raises the StzError of options that no dataset can have."""
+    if options is None:
+        return
     kind, _ = checked_bound({name: options.get(name) for name in BOUNDS}, options.get("lossless", False))
     given: dict[str, Any] = {**options}
     if kind in MEASURED:  # which STZ looks at with the data

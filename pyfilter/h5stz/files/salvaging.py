@@ -174,7 +174,7 @@ class _Copy:
         self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
         self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
         self._found: list[Damage] = []
-        self._place = str(stored.file.filename), str(stored.name)
+        self._place = str(stored.file.filename), name_of(stored)
 
     def run(self, add: Callable[[int], None]) -> list[Damage]:
         """Copies all chunks; returns what is damaged."""

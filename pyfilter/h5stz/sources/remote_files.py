@@ -91,8 +91,8 @@ class Address:
 
 
 def is_address(given: object) -> bool:
-    """Whether something is an address of fsspec rather than a path."""
-    return isinstance(given, str) and ("://" in given or "::" in given)
+    """Whether something is an address of fsspec rather than a path, which may have its separator too where it is a file."""
+    return isinstance(given, str) and ("://" in given or ("::" in given and not os.path.isfile(given)))
 
 
 @contextmanager
