@@ -88,9 +88,9 @@ WRONG_OPTIONS = {
     "--absolute=1 --chunks=3": "--chunks (3,) does not have the 2 axes of /",
     "--dataset=/plain=absolute:-1": "/plain: --absolute -1.0 must be",
     "--dataset=/nothing=absolute:1": "no dataset has a path like '/nothing': there are /",
-    "--dataset=/plain=absolute:x": "give absolute a number, such as absolute:1e-3",
-    "--dataset=/plain=absolute:1%": "give absolute a number, such as absolute:1e-3",
-    "--dataset=/plain=relative": "give relative a number, such as relative:1e-3, or with %",
+    "--dataset=/plain=absolute:x": "is no number: give one, such as absolute:1e-3",
+    "--dataset=/plain=absolute:1%": "is no number: give one, such as absolute:1e-3",
+    "--dataset=/plain=relative": "relative: is no number: give one, such as relative:1e-3 or relative:0.1%",
 }
 
 

@@ -75,7 +75,7 @@ def to_npy(path: Path, part: Part) -> None:
 def to_hdf5(path: Path, part: Part) -> None:
     """A dataset under the path that it had, and scales beside it."""
     with h5py.File(path, "w") as file:
-        group = file["/"]
+        group: Any = file["/"]
         for each in filter(None, encoded(part.path).split(b"/")[:-1]):
             group = h5py.Group(h5py.h5g.create(group.id, each))
         dataset = group.create_dataset(encoded(part.name), data=part.array)

@@ -133,8 +133,8 @@ def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
     try:
         made = {kind: share(number) if kind in SHARES else float(number), **shared}
     except ValueError:
-        percent = ", or with % for a share of the range or the samples" if kind in SHARES else ""
-        raise StzError(f"--dataset {text!r}: give {kind} a number, such as {kind}:1e-3{percent}", _ARGUMENT) from None
+        forms = f"{kind}:1e-3 or {kind}:0.1%" if kind in SHARES else f"{kind}:1e-3"
+        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number: give one, such as {forms}", _ARGUMENT) from None
     return repack_plan.Rule(pattern, cast(Options, made))
 
 

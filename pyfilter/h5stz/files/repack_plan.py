@@ -227,6 +227,8 @@ def _check_options(options: Options | None) -> None:
     """Raises the StzError of options that no dataset can have."""
     if options is None:
         return
+    if not options.keys() <= Options.__annotations__.keys():
+        STZ(**options)  # which says what was meant
     kind, _ = checked_bound({name: options.get(name) for name in BOUNDS}, options.get("lossless", False))
     given: dict[str, Any] = {**options}
     if kind in MEASURED:  # which STZ looks at with the data

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 import h5py
+import h5py.h5i
 import h5py.h5l
 import h5py.h5o
 
@@ -19,7 +20,7 @@ _MOST_LINKS = 16  # that are followed one after another, as HDF5 does
 _SHOWN = 3  # names that are proposed
 
 
-def dataset_named(file: h5py.File, path: str, name: str) -> h5py.Dataset:
+def dataset_named(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
     """The dataset at a path, also one without samples.
 
     Args:
@@ -35,7 +36,7 @@ def dataset_named(file: h5py.File, path: str, name: str) -> h5py.Dataset:
     raise StzError(f"{path} is no dataset of {name}: {why_none(file, path, name)}", _ARGUMENT)
 
 
-def dataset_with_samples(file: h5py.File, path: str, name: str) -> h5py.Dataset:
+def dataset_with_samples(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
     """As dataset_named(), but a dataset whose dataspace is null is a StzError too."""
     found = dataset_named(file, path, name)
     if found.shape is None:
@@ -54,7 +55,7 @@ def hard_link_to(file: h5py.File, dataset: h5py.Dataset) -> str:
     raise StzError(f"{objects.name_of(dataset)} is in another file, {name}, to which a link leads: name it there", _ARGUMENT)
 
 
-def why_none(file: h5py.File, path: str, name: str) -> str:
+def why_none(file: h5py.Group, path: str, name: str) -> str:
     """Why there is no dataset at a path of a file, and what to do; arguments as of dataset_named()."""
     try:
         found = h5py.h5o.open(file.id, objects.encoded(path or "/"))

@@ -45,7 +45,7 @@ def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
     return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
-def found_dataset(file: h5py.File, path: str) -> h5py.Dataset | None:
+def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
     """The dataset at a path; None if there is none. named_datasets says why."""
     try:
         found = h5py.h5o.open(file.id, encoded(path))
@@ -128,8 +128,8 @@ def array_bytes(dataset: h5py.Dataset) -> int:
 
 
 def dtype_text(dataset: h5py.Dataset) -> str:
-    """The dtype of a dataset in words; the name that h5py has for a type unknown to NumPy."""
+    """The dtype of a dataset, that of members in words; the name that h5py has for a type unknown to NumPy."""
     try:
-        return described(dataset.dtype)
+        return described(dataset.dtype) if dataset.dtype.names or dataset.dtype.subdtype else str(dataset.dtype)
     except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"

@@ -19,7 +19,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.counts import counted
-from h5stz.errors import StzError, StzTypeError
+from h5stz.errors import HDF5_ERRORS, StzError, StzTypeError
 from h5stz.hdf5 import objects
 from h5stz.hdf5.file_kinds import opened_file
 from h5stz.hdf5.named_datasets import missing_part
@@ -150,22 +150,17 @@ class Group(Mapping[str, Any]):
             StzError: the file was closed; a dataset of a remote file that is made of other files.
         """
         group = self._open_h5()
+        path = objects.encoded(name) if isinstance(name, str) else name
         try:
-            return self.file.member(group[objects.encoded(name) if isinstance(name, str) else name])
-        except StzError:
-            raise
-        except (
-            KeyError,
-            RuntimeError,
-            OSError,
-            ValueError,
-        ) as error:  # HDF5 has words of its own
-            if isinstance(name, str):
-                raise type(error)(f"{name} cannot be opened in {self!r}: {missing_part(group, name)}") from error
-            raise
+            item = group[path]
+        except HDF5_ERRORS as error:  # which HDF5 has words of its own for
+            if isinstance(error, StzError) or not isinstance(name, str):
+                raise
+            raise type(error)(f"{name} cannot be opened in {self!r}: {missing_part(group, name)}") from error
+        return self.file.member(item)
 
     def __iter__(self) -> Iterator[str]:
-        return (name if isinstance(name, str) else objects.text(name) for name in self._open_h5())
+        return (name if isinstance(name, str) else objects.text(name or b"") for name in self._open_h5())
 
     def __len__(self) -> int:
         return len(self._open_h5())
