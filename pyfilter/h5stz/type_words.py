@@ -10,6 +10,11 @@ import numpy as np
 _SHOWN = 8  # members of a compound type
 
 
+def named(dtype: np.dtype[Any]) -> str:
+    """What NumPy calls a dtype; one with members in words."""
+    return described(dtype) if dtype.names is not None or dtype.subdtype is not None else str(dtype)
+
+
 def described(dtype: np.dtype[Any]) -> str:
     """A dtype in words: that of numbers as NumPy calls it, else what HDF5 has, such as "compound of id (int32), s (text)"."""
     if dtype.subdtype is not None:

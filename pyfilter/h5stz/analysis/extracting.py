@@ -20,7 +20,7 @@ from h5stz.new_files import written_file
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
-from h5stz.type_words import described
+from h5stz.type_words import named
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -93,7 +93,7 @@ def extract(
         array = np.asarray(chosen.read(region, level))
         found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
         write(part, Part(str(whole.name), array, found, _attributes(stored)))
-    return Extracted(str(whole.name), array.shape, described(array.dtype), whole.stats.bytes_read - before)
+    return Extracted(str(whole.name), array.shape, named(array.dtype), whole.stats.bytes_read - before)
 
 
 def shape_and_syntax(whole: View) -> str:

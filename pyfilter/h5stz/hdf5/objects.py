@@ -14,7 +14,7 @@ import h5py.h5i
 import h5py.h5l
 import h5py.h5o
 
-from h5stz.type_words import described
+from h5stz.type_words import named
 
 Identity: TypeAlias = tuple[int, int]
 
@@ -130,6 +130,6 @@ def array_bytes(dataset: h5py.Dataset) -> int:
 def dtype_text(dataset: h5py.Dataset) -> str:
     """The dtype of a dataset, that of members in words; the name that h5py has for a type unknown to NumPy."""
     try:
-        return described(dataset.dtype) if dataset.dtype.names or dataset.dtype.subdtype else str(dataset.dtype)
+        return named(dataset.dtype)
     except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"
