@@ -34,6 +34,7 @@ COMMANDS = {
     "compare": ["compare", "FILE::NAME", "FILE::NAME", "--no-ssim"],
     "compare with": ["compare", "other.h5::/rho", "FILE::NAME", "--no-ssim"],
     "info": ["info", "FILE", "NAME"],
+    "info with": ["info", "other.h5", "FILE::NAME"],
     "args": ["args", "--relative", "1e-3", "--data", "FILE", "NAME"],
 }
 #: Each command that takes a pattern of datasets.
@@ -116,6 +117,13 @@ def test_file_and_dataset(folder, text, file, path):
     assert split(text) == (file, path)
 
 
+@pytest.mark.parametrize("words", ["compress FILE o.h5 --lossless", "decompress FILE o.h5", "salvage FILE o.h5", "verify FILE"])
+def test_commands_of_whole_files_say_so(folder, capsys, words):
+    status, out, errors = run(capsys, words.split(), "other.h5::/rho", "")
+    assert (status, out) == (1, "")
+    assert errors == "h5stz: other.h5::/rho: no such file: a whole file is taken here, name other.h5 alone\n"
+
+
 def links(folder):
     """A file with links that lead nowhere, and what is said of each."""
     with h5py.File("x.h5", "w") as file:
@@ -158,7 +166,7 @@ def test_links_that_lead_nowhere(folder, capsys, command):
     }
     for name, texts in (links(folder) | others).items():
         status, out, errors = run(capsys, COMMANDS[command], "x.h5", name)
-        assert (status, out) == (1, "") and errors.count("\n") == 1, errors
+        assert status == 1 and (out == "" or command == "info with") and errors.count("\n") == 1, errors
         assert f"{name} is no dataset of x.h5: " in errors and "h5stz info --all x.h5 lists the datasets" in errors
         assert all(text in errors for text in texts), errors
         assert "synchronously" not in errors and "traversal" not in errors and "damaged" not in errors
@@ -198,7 +206,7 @@ def test_links_that_lead_nowhere_in_python(folder):
             file["a"]["rh"]
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "info"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "info" not in name])
 def test_datasets_without_samples(folder, capsys, command):
     with h5py.File("x.h5", "w") as file:
         file["null"] = h5py.Empty("f4")

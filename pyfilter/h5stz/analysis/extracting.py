@@ -79,7 +79,7 @@ def extract(
     given, target = target, Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
-        raise StzError(f"{target}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
+        raise StzError(f"{os.fsdecode(given)}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
     whole = dataset if isinstance(dataset, View) else view(dataset)
     if any(step != 1 for step in whole.spacing):
         raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)

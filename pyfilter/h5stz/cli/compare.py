@@ -65,9 +65,8 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
                     _print(pair)
     compared = [(pair.path, pair.found) for pair in found if pair.found is not None]
     if not compared:
-        raise StzError(
-            f"{original} and {other} have no dataset of numbers in common" if not found else found[0].note, _ARGUMENT
-        )
+        why = f": {found[0].path}: {found[0].note}" if found else ""
+        raise StzError(f"{original} and {other} have no dataset of numbers in common{why}", _ARGUMENT)
     if plot:
         notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
         compare_report.write_report(plot, original, other, compared, notes)

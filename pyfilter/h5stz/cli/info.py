@@ -15,6 +15,7 @@ import click
 import h5py
 
 from h5stz import _core, cli, patterns
+from h5stz.cli.datasets import split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
@@ -56,11 +57,11 @@ class _File:
 def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_json: bool) -> int:
     """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
 
-    After one FILE the name of a DATASET may stand, to see this one only. Exit status 1 if a file cannot be read.
+    After one FILE the name of a DATASET may stand, to see this one only; FILE::/PATH is the same. Exit status 1 if a file
+    cannot be read.
     """
     failed, found = False, []
-    names, only = _names(files)
-    for name in names:
+    for name, only in _names(files):
         made = _File(shown_name(name))
         found.append(made)
         try:
@@ -80,18 +81,22 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
     return int(failed)
 
 
-def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
-    """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
-    if len(words) != 2:
-        return words, None
-    if is_address(words[1]) and "://" in words[1]:
-        return words, None
+def _names(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """The files, each with the dataset that is named with it: as FILE::/path, or as a second word, which is no file itself."""
+    named = [_file_and_dataset(word) for word in words]
+    if len(words) != 2 or named[1][1] is not None or "://" in words[1]:
+        return named
     if not is_address(words[1]) and not os.path.exists(words[1]):
-        return words[:1], words[1]
+        return [(words[0], words[1])]
     with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
         if words[1] and objects.is_there(file, words[1]):
-            return words[:1], words[1]
-    return words, None
+            return [(words[0], words[1])]
+    return named
+
+
+def _file_and_dataset(word: str) -> tuple[str, str | None]:
+    name, path = split(word)
+    return (name, path) if path.startswith("/") or (path and os.path.isfile(name)) else (word, None)
 
 
 def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:

@@ -101,7 +101,7 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
     except FileNotFoundError:
-        cure = ", and no address is read here: download the file first" if _ADDRESS.match(name) else ""
+        cure = ", and no address is read here: download the file first" if _ADDRESS.match(name) else _without_dataset(name)
         raise _NotFoundError(f"{name}: no such file{cure}", _READ) from None
     except NotADirectoryError:
         raise _NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
@@ -115,6 +115,12 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
         open(path, "rb").close()
     except OSError as error:
         raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
+
+
+def _without_dataset(name: str) -> str:
+    """What to say where a name is that of a file with a dataset behind it, and only files are taken."""
+    file, separator, _ = name.partition("::")
+    return f": a whole file is taken here, name {file} alone" if separator and os.path.isfile(file) else ""
 
 
 def _refusal(name: str, error: OSError | ValueError) -> str:

@@ -91,8 +91,14 @@ class Address:
 
 
 def is_address(given: object) -> bool:
-    """Whether something is an address of fsspec rather than a path, which may have its separator too where it is a file."""
-    return isinstance(given, str) and ("://" in given or ("::" in given and not os.path.isfile(given)))
+    """Whether something is an address of fsspec rather than a path, which may have its separator :: too.
+
+    What begins with the name of a file here is a path.
+    """
+    if not isinstance(given, str) or "://" in given:
+        return isinstance(given, str)
+    parts = given.split("::")
+    return len(parts) > 1 and not any(os.path.isfile("::".join(parts[:count])) for count in range(1, len(parts) + 1))
 
 
 @contextmanager
