@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from h5stz import _core
 from h5stz.errors import StzError, StzTypeError
+from h5stz.type_words import named
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -62,7 +63,7 @@ def storage_dtype(dtype: npt.DTypeLike) -> DType:
                 "it has no element type of NumPy's own: convert it, such as with data.astype('f4'), or leave the filter out"
             )
         raise StzTypeError(
-            f"data of dtype {given} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
+            f"data of dtype {named(given)} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
             "bool, complex64 and complex128",
             _DTYPE_ERROR,
         )

@@ -6,6 +6,19 @@ from typing import TypeVar
 
 _Error = TypeVar("_Error", bound="StzError")
 
+#: What h5py raises where the structures of a file are damaged.
+HDF5_ERRORS = (
+    OSError,
+    RuntimeError,
+    ValueError,  # StzError is one
+    LookupError,
+    TypeError,
+    ArithmeticError,
+    MemoryError,
+    AttributeError,
+    SystemError,  # a size that is none
+)
+
 
 class StzError(ValueError):
     """Something that h5stz cannot do.
@@ -36,3 +49,9 @@ class StzMemoryError(StzError, MemoryError):
 
 class StzReadError(StzError, OSError):
     """A file, or the object that stands for it, cannot be read or was changed."""
+
+
+def in_one_line(error: BaseException) -> str:
+    """The text of an error, which of HDF5 may have several lines or none."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return " ".join(text.split()) or type(error).__name__

@@ -14,6 +14,7 @@ import pytest
 
 import h5stz
 from h5stz import cli
+from h5stz.programs import compress_rules
 from support.fields import random_field
 from support.requirements import needs_programs, require
 
@@ -52,12 +53,89 @@ def file(tmp_path):
         (["args", "--chunks", "4,x"], "'4,x' is no chunk shape such as 8,256,256"),
         (["run", "--cache", "0", "--", "true"], "'0' is no number of MiB"),
         (["completion", "csh"], "csh"),
+        (["run", "--resume", "--", "true"], "No such option --resume: compress has it. See h5stz run --help"),
+        (["args", "absolute=1", "--effort", "3"], "No such option --effort: compress, estimate have it. See h5stz args"),
+        (["preview", "a.h5", "--range", "1"], "requires 2 arguments. See h5stz preview --help"),
+        (
+            ["extract", "a.h5", "/x", "-o", "b.npy"],
+            "/x is one word too many: a dataset is named together with its file",
+        ),
+        (["salvage", "a", "b", "c"], "c is more than salvage takes. See h5stz salvage --help"),
+        (["salvage", "a", "b", "--on-error", "zero"], "'zero' is no value: give nan, fill or a number. See h5stz"),
+        (["compress", "a.h5", "b.h5", "--max-error", "x"], "'x' is no error. See h5stz compress --help"),
     ],
     ids=str,
 )
 def test_words_that_are_not_understood(capsys, words, text):
     status, out, errors = run(capsys, *words)
     assert (status, out) == (2, "") and text in errors and errors.startswith("h5stz: ") and errors.count("\n") == 1
+
+
+#: Options that cannot be, alone or together, and what the error says.
+WRONG_OPTIONS = {
+    "--absolute=-1": "--absolute -1.0 must be a finite number",
+    "--relative=nan": "--relative nan must be a finite number",
+    "--psnr=0": "--psnr 0 dB would allow errors as large as the range: give a greater one",
+    "--ratio=1": "--ratio 1 must be above 1",
+    "--pointwise-relative=2": "--pointwise-relative 2.0 must be below 1",
+    "--absolute=1 --relative=1": "two bounds are given, --absolute and --relative: give one of them, and --dataset GLOB=BOUND",
+    "--lossless --psnr=9": "two bounds are given, --psnr and --lossless: give one of them",
+    "--absolute=1 --effort=11": "--effort 11 must be 1 to 9",
+    "--relative=1 --layers=9": "--layers 9 must be 1 to 7",
+    "--relative=1e-3 --enhance=auto": "--enhance auto is for --psnr and --ratio; with --relative say --enhance 'strict'",
+    "--psnr=50 --enhance=both --layers=2": "with --layers only --enhance 'strict' is possible",
+    "--absolute=1 --jobs=0": "--jobs 0 must be 1 to 4096",
+    "--absolute=1 --chunks=3": "--chunks (3,) does not have the 2 axes of /",
+    "--dataset=/plain=absolute:-1": "/plain: --absolute -1.0 must be",
+    "--dataset=/nothing=absolute:1": "no dataset has a path like '/nothing': there are /",
+    "--dataset=/plain=absolute:x": "is no number: give one, such as absolute:1e-3",
+    "--dataset=/plain=absolute:1%": "is no number: give one, such as absolute:1e-3",
+    "--dataset=/plain=relative": "relative: is no number: give one, such as relative:1e-3 or relative:0.1%",
+}
+
+
+@pytest.mark.parametrize("options", WRONG_OPTIONS)
+def test_options_are_checked_before_out(capsys, file, tmp_path, options):
+    (tmp_path / "there.h5").write_bytes(b"kept")
+    for more in ([], ["--resume"]):
+        words = ["compress", file, tmp_path / "there.h5", "--again", *more, *options.split()]
+        status, out, errors = run(capsys, *words)
+        assert (status, out) == (1, "") and errors.count("\n") == 1
+        assert WRONG_OPTIONS[options] in errors, errors
+        assert "exists" not in errors and sorted(os.listdir(tmp_path)) == ["there.h5", "x.h5"]
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["decompress", "--deflate", "77"], "--deflate 77 must be"),
+        (["salvage", "--threads", "0"], "--threads 0 must be"),
+    ],
+)
+def test_options_of_others_are_checked_before_out(capsys, file, tmp_path, words, text):
+    (tmp_path / "there.h5").write_bytes(b"kept")
+    status, _, errors = run(capsys, words[0], file, tmp_path / "there.h5", *words[1:])
+    assert status == 1 and text in errors and "exists" not in errors
+
+
+def test_extract_checks_its_options_before_out(capsys, file, tmp_path):
+    (tmp_path / "there.h5").write_bytes(b"kept")
+    for options in (["--level", "99"], ["--axes", "7", "--level", "1"], ["--region", "99"]):
+        status, _, errors = run(capsys, "extract", f"{file}::/plain", "-o", tmp_path / "there.h5", *options)
+        assert status == 1 and "exists" not in errors and options[1] in errors
+
+
+@pytest.mark.parametrize("rule", ["/plain=relative:1%", "/plain=relative:1e-2"])
+def test_shares_in_rules_may_be_percentages(capsys, file, rule):
+    out = run(capsys, "compress", file, "--dry-run", "--dataset", rule)[1]
+    assert out == run(capsys, "compress", file, "--dry-run", "--dataset", "/plain=relative:0.01")[1]
+
+
+def test_point_wise_shares_in_rules_may_be_percentages(capsys, file):
+    for rule in ("/plain=pointwise_relative:1%", "/plain=pointwise-relative:0.01"):
+        assert "pointwise_relative=0.01" in run(capsys, "compress", file, "--dry-run", "--dataset", rule)[1]
+    rules = [compress_rules.parse(f"/a=pointwise_relative{sign}1%,block=region") for sign in ":="]
+    assert [rule.options for rule in rules] == [f"pointwise_relative{sign}0.01,block=region" for sign in ":="]
 
 
 def test_no_words_ask_for_help(capsys):

@@ -4,6 +4,7 @@ import errno
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import h5stz
 from h5stz import cli
 from h5stz.hdf5 import classic_header
+from support import interrupted
 from support.fields import random_field
 from support.odd_files import FILES
 from support.requirements import needs_packages, needs_programs
@@ -165,6 +167,29 @@ def test_netcdf3(folder, capsys, model):
     for command in ("salvage", "preview", "extract"):
         status, _, errors = run(capsys, "classic.nc", command)
         assert status == 1 and "it is a netCDF-3 file: h5stz compress makes" in errors and "nccopy -k nc4" in errors
+
+
+@needs_packages("netCDF4")
+@needs_programs("gcc")
+@pytest.mark.parametrize("room", [0, 30000])
+def test_netcdf3_without_room_for_its_copy(folder, capsys, room):
+    netcdf3("classic.nc", "NETCDF3_CLASSIC")
+    (folder / "temporary").mkdir()
+    library = interrupted.preload_library(folder)
+    variables = interrupted.environment(
+        library, TMPDIR="temporary", FAULTY_WRITES_UNDER=f"{folder}/temporary/h5stz-", FAULTY_WRITES_ROOM=room
+    )
+    words = [sys.executable, "-m", "h5stz", *COMMANDS["compress"]]
+    done = subprocess.run(
+        ["classic.nc" if word == "IN" else word for word in words], env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert (
+        done.stderr.startswith("h5stz: classic.nc: a netCDF-3 file is read through a copy") and "HDF error" not in done.stderr
+    )
+    size = os.path.getsize("classic.nc")
+    assert re.search(rf"temporary, needs about {size + 65536} free bytes \(No space left on device\)", done.stderr)
+    assert "set TMPDIR to a directory on another disk" in done.stderr and not os.listdir("temporary")
 
 
 def test_netcdf3_without_netcdf4(folder, capsys, monkeypatch):

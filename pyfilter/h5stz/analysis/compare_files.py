@@ -10,14 +10,17 @@ from typing import Any
 import h5py
 import numpy as np
 
-from h5stz import patterns
+from h5stz import _core, patterns
 from h5stz.analysis.comparing import PASSES, Comparison, compared
+from h5stz.errors import StzError
 from h5stz.files import repack_plan
 from h5stz.hdf5 import missing_numbers, tree_contents
+from h5stz.hdf5.named_datasets import link_of_pattern
 from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import View
 
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _SIGNATURE = b"\x93NUMPY"
 
 
@@ -51,6 +54,9 @@ def pairs(
     rule = repack_plan.Rule(pattern, None)
     paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
     chosen = set(patterns.chosen_paths(rule.pattern, paths | others))
+    if not chosen and pattern != "*":
+        why = link_of_pattern(one, pattern) or link_of_pattern(other, pattern)
+        raise StzError(f"no dataset of {names[0]} and {names[1]} has a path like {pattern}{why}", _ARGUMENT)
     meter = Meter(progress, PASSES * sum(array_bytes(dataset_at(one, path)) for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:

@@ -8,12 +8,12 @@ import importlib
 import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from h5stz.analysis.comparing import Comparison, summary_lines
+from h5stz.new_files import written_file
 
 _STYLE = """body { font: 15px/1.45 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse } td, th { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd }
@@ -33,6 +33,7 @@ def write_report(
 
     Raises:
         ImportError: matplotlib is not there.
+        OSError: no file can be made at `target`, or its disk is full.
     """
     title = f"{html.escape(other)} compared with {html.escape(original)}"
     parts = [f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style></head>"]
@@ -45,8 +46,8 @@ def write_report(
         if not found.identical and found.count:
             parts.append(f"<img alt='histogram of the error and power spectra' src='{_picture(found)}'>")
     parts.append("</body></html>\n")
-    # Names of files need not be UTF-8.
-    Path(target).write_text("\n".join(parts), encoding="utf-8", errors="backslashreplace")
+    with written_file(target, overwrite=True, direct=True) as made:  # names of files need not be UTF-8
+        made.write_text("\n".join(parts), encoding="utf-8", errors="backslashreplace")
 
 
 def _table(compared: Sequence[tuple[str, Comparison]]) -> str:

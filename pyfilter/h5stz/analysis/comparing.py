@@ -21,6 +21,7 @@ from h5stz.errors import StzError, StzTypeError
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource, Box
+from h5stz.type_words import described
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
@@ -141,7 +142,7 @@ def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
     source = cast(ArraySource, data if slabs.is_array_like(data) else np.asarray(data))
     kind = np.dtype(source.dtype).kind
     if kind not in "iufbc":
-        raise StzTypeError(f"compare() is for numbers, not {source.dtype}", _DTYPE)
+        raise StzTypeError(f"compare() is for numbers, not {described(source.dtype)}", _DTYPE)
     return _Parts(source) if kind == "c" else source
 
 

@@ -19,6 +19,8 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.objects import encoded
+from h5stz.type_words import described
 
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -63,22 +65,33 @@ class Part:
 
 def to_npy(path: Path, part: Part) -> None:
     """The samples alone."""
-    np.save(path, part.array, allow_pickle=False)
+    # Of a name NumPy asks that it ends with .npy; to a file for writing alone it writes through C, and keeps errors for itself.
+    if part.array.dtype.hasobject:
+        raise StzTypeError(f".npy has no {described(part.array.dtype)}: choose .h5", _DTYPE)
+    with path.open("w+b") as file:
+        np.save(file, part.array, allow_pickle=False)
 
 
 def to_hdf5(path: Path, part: Part) -> None:
     """A dataset under the path that it had, and scales beside it."""
     with h5py.File(path, "w") as file:
-        group = file.require_group(part.path.rpartition("/")[0] or "/")
-        dataset = group.create_dataset(part.name, data=part.array)
+        group: Any = file["/"]
+        for each in filter(None, encoded(part.path).split(b"/")[:-1]):
+            group = h5py.Group(h5py.h5g.create(group.id, each))
+        dataset = group.create_dataset(encoded(part.name), data=part.array)
         _set_attributes(dataset, part.attributes)
         for number, (axis, name) in enumerate(zip(part.axes, part.axis_names(), strict=True)):
-            dataset.dims[number].label = name
+            dataset.dims[number].label = _as_unicode(name)
             if axis.coordinates is not None and name != part.name:
-                scale = group.create_dataset(name, data=axis.coordinates)
+                scale = group.create_dataset(encoded(name), data=axis.coordinates)
                 _set_attributes(scale, axis.attributes)
-                scale.make_scale(name)
+                scale.make_scale(_as_unicode(name))
                 dataset.dims[number].attach_scale(scale)
+
+
+def _as_unicode(name: str) -> str:
+    """A name for a format whose names are Unicode: bytes that are none with backslashes."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
@@ -93,15 +106,21 @@ def to_netcdf(path: Path, part: Part) -> None:
     except ImportError as error:
         raise ImportError("writing .nc needs netCDF4: pip install 'h5stz[cli]'") from error
     if part.array.dtype.kind not in "iuf" or part.array.dtype == np.float16:
-        raise StzTypeError(f"netCDF has no {part.array.dtype}: choose .npy or .h5", _DTYPE)
-    names = part.axis_names()
+        raise StzTypeError(f"netCDF has no {described(part.array.dtype)}: choose .npy or .h5", _DTYPE)
+    names = [_netcdf_name(name) for name in part.axis_names()]
     with netcdf.Dataset(path, "w") as file:
         for name, extent in zip(names, part.array.shape, strict=True):
             file.createDimension(name, extent)
         for axis, name in zip(part.axes, names, strict=True):
             if axis.coordinates is not None and axis.coordinates.dtype.kind in "iuf" and name != part.name:
                 _variable(file, name, (name,), axis.coordinates, axis.attributes)
-        _variable(file, part.name, tuple(names), part.array, part.attributes)
+        _variable(file, _netcdf_name(part.name), tuple(names), part.array, part.attributes)
+
+
+def _netcdf_name(name: str) -> str:
+    """A name that netCDF takes: no characters that cannot be printed, and a letter, a digit or _ in the first place."""
+    name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name.rstrip()) or "data"
+    return name if name[0].isalnum() or name[0] == "_" or not name[0].isascii() else f"_{name}"
 
 
 def _variable(file: Any, name: str, dimensions: tuple[str, ...], array: Array, attributes: dict[str, Any]) -> None:
@@ -135,7 +154,7 @@ def to_vti(path: Path, part: Part) -> None:
         array = array.astype("f4" if array.dtype.kind == "f" else "u1")
     kind = _VTK_TYPES.get(array.dtype.str[1:])
     if kind is None:
-        raise StzTypeError(f"VTK's image data have no {array.dtype}: choose .npy or .h5", _DTYPE)
+        raise StzTypeError(f"VTK's image data have no {described(array.dtype)}: choose .npy or .h5", _DTYPE)
     if not 1 <= array.ndim <= 3 or not array.size:
         raise StzError(f"VTK's image data have one to three axes, not the shape {array.shape}: choose an index", _ARGUMENT)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -144,7 +163,7 @@ def to_vti(path: Path, part: Part) -> None:
     extent = " ".join(f"0 {count - 1}" for count in (*reversed(array.shape), *[1] * missing))
     origin = " ".join(str(value) for value in ([axis.start for axis in xyz] + [0] * missing))
     spacing = " ".join(str(value) for value in ([axis.step for axis in xyz] + [1] * missing))
-    name, order = f'"{html.escape(part.name)}"', "LittleEndian" if sys.byteorder == "little" else "BigEndian"
+    name, order = f'"{html.escape(_as_unicode(part.name))}"', "LittleEndian" if sys.byteorder == "little" else "BigEndian"
     header = f"""<?xml version="1.0"?>
 <VTKFile type="ImageData" version="1.0" byte_order="{order}" header_type="UInt64">
   <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">

@@ -16,10 +16,12 @@ from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part
 from h5stz.errors import StzError
 from h5stz.hdf5.file_kinds import refuse_address
-from h5stz.hdf5.objects import attribute
+from h5stz.hdf5.objects import attribute, name_of
+from h5stz.new_files import written_file
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
+from h5stz.type_words import named
 from h5stz.unreadable import naming
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -39,6 +41,10 @@ class Extracted:
     shape: tuple[int, ...]
     dtype: str
     bytes_read: int
+
+
+class _RegionError(StzError, IndexError):
+    """There is no such region."""
 
 
 @checked
@@ -67,31 +73,36 @@ def extract(
         Extracted.
 
     Raises:
-        StzError: (a ValueError) no such region, level, axis or kind of file, or the file cannot hold the data.
+        StzError: (a ValueError) no such region (an IndexError too), level, axis or kind of file, or the file cannot hold the
+            data.
         FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
+        OSError: no file can be made at `target`, or its disk is full.
     """
     refuse_address(target)
-    target = Path(target)
+    given, target = target, Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
-        raise StzError(f"{target}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
-    if target.exists() and not overwrite:
-        raise FileExistsError(f"{target} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
+        raise StzError(f"{os.fsdecode(given)}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
     whole = dataset if isinstance(dataset, View) else view(dataset)
     if any(step != 1 for step in whole.spacing):
         raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)
     chosen, stored, before = whole.level(0, axes), whole.dataset, whole.stats.bytes_read
-    array = np.asarray(chosen.read(region, level))
     spacing = chosen.level(level).spacing
-    selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
-    found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
-    part = target.with_name(f".{target.stem[:100]}.{os.getpid()}.part{target.suffix}")
     try:
+        selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
+    except IndexError as error:
+        raise _RegionError(f"{error}. {shape_and_syntax(whole)}", _ARGUMENT) from error
+    with written_file(given, overwrite) as part:
+        array = np.asarray(chosen.read(region, level))
+        found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
         write(part, Part(str(whole.name), array, found, _attributes(stored)))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-    return Extracted(str(whole.name), array.shape, str(array.dtype), whole.stats.bytes_read - before)
+    return Extracted(str(whole.name), array.shape, named(array.dtype), whole.stats.bytes_read - before)
+
+
+def shape_and_syntax(whole: View) -> str:
+    """What to say about a region that a dataset does not have."""
+    shape = "x".join(map(str, whole.shape)) or "of one number"
+    return f"{whole.name} has the shape {shape}: a region is an integer, a slice or ... for each axis, such as 0:10,:,5"
 
 
 def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
@@ -104,7 +115,7 @@ def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
         values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
     named = attribute(scales[0], "NAME")
     is_dimension_only = isinstance(named, bytes) and named.startswith(b"This is a netCDF dimension but not")
-    name = str(scales[0].name).rsplit("/", 1)[-1]
+    name = name_of(scales[0]).rsplit("/", 1)[-1]
     return Axis(name, start, step, None if is_dimension_only else values, _attributes(scales[0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import math
 import os
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import missing_numbers
 from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.hdf5.objects import name_of
+from h5stz.new_files import written_file
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
 
@@ -66,12 +69,12 @@ def plane(
     whole = dataset if isinstance(dataset, View) else None
     dataset = dataset.dataset if isinstance(dataset, View) else dataset
     if dataset.shape is None or not dataset.size or dataset.dtype.kind not in "iufbc":
-        raise StzTypeError(f"{dataset.name}: a picture needs numbers, and at least one", _ARGUMENT)
+        raise StzTypeError(f"{name_of(dataset)}: a picture needs numbers, and at least one", _ARGUMENT)
     rank = dataset.ndim
     chosen = _checked_slices(slices or {}, dataset.shape)
     shown = [axis for axis in range(rank) if axis not in chosen][-2:]
     if not shown:
-        raise StzError(f"{dataset.name}: leave an axis without an index, to be shown", _ARGUMENT)
+        raise StzError(f"{name_of(dataset)}: leave an axis without an index, to be shown", _ARGUMENT)
     for axis in range(rank):
         if axis not in shown:
             chosen.setdefault(axis, dataset.shape[axis] // 2)
@@ -83,9 +86,9 @@ def plane(
     values = _valid(found.reshape((1, -1) if len(shown) == 1 else found.shape), dataset)
     finite = values[np.isfinite(values)]
     if not finite.size:
-        raise StzError(f"{dataset.name}: nothing on this plane is a valid number", _ARGUMENT)
+        raise StzError(f"{name_of(dataset)}: nothing on this plane is a valid number", _ARGUMENT)
     cut = ", ".join(f"axis {axis} at {index >> level << level}" for axis, index in sorted(chosen.items()))
-    title = f"{dataset.name}" + (f", {cut}" if cut else "") + (f", level {level}" if level else "")
+    title = f"{name_of(dataset)}" + (f", {cut}" if cut else "") + (f", level {level}" if level else "")
     axes, extent = ((0, shown[0]), (1, extents[0])) if len(shown) == 1 else ((shown[0], shown[1]), (extents[0], extents[1]))
     return Plane(title, values, axes, extent, level, float(finite.min()), float(finite.max()))
 
@@ -118,6 +121,7 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
 
     Raises:
         ImportError: matplotlib is not there.
+        OSError: no file can be made at `target`, or its disk is full.
     """
     refuse_address(target)
     figures: Any = _matplotlib("figure")
@@ -135,9 +139,17 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
         interpolation="nearest",
         aspect="equal" if 0.2 <= rows / columns <= 2.5 else "auto",
     )
-    axes.set(title=plane.title, xlabel=f"axis {plane.axes[1]}", ylabel=f"axis {plane.axes[0]}")
+    axes.set(title=_drawable(plane.title), xlabel=f"axis {plane.axes[1]}", ylabel=f"axis {plane.axes[0]}")
     figure.colorbar(shown, ax=axes, shrink=0.9)
-    figure.savefig(target, format="png")
+    content = io.BytesIO()  # as a pipe cannot go back
+    figure.savefig(content, format="png")
+    with written_file(target, overwrite=True, direct=True) as made:
+        made.write_bytes(content.getvalue())
+
+
+def _drawable(text: str) -> str:
+    """A text as matplotlib can draw it: what is no Unicode, or would begin mathematics, as it stands."""
+    return text.encode(errors="backslashreplace").decode().replace("$", r"\$")
 
 
 def colours(plane: Plane, width: int, height: int, low: float | None = None, high: float | None = None) -> Array:

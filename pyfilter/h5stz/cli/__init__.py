@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from h5stz import _core
+from h5stz.cli import wording
 from h5stz.cli.output import printable
 from h5stz.errors import StzError
 
@@ -55,13 +56,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of them, imported; None if there is none of this name."""
-        place = _COMMANDS.get(_ALIASES.get(cmd_name, cmd_name))
-        if place is None:
-            return None
-        module, _, attribute = place.partition(":")
-        command = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
-        assert isinstance(command, click.Command)
-        return command
+        return _command(cmd_name) if _ALIASES.get(cmd_name, cmd_name) in _COMMANDS else None
 
 
 @click.group(NAME, cls=_Commands, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
@@ -125,17 +120,36 @@ def _status(words: list[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else NAME
-        complain(f"{_misplaced(error, words) or error.format_message()} See {command} --help")
+        misplaced = _misplaced(error, words)
+        command, name = (None, "") if misplaced else _named(words)
+        others = {each: _command(each) for each in _COMMANDS} if isinstance(error, click.NoSuchOption) else {}
+        text = misplaced or wording.explained(error, command, others)
+        complain(f"{text} See {NAME} {name}{' ' if name else ''}--help")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
         raise
-    except (StzError, OSError, KeyError, ImportError) as error:
+    except StzError as error:
+        complain(wording.as_options(str(error), _named(words)[0]))
+        return _FAILED
+    except (OSError, KeyError, ImportError) as error:
         complain(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
         return _FAILED
+
+
+def _named(words: Sequence[str]) -> tuple[click.Command | None, str]:
+    """The command that the words name, and its name; None and "" if they name none."""
+    first = next((word for word in words if not word.startswith("-")), "")
+    return (_command(first), first) if _ALIASES.get(first, first) in _COMMANDS else (None, "")
+
+
+def _command(name: str) -> click.Command:
+    module, _, attribute = _COMMANDS[_ALIASES.get(name, name)].partition(":")
+    command = getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
+    assert isinstance(command, click.Command)
+    return command
 
 
 def _misplaced(error: click.UsageError, words: list[str]) -> str | None:

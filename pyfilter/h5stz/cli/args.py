@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Literal, cast
 
 import click
-import h5py
 import numpy as np
 
 from h5stz import _core, elements
-from h5stz.cli.parameters import BOUNDS, FILE, Parsed, bound_options, bounds_given, chunk_shape
+from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
+from h5stz.hdf5.named_datasets import dataset_with_samples
 from h5stz.options import arguments
-from h5stz.options.stz import STZ, Options
+from h5stz.options.stz import MEASURED, STZ, Options
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_NAMES = (*BOUNDS, "fill_value", "data", "dtype", "block", "threads", "append_axis", "integers")
 
 
 def _fill_value(text: str) -> int | float | Literal[False]:
@@ -63,15 +62,12 @@ def args(**given: Any) -> None:
     """
     chunks, variables, as_json = given.pop("chunks"), given.pop("variables"), given.pop("as_json")
     full: tuple[int, ...] | None = None
-    try:
-        resolved = _resolved(given)
-        if chunks:
-            dtype = resolved.resolved.dtype
-            if dtype is None:
-                raise StzError("--chunks needs the type too: give --dtype or --data", _ARGUMENT)
-            full = resolved.resolved.settings.full_cd_values(elements.storage_dtype(dtype), chunks)
-    except StzError as error:
-        raise type(error)(_as_arguments(str(error)), error.code) from None
+    resolved = _resolved(given)
+    if chunks:
+        dtype = resolved.resolved.dtype
+        if dtype is None:
+            raise StzError("--chunks needs the type too: give --dtype or --data", _ARGUMENT)
+        full = resolved.resolved.settings.full_cd_values(elements.storage_dtype(dtype), chunks)
     lines = arguments.lines(full or resolved.filter_options, variables)
     if not variables:
         lines["run"] = arguments.run_line(str(resolved))
@@ -105,15 +101,18 @@ def _resolved(given: dict[str, Any]) -> STZ:
     wanted = bounds_given(given) | given
     if text is not None:
         unchanged = {"block": "default", "integers": "lossless"}
-        if data or any(value not in (None, unchanged.get(name)) for name, value in wanted.items()):
-            raise StzError("give the options either as text or as arguments", _ARGUMENT)
+        beside = [name for name, value in wanted.items() if value not in (None, unchanged.get(name))] + ["data"] * bool(data)
+        if beside:
+            both = f"{flag(beside[0])} beside the text {text!r}"
+            raise StzError(f"{both}: give the options either as text or as arguments such as --absolute", _ARGUMENT)
+        kind, _, number = text.partition(",")[0].replace(":", "=").partition("=")
+        if kind in MEASURED:
+            raise StzError(f"{text!r}: {kind} refers to the data: give {flag(kind)} {number} --data FILE DATASET", _ARGUMENT)
         return STZ.from_string(text, dtype=dtype)
     if not data:
         return STZ(**cast(Options, wanted | {"dtype": dtype}))
     with opened_source(data[0]) as file:
-        found = file[data[1]]
-        if not isinstance(found, h5py.Dataset):
-            raise KeyError(f"{data[1]} is no dataset")
+        found = dataset_with_samples(file, data[1], shown_name(data[0]))
         return STZ(**cast(Options, wanted | {"data": found}))
 
 
@@ -122,18 +121,3 @@ def _dtype(text: str | None) -> np.dtype[Any] | None:
         return None if text is None else np.dtype(text)
     except TypeError as error:
         raise StzError(f"--dtype {text}: {error}", _core.ERROR_CODES["STZ_ERROR_DTYPE"]) from None
-
-
-def _as_arguments(message: str) -> str:
-    """A message about options of STZ, with those of this command in their place."""
-    for python, here in (
-        ("lossless=True", "--lossless"),
-        ("fill_value=False", "--fill-value none"),
-        ("data=array", "--data FILE DATASET"),
-    ):
-        message = message.replace(python, here)
-    return re.sub(
-        rf"\b({'|'.join(_NAMES)})=(?=(\S)?)",
-        lambda match: "--" + match[1].replace("_", "-") + (" " if match[2] and match[2] not in ",:;)" else ""),
-        message,
-    )

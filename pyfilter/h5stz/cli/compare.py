@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from h5stz import _core, cli
+from h5stz import _core, cli, new_files
 from h5stz.analysis import compare_files, compare_report
 from h5stz.analysis.compare_files import Pair
 from h5stz.analysis.comparing import compare as compare_arrays
@@ -55,6 +55,8 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
             raise StzError("--ssim needs scikit-image: pip install 'h5stz[cli]', or leave it out (--no-ssim)", _ARGUMENT)
         cli.complain("structural similarity is left out, as it needs scikit-image: pip install 'h5stz[cli]'")
         ssim = False
+    if plot:
+        new_files.check_place(plot)
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
         for pair in _pairs(original, other, dataset, ssim, bar.tell):
             found.append(pair)
@@ -63,9 +65,8 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
                     _print(pair)
     compared = [(pair.path, pair.found) for pair in found if pair.found is not None]
     if not compared:
-        raise StzError(
-            f"{original} and {other} have no dataset of numbers in common" if not found else found[0].note, _ARGUMENT
-        )
+        why = f": {found[0].path}: {found[0].note}" if found else ""
+        raise StzError(f"{original} and {other} have no dataset of numbers in common{why}", _ARGUMENT)
     if plot:
         notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
         compare_report.write_report(plot, original, other, compared, notes)

@@ -12,7 +12,19 @@ import click
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import say
-from h5stz.cli.parameters import BOUNDS, ERROR, FILE, NEW_FILE, bound_options, bounds_given, chunk_shape, enhance_option, placed
+from h5stz.cli.parameters import (
+    BOUNDS,
+    ERROR,
+    FILE,
+    NEW_FILE,
+    SHARES,
+    bound_options,
+    bounds_given,
+    chunk_shape,
+    enhance_option,
+    placed,
+    share,
+)
 from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.errors import StzError
@@ -74,7 +86,8 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
 
     At most one bound is for all datasets that no --dataset names.
     """
-    rules = _rules(datasets, bounds_given(given), {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
+    bounds = bounds_given(given, ", and --dataset GLOB=BOUND for datasets with another one")
+    rules = _rules(datasets, bounds, {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
     rechunk = _rechunk(given.pop("chunks"))
     if dry_run:
         with explained(source, "h5py cannot read a part of it"):
@@ -111,7 +124,7 @@ def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, An
 def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
     """A rule from GLOB=KIND:NUMBER."""
     pattern, found, bound = text.rpartition("=")
-    kind, _, number = bound.partition(":")
+    kind, _, number = bound.replace("pointwise-", "pointwise_").partition(":")
     if not found or not pattern or kind not in (*BOUNDS, "none"):
         raise StzError(f"--dataset {text!r}: give GLOB={_RULE_FORM}", _ARGUMENT)
     if kind in ("lossless", "none"):
@@ -119,9 +132,10 @@ def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
             raise StzError(f"--dataset {text!r}: {kind} has no number", _ARGUMENT)
         return repack_plan.Rule(pattern, None if kind == "none" else cast(Options, {"lossless": True, **shared}))
     try:
-        made = {kind: float(number), **shared}
+        made = {kind: share(number) if kind in SHARES else float(number), **shared}
     except ValueError:
-        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number", _ARGUMENT) from None
+        forms = f"{kind}:1e-3 or {kind}:0.1%" if kind in SHARES else f"{kind}:1e-3"
+        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number: give one, such as {forms}", _ARGUMENT) from None
     return repack_plan.Rule(pattern, cast(Options, made))
 
 

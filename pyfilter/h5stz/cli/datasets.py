@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 from h5stz import _core
 from h5stz.counts import counted
 from h5stz.errors import StzError
+from h5stz.hdf5.named_datasets import dataset_with_samples
 from h5stz.reading import opening
 from h5stz.reading.view import View
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 SEPARATOR = "::"
 
 
 def split(text: str) -> tuple[str, str]:
-    """FILE and /path of an argument, which is "" where none is named; addresses of fsspec may have the separator too."""
-    name, separator, path = text.rpartition(SEPARATOR)
-    return (name, path) if separator and "://" not in path else (text, "")
+    """FILE and /path of an argument, which is "" where none is named. Both may have the separator themselves.
+
+    FILE is the longest part that is a file here; else all before the first separator behind the address, which may be one of
+    fsspec that has separators too.
+    """
+    parts = text.split(SEPARATOR)
+    named = [(SEPARATOR.join(parts[:count]), SEPARATOR.join(parts[count:])) for count in range(len(parts), 0, -1)]
+    for name, path in named:
+        if os.path.isfile(name):
+            return name, path
+    possible = [(name, path) for name, path in named if "://" not in path and not os.path.isfile(path.split(SEPARATOR)[0])]
+    return next((each for each in reversed(possible) if each[1].startswith("/")), possible[min(1, len(possible) - 1)])
 
 
 @contextlib.contextmanager
@@ -34,7 +46,6 @@ def opened(text: str) -> Iterator[View]:
                     f"{name} has {counted(len(found), 'dataset')}: name one" + (f", such as {some}" if found else ""), _ARGUMENT
                 )
             path = found[0]
-        member = file[path] if path in file else None
-        if not isinstance(member, View):
-            raise StzError(f"{path} is no dataset of {name}", _ARGUMENT)
+        member = file.member(dataset_with_samples(file.h5, path, shown_name(name)))
+        assert isinstance(member, View)
         yield member

@@ -23,6 +23,7 @@ from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
 from h5stz.hdf5 import objects
+from h5stz.hdf5.named_datasets import dataset_with_samples, hard_link_to
 from h5stz.options.stz import STZ
 from h5stz.sources.remote_files import shown_name
 
@@ -61,6 +62,8 @@ def estimate_command(
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
     """
     name, path = datasets.split(file)
+    if sample < 1:
+        raise StzError(f"--sample {sample}: give a number of MiB, 1 or more", _ARGUMENT)
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
     shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
@@ -78,10 +81,9 @@ def estimate_command(
 
 def _chosen(source: h5py.File, name: str, path: str) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
     """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
-    named = objects.found_dataset(source, path) if path else None
-    if path and named is None:
-        raise StzError(f"{path} is no dataset of {name}", _ARGUMENT)
-    plan = Plan(source, [Rule(path or "*", {"lossless": True})])  # which looks at no values
+    named = dataset_with_samples(source, path, name) if path else None
+    rule = "*" if named is None else hard_link_to(source, named)
+    plan = Plan(source, [Rule(rule, {"lossless": True})])  # which looks at no values
     decided = [(each, plan.decide(each)) for each in (objects.datasets(source) if named is None else [named])]
     chosen = [(dataset, decision) for dataset, decision in decided if decision.options is not None]
     left = [(objects.name_of(dataset), decision.reason) for dataset, decision in decided if decision.reason is not None]

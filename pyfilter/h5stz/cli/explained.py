@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from h5stz import _core
-from h5stz.errors import StzError, StzReadError
-from h5stz.files import stored_chunks
+from h5stz.errors import HDF5_ERRORS, StzError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
@@ -23,12 +22,12 @@ def explained(source: str, text: str, target: str | None = None) -> Iterator[Non
     except StzError:
         raise
     except OSError as error:
-        said = stored_chunks.in_one_line(error)
+        said = in_one_line(error)
         if isinstance(error, BrokenPipeError) or error.filename is not None or source in said or (target and target in said):
             raise
         raise StzReadError(f"{source}: {said}", _READ) from error
-    except stored_chunks.HDF5_ERRORS as error:
-        raise StzError(f"{source}: {text}: {stored_chunks.in_one_line(error)}", _READ) from error
+    except HDF5_ERRORS as error:
+        raise StzError(f"{source}: {text}: {in_one_line(error)}", _READ) from error
 
 
 #: What a command says that writes a new file.

@@ -14,20 +14,19 @@ from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, NEW_FILE, Parsed
 from h5stz.counts import counted
+from h5stz.reading.view import View
 
 
 @click.command(short_help="Write a part or a level of a dataset to a file.")
 @click.argument("name", metavar="FILE::/PATH", type=FILE)
-@click.option(
-    "--region", type=Parsed("region", regions.region), default=..., metavar="0:10,:,5", help="Indices of samples, as of NumPy."
-)
+@click.option("--region", metavar="0:10,:,5", help="Indices of samples, as of NumPy.")
 @click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
 @click.option("--axes", type=Parsed("axes", regions.axes), metavar="N,N", help="The axes that the level thins. [default: all]")
 @click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5, .nc or .vti file.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(
-    name: str, region: Any, level: int, axes: tuple[int, ...] | None, output: str, overwrite: bool, as_json: bool
+    name: str, region: str | None, level: int, axes: tuple[int, ...] | None, output: str, overwrite: bool, as_json: bool
 ) -> None:
     """Write a part of a dataset, or a coarse level of it, without compression.
 
@@ -35,9 +34,21 @@ def extract(
     to three axes. FILE may be the address of a remote file.
     """
     with explained(name, NOTHING_WRITTEN, output), opened(name) as dataset:
-        done = extracting.extract(dataset, output, region=region, level=level, axes=axes, overwrite=overwrite)
+        index = ... if region is None else _index(region, dataset)
+        done = extracting.extract(dataset, output, region=index, level=level, axes=axes, overwrite=overwrite)
     if as_json:
         print_json(asdict(done) | {"output": output})
     else:
         shape = "x".join(map(str, done.shape)) or "one number"
         say(f"{output}: {done.path}, {done.dtype} {shape}; {counted(done.bytes_read, 'stored byte')} read")
+
+
+def _index(text: str, dataset: View) -> Any:
+    """The index that a text means; an error about it says what the dataset has."""
+    try:
+        return regions.region(text)
+    except ValueError as error:
+        context = click.get_current_context()
+        raise click.BadParameter(
+            f"{error}. {extracting.shape_and_syntax(dataset)}.", context, param_hint="'--region'"
+        ) from None

@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import h5py
-import h5py.h5o
 
-from h5stz import cli, patterns
+from h5stz import _core, cli, patterns
+from h5stz.cli.datasets import split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
-from h5stz.errors import StzError
-from h5stz.files import stored_chunks
+from h5stz.errors import StzError, in_one_line
 from h5stz.files.classic_netcdf import opened_source
-from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, facts_of
+from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, described_filters, facts_of
 from h5stz.hdf5 import objects
+from h5stz.hdf5.named_datasets import dataset_named, link_of_pattern
 from h5stz.options.stz import client_data
 from h5stz.sources.remote_files import is_address, local_path, remote_of, shown_name
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_SHOWN = 3  # datasets that an error names
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
@@ -56,19 +58,19 @@ class _File:
 def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_json: bool) -> int:
     """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
 
-    After one FILE the name of a DATASET may stand, to see this one only. Exit status 1 if a file cannot be read.
+    After one FILE the name of a DATASET may stand, to see this one only; FILE::/PATH is the same. Exit status 1 if a file
+    cannot be read.
     """
     failed, found = False, []
-    names, only = _names(files)
-    for name in names:
+    for name, only in _names(files):
         made = _File(shown_name(name))
         found.append(made)
         try:
             with explained(made.name, "damaged"):
                 _look_into(name, made, only, globs, everything)
         except (StzError, OSError, KeyError) as error:
-            text = stored_chunks.in_one_line(error)
-            cli.complain(text if isinstance(error, KeyError) or text.startswith(made.name) else f"{made.name}: {text}")
+            text = in_one_line(error)
+            cli.complain(text if isinstance(error, KeyError) or made.name in text else f"{made.name}: {text}")
             failed = True
             if not made.shown:
                 found.pop()
@@ -80,25 +82,29 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
     return int(failed)
 
 
-def _names(words: Sequence[str]) -> tuple[Sequence[str], str | None]:
-    """The files, and the dataset that a second word names: one that is in the file, or else is no file itself."""
-    if len(words) != 2:
-        return words, None
-    if is_address(words[1]):
-        return words, None
-    if not os.path.exists(words[1]):
-        return words[:1], words[1]
+def _names(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """The files, each with the dataset that is named with it: as FILE::/path, or as a second word, which is no file itself."""
+    named = [_file_and_dataset(word) for word in words]
+    if len(words) != 2 or named[1][1] is not None or "://" in words[1]:
+        return named
+    if not is_address(words[1]) and not os.path.exists(words[1]):
+        return [(words[0], words[1])]
     with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
-        if _leads_somewhere(file, words[1]):
-            return words[:1], words[1]
-    return words, None
+        if words[1] and objects.is_there(file, words[1]):
+            return [(words[0], words[1])]
+    return named
+
+
+def _file_and_dataset(word: str) -> tuple[str, str | None]:
+    name, path = split(word)
+    return (name, path) if path.startswith("/") or (path and os.path.isfile(name)) else (word, None)
 
 
 def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
     with opened_source(name, values=everything or only is not None) as file:
         remote = remote_of(file)
         made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
-        datasets = objects.datasets(file) if only is None else [_dataset(file, made.name, only)]
+        datasets = objects.datasets(file) if only is None else [dataset_named(file, only, made.name)]
         made.count = len(datasets)
         paths = [objects.name_of(dataset) for dataset in datasets]
         chosen = {path for glob in globs for path in patterns.chosen_paths(glob, paths)}
@@ -109,25 +115,24 @@ def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], e
             and (not globs or objects.name_of(dataset) in chosen)
         ]
         if globs and not wanted:
-            raise KeyError(f"{made.name}: no {'' if everything else 'compressed '}dataset has a path like {' or '.join(globs)}")
+            raise StzError(
+                _why_none(file, made.name, globs, [each for each in datasets if objects.name_of(each) in chosen]), _ARGUMENT
+            )
         for dataset in wanted:
             most = _HEADERS if remote is None else _REMOTE_HEADERS
             made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
 
 
-def _dataset(file: h5py.File, name: str, path: str) -> h5py.Dataset:
-    found = objects.found_dataset(file, path)
-    if found is None:
-        is_there = _leads_somewhere(file, path)
-        raise KeyError(f"{path} is no dataset" if is_there else f"{name}: there is no dataset {path}, and no file of this name")
-    return found
-
-
-def _leads_somewhere(file: h5py.File, path: str) -> bool:
-    try:
-        return bool(path) and h5py.h5o.exists_by_name(file.id, objects.encoded(path))
-    except (KeyError, ValueError, OSError, RuntimeError):  # a part of it does not
-        return False
+def _why_none(file: h5py.File, name: str, globs: Sequence[str], others: Sequence[h5py.Dataset]) -> str:
+    """Why patterns choose nothing. `others`: datasets that they mean, and that h5stz did not compress."""
+    wanted = f"a path like {' or '.join(globs)}"
+    if others:
+        some = "; ".join(f"{objects.name_of(each)} has {described_filters(each)}" for each in others[:_SHOWN])
+        more = f"; and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        which = "it is" if len(others) == 1 else "they are"
+        return f"{name}: no compressed dataset has {wanted}: {which} not compressed with h5stz ({some}{more}); --all shows them"
+    why = link_of_pattern(file, globs[0]) if len(globs) == 1 else ""
+    return f"{name}: no dataset has {wanted}: h5stz info --all {name} lists the datasets{why}"
 
 
 def _as_json(made: _File) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from h5stz import _core
+from h5stz.errors import StzError
 from h5stz.hdf5.file_kinds import refuse_address
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 else:  # click before 8.4 does not say of which type
     _ParamType = click.ParamType
 
+_MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 #: Bounds with a number: the name of the option of STZ, its placeholder, and what it means. {of} is what a command is about.
@@ -59,7 +62,7 @@ class _Share(click.types.FloatParamType):
 
 
 #: Bounds that are a share of something.
-_SHARES = ("relative", "pointwise_relative")
+SHARES = ("relative", "pointwise_relative")
 
 
 def placed(target: str, source: str) -> str:
@@ -77,8 +80,8 @@ class _NewFile(click.Path):
 
 
 #: As an argument or an option that names a file, which shells complete.
-FILE = click.Path()
-NEW_FILE = _NewFile()
+FILE = click.Path(readable=False)  # what cannot be read is no fault of the words: whatever opens it says so
+NEW_FILE = _NewFile(readable=False)
 
 
 def bound_options(of: str) -> Callable[[_Function], _Function]:
@@ -87,18 +90,35 @@ def bound_options(of: str) -> Callable[[_Function], _Function]:
     def decorate(function: _Function) -> _Function:
         function = click.option("--lossless", is_flag=True, help="Every bit comes back.")(function)
         for name, (metavar, text) in reversed(_NUMBERS.items()):
-            flag = f"--{name.replace('_', '-')}"
-            kind = _Share() if name in _SHARES else click.FLOAT
-            function = click.option(flag, name, type=kind, metavar=metavar, help=f"{text.format(of=of)}.")(function)
+            kind = _Share() if name in SHARES else click.FLOAT
+            function = click.option(flag(name), name, type=kind, metavar=metavar, help=f"{text.format(of=of)}.")(function)
         return function
 
     return decorate
 
 
-def bounds_given(given: dict[str, Any]) -> dict[str, Any]:
-    """The options of STZ that were given with bound_options(), taken out of the parameters of a command."""
+def bounds_given(given: dict[str, Any], others: str = "") -> dict[str, Any]:
+    """The options of STZ that were given with bound_options(), taken out of the parameters of a command.
+
+    `others`: what an error about two bounds says of further ones.
+    """
     values = {name: given.pop(name) for name in BOUNDS}
-    return {name: value for name, value in values.items() if value is not None and value is not False}
+    found = {name: value for name, value in values.items() if value is not None and value is not False}
+    if len(found) > 1:
+        names = [flag(name) for name in found]
+        raise StzError(f"two bounds are given, {' and '.join(names)}: give one of them{others}", _MODE)
+    return found
+
+
+def flag(name: str) -> str:
+    """The option of the command line that a parameter is."""
+    return f"--{name.replace('_', '-')}"
+
+
+def share(text: str) -> float:
+    """A number, or one with a percent sign, such as 0.1%; ValueError if it is neither."""
+    number = text.strip()
+    return float(number[:-1]) / 100 if number.endswith("%") else float(number)
 
 
 class Parsed(_ParamType):
@@ -114,7 +134,8 @@ class Parsed(_ParamType):
         try:
             return self._parse(value)
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            of_python = str(error).startswith("could not convert")
+            self.fail(f"{value!r} is no {self.name}" if of_python else str(error), param, ctx)
 
 
 def _error(text: str) -> float:

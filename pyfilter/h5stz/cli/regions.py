@@ -21,7 +21,7 @@ def _item(part: str) -> Any:
         return numbers[0]
     if len(numbers) in (2, 3):
         return slice(*numbers)
-    raise ValueError(f"{part!r} is no index: give one for each axis, such as 0:10,:,5")
+    raise ValueError(f"{part!r} is no index")
 
 
 def axes(text: str) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def _on_error(text: str) -> OnError:
 @click.argument("target", metavar="OUT", type=NEW_FILE)
 @click.option(
     "--on-error",
-    type=Parsed("value", _on_error),
+    type=Parsed("value: give nan, fill or a number", _on_error),
     metavar="nan|fill|NUMBER",
     help="What stands for lost samples. [default: NaN; in data that have none their fill value, or 0]",
 )

@@ -22,6 +22,7 @@ from h5stz import _core, elements, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.files.chunk_compressors import Stream, connected, encoded_block
+from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound
@@ -228,14 +229,8 @@ def _opened(file: str | os.PathLike[str] | h5py.File) -> Iterator[h5py.File]:
     if isinstance(file, h5py.Group):
         yield file
         return
-    new = not os.path.exists(file)
-    try:
-        with h5py.File(file, "a") as target:
-            yield target
-    except BaseException:
-        if new and os.path.exists(file):
-            os.remove(file)
-        raise
+    with written_directly(file), h5py.File(file, "a") as target:
+        yield target
 
 
 def _dask() -> Any:

@@ -20,6 +20,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.files.history import NOTHING, History
+from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.slabs import Box, boxes, piece
 
@@ -77,7 +78,7 @@ class OnWorkers:
         self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
         """See Compressor."""
-        place = str(dataset.file.filename), str(dataset.name)
+        place = str(dataset.file.filename), name_of(dataset)
 
         def begun(box: Box) -> tuple[tuple[int, ...], Any]:
             task = (*place, box, tuple(chunks), settings, history)
@@ -155,7 +156,7 @@ def _plain(samples: Array, settings: Settings) -> Array:
 
 def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History) -> bytes:
     with h5py.File(filename) as file:
-        dataset: Any = file[name]
+        dataset = dataset_at(file, name)
         return encoded(settings, padded(piece(dataset, box), chunks, dataset.fillvalue), history)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,8 +18,10 @@ import h5py
 import numpy as np
 
 from h5stz import _core
+from h5stz.counts import counted
 from h5stz.errors import StzReadError
 from h5stz.hdf5 import classic_header, file_kinds
+from h5stz.new_files import refusal_to_grow
 from h5stz.slabs import boxes
 from h5stz.sources.remote_files import local_path, remote_hdf5
 
@@ -27,6 +31,7 @@ NEW_FORMAT = "the source is a netCDF-3 file, the new one is a netCDF-4 file"
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _PIECE = 64 << 20  # bytes that are copied at a time
 _LARGE = "NETCDF3_64BIT_DATA"  # has types that the classic model of netCDF-4 has not
+_HEADER_BYTES = 64 << 10  # of a copy, more than most have
 _CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
 
 
@@ -52,9 +57,14 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_ca
             yield file
         return
     _check_length(path)
-    with tempfile.TemporaryDirectory(prefix="h5stz-") as folder:
+    with _folder(os.fsdecode(path)) as folder:
         copy = Path(folder) / Path(path).name
-        _convert(os.fsdecode(path), str(copy), values)
+        try:
+            _convert(os.fsdecode(path), str(copy), values)
+        except StzReadError as error:
+            if number := _lack_of_room(path, copy, values):
+                raise _no_room(os.fsdecode(path), os.path.dirname(folder), number) from error
+            raise
         with h5py.File(copy, "r") as file:
             yield file
 
@@ -66,6 +76,41 @@ def refuse_netcdf3(path: str | os.PathLike[str]) -> None:
         if importlib.util.find_spec("netCDF4"):
             _look_at(os.fsdecode(path))
         file_kinds.opened_file(path).close()  # which says what to do
+
+
+@contextmanager
+def _folder(source: str) -> Iterator[str]:
+    """A directory for the copy of a file, which is removed when the block ends."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="h5stz-", ignore_cleanup_errors=True)
+    except OSError as error:
+        place = tempfile.tempdir or os.environ.get("TMPDIR") or os.fspath(error.filename or "/tmp")
+        raise _no_room(source, place, error.errno or errno.ENOSPC) from error
+    with made as folder:
+        yield folder
+
+
+def _copy_bytes(source: str | os.PathLike[str], values: bool = True) -> int:
+    """About the size of the copy of a file."""
+    return (os.path.getsize(source) if values else 0) + _HEADER_BYTES
+
+
+def _lack_of_room(source: str | os.PathLike[str], copy: Path, values: bool) -> int:
+    """The number of the system's error if a copy failed as there is no room for it; 0 if not. netCDF4 does not tell."""
+    there = copy.stat().st_size if copy.exists() else 0
+    if shutil.disk_usage(copy.parent).free < _copy_bytes(source, values) - there:
+        return errno.ENOSPC
+    return refusal_to_grow(copy)
+
+
+def _no_room(source: str, place: str, number: int) -> StzReadError:
+    """The error of a copy that cannot be made in a directory for temporary files. `number`: that of the system."""
+    return StzReadError(
+        f"{source}: a netCDF-3 file is read through a copy, for which the directory for temporary files, {place}, needs about "
+        f"{counted(_copy_bytes(source), 'free byte')} ({os.strerror(number)}): make room there, or set TMPDIR to a directory "
+        "on another disk",
+        _READ,
+    )
 
 
 def _check_length(path: str | os.PathLike[str]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from h5stz import slabs
 from h5stz.elements import Array
-from h5stz.files.stored_chunks import HDF5_ERRORS
+from h5stz.errors import HDF5_ERRORS
 from h5stz.hdf5 import calls, raw_values, unknown_links
 from h5stz.hdf5.written_parts import written_boxes
 

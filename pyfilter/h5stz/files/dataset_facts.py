@@ -16,13 +16,29 @@ from h5stz import _core, elements
 from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files import verify_files
-from h5stz.hdf5.objects import array_bytes, dtype_text, name_of
+from h5stz.hdf5.objects import array_bytes, dtype_text, name_of, text
 from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.stats import Stats
 
+#: Filters of HDF5 itself, and such that are common, as people call them.
+_FILTERS = {
+    h5py.h5z.FILTER_DEFLATE: "gzip",
+    h5py.h5z.FILTER_SHUFFLE: "shuffle",
+    h5py.h5z.FILTER_FLETCHER32: "fletcher32",
+    h5py.h5z.FILTER_SZIP: "szip",
+    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
+    32000: "lzf",
+    32001: "blosc",
+    32004: "LZ4",
+    32013: "ZFP",
+    32015: "Zstandard",
+    32017: "SZ",
+    32024: "SZ3",
+    32026: "blosc2",
+}
 _PALETTE = "blocks of ranks in a palette"  # as streams say of their form
 
 
@@ -122,7 +138,7 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
     """DatasetFacts of an h5py.Dataset, from the headers of at most `most_chunks` chunks.
 
     Raises:
-        one of stored_chunks.HDF5_ERRORS: the structures of the file are damaged.
+        one of errors.HDF5_ERRORS: the structures of the file are damaged.
     """
     words = client_data(dataset)
     return DatasetFacts(
@@ -135,6 +151,14 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
         dataset.id.get_storage_size(),
         None if words is None else _compression(dataset, words, most_chunks),
     )
+
+
+def described_filters(dataset: h5py.Dataset) -> str:
+    """What compresses a dataset that h5stz did not, in words."""
+    properties = dataset.id.get_create_plist()
+    found = [properties.get_filter(index) for index in range(properties.get_nfilters())]
+    names = [_FILTERS.get(number) or f"{text(name) or 'filter'} ({number})" for number, _, _, name in found]
+    return "the filters " + ", ".join(names) if len(names) > 1 else f"the filter {names[0]}" if names else "no compression"
 
 
 def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int) -> Compression:

@@ -22,9 +22,11 @@ from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.files.history import UNKNOWN, History, history_of
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.objects import identity, name_of
+from h5stz.hdf5.named_datasets import link_of_pattern
+from h5stz.hdf5.objects import datasets, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.chunks import suggest_chunks
+from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
 from h5stz.options.stz import MEASURED, STZ, Options, client_data
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -109,8 +111,30 @@ class Plan:
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+            try:
+                _check_options(rule.options)
+            except StzError as error:
+                raise error if rule.pattern == "*" else error.within(rule.pattern) from None
             if rule.pattern != "*" and not chosen:
-                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}", _ARGUMENT)
+                why = link_of_pattern(file, rule.pattern)
+                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}{why}", _ARGUMENT)
+
+        if isinstance(rechunk, tuple):
+            self._check_chunks(file)
+
+    def _check_chunks(self, file: h5py.File) -> None:
+        """Raises the StzError of chunks that a dataset cannot have."""
+        for dataset in datasets(file):
+            rule = self._rule_of(dataset)
+            if rule is not None and rule.options is not None and self._reason(dataset, self._is_named(rule, dataset)) is None:
+                self._chunks_of(dataset)
+
+    def _rule_of(self, dataset: h5py.Dataset) -> Rule | None:
+        paths = self._contents.paths[identity(dataset)]
+        return next((rule for rule, chosen in zip(self._rules, self._chosen, strict=True) if chosen.intersection(paths)), None)
+
+    def _is_named(self, rule: Rule, dataset: h5py.Dataset) -> bool:
+        return any(map(rule.is_exact, self._contents.paths[identity(dataset)]))
 
     @property
     def array_bytes(self) -> int:
@@ -127,10 +151,10 @@ class Plan:
             shorter = options_at_error(dataset, self._max_error)
             return Decision("less precise") if shorter is None else Decision(None, shorter, tuple(dataset.chunks or ()), True)
         paths = self._contents.paths[identity(dataset)]
-        rule = next((rule for rule, chosen in zip(self._rules, self._chosen, strict=True) if chosen.intersection(paths)), None)
+        rule = self._rule_of(dataset)
         if rule is None or rule.options is None:
             return Decision("not chosen")
-        if reason := self._reason(dataset, any(map(rule.is_exact, paths))):
+        if reason := self._reason(dataset, self._is_named(rule, dataset)):
             return Decision(reason)
         options: dict[str, Any] = {**rule.options}
         if h5py.check_enum_dtype(dataset.dtype) is not None:
@@ -198,6 +222,20 @@ class Plan:
             if self._rechunk == "never" or GOOD_CHUNKS[0] <= size <= GOOD_CHUNKS[1]:
                 return tuple(dataset.chunks)
         return suggest_chunks(dataset.shape, dataset.dtype)
+
+
+def _check_options(options: Options | None) -> None:
+    """Raises the StzError of options that no dataset can have."""
+    if options is None:
+        return
+    if not options.keys() <= Options.__annotations__.keys():
+        STZ(**options)  # which says what was meant
+    kind, _ = checked_bound({name: options.get(name) for name in BOUNDS}, options.get("lossless", False))
+    given: dict[str, Any] = {**options}
+    if kind in MEASURED:  # which STZ looks at with the data
+        checked_enhance(given.pop("enhance", None), kind, given.get("layers", 1))
+        given = {name: value for name, value in given.items() if name not in MEASURED} | {"absolute": 0.0}
+    STZ(**cast(Options, given))
 
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:

@@ -10,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
@@ -144,19 +144,18 @@ def repack(
     checked_count("jobs", jobs, 4096)
     if scheduler is not None and is_netcdf3(source):
         raise StzError(f"{source}: workers cannot read netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
-    unfinished: AbstractContextManager[Spool | None] = nullcontext()
-    if resume:
-        unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))
-    with (
-        compressor(jobs, scheduler) as using,
-        unfinished as spool,
-        replaced(source, target, overwrite) as part,
-        opened_source(source, chunk_cache=False) as old,
-    ):
-        if spool is not None:
-            spool.note_part(part)
-        report = _Repack(old, Plan(old, rules, rechunk, again, error), error, using, spool, progress).write(part)
-        report.before, report.after = source.stat().st_size, part.stat().st_size
+    with compressor(jobs, scheduler) as using, ExitStack() as reading:
+        old = reading.enter_context(opened_source(source, chunk_cache=False))
+        plan = Plan(old, rules, rechunk, again, error)  # which checks the options: they matter more than what is at `target`
+        unfinished: AbstractContextManager[Spool | None] = nullcontext()
+        if resume:
+            unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))
+        with unfinished as spool, replaced(source, target, overwrite) as part:
+            if spool is not None:
+                spool.note_part(part)
+            report = _Repack(old, plan, error, using, spool, progress).write(part)
+            report.before, report.after = source.stat().st_size, part.stat().st_size
+            reading.close()  # the new file may take the place of this one
         if is_netcdf3(source):
             report.notes.insert(0, NEW_FORMAT)
         if spool is not None:

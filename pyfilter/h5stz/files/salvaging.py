@@ -20,12 +20,12 @@ import numpy as np
 from h5stz import _core, elements, limits
 from h5stz.damage import Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files import cut_files
 from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
-from h5stz.files.stored_chunks import HDF5_ERRORS, stored_chunks
+from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
@@ -182,7 +182,7 @@ class _Copy:
         self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
         self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
         self._found: list[Damage] = []
-        self._place = str(stored.file.filename), str(stored.name)
+        self._place = str(stored.file.filename), name_of(stored)
 
     def run(self, add: Callable[[int], None]) -> list[Damage]:
         """Copies all chunks; returns what is damaged."""

@@ -21,6 +21,7 @@ from typing import BinaryIO
 from h5stz import _core
 from h5stz.errors import StzError
 from h5stz.files.chunk_compressors import Stream
+from h5stz.new_files import errors_named
 from h5stz.slabs import Box
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -44,16 +45,15 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
 
     Raises:
         StzError: (a ValueError) another run makes this target, or there is a file of somebody else in the place.
+        OSError: no file can be made beside the target.
     """
-    target = Path(os.path.realpath(target))
+    named, target = os.fsdecode(target), Path(os.path.realpath(target))
     path = target.with_name(f".{target.name[:100]}.unfinished")
-    file = _locked(path, target)
+    with errors_named(named, path):
+        file = _locked(path, named)
     try:
-        begin = file.read(len(_MAGIC))
-        if not _MAGIC.startswith(begin):
-            raise StzError(f"{path} is no file of an unfinished run: move it elsewhere", _ARGUMENT)
-        file.seek(0)
-        spool = Spool(file, target.parent, hashlib.sha256(key.encode()).digest())
+        with errors_named(named, path):
+            spool = _started(file, path, key)
         keep = True
         try:
             yield spool
@@ -65,10 +65,11 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
             if not (keep and (spool.count or spool.found)):
                 path.unlink(missing_ok=True)
     finally:
-        file.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take, and was an error before
+            file.close()
 
 
-def _locked(path: Path, target: Path) -> BinaryIO:
+def _locked(path: Path, target: str) -> BinaryIO:
     """The file, made if it is not there, for this process alone."""
     while True:
         file = open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
@@ -84,6 +85,20 @@ def _locked(path: Path, target: Path) -> BinaryIO:
             file.close()
             raise
         file.close()  # the run that had it has removed it
+
+
+def _started(file: BinaryIO, path: Path, key: str) -> Spool:
+    """The Spool of a file, which is removed again if it is new and cannot be written."""
+    begin = file.read(len(_MAGIC))
+    if not _MAGIC.startswith(begin):
+        raise StzError(f"{path} is no file of an unfinished run: move it elsewhere", _ARGUMENT)
+    file.seek(0)
+    try:
+        return Spool(file, path.parent, hashlib.sha256(key.encode()).digest())
+    except OSError:
+        if not begin:
+            path.unlink(missing_ok=True)
+        raise
 
 
 class Spool:

@@ -9,30 +9,13 @@ from typing import Any, TypeAlias
 
 import h5py
 
+from h5stz.errors import HDF5_ERRORS
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, Stored
 
-#: What h5py raises where the structures of a file are damaged.
-HDF5_ERRORS = (
-    OSError,
-    RuntimeError,
-    ValueError,  # StzError is one
-    LookupError,
-    TypeError,
-    ArithmeticError,
-    MemoryError,
-    AttributeError,
-    SystemError,  # a size that is none
-)
 _MOST = 1 << 20  # chunks that are looked up one by one
 
 #: Where a chunk begins in the dataset, and its place (address 0 if that is not known); or why HDF5 cannot reach it.
 Found: TypeAlias = tuple[tuple[int, ...], Stored | BaseException]
-
-
-def in_one_line(error: BaseException) -> str:
-    """The text of an error, which of HDF5 may have several lines or none."""
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return " ".join(text.split()) or type(error).__name__
 
 
 def stored_chunks(dataset: h5py.Dataset) -> Iterator[Found]:

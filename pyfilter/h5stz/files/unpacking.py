@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import h5py
@@ -17,6 +18,7 @@ from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
+from h5stz.hdf5.named_datasets import link_of_pattern
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
@@ -71,16 +73,21 @@ def unpack(
         unpacked.append(path)
         return True
 
-    with replaced(Path(source), Path(target), overwrite) as part, opened_source(source) as old:
+    with ExitStack() as reading:
+        old = reading.enter_context(opened_source(Path(source)))
         chosen = _chosen(old, Rule(dataset, None))
+        why = "" if chosen else link_of_pattern(old, dataset).removeprefix(". But ")
         meter = Meter(progress, 2 * sum(chosen.values()))
-        with new_file(old, str(part)) as new:
-            notes = copy_tree(old, new, store)
-        with opened_file(part) as made:
-            for path in unpacked:
-                before = dataset_at(old, path)
-                with meter.share(path, before.nbytes) as add:
-                    compare_data.same(before, dataset_at(made, path), add)
+        with replaced(Path(source), Path(target), overwrite) as part:
+            with new_file(old, str(part)) as new:
+                notes = copy_tree(old, new, store)
+            with opened_file(part) as made:
+                for path in unpacked:
+                    before = dataset_at(old, path)
+                    with meter.share(path, before.nbytes) as add:
+                        compare_data.same(before, dataset_at(made, path), add)
+            reading.close()  # the new file may take the place of this one
+    notes += [why] if why else []
     return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes
 
 

@@ -16,9 +16,9 @@ import h5py.h5l
 from h5stz import _core, limits
 from h5stz.counts import counted
 from h5stz.damage import Damage, of_stream
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError, in_one_line
 from h5stz.files.classic_netcdf import opened_source
-from h5stz.files.stored_chunks import HDF5_ERRORS, in_one_line, stored_chunks
+from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -38,8 +39,6 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 
-_NO_PERMISSION = "it may not be read (permission denied): ask its owner, or change its mode"
-
 
 class NotFoundError(StzReadError, FileNotFoundError):
     """There is no file."""
@@ -75,16 +74,36 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
     except FileNotFoundError:
-        cure = ", and no address is read here: download the file first" if _ADDRESS.match(name) else ""
+        cure = ", and no address is read here: download the file first" if _ADDRESS.match(name) else _without_dataset(name)
         raise NotFoundError(f"{name}: no such file{cure}", _READ) from None
     except NotADirectoryError:
         raise NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
     except (OSError, ValueError) as error:
-        raise StzReadError(f"{name}: {getattr(error, 'strerror', None) or error}", _READ) from None
+        raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
     if kind == stat.S_IFDIR:
         raise StzReadError(f"{name}: it is {_described_directory(Path(name))}", _READ)
     if kind != stat.S_IFREG:
         raise StzReadError(f"{name}: it is {_KINDS.get(kind, 'something else')}: name an HDF5 file", _READ)
+    try:
+        open(path, "rb").close()
+    except OSError as error:
+        raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
+
+
+def _without_dataset(name: str) -> str:
+    """What to say where a name is that of a file with a dataset behind it, and only files are taken."""
+    file, separator, _ = name.partition("::")
+    return f": a whole file is taken here, name {file} alone" if separator and os.path.isfile(file) else ""
+
+
+def _refusal(name: str, error: OSError | ValueError) -> str:
+    """Why the system does not give a file, and what to do."""
+    number = getattr(error, "errno", None)
+    if number == errno.EACCES:
+        return "it may not be read (permission denied): ask its owner, or change its mode or that of its directories"
+    if number == errno.ELOOP:
+        return "it is a symbolic link that leads in a circle: name the file itself"
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def refuse_address(target: str | os.PathLike[str]) -> None:
@@ -129,8 +148,6 @@ def _described_directory(path: Path) -> str:
 
 def _why_not(path: Path, said: str) -> str:
     """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
-    if not os.access(path, os.R_OK) or "Permission denied" in said:
-        return _NO_PERMISSION
     if is_netcdf3(path) and (fault := classic_header.fault(path)) is not None:
         return fault
     return file_formats.why_not(_begin(path), said, str(path), "path")

@@ -14,6 +14,8 @@ import h5py.h5i
 import h5py.h5l
 import h5py.h5o
 
+from h5stz.type_words import named
+
 Identity: TypeAlias = tuple[int, int]
 
 
@@ -43,13 +45,22 @@ def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
     return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
-def found_dataset(file: h5py.File, path: str) -> h5py.Dataset | None:
-    """The dataset at a path; None if there is none."""
+def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
+    """The dataset at a path; None if there is none. named_datasets says why."""
     try:
         found = h5py.h5o.open(file.id, encoded(path))
     except (KeyError, ValueError, OSError, RuntimeError):
         return None
     return h5py.Dataset(found) if isinstance(found, h5py.h5d.DatasetID) else None
+
+
+def is_there(group: h5py.Group, path: str) -> bool:
+    """Whether a path leads to an object from a group."""
+    try:
+        h5py.h5o.open(group.id, encoded(path))
+    except (KeyError, ValueError, OSError, RuntimeError):
+        return False
+    return True
 
 
 def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
@@ -117,8 +128,8 @@ def array_bytes(dataset: h5py.Dataset) -> int:
 
 
 def dtype_text(dataset: h5py.Dataset) -> str:
-    """The dtype of a dataset; the name that h5py has for a type unknown to NumPy."""
+    """The dtype of a dataset, that of members in words; the name that h5py has for a type unknown to NumPy."""
     try:
-        return str(dataset.dtype)
+        return named(dataset.dtype)
     except (TypeError, ValueError, KeyError):
         return type(dataset.id.get_type()).__name__.removeprefix("Type").removesuffix("ID").lower() + " of HDF5"

@@ -26,6 +26,8 @@ _RULE = re.compile(
     r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
 )
 
+_SHARE = re.compile(r"\A(pointwise_relative[=:])([0-9.]+(?:[eE][+-]?[0-9]+)?)%")
+
 #: Why a dataset that a rule names was left as the program made it, by what the preloaded library calls it.
 REASONS = {
     "type": "not of float16, float32 or float64",
@@ -59,7 +61,8 @@ def parse(text: str) -> Rule:
     match = _RULE.fullmatch(text)
     if not match:
         raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
-    pattern, bound, options = match["pattern"], match["bound"], match["options"]
+    pattern, bound = match["pattern"], match["bound"]
+    options = _SHARE.sub(lambda share: f"{share[1]}{float(share[2]) / 100!r}", match["options"])
     if not pattern.startswith("/") or any(character in text for character in "\n\0"):
         raise StzError(f"--compress {text!r}: a pattern is matched with whole paths: begin it with /, as in /rho*", _ARGUMENT)
     if bound in ("relative", "psnr"):

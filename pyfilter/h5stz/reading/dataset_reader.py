@@ -23,6 +23,7 @@ from h5stz import _core, damage
 from h5stz.damage import OnError
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.hdf5.objects import name_of
 from h5stz.limits import new_array
 from h5stz.options.option_checks import verifies
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
@@ -87,7 +88,7 @@ class DatasetReader:
         self._readers: ReaderCache | PartOfCache = cache or ReaderCache(cache_bytes)
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._hdf5 = ThroughHdf5(dataset, self.index, stats, self._mark)
-        self._name = f"{dataset.name} in {dataset.file.filename}"
+        self._name = f"{name_of(dataset)} in {dataset.file.filename}"
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """The samples of a Selection in the dataset's index space.

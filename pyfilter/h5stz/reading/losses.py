@@ -12,7 +12,7 @@ from h5stz import _core
 from h5stz.damage import Damage, OnError, of_stream, replacement, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzReadError
-from h5stz.hdf5.objects import attribute
+from h5stz.hdf5.objects import attribute, name_of
 from h5stz.reading.selection import BoxAxes, Piece
 from h5stz.unreadable import DAMAGE_CODES, sentence
 
@@ -40,7 +40,7 @@ class Losses:
     def __init__(self, dataset: h5py.Dataset, value: Array, remote: bool) -> None:
         self.value, self.element = value, stored_bytes(value)
         self.found: list[Damage] = []
-        self._place = str(dataset.file.filename), None if dataset.name is None else str(dataset.name)
+        self._place = str(dataset.file.filename), name_of(dataset) or None
         self._remote = remote
         self._components = 2 if value.dtype.kind == "c" else 1
 

@@ -19,8 +19,10 @@ import h5py
 
 from h5stz import _core
 from h5stz.counts import counted
-from h5stz.errors import StzError, StzTypeError
+from h5stz.errors import HDF5_ERRORS, StzError, StzTypeError
+from h5stz.hdf5 import objects
 from h5stz.hdf5.file_kinds import opened_file
+from h5stz.hdf5.named_datasets import missing_part
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.view import CACHE_BYTES, View, view
@@ -133,7 +135,7 @@ class Group(Mapping[str, Any]):
     @property
     def name(self) -> str:
         """The path in the file."""
-        return str(self._open_h5().name)
+        return objects.name_of(self._open_h5())
 
     @property
     def attrs(self) -> h5py.AttributeManager:
@@ -147,25 +149,36 @@ class Group(Mapping[str, Any]):
             KeyError: there is none.
             StzError: the file was closed; a dataset of a remote file that is made of other files.
         """
-        return self.file.member(self._open_h5()[name])
+        group = self._open_h5()
+        path = objects.encoded(name) if isinstance(name, str) else name
+        try:
+            item = group[path]
+        except HDF5_ERRORS as error:  # which HDF5 has words of its own for
+            if isinstance(error, StzError) or not isinstance(name, str):
+                raise
+            raise type(error)(f"{name} cannot be opened in {self!r}: {missing_part(group, name)}") from error
+        return self.file.member(item)
 
     def __iter__(self) -> Iterator[str]:
-        names: Any = self._open_h5()
-        return iter(names)
+        return (name if isinstance(name, str) else objects.text(name or b"") for name in self._open_h5())
 
     def __len__(self) -> int:
         return len(self._open_h5())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._open_h5()
+        group = self._open_h5()
+        try:
+            return name in group
+        except UnicodeEncodeError:  # h5py has no way to ask for such a name
+            return isinstance(name, str) and objects.is_there(group, name)
 
     def datasets(self) -> list[str]:
         """The paths of all datasets in this group and those below, from this group; those met again by other links once."""
         found: list[str] = []
 
-        def note(name: str, item: Any) -> None:
+        def note(name: str | bytes, item: Any) -> None:
             if isinstance(item, h5py.Dataset):
-                found.append(name)
+                found.append(name if isinstance(name, str) else objects.text(name))
 
         self._open_h5().visititems(note)
         return found

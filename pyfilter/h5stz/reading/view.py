@@ -17,6 +17,7 @@ from h5stz import _core
 from h5stz.damage import Damage, OnError
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.objects import name_of
 from h5stz.limits import checked_max_bytes, refuse_larger
 from h5stz.options.option_checks import checked_switch, thread_count
 from h5stz.options.precision import EVERYTHING, Precision, checked_precision
@@ -130,9 +131,8 @@ class View:
 
     @property
     def name(self) -> str | None:
-        """Path of the dataset in its file, as of h5py; None if it has none."""
-        name: str | None = self.dataset.name
-        return name
+        """Path of the dataset in its file; None if it has none. Bytes that are not UTF-8 are surrogate characters (PEP 383)."""
+        return name_of(self.dataset) or None
 
     @property
     def file(self) -> h5py.File:

@@ -22,6 +22,7 @@ from h5stz.counts import counted
 from h5stz.damage import OnError
 from h5stz.errors import StzError, StzReadError
 from h5stz.hdf5.file_kinds import opened_file
+from h5stz.hdf5.objects import name_of
 from h5stz.options.stz import STZ
 from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.stats import Stats
@@ -214,7 +215,7 @@ def _description(reader: DatasetReader) -> str:
     dataset = reader.dataset
     if not dataset.id.valid:
         return "a closed dataset"
-    text = f"{dataset.name!r} in {dataset.file.filename}: {dataset.dtype}, shape {dataset.shape}"
+    text = f"{name_of(dataset)!r} in {dataset.file.filename}: {dataset.dtype}, shape {dataset.shape}"
     if dataset.chunks:
         text += f", chunks {dataset.chunks}"
     try:

@@ -99,8 +99,14 @@ class Address:
 
 
 def is_address(given: object) -> bool:
-    """Whether something is an address of fsspec rather than a path."""
-    return isinstance(given, str) and ("://" in given or "::" in given)
+    """Whether something is an address of fsspec rather than a path, which may have its separator :: too.
+
+    What begins with the name of a file here is a path.
+    """
+    if not isinstance(given, str) or "://" in given:
+        return isinstance(given, str)
+    parts = given.split("::")
+    return len(parts) > 1 and not any(os.path.isfile("::".join(parts[:count])) for count in range(1, len(parts) + 1))
 
 
 @contextmanager

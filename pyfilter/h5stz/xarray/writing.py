@@ -6,7 +6,9 @@ xarray is imported by the caller: nothing here needs it before a dataset is give
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -14,6 +16,7 @@ from h5stz import _core, patterns
 from h5stz.elements import Real
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.new_files import written_directly
 from h5stz.options.chunks import SMALL
 from h5stz.options.stz import STZ, Block
 from h5stz.signatures import checked
@@ -23,8 +26,6 @@ from h5stz.xarray.origins import Origin, losses, origin_of, warn_of_second_loss
 from h5stz.xarray.variables import StoredArray, carried, fill_number, is_bounded, is_packed, referenced, stored_dtype
 
 if TYPE_CHECKING:
-    import os
-
     import xarray
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -335,6 +336,7 @@ def to_netcdf(
 
     Raises:
         StzError, TypeError: as xarray_encoding().
+        OSError: no file can be made at `path`, or its disk is full; no new file is left there then.
     """
     refuse_address(path)
     arguments = dict(writing or {})
@@ -352,4 +354,10 @@ def to_netcdf(
         kept = {key: value for key, value in marked[name].attrs.items() if not str(key).startswith("h5stz_")}
         marked[name].attrs = {**kept, **values}
     both = {**(arguments.pop("encoding", None) or {}), **encoding}
-    return marked.to_netcdf(path, engine="h5netcdf", encoding=both, **arguments)
+    with written_directly(path) if _is_path(path) else nullcontext():
+        return marked.to_netcdf(path, engine="h5netcdf", encoding=both, **arguments)
+
+
+def _is_path(path: object) -> bool:
+    """Whether it is the path of a file here: xarray also takes open files, and None for bytes."""
+    return isinstance(path, os.PathLike) or (isinstance(path, str) and "://" not in path)

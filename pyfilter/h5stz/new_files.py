@@ -1,0 +1,274 @@
+"""New files of every command and function that writes one: each gets its name when it is complete; errors name it.
+
+Until then it has another one beside it, and no trace is left of one that failed. Errors say what the user called it, what is
+wrong with its place, and what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from h5stz import _core
+from h5stz.errors import HDF5_ERRORS, StzError, StzReadError, in_one_line
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_PROBED = 1 << 20  # bytes that are written to learn why a library could not write
+#: Errors of the system that nothing but room helps against.
+_NO_ROOM = {
+    errno.ENOSPC: "the disk is full: make room, or name a file on another disk",
+    errno.EDQUOT: "your quota is used up: make room, or name a file on another disk",
+    errno.EFBIG: "the file would be larger than the system or your limits allow: name a file on another disk",
+}
+
+
+class _PlaceError(StzReadError):
+    """No file can be made there; `errno` is that of the system."""
+
+
+class _NoDirectoryError(_PlaceError, FileNotFoundError):
+    """There is no such directory."""
+
+
+class _WriteError(OSError):
+    """The text is all of the message, where OSError would add the number and the name."""
+
+    def __init__(self, text: str, number: int, named: str) -> None:
+        super().__init__(number, text, named)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[type[_WriteError], tuple[str, int, str]]:
+        return type(self), (self._text, int(self.errno or 0), str(self.filename))
+
+
+@contextmanager
+def written_file(
+    target: str | os.PathLike[str], overwrite: bool, like: Path | None = None, direct: bool = False
+) -> Iterator[Path]:
+    """The path of an empty file to write, which becomes `target` when the block ends without an error.
+
+    It has the permissions of the file that it replaces, else those of `like`, else those of any new file. A symbolic link at
+    `target` stays what it is: the file to which it leads is replaced.
+
+    Args:
+        target: as the user named it.
+        overwrite: whether a file may be there.
+        like: a file whose permissions and owner a new file gets.
+        direct: what is no regular file, such as /dev/stdout, is written itself; else it is an error.
+
+    Raises:
+        FileExistsError: there is a file at `target`, and `overwrite` is not True.
+        StzError: (a ValueError) `target` is no regular file, or has other names.
+        OSError: no file can be made there, or the disk is full.
+    """
+    named, place = os.fsdecode(target), Path(os.path.realpath(target))
+    if direct and os.path.exists(named) and not (os.path.isfile(named) or os.path.isdir(named)):
+        with errors_named(named):
+            yield Path(named)
+        return
+    check_target(named, overwrite)
+    part = _new_part(named, place, 0o666 if like is None else 0o600)
+    try:
+        with errors_named(named, part):
+            yield part
+            if place.exists() or like is not None:
+                _take_over_permissions(place if place.exists() else like, part)
+            _flush(part)
+            _rename(part, place, named, overwrite)
+            _flush(place.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_directly(path: str | os.PathLike[str]) -> Iterator[None]:
+    """For a file that something else writes under its own name: errors name it, and none that is new is left behind them."""
+    place = os.path.expanduser(path)
+    new = not os.path.lexists(place)
+    try:
+        with errors_named(os.fsdecode(path)):
+            yield
+    except BaseException:
+        if new:
+            with contextlib.suppress(OSError):
+                os.remove(place)
+        raise
+
+
+def check_place(target: str) -> None:
+    """Raises the errors of written_file() about a file that may be replaced, before the work that it takes to fill it."""
+    if os.path.exists(target) and not os.path.isdir(target):
+        return
+    check_target(target, overwrite=True)
+    _new_part(target, Path(os.path.realpath(target)), 0o600).unlink()
+
+
+def check_target(named: str, overwrite: bool) -> None:
+    """Raises the errors of written_file() about a file that is there already."""
+    try:
+        found = os.stat(os.path.realpath(named))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _place_error(named, error.errno or 0) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise FileExistsError(f"{named} is a directory: name the new file in it, such as {os.path.join(named, 'out.h5')}")
+    if not overwrite:
+        raise FileExistsError(f"{named} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
+    if not stat.S_ISREG(found.st_mode):
+        raise StzError(f"{named} is not a regular file: choose another name", _ARGUMENT)
+    if found.st_nlink > 1:
+        raise StzError(f"{named} has {found.st_nlink} names (hard links), and the others would keep the old file", _ARGUMENT)
+
+
+@contextmanager
+def errors_named(named: str, part: Path | None = None) -> Iterator[None]:
+    """Errors of the block about a file that it writes, as errors about `named`, which is what the user called it.
+
+    Args:
+        named: the file.
+        part: the file that stands for it until it is complete; None: itself.
+    """
+    try:
+        yield
+    except HDF5_ERRORS as error:
+        if other := _about(error, named, part):
+            raise other from error
+        raise
+
+
+def _about(error: BaseException, named: str, part: Path | None) -> BaseException | None:
+    """An error about a file that is written, as one about the file that the user named; None for others."""
+    if isinstance(error, (_PlaceError, _WriteError, FileExistsError)):
+        return None
+    said, filename = in_one_line(error), getattr(error, "filename", None)
+    place = Path(os.path.abspath(os.path.expanduser(named))) if part is None else part
+    names = (named, str(place)) if part is None else (str(place), place.name)
+    names_it = any(name in said for name in names) or (filename is not None and os.fsdecode(filename) in names)
+    number = _number(error, said)
+    if number in (0, errno.EACCES) and isinstance(error, (OSError, RuntimeError)) and not isinstance(error, StzError):
+        found = refusal_to_grow(place)  # NumPy tells of no error, netCDF4 of none or of this one
+        number = found if found and (names_it or found in _NO_ROOM) else number
+    if number in _NO_ROOM and (names_it or filename is None):
+        return _no_room(named, number)
+    if not names_it:
+        return None
+    if number:
+        return _place_error(named, number)
+    if part is None:
+        return None
+    said = said.replace(str(place), named).replace(place.name, os.path.basename(named))
+    return type(error)(said, error.code) if isinstance(error, StzError) else RuntimeError(said)
+
+
+def _number(error: BaseException, said: str) -> int:
+    """The number of the system's error: its own, or the one in a text of HDF5; 0 if there is none."""
+    if number := getattr(error, "errno", None):
+        return int(number)
+    if found := re.search(r"\berrno = (\d+)", said):
+        return int(found[1])
+    return next((code for code in _NO_ROOM if os.strerror(code) in said), 0)
+
+
+def refusal_to_grow(place: Path) -> int:
+    """The number of the error with which the system refuses to write more than a file has, beside it; 0 if it does not.
+
+    For libraries that do not tell why they could not write.
+    """
+    if place.exists() and not place.is_file():
+        return 0
+    beside = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with beside.open("xb") as file:
+            file.seek(place.stat().st_size if place.exists() else 0)
+            file.write(bytes(_PROBED))
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno or 0
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return 0
+
+
+def _no_room(named: str, number: int) -> _WriteError:
+    return _WriteError(f"{named}: {_NO_ROOM[number]} ({os.strerror(number)}), and nothing was written", number, named)
+
+
+def _place_error(named: str, number: int) -> OSError:
+    """What is wrong with the place of a file that cannot be made, by the system's error, and what to do."""
+    above = os.path.dirname(os.path.realpath(named))
+    directory = os.path.dirname(named) or "."
+    if os.path.realpath(directory) != above:
+        directory = above  # of a link
+    why = os.strerror(number)
+    if number in _NO_ROOM:
+        return _no_room(named, number)
+    kind = _PlaceError
+    if number in (errno.ENOENT, errno.ENOTDIR) and not os.path.lexists(above):
+        kind, text = _NoDirectoryError, f"there is no directory {directory}: make it first"
+    elif number == errno.ENOTDIR:
+        text = f"{directory} is no directory ({why}): choose another place"
+    elif number == errno.EROFS:
+        text = f"no file can be made in the directory {directory}, as its disk is read-only ({why}): choose another place"
+    elif number in (errno.EACCES, errno.EPERM) and not os.path.exists(named):
+        text = f"no file can be made in the directory {directory} ({why}): choose another place, or have its mode changed"
+    elif number == errno.ENAMETOOLONG:
+        text = f"the name is too long for the system ({why}): choose a shorter one"
+    else:
+        text = f"it cannot be written ({why}): choose another place"
+    made = kind(f"{named}: {text}", _ARGUMENT)
+    made.errno = number
+    return made
+
+
+def _new_part(named: str, target: Path, mode: int) -> Path:
+    """A new empty file beside the target."""
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode))
+    except OSError as error:
+        raise _place_error(named, error.errno or 0) from None
+    return part
+
+
+def _take_over_permissions(of: Path | None, path: Path) -> None:
+    if of is None:
+        return
+    shutil.copymode(of, path)
+    owner = of.stat()
+    with contextlib.suppress(OSError):  # only an administrator may give files away
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def _flush(path: Path) -> None:
+    """Has the system write a file or a directory to the disk."""
+    with contextlib.suppress(OSError):  # some file systems do not do that for directories
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _rename(part: Path, target: Path, named: str, overwrite: bool) -> None:
+    if overwrite:
+        os.replace(part, target)
+        return
+    try:
+        os.link(part, target)  # unlike a renaming, it fails if somebody has made such a file meanwhile
+    except FileExistsError:
+        raise FileExistsError(f"{named} exists by now: choose another name, or allow it to be replaced") from None
+    except OSError:  # a file system without links
+        os.rename(part, target)
