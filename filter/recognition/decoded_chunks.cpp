@@ -244,9 +244,10 @@ std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes
   return matches;
 }
 
-// Whether so many equal probes show that samples come out of another dataset's chunk. Single ones may be equal by chance.
+// Whether so many equal probes show that samples come out of another dataset's chunk. Single ones may be equal by chance, or be zeros of a
+// share that just escapes being frequent.
 static bool is_copy(const std::vector<u32>& places, const Probes& probes, size_t telling) {
-  return places.back() >= probes.singles || places.size() * 16 >= telling;
+  return places.back() >= probes.singles || places.size() * 4 >= telling;
 }
 
 // The chunks that together have all probes that any of them has.

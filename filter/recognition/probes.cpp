@@ -132,7 +132,8 @@ size_t Probes::leave_out_frequent() noexcept {
   constexpr size_t looked_at = 64, often = 4;  // a value that a sixteenth of them have
   u32 some[looked_at];
   const size_t count = std::min(looked_at, singles);
-  for (size_t i = 0; i < count; ++i) some[i] = hashes[i * singles / count];
+  // At irregular places: padding may lie between regular ones.
+  for (size_t i = 0; i < count; ++i) some[i] = hashes[(i * singles + mixed(mixing, i) % singles) / count];
   std::sort(some, some + count);
   for (size_t i = 0; i + often <= count; ++i)
     if (some[i] != 0 && some[i] == some[i + often - 1] && (i == 0 || some[i - 1] != some[i]))
