@@ -54,7 +54,11 @@ class _WriteError(OSError):
 
 @contextmanager
 def written_file(
-    target: str | os.PathLike[str], overwrite: bool, like: Path | None = None, direct: bool = False
+    target: str | os.PathLike[str],
+    overwrite: bool | bytes,
+    like: Path | None = None,
+    direct: bool = False,
+    source: str | os.PathLike[str] | None = None,
 ) -> Iterator[Path]:
     """The path of an empty file to write, which becomes `target` when the block ends without an error.
 
@@ -63,13 +67,14 @@ def written_file(
 
     Args:
         target: as the user named it.
-        overwrite: whether a file may be there.
+        overwrite: whether a file may be there. Bytes: one that is empty, or begins with them.
         like: a file whose permissions and owner a new file gets.
         direct: what is no regular file, such as /dev/stdout, is written itself; else it is an error.
+        source: a file of which the new one has a part only, and which it must not replace.
 
     Raises:
-        FileExistsError: there is a file at `target`, and `overwrite` is not True.
-        StzError: (a ValueError) `target` is no regular file, or has other names.
+        FileExistsError: there is a file at `target`, and `overwrite` does not allow to replace it.
+        StzError: (a ValueError) `target` is no regular file, has other names, or is the source.
         OSError: no file can be made there, or the disk is full.
     """
     named, place = os.fsdecode(target), Path(os.path.realpath(target))
@@ -77,7 +82,9 @@ def written_file(
         with errors_named(named):
             yield Path(named)
         return
-    check_target(named, overwrite)
+    if source is not None and os.path.exists(source) and os.path.exists(place) and os.path.samefile(source, place):
+        raise StzError(f"{named} is the file that is read, and the new file holds a part of it: choose another name", _ARGUMENT)
+    check_target(named, _allows(place, overwrite), isinstance(overwrite, bool))
     part = _new_part(named, place, 0o666 if like is None else 0o600)
     try:
         with errors_named(named, part):
@@ -85,10 +92,21 @@ def written_file(
             if place.exists() or like is not None:
                 _take_over_permissions(place if place.exists() else like, part)
             _flush(part)
-            _rename(part, place, named, overwrite)
+            _rename(part, place, named, bool(overwrite))
             _flush(place.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _allows(place: Path, overwrite: bool | bytes) -> bool:
+    """Whether `overwrite` allows to replace a file, if there is one."""
+    if isinstance(overwrite, bool):
+        return overwrite
+    try:
+        with place.open("rb") as file:
+            return file.read(len(overwrite)) in (b"", overwrite)
+    except OSError:
+        return True  # others say what it is
 
 
 @contextmanager
@@ -106,15 +124,17 @@ def written_directly(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
 
 
-def check_place(target: str) -> None:
+def check_place(target: str, overwrite: bool | bytes) -> None:
     """Raises the errors of written_file() about a file that may be replaced, before the work that it takes to fill it."""
     if os.path.exists(target) and not os.path.isdir(target):
+        if os.path.isfile(target):
+            check_target(target, _allows(Path(target), overwrite), isinstance(overwrite, bool))
         return
     check_target(target, overwrite=True)
     _new_part(target, Path(os.path.realpath(target)), 0o600).unlink()
 
 
-def check_target(named: str, overwrite: bool) -> None:
+def check_target(named: str, overwrite: bool, may_be_allowed: bool = True) -> None:
     """Raises the errors of written_file() about a file that is there already."""
     try:
         found = os.stat(os.path.realpath(named))
@@ -125,7 +145,8 @@ def check_target(named: str, overwrite: bool) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise FileExistsError(f"{named} is a directory: name the new file in it, such as {os.path.join(named, 'out.h5')}")
     if not overwrite:
-        raise FileExistsError(f"{named} exists: choose another name, or allow it to be replaced (overwrite=True, --overwrite)")
+        cure = ", or allow it to be replaced (overwrite=True, --overwrite)" if may_be_allowed else ", or remove it first"
+        raise FileExistsError(f"{named} exists: choose another name{cure}")
     if not stat.S_ISREG(found.st_mode):
         raise StzError(f"{named} is not a regular file: choose another name", _ARGUMENT)
     if found.st_nlink > 1:

@@ -65,6 +65,34 @@ def said(capsys, command, directory):
     return errors
 
 
+@pytest.mark.parametrize("command", [each for each in WRITERS if each.values[0] in ("preview", "report")])
+@pytest.mark.parametrize("content", [b"notes", None])
+def test_pictures_and_reports_replace_nothing_else(folder, capsys, command, content):
+    """They need no --overwrite for one that they have written before, so they must not take anything else for it."""
+    place = folder / "source.h5" if content is None else folder / "notes.txt"
+    if content is not None:
+        place.write_bytes(content)
+    before = place.read_bytes()
+    assert cli.main([*COMMANDS[command], str(place)]) == 1
+    assert capsys.readouterr().err == f"h5stz: {place} exists: choose another name, or remove it first\n"
+    assert place.read_bytes() == before
+    for _ in range(2):
+        assert cli.main([*COMMANDS[command], str(folder / "mine")]) == 0
+
+
+@pytest.mark.parametrize("command", ["x.h5", "salvage"])
+@pytest.mark.parametrize("through", ["itself", "a link"])
+def test_what_holds_a_part_never_replaces_its_source(folder, capsys, command, through):
+    place = folder / "source.h5"
+    if through == "a link":
+        place = folder / "link.h5"
+        place.symlink_to(folder / "source.h5")
+    before = (folder / "source.h5").read_bytes()
+    assert cli.main([*COMMANDS[command], str(place), "--overwrite"]) == 1
+    assert f"{place} is the file that is read" in capsys.readouterr().err
+    assert (folder / "source.h5").read_bytes() == before
+
+
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_directory_that_is_not_there(folder, capsys, command):
     assert "there is no directory none/at all: make it first" in said(capsys, command, "none/at all")

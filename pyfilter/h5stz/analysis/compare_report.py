@@ -15,6 +15,8 @@ import numpy as np
 from h5stz.analysis.comparing import Comparison, summary_lines
 from h5stz.new_files import written_file
 
+#: How every report begins.
+BEGIN = b"<!DOCTYPE html>"
 _STYLE = """body { font: 15px/1.45 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse } td, th { padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd }
 td:first-child, th:first-child { text-align: left } img { max-width: 100% }"""
@@ -36,7 +38,9 @@ def write_report(
         OSError: no file can be made at `target`, or its disk is full.
     """
     title = f"{html.escape(other)} compared with {html.escape(original)}"
-    parts = [f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style></head>"]
+    parts = [
+        f"{BEGIN.decode()}<html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style></head>"
+    ]
     parts.append(f"<body><h1>{title}</h1>{_table(compared)}")
     parts += [f"<p>{html.escape(note)}</p>" for note in notes]
     for path, found in compared:
@@ -46,7 +50,7 @@ def write_report(
         if not found.identical and found.count:
             parts.append(f"<img alt='histogram of the error and power spectra' src='{_picture(found)}'>")
     parts.append("</body></html>\n")
-    with written_file(target, overwrite=True, direct=True) as made:  # names of files need not be UTF-8
+    with written_file(target, overwrite=BEGIN, direct=True) as made:  # names of files need not be UTF-8
         made.write_text("\n".join(parts), encoding="utf-8", errors="backslashreplace")
 
 

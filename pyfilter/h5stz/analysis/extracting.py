@@ -92,7 +92,7 @@ def extract(
         selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
     except IndexError as error:
         raise _RegionError(f"{error}. {shape_and_syntax(whole)}", _ARGUMENT) from error
-    with written_file(given, overwrite) as part:
+    with written_file(given, overwrite, source=stored.file.filename) as part:
         array = np.asarray(chosen.read(region, level))
         found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
         write(part, Part(str(whole.name), array, found, _attributes(stored)))

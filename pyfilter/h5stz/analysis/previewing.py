@@ -143,7 +143,7 @@ def write_png(plane: Plane, target: str | os.PathLike[str], low: float | None = 
     figure.colorbar(shown, ax=axes, shrink=0.9)
     content = io.BytesIO()  # as a pipe cannot go back
     figure.savefig(content, format="png")
-    with written_file(target, overwrite=True, direct=True) as made:
+    with written_file(target, overwrite=b"\x89PNG", direct=True) as made:
         made.write_bytes(content.getvalue())
 
 

@@ -56,7 +56,7 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
         cli.complain("structural similarity is left out, as it needs scikit-image: pip install 'h5stz[cli]'")
         ssim = False
     if plot:
-        new_files.check_place(plot)
+        new_files.check_place(plot, compare_report.BEGIN)
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
         for pair in _pairs(original, other, dataset, ssim, bar.tell):
             found.append(pair)

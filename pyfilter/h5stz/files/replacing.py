@@ -21,7 +21,7 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
 
 @contextmanager
-def replaced(source: Path, target: Path, overwrite: bool) -> Iterator[Path]:
+def replaced(source: Path, target: Path, overwrite: bool, may_be_source: bool = True) -> Iterator[Path]:
     """The path of an empty file to write, which becomes `target` when the block ends without an error.
 
     It has the permissions of the file that it replaces, else those of `source`, the HDF5 file that it is made of. The user
@@ -34,7 +34,7 @@ def replaced(source: Path, target: Path, overwrite: bool) -> Iterator[Path]:
     file_kinds.refuse_if_no_file(source)
     _check_not_open_for_writing(source)
     before = _identity(source)
-    with written_file(target, overwrite, like=source) as part:
+    with written_file(target, overwrite, like=source, source=None if may_be_source else source) as part:
         yield part
         _copy_user_block(source, part)
         if _identity(source) != before:

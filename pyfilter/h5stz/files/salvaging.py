@@ -104,7 +104,7 @@ def salvage(
     """
     refuse_address(target)
     done = Salvaged()
-    with replaced(Path(source), Path(target), overwrite) as part:
+    with replaced(Path(source), Path(target), overwrite, may_be_source=False) as part:
         refuse_netcdf3(source)
         old, done.missing_bytes = cut_files.opened(Path(source))
         with closing(old):
