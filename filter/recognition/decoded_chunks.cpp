@@ -247,7 +247,17 @@ std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes
 // Whether so many equal probes show that samples come out of another dataset's chunk. Single ones may be equal by chance, or be zeros of a
 // share that just escapes being frequent.
 static bool is_copy(const std::vector<u32>& places, const Probes& probes, size_t telling) {
-  return places.back() >= probes.singles || places.size() * 4 >= telling;
+  if (places.back() >= probes.singles) return true;
+  if (places.size() * 16 < telling) return false;
+  std::vector<u32> values;
+  for (const u32 at : places) values.push_back(probes.hashes[at]);
+  std::sort(values.begin(), values.end());
+  size_t most = 0;
+  for (size_t first = 0, end = 0; first < values.size(); first = end) {
+    while (end < values.size() && values[end] == values[first]) ++end;
+    most = std::max(most, end - first);
+  }
+  return most * 2 <= values.size();
 }
 
 // The chunks that together have all probes that any of them has.

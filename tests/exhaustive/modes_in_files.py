@@ -115,7 +115,7 @@ def copied_by_a_program(case):
     stated.judge_bound(case.tally, read, decoded, made, "copied by a program")
     with h5py.File(case.path) as file:
         if file["b"].chunks == file["a"].chunks:
-            stated.judge_history(case.tally, case.array, file["b"], "copied by a program")
+            stated.judge_history(case.tally, case.array, file["b"], "copied by a program", told=0.25)
 
 
 def with_fewer_layers(case):

@@ -92,14 +92,17 @@ def judge_dataset(tally, references, dataset, options, what, made=None):
     return decoded
 
 
-def judge_history(tally, original, dataset, what):
-    """What each chunk of a copy says of the distance to the array that was compressed first: never less than it is."""
+def judge_history(tally, original, dataset, what, told=0.0):
+    """What each chunk of a copy says of the distance to the array that was compressed first: never less than it is.
+
+    told: of so many different values, as a share of the chunk, on. The filter recognises what varies (docs/rewriting.md).
+    """
     decoded = dataset[...]
     for offset, part, _ in boxes_of(dataset.shape, dataset.chunks):
         if dataset.id.get_chunk_info_by_coord(offset).byte_offset is None:
             continue
         mask, stream = dataset.id.read_direct_chunk(offset)
-        if mask:
+        if mask or len(np.unique(decoded[part])) < told * np.prod(dataset.chunks):
             continue
         info = h5stz.info(stream)
         bound = max(info.relaxed_bound, info.accumulated_bound or 0.0)
