@@ -79,7 +79,7 @@ def test_what_the_server_answers(server, status):
         h5stz.open(f"{server.url}/x.h5", retries=1, retry_wait=0)
     assert str(raised.value).startswith(f"{server.url}/x.h5: the")
     assert isinstance(raised.value, FileNotFoundError) == (status in (404, 410))
-    raised.value.__cause__ = raised.value.__context__ = None  # aiohttp's, which some programs have pickled with it, and cannot be
+    raised.value.__cause__ = raised.value.__context__ = None  # aiohttp's, which cannot be
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
 
 
