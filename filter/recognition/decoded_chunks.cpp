@@ -348,6 +348,8 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
 // lack several probes, without having been dropped from the index there, are left out. Returns whether there are any others.
 bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const {
   const Match& best = matches.front();
+  const auto has_nearly_as_many = [&](const Match& match) { return match.score >= best.score - best.score / 4; };
+  if (matches.size() < 2 || !has_nearly_as_many(matches[1])) return false;
   std::vector<u64> dropped_until(probes.hashes.size(), ~u64(0));
   for_each_probe(index_, probes, telling, [&](size_t at, u64 hash) { dropped_until[at] = index_.dropped_until(hash, decoded_at()); });
   const auto lacks = [&](const Match& match) {
@@ -361,7 +363,7 @@ bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Probes& p
   };
   bool any = false;
   for (const Match& match : matches) {
-    if (match.score < best.score - best.score / 4 || found.chunks.size() + most_hints >= Candidates::usual) break;
+    if (!has_nearly_as_many(match) || found.chunks.size() + most_hints >= Candidates::usual) break;
     if (lacks(match) >= telling_apart) continue;
     const size_t before = found.chunks.size();
     add(match.chunk, place, chunks_[match.chunk].layout, found);

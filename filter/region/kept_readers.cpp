@@ -63,11 +63,13 @@ void KeptReaders::shrink() {
 
 int obey_environment(stz_reader* reader) {
   if (const int error = stz_reader_verify(reader, stz_environment_verify())) return error;
+  const double max_error = stz_environment_max_error();
+  if (max_error == 0) return stz_reader_max_error(reader, 0);
   stz_stream_info info = STZ_STREAM_INFO_INIT;
   if (const int error = stz_reader_info(reader, &info)) return error;
   const bool was_relative = info.mode == STZ_POINTWISE_RELATIVE && info.accumulated_bound > 0;
   const bool is_unknown = was_relative || info.accumulated_bound == STZ_UNKNOWN_BOUND;  // only all layers are sure to be the best there is
-  return stz_reader_max_error(reader, is_unknown ? 0 : stz_environment_max_error());
+  return stz_reader_max_error(reader, is_unknown ? 0 : max_error);
 }
 
 bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(stz_reader*)> use) {

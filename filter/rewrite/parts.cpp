@@ -34,18 +34,18 @@ bool base_is_hidden(const stz_layout& layout, const Parts& parts) {
   return std::find(seen.begin(), seen.end(), 1) == seen.end();
 }
 
+Bytes zero_stream(const stz_layout& layout) {
+  const std::vector<u8> zeros(size_t(array_bytes(layout)), 0);
+  const stz_options options = STZ_OPTIONS_INIT;
+  return encode(layout, zeros.data(), options);
+}
+
 }  // namespace
 
 bool contains(const stz_layout& layout, const Patch& outer, const Patch& inner) {
   for (int a = 0; a < layout.rank; a++)
     if (inner.origin[a] < outer.origin[a] || inner.origin[a] + inner.extent[a] > outer.origin[a] + outer.extent[a]) return false;
   return true;
-}
-
-static Bytes zero_stream(const stz_layout& layout) {
-  const std::vector<u8> zeros(size_t(array_bytes(layout)), 0);
-  const stz_options options = STZ_OPTIONS_INIT;
-  return encode(layout, zeros.data(), options);
 }
 
 void drop_hidden(const stz_layout& layout, Parts& parts) {

@@ -176,14 +176,15 @@ class Rewriter {
       if (missed.kept != 0) best = kept_over_new(parts, missed);
     }
     keep_shorter(best, changed_over_old(elsewhere));
-    // Half of the estimate: it may be too high.
-    const u64 exact_size = old_.exact_size ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
+    // Half of the estimate: it may be too high. What was found last is out of date where much is new.
+    const bool is_known = old_.exact_size != 0 && changes_.fresh <= element_count(layout_) / 4;
+    const u64 exact_size = is_known ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
     if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
       Bytes exact = exact_over_base();
       const u64 size = exact.size(), limit = is_slow(best) ? best.size() + best.size() / 2 : best.size();
       return with_exact_size(best.empty() || size <= limit ? std::move(exact) : std::move(best), size);
     }
-    return old_.exact_size ? best : with_exact_size(std::move(best), exact_size);
+    return is_known ? best : with_exact_size(std::move(best), exact_size);
   }
 
   // Kept elements that are not those before them once more. Padding and masks are the same in arrays that have nothing to do with each

@@ -217,6 +217,20 @@ TEST(a_part_of_a_chunk_of_other_options_tells_its_bound) {
   CHECK(!find(chunks, chance).prior.any());
 }
 
+// Padding of many chunks: rows of zeros, one in eight, between which every 16th row lies.
+TEST(zeros_are_no_part_of_a_chunk_of_other_options) {
+  constexpr size_t samples = 51200;
+  const auto padded = [&](u64 seed) {
+    Samples of_chunk = field(seed, samples);
+    for (size_t at = 0; at < samples; ++at)
+      if (at / 50 % 32 >= 28) of_chunk[at] = 0;
+    return of_chunk;
+  };
+  DecodedChunks chunks(1 << 20);
+  for (u64 seed = 1; seed <= 30; ++seed) add(chunks, padded(seed), seed, {77, &dataset, nullptr});
+  for (u64 seed = 100; seed < 130; ++seed) CHECK(is_nothing(find(chunks, padded(seed))));
+}
+
 // With no memory for streams every chunk of a dataset that was read is exact: it may have lost what any of these had.
 TEST(a_chunk_that_only_its_dataset_suggests_has_the_largest_bound_of_that) {
   DecodedChunks chunks(0);
