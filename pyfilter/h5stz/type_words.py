@@ -7,6 +7,8 @@ from typing import Any
 import h5py
 import numpy as np
 
+from h5stz.counts import counted
+
 _SHOWN = 8  # members of a compound type
 
 
@@ -23,13 +25,13 @@ def described(dtype: np.dtype[Any]) -> str:
     if dtype.names is not None:
         return _compound(dtype)
     if (text := h5py.check_string_dtype(dtype)) is not None:
-        return "text" if text.length is None else f"text of {text.length} byte{'' if text.length == 1 else 's'}"
+        return "text" if text.length is None else f"text of {counted(text.length, 'byte')}"
     if (inner := h5py.check_vlen_dtype(dtype)) is not None:
         return f"lists of {described(np.dtype(inner))}"
     if (reference := h5py.check_ref_dtype(dtype)) is not None:
         return "references to objects" if reference is h5py.Reference else "references to regions"
     if dtype.kind == "V":
-        return f"opaque data of {dtype.itemsize} byte{'' if dtype.itemsize == 1 else 's'}"
+        return f"opaque data of {counted(dtype.itemsize, 'byte')}"
     if dtype.kind == "O":
         return "objects of Python"
     return str(dtype)

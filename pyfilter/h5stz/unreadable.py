@@ -131,7 +131,8 @@ def _missing_filter(dataset: h5py.Dataset) -> str | None:
         if not h5py.h5z.filter_avail(number):
             called = f" ({name.decode(errors='replace')})" if name else ""
             return (
-                f"has the HDF5 filter {number}{called}, which is not here: pip install hdf5plugin has most of them, import it"
+                f"has the HDF5 filter {number}{called}, which is not here. pip install hdf5plugin has most of them: import it, "
+                "or set HDF5_PLUGIN_PATH to hdf5plugin.PLUGIN_PATH for commands"
             )
     return None
 

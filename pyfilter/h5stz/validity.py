@@ -5,6 +5,7 @@ What a bound depends on looks at the whole array in pieces and computes with exa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,7 @@ MAYBE = 1
 RARE = 10_000
 
 _SAMPLE = 1 << 16
+_ROUNDING_UP = 1 + 1e-14  # more than the few roundings of a product of positive numbers
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,23 @@ def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
     values = components(np.ascontiguousarray(values if mask is np.ma.nomask else values[~mask]))
     selected: Array = values[valid(values, excluded)]
     return selected
+
+
+def absolute_error(relative: float, piece: Array, excluded: tuple[int, ...] = ()) -> float:
+    """What a point-wise bound allows for decoded numbers, in the unit of the data; infinity from 1 on.
+
+    |x - x'| <= relative |x| says that |x - x'| <= relative / (1 - relative) |x'|; the result is rounded up.
+
+    Args:
+        relative: the bound, 0 or more.
+        piece: ndarray or masked array of the decoded numbers, of any shape.
+        excluded: bits of fill values.
+    """
+    if relative >= 1:
+        return math.inf
+    found = numbers(piece, excluded)
+    largest = max(abs(float(found.min())), abs(float(found.max()))) if found.size else 0.0
+    return relative / (1 - relative) * largest * _ROUNDING_UP
 
 
 def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = (), *, counted: bool = True) -> Extremes | None:

@@ -1,5 +1,6 @@
 """h5stz.to_hdf5: arrays of dask become datasets with the bytes that the filter makes, by any scheduler, or nothing is left."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -28,9 +29,10 @@ def client():
 
 
 def stored(dataset):
-    """All chunks as they are stored, by their places."""
+    """All chunks as they are stored, by their places: sizes and hashes, as pytest takes minutes to show how bytes differ."""
     infos = [dataset.id.get_chunk_info(number) for number in range(dataset.id.get_num_chunks())]
-    return {info.chunk_offset: dataset.id.read_direct_chunk(info.chunk_offset) for info in infos}
+    chunks = {info.chunk_offset: dataset.id.read_direct_chunk(info.chunk_offset) for info in infos}
+    return {place: (mask, len(stream), hashlib.sha256(stream).hexdigest()) for place, (mask, stream) in chunks.items()}
 
 
 def check_as_by_the_filter(path, name, array, chunks, creation=None, **options):

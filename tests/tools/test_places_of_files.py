@@ -223,12 +223,12 @@ def test_new_files_have_the_mode_of_new_files(folder):
 
 
 def to_netcdf(path):
-    xarray = pytest.importorskip("xarray")
+    xarray = pytest.importorskip("xarray", reason="needs Python package xarray")
     h5stz.to_netcdf(xarray.Dataset({"t": (("x", "y", "z"), FIELD)}), path, lossless=True)
 
 
 def to_hdf5(path):
-    array = pytest.importorskip("dask.array").from_array(FIELD)
+    array = pytest.importorskip("dask.array", reason="needs Python package dask").from_array(FIELD)
     h5stz.to_hdf5(array, path, "t", lossless=True, scheduler="synchronous")
 
 
@@ -246,7 +246,8 @@ def test_functions(folder, write):
 @pytest.mark.parametrize("room", [0, 100000])
 @pytest.mark.parametrize("write", ["to_netcdf", "to_hdf5"])
 def test_functions_on_a_disk_that_gets_full(library, folder, write, room):
-    pytest.importorskip({"to_netcdf": "xarray", "to_hdf5": "dask"}[write])
+    package = {"to_netcdf": "xarray", "to_hdf5": "dask"}[write]
+    pytest.importorskip(package, reason=f"needs Python package {package}")
     variables = interrupted.environment(library, FAULTY_WRITES_UNDER=f"{folder}/place/", FAULTY_WRITES_ROOM=room)
     variables["PYTHONPATH"] = os.pathsep.join(sys.path)
     script = f"from tools.test_places_of_files import {write}\ntry:\n    {write}('place/x.nc')\nexcept OSError as error:\n"

@@ -18,7 +18,6 @@ from h5stz.reading.dataset_reader import DatasetReader
 from h5stz.reading.stats import Stats
 
 _MOST = 1 << 14  # chunks whose headers are read
-_ROUNDING_UP = 1 + 1e-14
 _LOSSLESS, _RELATIVE = _core.MODES["lossless"], _core.MODES["pointwise_relative"]
 
 
@@ -40,11 +39,7 @@ class History:
             return math.inf if self.absolute else self.relative
         if not self.relative:
             return self.absolute
-        if self.relative >= 1:
-            return math.inf
-        numbers = validity.numbers(np.asarray(samples))
-        largest = max(abs(float(numbers.min())), abs(float(numbers.max()))) if numbers.size else 0.0
-        return max(self.absolute, self.relative / (1 - self.relative) * largest * _ROUNDING_UP)
+        return max(self.absolute, validity.absolute_error(self.relative, np.asarray(samples)))
 
 
 NOTHING = History()

@@ -90,9 +90,7 @@ class Precision:
                 "errors are: leave max_error= away to read all there is",
                 _BOUND,
             )
-        numbers = validity.numbers(np.asarray(samples), () if fill is None else (fill,))
-        largest = float(max(abs(float(numbers.min())), abs(float(numbers.max())))) if numbers.size else 0.0
-        error = math.nextafter(bound / (1 - bound) * largest, math.inf) if largest else 0.0
+        error = validity.absolute_error(bound, np.asarray(samples), () if fill is None else (fill,))
         if error > self.max_error:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept: the bound is {bound:g} of each sample, which allows "
