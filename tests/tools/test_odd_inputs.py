@@ -279,10 +279,12 @@ def test_the_length_of_netcdf3_files_is_what_netcdf_writes(tmp_path_factory, dat
 
 
 def test_places_where_no_file_can_be_made(folder, capsys):
+    (folder / "other.h5").write_bytes(b"")
     for target, what in (
         ("none/o.h5", "none/o.h5: there is no directory none: make it first"),
         ("x.h5/o.h5", "x.h5/o.h5: "),
-        ("x.h5", "x.h5 exists: choose another name"),
+        ("other.h5", "other.h5 exists: choose another name"),
+        ("x.h5", "x.h5 "),  # exists, or is what salvage reads
     ):
         for words in (["compress", "x.h5", target, "--lossless"], ["decompress", "x.h5", target], ["salvage", "x.h5", target]):
             assert cli.main(words) == 1
