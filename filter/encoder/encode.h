@@ -12,7 +12,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
 // Writes a stream of the form "raw" to `out`, where there is room for the array + 64 bytes, and returns its length. Takes memory for a
 // header alone.
 size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out);
-// What an array with options.prior_bound has lost once it is compressed, in a stream of this mode: its accumulated bound.
+// The accumulated bound of a stream of this mode: what an array with options.prior_bound has lost once it is compressed.
 double accumulated(const stz_options& options, i32 mode);
 // Must the elements come back with their bits, whatever the mode says?
 bool must_be_exact(const stz_layout& layout, const stz_options& options);

@@ -43,7 +43,7 @@ struct Layers {
   int added_bits(size_t refinement, size_t l) const { return l < levels() ? added[refinement][l] : 0; }
 };
 
-// What the elements had lost before they were compressed, in the unit of the data: infinite if nobody knows, or in another unit only.
+// What the elements had lost before they were compressed, in the unit of the data. Infinite if it is not known, or in another unit only.
 double earlier_error(const Header& h);
 
 // How many refinements it takes for errors of at most `max_error` from what was compressed first; all that there are if these do not

@@ -77,7 +77,7 @@ STZ_API const char* stz_version_string(void);
  * stz_layout has no struct_size and never grows. */
 #define STZ_MAX_STRUCT_SIZE 4096
 
-/* A bound that says that samples have lost something, and that nobody knows how much: the largest finite double. */
+/* In place of a bound: samples have lost something, and nobody knows how much. It is the largest finite double. */
 #define STZ_UNKNOWN_BOUND 1.7976931348623157e308
 
 /* Largest number of axes of an array. */
@@ -194,8 +194,8 @@ typedef struct stz_options {
   int32_t bound_used;
   int32_t content_check; /* stz_content_check */
   /* Finite, not negative: a bound between the samples and what was compressed first, in the unit of the data. With
-   * STZ_POINTWISE_RELATIVE it is relative to each sample of what was compressed first (before 1.1 an error). The stream records what both
-   * compressions come to (accumulated_bound). STZ_UNKNOWN_BOUND: nobody knows how large it is. 0 records nothing */
+   * STZ_POINTWISE_RELATIVE it is relative to each sample that was compressed first (before 1.1 it was an error). The stream records what
+   * this bound and that of this compression come to (accumulated_bound). STZ_UNKNOWN_BOUND: nobody knows it. 0 records nothing */
   double prior_bound;
   /* Largest errors of precision layers, in the unit of the data: that of the first layer, of the first two ...; above 0 and falling, all
    * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
@@ -224,8 +224,8 @@ typedef struct stz_stream_info {
   uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
   int32_t bound_used;                   /* 1: the samples may differ from what was compressed first, and must not be quantised again */
-  double accumulated_bound;             /* between the samples and what was compressed first, if that was before, in the unit of the bound;
-                                           0: not recorded. STZ_UNKNOWN_BOUND: something was lost before, nobody knows how much */
+  double accumulated_bound;             /* between the samples and what was compressed first, if they came out of a stream before; in the
+                                           unit of the bound. 0: not recorded. STZ_UNKNOWN_BOUND: not known, but something was lost */
   int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */
   int32_t reserved;                     /* 0 */
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */

@@ -82,9 +82,9 @@ STZ_API int stz_reader_verify(stz_reader* reader, int verify);
 
 /* max_error: from now on, as few precision layers are read as keep every sample within this distance of what was compressed, in the unit of
  *   the data, as the writer measured it (stz_stream_info.layer_error). 0, the default: all layers. If all of them do not suffice, or the
- *   stream has no layers, reads give all there is: compare with the last of layer_error, or with the bound. If layer_error does not tell,
- *   as the bound r is point-wise, errors are at most r / (1 - r) times the largest magnitude that was read.
- *   Losses from before (accumulated_bound) count too, unless it does not tell them in the unit of the data.
+ *   stream has no layers, reads give all there is: compare with the last of layer_error, or with the bound. If layer_error is not known and
+ *   the bound r is point-wise, errors are at most r / (1 - r) times the largest magnitude that was read.
+ *   Losses from before count too, if accumulated_bound tells them in the unit of the data.
  * What the reader keeps of other precisions is dropped when the next read takes another number of layers.
  * STZ_ERROR_BOUND: the number is negative or NaN. */
 STZ_API int stz_reader_max_error(stz_reader* reader, double max_error);

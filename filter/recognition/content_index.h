@@ -47,7 +47,7 @@ class ContentIndex {
     for (size_t k = 0; k < bucket_slots; ++k)
       if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
   }
-  // Chunks that were decoded later than this have not been dropped where this hash is inserted.
+  // Chunks that were decoded later than the result have not been dropped where this hash is inserted.
   template <class DecodedAt>
   u64 dropped_until(u64 hash, DecodedAt decoded_at) const {
     if (slots_.empty()) return 0;

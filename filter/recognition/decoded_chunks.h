@@ -25,8 +25,8 @@ struct Candidates {
   static constexpr size_t most = 32, usual = 8;
   std::vector<u32> chunks;
   bool exact = false;  // it may be a changed version of a chunk whose stream is gone, or of more than `usual`: store it without loss
-  Prior prior = {};    // of chunks with other settings of which it has samples
-  Prior own = {};      // of those of which it may be a changed version
+  Prior prior = {};    // what chunks with other settings have lost of which it has samples
+  Prior own = {};      // what chunks have lost of which it may be a changed version
 };
 
 class DecodedChunks {
@@ -61,7 +61,7 @@ class DecodedChunks {
     u32 first;                                 // the first chunk that was decoded since one was encoded
     u32 expected;                              // the chunk that may be encoded next: HDF5 flushes in the order in which it read
     bool reads = true;                         // its last chunk was decoded, not encoded
-    Prior prior = {};                          // of all its chunks
+    Prior prior = {};                          // the largest of all its chunks
     std::array<u32, Candidates::most> latest;  // the chunks that were decoded last, the latest first
 
     explicit Dataset(u32 number) : newest(number), first(number), expected(number) { latest.fill(number); }
@@ -94,7 +94,7 @@ class DecodedChunks {
   void index_waiting(u64 layout);
   std::vector<Match> matches_of(const Probes& probes, u64 dataset, u64 kind);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
-  auto decoded_at() const {  // of a chunk, for the index
+  auto decoded_at() const {  // when a chunk was decoded, for the index
     return [this](u32 number) { return number < chunks_.size() ? chunks_[number].decoded_at : 0; };
   }
   bool add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const;

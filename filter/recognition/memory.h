@@ -34,8 +34,8 @@ struct Chunk {
 // A hash of the options that decide as which values samples are stored.
 u64 settings_of(const stz_options& options) noexcept;
 
-// Settings of which no chunk is a changed version: for chunks that hold their samples exactly, so that these may be quantised, but have
-// lost something before.
+// Settings for chunks that hold their samples exactly but have lost something before. These samples may be quantised, so no chunk is taken
+// for a changed version of such a chunk.
 inline u64 history_only(u64 settings) noexcept { return ~settings; }
 
 // Remembers what was decoded from a stream, with what its samples have lost. Throws std::bad_alloc.
@@ -44,8 +44,8 @@ void remember(const Chunk& chunk, const Prior& prior, const void* stream, size_t
 struct Recognised {
   std::vector<Buffer<u8>> streams;  // of chunks of which it may be a changed version
   bool exact = false;               // it may be a changed version of a forgotten one: no sample may be quantised
-  Prior prior = {};                 // of chunks with other settings of which it has samples
-  Prior own = {};                   // of those of which it may be a changed version: where it is stored exactly
+  Prior prior = {};                 // what chunks with other settings have lost of which it has samples
+  Prior own = {};                   // what chunks have lost of which it may be a changed version: counts if it is stored exactly
 };
 
 // Of which decoded chunks a chunk that is to be encoded may be a changed version. If there is no memory to find out, the result is `exact`.

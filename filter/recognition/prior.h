@@ -4,7 +4,8 @@
 
 namespace stz::recognition {
 
-// 0: they have lost nothing. STZ_UNKNOWN_BOUND: nobody knows how much. Of C types alone: copies of the plug-in pass it to each other.
+// 0: the samples have lost nothing. STZ_UNKNOWN_BOUND: nobody knows how much. Copies of the plug-in pass it to each other, so all members
+// are of C types.
 struct Prior {
   double absolute;  // in the unit of the data
   double relative;  // to each of the samples that were compressed first

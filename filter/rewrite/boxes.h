@@ -8,7 +8,7 @@ namespace stz {
 
 struct ChangedBox {
   u64 origin[STZ_MAX_RANK], extent[STZ_MAX_RANK];
-  u64 wanted, others;  // elements in the state, and in the opposite one (fresh and kept are opposites)
+  u64 wanted, others;  // elements in the wanted state, and in the opposite one (fresh and kept are opposites)
 };
 
 // Boxes, disjoint and at most `most`, that together hold every element in state `wanted`. A box is cut where several neighbouring planes

@@ -20,20 +20,21 @@ struct Rewrite {
 // enhancement. Parts in another mode than the whole are left out: when they became parts, the whole was given a bound that holds for them.
 double largest_bound(const Header& h, const u8* stream, bool relaxed);
 
-// The accumulated bound of a stream, in the unit of its bound: STZ_UNKNOWN_BOUND if it holds decoded samples and does not tell.
+// The accumulated bound of a stream, in the unit of its bound. STZ_UNKNOWN_BOUND if its samples lost something before, but it does not
+// record how much.
 double accumulated_before(const Header& h);
 
 // How far kept samples may be from those that were compressed first, in the unit of the data. STZ_UNKNOWN_BOUND: not known.
 double error_of_kept(const Rewrite& rewrite);
 
-// What the options say of elements that were written: options.prior_bound, in the unit of the data. 0: nothing was lost.
+// What elements that were written had lost before: options.prior_bound, in the unit of the data. 0: nothing.
 double prior_of_written(const stz_layout& layout, const u8* data, const stz_options& options);
 
-// A bound relative to samples that were compressed first as an absolute one, by what they are now: |x - x'| <= relative |x| says that
-// |x - x'| <= relative / (1 - relative) |x'|.
+// Turns a bound that is relative to the samples x that were compressed first into an absolute one. largest_magnitude: of the samples x'
+// that they are now. |x - x'| <= relative |x| says that |x - x'| <= relative / (1 - relative) |x'|.
 double absolute_of(double relative, double largest_magnitude);
 
-// The largest magnitude of the finite numbers of an array, all of which are taken for kept.
+// The largest magnitude of the finite numbers of an array of which all was kept.
 double largest_magnitude_of_all(const stz_layout& layout, const u8* data);
 
 // Sets the mode and the bound of a patched stream, so that they hold for every element, and its accumulated bound. The mode is that of the
