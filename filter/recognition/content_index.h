@@ -53,7 +53,10 @@ class ContentIndex {
     if (slots_.empty()) return 0;
     const u64* const bucket = bucket_of(hash);
     u64 oldest = ~u64(0);
-    for (size_t k = 0; k < bucket_slots; ++k) oldest = std::min(oldest, bucket[k] ? decoded_at(u32(bucket[k]) & (most_chunks - 1)) : 0);
+    for (size_t k = 0; k < bucket_slots; ++k) {
+      if (bucket[k] == 0) return 0;
+      if (!(bucket[k] & lasting_bit)) oldest = std::min(oldest, decoded_at(u32(bucket[k]) & (most_chunks - 1)));
+    }
     return oldest;
   }
   u64 inserted() const { return inserted_; }  // how many probes so far

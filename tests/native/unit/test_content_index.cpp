@@ -54,6 +54,22 @@ TEST(several_chunks_may_have_a_probe) {
   CHECK((chunks == std::vector<u32>{0, 1, 2, 3, 4}));
 }
 
+// 10 and 11 have given way to lasting ones, which are older than they were.
+TEST(what_may_have_been_dropped_is_told) {
+  ContentIndex index;
+  CHECK(index.dropped_until(hash_of(1), in_order) == 0);
+  index.reserve(1);
+  for (u32 chunk = 10; chunk < 18; ++chunk) {
+    CHECK(index.dropped_until(hash_of(1), in_order) == 0);
+    index.insert(hash_of(1), chunk, false, in_order);
+  }
+  CHECK(index.dropped_until(hash_of(1), in_order) == 10);
+  for (u32 chunk = 1; chunk < 3; ++chunk) index.insert(hash_of(1), chunk, true, in_order);
+  CHECK(!has(index, hash_of(1), 11) && index.dropped_until(hash_of(1), in_order) == 12);
+  for (u32 chunk = 20; chunk < 30; ++chunk) index.insert(hash_of(1), chunk, true, in_order);
+  CHECK(index.dropped_until(hash_of(1), in_order) == ~u64(0));  // no other has a place there
+}
+
 TEST(the_oldest_chunk_is_forgotten_first) {
   ContentIndex index;
   index.reserve(1);
