@@ -26,6 +26,7 @@ from h5stz.options.settings import Settings
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
 from h5stz.slabs import ArraySource
+from h5stz.waiting import no_garbage_collection
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -159,7 +160,7 @@ class _Sample:
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
         """What the codec says of each chunk."""
         stored = (np.ascontiguousarray(elements.stored(piece, settings.fill)) for piece in self.pieces)
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with no_garbage_collection(), ThreadPoolExecutor(self.jobs) as pool:
             return list(pool.map(settings.estimate, stored))
 
     def expected(self, settings: Settings) -> tuple[float, float, float, bool]:

@@ -24,6 +24,7 @@ COMMON = (
     "validity",
     "damage",
     "patterns",
+    "waiting",
 )
 #: Package or module -> those it may import, beside itself and COMMON. Each names only what stands before it.
 ALLOWED: dict[str, set[str]] = {

@@ -23,6 +23,7 @@ from h5stz.files.history import NOTHING, History
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.slabs import Box, boxes, piece
+from h5stz.waiting import no_garbage_collection
 
 _Item = TypeVar("_Item")
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -55,7 +56,7 @@ class InThreads:
         self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
         """See Compressor."""
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with no_garbage_collection(), ThreadPoolExecutor(self._jobs) as pool:
 
             def begun(box: Box) -> tuple[tuple[int, ...], Any]:
                 chunk = padded(piece(dataset, box), chunks, dataset.fillvalue)

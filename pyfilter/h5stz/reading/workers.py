@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TypeAlias
+
+from h5stz.waiting import no_garbage_collection
 
 Job: TypeAlias = Callable[[], None]
 
@@ -17,9 +20,12 @@ class Workers:
     def __init__(self, count: int) -> None:
         self._count = count
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self._context = ExitStack()
         self._waiting: deque[Future[None]] = deque()
 
     def __enter__(self) -> Callable[[Job], None]:
+        if self._pool is not None:
+            self._context.enter_context(no_garbage_collection())
         return self._run
 
     def _run(self, job: Job) -> None:
@@ -38,3 +44,4 @@ class Workers:
                 self._waiting.popleft().result()
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
+            self._context.close()

@@ -22,6 +22,7 @@ from h5stz import _core
 from h5stz.counts import counted
 from h5stz.errors import StzReadError
 from h5stz.hdf5 import calls
+from h5stz.waiting import no_garbage_collection
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _REQUESTS = 16  # that are under way at once
@@ -84,7 +85,8 @@ class ObjectBytes:
         if last is self._compared:
             return
         try:
-            now = version_of(self._file.fs.info(self._file.path)) if self._fetch else self._state_now()
+            with no_garbage_collection():
+                now = version_of(self._file.fs.info(self._file.path)) if self._fetch else self._state_now()
         except Exception as unknown:
             if error is not None:
                 return
@@ -109,7 +111,8 @@ class ObjectBytes:
     def read(self, address: int, size: int) -> memoryview:
         """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
         try:
-            content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
+            with no_garbage_collection():  # fsspec waits for a thread of its own
+                content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
         except Exception as error:
             text = f"the file object did not give {_range(address, size)}, {shortened(error)}: {_AGAIN}"
             raise StzReadError(text, _READ) from error
@@ -125,7 +128,7 @@ class ObjectBytes:
         """The bytes of ranges (address, size), in a list; of a remote file many requests are under way at once."""
         if not self.parallel or len(ranges) < 2:
             return [self.read(*one) for one in ranges]
-        with ThreadPoolExecutor(min(_REQUESTS, len(ranges))) as pool:
+        with no_garbage_collection(), ThreadPoolExecutor(min(_REQUESTS, len(ranges))) as pool:
             waiting = [pool.submit(self.read, *one) for one in ranges]
             try:
                 return [one.result() for one in waiting]
@@ -155,7 +158,8 @@ class ObjectBytes:
         """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""
         then = version_of(self._file.details)
         if len(then) == 1:
-            then = version_of(self._file.fs.info(self._file.path))
+            with no_garbage_collection():
+                then = version_of(self._file.fs.info(self._file.path))
         return then | {"size": self._file.size}
 
 

@@ -17,7 +17,7 @@ from h5stz.errors import StzError, StzReadError, StzTypeError
 from h5stz.hdf5 import file_formats
 from h5stz.sources.file_objects import ObjectBytes, shortened
 from h5stz.sources.read_only_file import ReadOnlyFile
-from h5stz.sources.remote_files import no_garbage_collection
+from h5stz.waiting import no_garbage_collection
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]

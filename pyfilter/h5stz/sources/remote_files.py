@@ -7,9 +7,7 @@ past these blocks (remote_requests.RemoteBytes). All bytes that h5py is given be
 from __future__ import annotations
 
 import atexit
-import gc
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -161,8 +159,7 @@ class RemoteFile(ReadOnlyFile):
         self._most = max(1, address.metadata_bytes // address.block_bytes)
         last = max(0, source.size - 1) // address.block_bytes
         if last:  # HDF5 asks for the first one next, after which the version is compared
-            with no_garbage_collection():
-                self._blocks[last] = source.last_bytes(last * address.block_bytes)
+            self._blocks[last] = source.last_bytes(last * address.block_bytes)
 
     def hdf5(self) -> h5py.File:
         """The file as h5py opens it."""
@@ -222,9 +219,8 @@ class RemoteFile(ReadOnlyFile):
 
     def _checked(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
         """The bytes of ranges; the file was not changed until they were here."""
-        with no_garbage_collection():
-            contents = self.h5stz_bytes.read_all(ranges)
-            self.h5stz_bytes.check()
+        contents = self.h5stz_bytes.read_all(ranges)
+        self.h5stz_bytes.check()
         return contents
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -239,28 +235,3 @@ def _close_all() -> None:
 
 
 atexit.register(_close_all)
-
-_collecting = threading.Lock()
-_paused = 0  # how many threads want that nothing is collected
-_was_enabled = False
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Keeps other threads from freeing cycles that hold objects of h5py while this one has h5py's lock and waits for fsspec's.
-
-    Freeing such an object takes h5py's lock. If the thread that brings the bytes did that, both would wait for ever.
-    """
-    global _paused, _was_enabled
-    with _collecting:
-        if not _paused:
-            _was_enabled = gc.isenabled()
-            gc.disable()
-        _paused += 1
-    try:
-        yield
-    finally:
-        with _collecting:
-            _paused -= 1
-            if not _paused and _was_enabled:
-                gc.enable()

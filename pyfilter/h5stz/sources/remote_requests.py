@@ -23,6 +23,7 @@ from h5stz.errors import StzReadError
 from h5stz.hdf5 import file_formats, file_kinds
 from h5stz.sources import remote_errors
 from h5stz.sources.file_objects import ObjectBytes, version_of
+from h5stz.waiting import no_garbage_collection
 
 _Answer = TypeVar("_Answer")
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -180,7 +181,8 @@ class RemoteBytes(ObjectBytes):
         """The error of a file that its server gives only as a whole, unless it is no HDF5 file, such as a page to log in."""
         content = b""
         try:
-            with self._system.open(self._path, "rb", block_size=0) as stream:  # of HTTP: what is not read is not transferred
+            # Of HTTP, what is not read is not transferred.
+            with no_garbage_collection(), self._system.open(self._path, "rb", block_size=0) as stream:
                 content = bytes(stream.read(file_formats.LOOKED_AT))
         except Exception:  # the error is about something else
             pass
@@ -193,8 +195,9 @@ class RemoteBytes(ObjectBytes):
 
     def _described_directory(self) -> str:
         try:
-            if any(self._system.exists(f"{self._path.rstrip('/')}/{name}") for name in file_kinds.ZARR):
-                return file_kinds.ZARR_STORE
+            with no_garbage_collection():
+                if any(self._system.exists(f"{self._path.rstrip('/')}/{name}") for name in file_kinds.ZARR):
+                    return file_kinds.ZARR_STORE
         except Exception:  # whatever a file system of somebody else raises
             pass
         return "a directory: give the address of an HDF5 file"
@@ -223,7 +226,8 @@ class RemoteBytes(ObjectBytes):
         for attempt in range(self._retries + 1):
             begin = time.perf_counter()
             try:
-                return call()
+                with no_garbage_collection():
+                    return call()
             except Exception as error:
                 if attempt == self._retries or not self._worth_repeating(error):
                     raise self._failed(what, error, attempt) from error
@@ -243,7 +247,8 @@ class RemoteBytes(ObjectBytes):
             starts, ends = [parts[number][0] for number in missing], [parts[number][1] for number in missing]
             answers: list[Any]
             try:
-                answers = self._system.cat_ranges([self._path] * len(missing), starts, ends, on_error="return", **options)
+                with no_garbage_collection():  # of any thread: a view may be read where h5py's lock is held
+                    answers = self._system.cat_ranges([self._path] * len(missing), starts, ends, on_error="return", **options)
             except Exception as error:  # whatever a file system of somebody else raises
                 answers = [error] * len(missing)
             self._last = object()

@@ -26,6 +26,7 @@ from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ
 from h5stz.reading.chunk_index import ChunkIndex, confuses_chunks
 from h5stz.signatures import checked
+from h5stz.waiting import no_garbage_collection
 from h5stz.zarr.codec import StzCodec
 from h5stz.zarr.reference_names import attributes, dimension_names, is_dimension_only
 
@@ -84,7 +85,7 @@ def reference(
     for group, path in _groups(file):
         refs |= _metadata(path, lambda store, path=path, group=group: _add_group(store, path, group))
         names = dimension_names(group)
-        for name, dataset in group.items():
+        for name, dataset in list(group.items()):  # h5py holds its lock while it goes through items()
             if not isinstance(dataset, h5py.Dataset) or dataset.shape is None or is_dimension_only(dataset):
                 continue
             try:
@@ -120,7 +121,7 @@ def _groups(root: h5py.Group) -> Iterator[tuple[h5py.Group, str]]:
 def _metadata(path: str, add: Any) -> dict[str, Any]:
     """The metadata of a node, as zarr itself writes them into a store: {its key: text}."""
     store: dict[str, Any] = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), no_garbage_collection():  # zarr writes in a thread of its own
         warnings.filterwarnings("ignore", "Numcodecs codecs are not in the Zarr version 3 specification")
         add(store)
     key = f"{path.rstrip('/')}/zarr.json".lstrip("/")

@@ -1,0 +1,47 @@
+"""Waiting for other threads of Python while this one may hold h5py's lock."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_lock = threading.Lock()
+_paused = 0  # how many threads want that nothing is collected
+_was_enabled = False
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Keeps other threads from freeing cycles that hold objects of h5py, for as long as this one waits for them.
+
+    Freeing such an object takes h5py's lock, which the waiting thread may hold: HDF5 has called it, or it runs in a loop over
+    items() of a group or in visititems(). If the thread that it waits for collected garbage, both would wait for ever.
+    """
+    global _paused, _was_enabled
+    with _lock:
+        if not _paused:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _paused += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _paused = max(0, _paused - 1)  # 0 where a call that forked ends in the child
+            if not _paused and _was_enabled:
+                gc.enable()
+
+
+def _after_fork() -> None:
+    """In the child only the thread that forked goes on: what others had paused begins again."""
+    global _lock, _paused
+    _lock = threading.Lock()
+    if _paused and _was_enabled:
+        gc.enable()
+    _paused = 0
+
+
+os.register_at_fork(after_in_child=_after_fork)
