@@ -18,7 +18,8 @@ def no_garbage_collection() -> Iterator[None]:
     """Keeps other threads from freeing cycles that hold objects of h5py, for as long as this one waits for them.
 
     Freeing such an object takes h5py's lock, which the waiting thread may hold: HDF5 has called it, or it runs in a loop over
-    items() of a group or in visititems(). If the thread that it waits for collected garbage, both would wait for ever.
+    items() of a group or in visititems(). If the thread that it waits for collected garbage, both would wait for ever. A
+    collection that another thread has begun before is not stopped by this.
     """
     global _paused, _was_enabled
     with _lock:
