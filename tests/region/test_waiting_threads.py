@@ -4,6 +4,7 @@ Freeing an object of h5py takes that lock, so a thread that collected one while 
 runs in a process of its own. There every other thread collects as soon as the main one waits, unless nothing may be collected.
 """
 
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 
 from support.paths import TESTS
 from support.range_servers import written
-from support.requirements import needs_packages
+from support.requirements import needs, needs_packages
 
 BEFORE = """
 import faulthandler, gc, sys, threading
@@ -94,3 +95,33 @@ assert gc.isenabled() and collected and all(collected), collected
 """
     done = subprocess.run([sys.executable, "-c", program, path, TESTS], cwd=path.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+FORK = """
+import gc, os, sys, threading
+from h5stz.waiting import no_garbage_collection
+inside, forked = threading.Event(), threading.Event()
+def pause():
+    with no_garbage_collection():
+        inside.set()
+        forked.wait()
+thread = threading.Thread(target=pause)
+thread.start()
+inside.wait()
+with no_garbage_collection():
+    child = os.fork()
+    if child == 0:
+        enabled = gc.isenabled()
+forked.set()
+if child == 0:
+    with no_garbage_collection():
+        enabled = enabled and not gc.isenabled()
+    os._exit(0 if enabled and gc.isenabled() else 1)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or not gc.isenabled())
+"""
+
+
+@needs("fork", hasattr(os, "fork"))
+def test_a_child_collects_again():
+    assert subprocess.run([sys.executable, "-c", FORK]).returncode == 0
