@@ -179,3 +179,42 @@ def test_the_fill_value_of_the_options_is_missing(tmp_path, capsys):
         (found,) = json.loads(capsys.readouterr().out)["datasets"]
         assert found["count"] == error.size and found["low"] > -100
         assert found["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
+
+
+def test_it_goes_on_after_a_dataset_that_cannot_be_read(files, capsys):
+    """Each is named with its file and its cure; the last one is compared, and the status says that something is missing."""
+    one, other = files / "a.h5", files / "b.h5"
+    for path in (one, other):
+        with h5py.File(path, "a") as file:
+            file.create_dataset("flow/a", data=FIELD, chunks=(10, 60, 70), compression="gzip")
+            file["flow/b"] = FIELD
+    with h5py.File(other, "a") as file:
+        file["flow/a"].id.write_direct_chunk((10, 0, 0), b"no gzip")
+        chunk = file["flow/u"].chunks[0] * 0, 0, 0
+        file["flow/u"].id.write_direct_chunk(chunk, b"no stream")
+    status, out, errors = run(capsys, one, other, "--no-ssim")
+    assert status == 1 and "/flow/b: float32" in out and "/flow/v: float32" in out
+    assert errors.splitlines() == [
+        f"h5stz: the chunk at (10, 0, 0) of /flow/a in {other}: its filters cannot decode it: get the file again, or "
+        f"h5stz extract {other}::/flow/a --region INDICES reads what is in other chunks",
+        f"h5stz: the chunk at (0, 0, 0) of /flow/u in {other}: not an h5stz stream: get the file again, or "
+        f"h5stz salvage {other} OUT keeps what is whole",
+    ]
+    status, out, errors = run(capsys, one, other, "--no-ssim", "--within", "1", "--json")
+    told = json.loads(out)
+    assert status == 1 and told["within"] is False and len(errors.splitlines()) == 2
+    assert {each["path"] for each in told["datasets"] if each.get("failed")} == {"/flow/a", "/flow/u"}
+
+
+def test_the_argument_that_is_wrong_is_named(files, capsys):
+    """Whichever it is: the other one may lack a dataset only because this one names it."""
+    one, other = files / "a.h5", files / "b.h5"
+    for words, said in (
+        ((one, "::/flow/u"), "::/flow/u names no file: give FILE::/flow/u"),
+        ((one, f"{other}::/nope"), f"/nope is no dataset of {other}: there is no /nope"),
+        ((f"{one}::/nope", other), f"/nope is no dataset of {one}: there is no /nope"),
+        ((one, f"{other}::/flow/v"), f"{one} has 4 datasets: name one, such as {one}::/flow/v, "),
+        ((f"{one}::/flow/v", other), f"{other} has 3 datasets: name one, such as {other}::/flow/v, "),
+    ):
+        status, out, errors = run(capsys, *words)
+        assert (status, out) == (1, "") and errors.startswith(f"h5stz: {said}") and errors.count("\n") == 1

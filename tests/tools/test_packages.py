@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "sources": {"hdf5"},
     "reading": {"options", "hdf5", "sources"},
     "files": {"options", "hdf5", "sources", "reading"},
-    "analysis": {"hdf5", "files", "reading"},
+    "analysis": {"hdf5", "sources", "files", "reading"},
     "dask": {"options", "reading", "files"},
     "xarray": {"options", "hdf5", "sources", "reading"},
     "zarr": {"options", "codec", "hdf5", "sources", "reading"},

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, patterns
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files import compare_data
 from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
@@ -25,7 +25,7 @@ from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
-from h5stz.unreadable import naming
+from h5stz.unreadable import naming, of_part
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -94,8 +94,15 @@ def unpack(
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
     """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory."""
     paths = {path: item for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)}
-    found = ((identity(paths[path]), h5py.Dataset(paths[path])) for path in set(patterns.chosen_paths(rule.pattern, paths)))
-    return {key: stored.nbytes for key, stored in found if client_data(stored) is not None}
+    found: dict[Identity, int] = {}
+    for path in set(patterns.chosen_paths(rule.pattern, paths)):
+        try:
+            stored = h5py.Dataset(paths[path])
+            if client_data(stored) is not None:
+                found[identity(stored)] = stored.nbytes
+        except HDF5_ERRORS as error:
+            raise of_part(os.fsdecode(file.filename), path, error) from error
+    return found
 
 
 def _write(

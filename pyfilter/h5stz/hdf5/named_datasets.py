@@ -14,6 +14,7 @@ import h5py.h5o
 from h5stz import _core
 from h5stz.errors import HDF5_ERRORS, StzError, StzReadError
 from h5stz.hdf5 import file_kinds, objects
+from h5stz.unreadable import cure_of_file
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MOST_LINKS = 16  # that are followed one after another, as HDF5 does
@@ -153,7 +154,8 @@ class _Search:
             text = f"{here} is an external link to {_text(target)} in the file {_text(name)}"
             return f"{text}, {self._why_not_there(name, target)}"
         if link.type == h5py.h5l.TYPE_HARD:
-            return f"HDF5 cannot open {here}, as the file is damaged there"
+            cure = cure_of_file(os.fsdecode(self._file.filename))
+            return f"HDF5 cannot open {here}, as the file is damaged there: {cure}"
         return f"{here} is a link of a kind that only the program knows which made it"
 
     def _why_not_there(self, name: bytes, target: bytes) -> str:
