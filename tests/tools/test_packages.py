@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "reading": {"options", "hdf5", "sources"},
     "files": {"options", "hdf5", "sources", "reading"},
     "analysis": {"hdf5", "sources", "files", "reading"},
-    "dask": {"options", "reading", "files"},
+    "dask": {"options", "hdf5", "reading", "files"},
     "xarray": {"options", "hdf5", "sources", "reading"},
     "zarr": {"options", "codec", "hdf5", "sources", "reading"},
     "programs": {"options", "hdf5"},

@@ -26,7 +26,7 @@ from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
 from h5stz.files.stored_chunks import stored_chunks
-from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.hdf5.file_kinds import path_to_read, refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
@@ -108,9 +108,10 @@ def salvage(
     """
     refuse_address(target)
     done, lost_paths = Salvaged(), set[str]()
-    with replaced(Path(source), Path(target), overwrite, may_be_source=False) as part:
+    source = path_to_read(source)
+    with replaced(source, Path(target), overwrite, may_be_source=False) as part:
         refuse_netcdf3(source)
-        old, done.missing_bytes = cut_files.opened(Path(source))
+        old, done.missing_bytes = cut_files.opened(source)
         with closing(old):
             meter = Meter(progress, _bytes_to_check(old))
 

@@ -17,7 +17,7 @@ from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.named_datasets import link_of_pattern
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
@@ -62,6 +62,7 @@ def unpack(
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
     refuse_address(target)
+    source = path_to_read(source)
     unpacked: list[str] = []
 
     def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
@@ -74,11 +75,11 @@ def unpack(
         return True
 
     with ExitStack() as reading:
-        old = reading.enter_context(opened_source(Path(source)))
+        old = reading.enter_context(opened_source(source))
         chosen = _chosen(old, Rule(dataset, None))
         why = "" if chosen else link_of_pattern(old, dataset).removeprefix(". But ")
         meter = Meter(progress, 2 * sum(chosen.values()))
-        with replaced(Path(source), Path(target), overwrite) as part:
+        with replaced(source, Path(target), overwrite) as part:
             with new_file(old, str(part)) as new:
                 notes = copy_tree(old, new, store)
             with opened_file(part) as made:
