@@ -22,7 +22,7 @@ from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.files.history import UNKNOWN, History, history_of
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.named_datasets import link_of_pattern
+from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Lost, datasets, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import RangeError
@@ -122,8 +122,7 @@ class Plan:
             except StzError as error:
                 raise error if rule.pattern == "*" else error.within(rule.pattern) from None
             if rule.pattern != "*" and not chosen:
-                why = link_of_pattern(file, rule.pattern)
-                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}{why}", _ARGUMENT)
+                raise no_dataset_like(file, rule.pattern, paths)
 
         if isinstance(rechunk, tuple):
             self._check_chunks(file)
@@ -296,10 +295,6 @@ def _is_lossy(dataset: h5py.Dataset) -> bool:
     if words is not None:
         return _core.parse(words)["mode"] != _core.MODES["lossless"]
     return bool(filters & _LOSSY)
-
-
-def _some(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"
 
 
 def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:
