@@ -16,7 +16,7 @@ import numpy as np
 from h5stz import _core, elements, slabs
 from h5stz.cli import datasets
 from h5stz.cli.explained import Failures, explained
-from h5stz.cli.output import printable, say
+from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
@@ -30,6 +30,7 @@ from h5stz.sources.remote_files import shown_name
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
 _SHOWN = 3  # datasets of which an error says why they are not compressed
+_EMPTY = "nothing stored"  # why a dataset is left out, beside the keys of REASONS
 _TIMED_BYTES = 16 << 20  # of a dataset that are compressed to know how long that takes
 
 
@@ -89,8 +90,13 @@ def estimate_command(
     if lines:
         _print(lines)
     for left_path, reason in left:
-        say(f"{left_path}: not estimated, as compress leaves it as it is ({REASONS[reason]})")
+        say(f"{left_path}: not estimated, as {_why(reason)}")
     return int(bool(failures.lines))
+
+
+def _why(reason: str) -> str:
+    """Why a dataset is left out, in words."""
+    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress leaves it as it is ({REASONS[reason]})"
 
 
 def _chosen(
@@ -105,12 +111,14 @@ def _chosen(
     for dataset in objects.datasets(source, lambda *_: None) if named is None else [named]:
         with failures.going_on(objects.name_of(dataset)):
             decision = plan.decide(dataset)
-            if decision.reason is None:
+            if decision.reason is None and not objects.is_stored(dataset):
+                left.append((objects.name_of(dataset), _EMPTY))
+            elif decision.reason is None:
                 chosen.append((dataset, decision))
             else:
                 left.append((objects.name_of(dataset), decision.reason))
     if not chosen and not failures.lines:
-        shown = [f"{each}: {REASONS[reason]}" for each, reason in left[:_SHOWN]]
+        shown = [f"{each}: {_why(reason) if reason == _EMPTY else REASONS[reason]}" for each, reason in left[:_SHOWN]]
         why = "; ".join(shown) + (f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
         raise StzError(f"there is nothing to estimate in {name}: {why or 'it has no datasets'}", _ARGUMENT)
     return chosen, left

@@ -17,7 +17,7 @@ import h5py
 from h5stz import _core, cli, patterns
 from h5stz.cli.datasets import split
 from h5stz.cli.explained import Failures, explained
-from h5stz.cli.output import printable, say
+from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
@@ -179,7 +179,7 @@ def _tree(made: _File) -> Tree:
 
 
 def _headline(made: _File) -> str:
-    compressed = [each for each in made.shown if each.compression]
+    compressed = [each for each in made.shown if each.compression and each.stored_bytes]
     text = f"{printable(made.name)}: {counted(made.size, 'byte')}, {counted(made.count, 'dataset')}"
     before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
     return text + (f", shown: {before} -> {counted(after, 'byte')}, ratio {before / after:.2f}" if after else "")
@@ -193,6 +193,8 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
     """What is said of a dataset below its name."""
     size = f"size: {dataset.array_bytes} -> {counted(dataset.stored_bytes, 'byte')}"
     ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
+    if dataset.array_bytes and not dataset.stored_bytes:
+        ratio = f", {NOTHING_STORED}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
         yield size + ratio

@@ -163,6 +163,12 @@ def array_bytes(dataset: h5py.Dataset) -> int:
     return int(space.get_simple_extent_npoints()) * int(dataset.id.get_type().get_size())
 
 
+def is_stored(dataset: h5py.Dataset) -> bool:
+    """Whether a sample of a dataset is in its file, or may be in another one."""
+    properties = dataset.id.get_create_plist()
+    return bool(dataset.id.get_storage_size() or dataset.is_virtual or properties.get_external_count())
+
+
 def dtype_text(dataset: h5py.Dataset) -> str:
     """The dtype of a dataset, that of members in words; the name that h5py has for a type unknown to NumPy."""
     try:
