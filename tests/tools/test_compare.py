@@ -148,7 +148,15 @@ def test_files(files, capsys):
 def test_a_largest_error_that_is_allowed(files, capsys):
     words = [f"{files / 'a.h5'}::/flow/u", f"{files / 'b.h5'}::/flow/u"]
     assert run(capsys, *words, "--within", "0.01")[0] == 0
-    assert run(capsys, *words, "--within", "0.001")[0] == 1
+    status, _, errors = run(capsys, *words, "--within", "0.001")
+    assert status == 1 and re.fullmatch(r"h5stz: /flow/u: the largest error, 0\.00\d+, is beyond --within 0\.001\n", errors), (
+        errors
+    )
+    missing = FIELD.copy()
+    missing[3, 4, 5] = np.nan
+    np.save(files / "missing.npy", missing)
+    status, _, errors = run(capsys, files / "u.npy", files / "missing.npy", "--within", "1", "--json")
+    assert status == 1 and errors.endswith("u.npy: --within allows no sample that is missing or not finite in one only\n")
     assert run(capsys, files / "u.npy", words[1], "--within", "0.01")[0] == 0
     assert run(capsys, files / "u.npy", f"{files / 'a.h5'}::/flow/u")[1].count("identical") == 1
     status, _, errors = run(capsys, files / "u.npy", files / "b.h5")

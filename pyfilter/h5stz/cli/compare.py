@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from h5stz import _core, cli, new_files
 from h5stz.analysis import compare_files, compare_report
 from h5stz.analysis.compare_files import Pair
+from h5stz.analysis.comparing import Comparison, summary_lines
 from h5stz.analysis.comparing import compare as compare_arrays
-from h5stz.analysis.comparing import summary_lines
 from h5stz.cli import wording
 from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
@@ -74,12 +74,12 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
     if plot and compared:
         notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
         compare_report.write_report(plot, original, other, compared, notes)
-    exceeded = within is not None and any(
-        each.unpaired or (each.count and not each.largest_error <= within) for _, each in compared
-    )
+    exceeded = [] if within is None else [(path, why) for path, each in compared if (why := _beyond(each, within))]
     if as_json:
         print_json({"within": None if within is None else not (exceeded or failed), "datasets": list(map(_described, found))})
-    return int(exceeded or failed)
+    for path, why in exceeded:
+        cli.complain(f"{path}: {why}")
+    return int(bool(exceeded or failed))
 
 
 def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progress | None) -> Iterator[Pair]:
@@ -113,6 +113,13 @@ def _array(name: str, like: str = "") -> Iterator[Any]:
         return
     with opened(name, like) as dataset:
         yield dataset
+
+
+def _beyond(found: Comparison, within: float) -> str:
+    """What --within does not allow of a dataset, in words; "" if nothing."""
+    if found.count and not found.largest_error <= within:
+        return f"the largest error, {found.largest_error:.6g}, is beyond --within {within:g}"
+    return "--within allows no sample that is missing or not finite in one only" if found.unpaired else ""
 
 
 def _in_words(pair: Pair) -> Pair:
