@@ -29,6 +29,7 @@ COMMANDS = {
     "verify": ["verify", "bad.h5"],
     "compare": ["compare", "good.h5", "bad.h5", "--no-ssim"],
     "compare with": ["compare", "bad.h5", "good.h5", "--no-ssim"],
+    "compare datasets": ["compare", "good.h5::/group/ours", "bad.h5::/group/ours", "--no-ssim"],
     "estimate": ["estimate", "bad.h5", "--absolute", "1e-3"],
     "plan": ["compress", "bad.h5", "--lossless", "--again", "--dry-run"],
     "compress": ["compress", "bad.h5", "out.h5", "--lossless", "--again"],
@@ -108,6 +109,23 @@ def test_it_goes_on_with_the_others(tmp_path, monkeypatch, capsys, command):
     expected = {"verify": ["/group/ours"], "estimate": ["/a"]}.get(command, ["/a", "/group/ours"])
     assert all(path in printed.out for path in expected), printed.out
     assert "/group/other" not in printed.out and "/plain" not in printed.out
+
+
+def test_what_is_in_a_group_that_cannot_be_read_is_not_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    written("good.h5", "earliest")
+    with h5py.File("good.h5") as file:
+        place = h5py.h5o.get_info(file["group"].id).addr
+    with open("good.h5", "rb") as file:
+        content = bytearray(file.read())
+    content[place] ^= 0x55
+    with open("bad.h5", "wb") as file:
+        file.write(content)
+    for command in ("compare", "compare with"):
+        assert cli.main(COMMANDS[command]) == 1
+        printed = capsys.readouterr()
+        assert printed.err.startswith("h5stz: /group of bad.h5 cannot be read: ") and printed.err.count("\n") == 1
+        assert "/plain: float32" in printed.out and "/group" not in printed.out
 
 
 @pytest.mark.parametrize("size", [8, 20, 47, 60, 95])

@@ -63,6 +63,8 @@ def pairs(
     meter = Meter(progress, PASSES * sum(_array_bytes(one, path) for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:
+            if any(path.startswith(f"{each.rstrip('/')}/") for each in lost):
+                continue  # it may be in both
             yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
         with meter.share(path, PASSES * _array_bytes(one, path)) as add:

@@ -111,7 +111,9 @@ def _array(name: str, like: str = "") -> Iterator[Any]:
     if compare_files.is_npy(name):
         yield compare_files.load_npy(name)
         return
-    with opened(name, like) as dataset:
+    with contextlib.ExitStack() as file:
+        with explained(name, "not compared"):
+            dataset = file.enter_context(opened(name, like))
         yield dataset
 
 
