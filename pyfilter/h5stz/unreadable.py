@@ -31,7 +31,7 @@ _OF_WRITES = re.compile("write|flush|creat|errno = ")
 
 @contextmanager
 def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
-    """Turns errors of HDF5 while it reads samples of an h5py.Dataset into those of error_of(), or else of of_part().
+    """Turns errors of HDF5 while it reads samples of a dataset, or of a View, into those of error_of(), or else of of_part().
 
     Those about other data stay.
 
@@ -44,11 +44,11 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
     except StzError:
         raise
     except (OSError, RuntimeError) as error:
-        if isinstance(data, h5py.Dataset):
-            if (told := error_of(data, error, box)) is not None:
-                raise told from error
-            if data and is_of_hdf5(error):
-                raise of_part(os.fsdecode(data.file.filename), str(data.name), error) from error
+        if isinstance(data, h5py.Dataset) and (told := error_of(data, error, box)) is not None:
+            raise told from error
+        dataset = getattr(data, "dataset", data)  # that of a View
+        if isinstance(dataset, h5py.Dataset) and dataset and is_of_hdf5(error):
+            raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
         raise
 
 

@@ -80,6 +80,7 @@ def test_what_is_said(tmp_path, monkeypatch, capsys, libver, structure, command)
             plain = re.sub(r" \(HDF5 says: .*\)", "", line)
             assert "bad.h5" in plain or line.startswith("h5stz: lost: /"), line
             assert any(cure in plain for cure in CURES), line
+            assert "good.h5" not in plain, line
             assert not re.search(r"\((bad|wrong|incorrect|unable|unknown)|synchronously|deprecated|iteration failed", plain), (
                 line
             )
