@@ -9,6 +9,7 @@ import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
@@ -48,8 +49,9 @@ class Estimate:
         bytes: expected size of the streams of all chunks; a file has its metadata besides.
         spread: standard deviation of `bytes`, as far as the differences between samples tell it.
         array_bytes: size of the data.
-        psnr: expected PSNR in dB, 20 log10((max - min) / rmse) over the valid numbers of what was looked at; inf without loss.
-        rmse: expected root of the mean squared error, in units of the data.
+        psnr: expected PSNR in dB, 20 log10((max - min) / rmse) over the valid numbers of what was looked at; inf without loss,
+            NaN where float64 cannot hold the mean squared error.
+        rmse: expected root of the mean squared error, in units of the data; inf where float64 cannot hold its square.
         bound: the absolute bound, or that relative to each sample for `pointwise_relative`; 0.0 is lossless.
         options: the options of STZ with that bound, as text.
         chunks: shape of the chunks.
@@ -145,10 +147,9 @@ class _Sample:
         joined = (np.ma.concatenate if masked else np.concatenate)([piece.ravel() for piece in self.pieces])
         return cast(Array, joined)
 
-    def width(self, fill: int | None) -> float:
-        """The range of the valid numbers."""
-        excluded = () if fill is None else (fill,)
-        return bounds.range_of(validity.extremes(slabs.slabs(self.as_one()), excluded, counted=False))
+    def extremes(self, fill: int | None) -> validity.Extremes | None:
+        """Those of the valid numbers."""
+        return validity.extremes(slabs.slabs(self.as_one()), () if fill is None else (fill,), counted=False)
 
     def valid_counts(self, fill: int | None) -> list[int]:
         """How many valid numbers each chunk has: its mean squared error is over these."""
@@ -181,12 +182,12 @@ class _Sample:
     def result(self, settings: Settings, options: str) -> Estimate:
         """The Estimate for settings."""
         size, spread, square, exact = self.expected(settings)
-        width = self.width(settings.fill)
+        extremes = self.extremes(settings.fill)
         return Estimate(
             bytes=round(size),
             spread=spread,
             array_bytes=self.array_bytes,
-            psnr=_psnr(width, square),
+            psnr=_psnr(extremes.width if extremes else 0, square),
             rmse=math.sqrt(square),
             bound=settings.bound,
             options=options,
@@ -209,8 +210,14 @@ def _chunks_of(source: ArraySource) -> tuple[int, ...]:
     return tuple(source.shape) if _in_memory(source) else suggest_chunks(source.shape, source.dtype)
 
 
-def _psnr(width: float, square: float) -> float:
-    return math.inf if square == 0 or width == 0 else 20 * math.log10(width) - 10 * math.log10(square)
+def _psnr(width: Fraction | float, square: float) -> float:
+    """In dB, also where the range exceeds float64; NaN if the mean squared error does."""
+    if square == 0 or width == 0:
+        return math.inf
+    if not math.isfinite(square):
+        return math.nan
+    level = math.log10(width) if isinstance(width, float) else math.log10(width.numerator) - math.log10(width.denominator)
+    return 20 * level - 10 * math.log10(square)
 
 
 def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]) -> Estimate:
@@ -218,7 +225,7 @@ def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]
     enhance = "both" if options.get("enhance") is True else options.get("enhance")
     resolved = STZ(**cast(Options, {**options, "enhance": enhance, "absolute": 1.0, "data": sample.as_one()})).resolved
     settings = resolved.settings
-    width = sample.width(settings.fill)
+    width = bounds.range_of(sample.extremes(settings.fill))
     if settings.mode == _core.MODES["absolute"]:  # not integers that are exact anyway
         settings = replace(settings, bound=_bound_for(sample, kind, number, settings, width) if width else 0.0)
     return sample.result(settings, replace(resolved, settings=settings).text())

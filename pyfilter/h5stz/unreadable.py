@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 
 from h5stz import _core
-from h5stz.errors import StzError, StzReadError
+from h5stz.errors import StzError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
@@ -24,11 +24,16 @@ _MOST = 1 << 20  # chunks that are tried one by one
 h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 #: What the filter says of a chunk, in what HDF5 says.
 _OF_FILTER = re.compile(r"h5stz: a chunk of \d+ bytes cannot be \w+: (.*?) \(error (-\d+)\)")
+#: How messages of HDF5 look that h5py hands on: what could not be done, and in parentheses why.
+_OF_HDF5 = re.compile(r"[A-Z][\w' ]+ \(.+\)$|HDF5 refused ")
+_OF_WRITES = re.compile("write|flush|creat|errno = ")
 
 
 @contextmanager
 def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
-    """Turns errors of HDF5 while it reads samples of an h5py.Dataset into those of error_of(); of other data they stay.
+    """Turns errors of HDF5 while it reads samples of a dataset, or of a View, into those of error_of(), or else of of_part().
+
+    Those about other data stay.
 
     Args:
         data: what is read.
@@ -41,6 +46,9 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         if isinstance(data, h5py.Dataset) and (told := error_of(data, error, box)) is not None:
             raise told from error
+        dataset = getattr(data, "dataset", data)  # that of a View
+        if isinstance(dataset, h5py.Dataset) and dataset and is_of_hdf5(error):
+            raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
         raise
 
 
@@ -64,14 +72,14 @@ def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | N
     if found is None:
         return None
     offset, reason = found
-    said = re.sub(r"^Can't (?:\w+ )?read data \((.*)\)$", r"\1", " ".join(str(reason).split()))
-    told = _OF_FILTER.search(said)
-    code = int(told[2]) if told else _READ
     where = f"the chunk at {offset} of {name}" if offset is not None else name
-    if offset is None or (told and code not in DAMAGE_CODES):
-        return StzReadError(f"{where} cannot be read: {told[1] if told else said}", code)
-    why = told[1] if told else "its filters cannot decode it" if "filter returned failure" in said else said
-    return StzReadError(f"{where}: {why}: {_cure(dataset)}", code)
+    if told := _OF_FILTER.search(" ".join(str(reason).split())):
+        code = int(told[2])
+        cure = f": {_cure(dataset)}" if code in DAMAGE_CODES else ""
+        return StzReadError(f"{where}{':' if cure else ' cannot be read:'} {told[1]}{cure}", code)
+    why = sentence(reason)
+    said = "" if why == _UNDECODED else f" (HDF5 says: {in_one_line(reason)})"
+    return StzReadError(f"{where}{' cannot be read' if said else ''}: {why}: {_cure(dataset)}{said}", _READ)
 
 
 @contextmanager
@@ -89,9 +97,15 @@ def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[No
 def _cure(dataset: h5py.Dataset) -> str:
     """What to do about a dataset of which a chunk is damaged."""
     if _core.FILTER_ID not in [number for number, *_ in _filters(dataset)]:  # salvage leaves others as they are
+        if not dataset.chunks:
+            return "get the file again"
         return 'get the file again, or h5stz.view(dataset, on_error="nan") reads all other chunks'
-    filename = os.fsdecode(dataset.file.filename)
-    salvage = f"h5stz salvage {filename} OUT" if os.path.isfile(filename) else "h5stz salvage of a copy on this machine"
+    return cure_of_file(os.fsdecode(dataset.file.filename))
+
+
+def cure_of_file(name: str) -> str:
+    """What to do about a file that is damaged. `name`: its path or address, or what a file object is called."""
+    salvage = f"h5stz salvage {name} OUT" if os.path.isfile(name) else "h5stz salvage of a copy on this machine"
     return f"get the file again, or {salvage} keeps what is whole"
 
 
@@ -100,17 +114,21 @@ def _filters(dataset: h5py.Dataset) -> list[tuple[Any, ...]]:
     return [properties.get_filter(index) for index in range(properties.get_nfilters())]
 
 
+_UNDECODED = "its filters cannot decode it"
 #: What HDF5 says of what it cannot read, and what that means.
 _MEANINGS = (
-    ("filter returned failure", "its filters cannot decode it"),
+    ("filter returned failure", _UNDECODED),
     ("required filter|find plugin|open directory", "its filter is not here"),
     ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies behind the end of the file"),
     ("file read failed|nput/output error", "the disk does not give it"),
     (
-        "signature|checksum|version|ring type|corrupt|incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
+        "signature|checksum|version|ring type|corrupt|free list|temporary file space|entry cache type|"
+        "incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
         "a structure of HDF5 that leads there is damaged",
     ),
 )
+
+_NOT_KNOWN = "HDF5 cannot read it"
 
 
 def sentence(error: BaseException) -> str:
@@ -122,7 +140,38 @@ def sentence(error: BaseException) -> str:
         return said
     if isinstance(error, MemoryError):
         return "there is not enough memory for the size that the file tells"
-    return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), "HDF5 cannot read it")
+    return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), _NOT_KNOWN)
+
+
+def in_words(error: BaseException) -> str:
+    """sentence(), with what HDF5 says in parentheses."""
+    return in_one_line(error) if isinstance(error, StzError) else f"{sentence(error)} (HDF5 says: {in_one_line(error)})"
+
+
+def is_of_hdf5(error: BaseException) -> bool:
+    """Whether an error is HDF5's about what it reads, not one of h5py, the system or this package, or about what it writes."""
+    if isinstance(error, (StzError, MemoryError)) or getattr(error, "errno", None):
+        return False
+    said = in_one_line(error)
+    return _OF_HDF5.match(said) is not None and not _OF_WRITES.search(said)
+
+
+def of_part(name: str, path: str, error: BaseException) -> StzError:
+    """The error of a file that is damaged, or of a part of it, from that of HDF5; a StzError and what is not HDF5's stay.
+
+    Args:
+        name: of the file: its path or address, or what a file object is called.
+        path: of the object in it; "" for the file itself.
+        error: of h5py.
+    """
+    if isinstance(error, StzError):
+        return error
+    where = f"{'the group ' if path == '/' else ''}{path} of {name}" if path else name
+    if not is_of_hdf5(error):
+        return StzReadError(f"{where} cannot be read: {in_one_line(error)}", _READ)
+    why = sentence(error) if path else sentence(error).replace("that leads there", "in it")
+    why = "the file seems to be damaged" if why == _NOT_KNOWN else why
+    return StzReadError(f"{where} cannot be read: {why}: {cure_of_file(name)} (HDF5 says: {in_one_line(error)})", _READ)
 
 
 def _missing_filter(dataset: h5py.Dataset) -> str | None:

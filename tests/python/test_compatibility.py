@@ -146,9 +146,9 @@ def test_values_that_options_have_by_default_stay(default):
 
 def test_all_that_1_0_has_is_recorded():
     assert {"h5stz.open", "h5stz.view", "h5stz.STZ", "h5stz.View.read"} <= set(RECORDED["python"])
-    if h5stz.__version__.startswith("1.0."):  # later ones may have more, and a file of their own
-        assert set(RECORDED["python"]) == set(python_names())
-        assert set(RECORDED["commands"]) == set(commands())
+    if h5stz.__version__.startswith("1.0."):  # what is made of it may have more, and later ones have a file of their own
+        assert set(RECORDED["python"]) <= set(python_names())
+        assert set(RECORDED["commands"]) <= set(commands())
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ ERRORS = [
     ({"relative": 1e-3}, h5stz.StzError, "two bounds"),
     ({"path": "there"}, h5stz.StzError, "'there' is in the file already"),
     ({"scheduler": "tcp://127.0.0.1:1"}, h5stz.StzError, "there is no dask scheduler at"),
+    ({"file": "https://host/x.h5"}, h5stz.StzError, r"^https://host/x\.h5: new files are written on this machine"),
     ({"absolut": 1}, TypeError, "did you mean absolute="),
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from h5stz import Rule
+from h5stz import Rule, cli
 from h5stz.files import repack_plan
 from h5stz.options import settings
 from support import exact, host_tools
@@ -267,6 +267,41 @@ def test_wrong_commands(words, message, tmp_path):
     assert not (tmp_path / "b.h5").exists()
 
 
+@pytest.mark.parametrize("command", ["compress", "decompress"])
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("/run/sst_mean", "there are /run/sst, /run/t, /run/plain and 1 more"),
+        ("nothing", "there are /n, /run/plain, /run/sst, /run/t"),
+        ("/x*", "there are /n, /run/plain, /run/sst, /run/t"),
+        ("/run", ". But /run is a group"),
+        ("/link", ". But /link is a link to /run/sst: name that"),
+    ],
+)
+def test_a_pattern_that_means_nothing(tmp_path, capsys, command, pattern, said):
+    """It is an error, and no file is made."""
+    path = make(tmp_path / "a.h5", n=np.arange(5), **{f"run/{name}": SMOOTH for name in ("plain", "sst", "t")})
+    with h5py.File(path, "a") as file:
+        file["link"] = h5py.SoftLink("/run/sst")
+    h5stz.repack(path, tmp_path / "b.h5", [h5stz.Rule("/run/plain", None)], absolute=0.01)
+    given = f"{pattern}=lossless" if command == "compress" else pattern
+    assert cli.main([command, str(tmp_path / "b.h5"), str(tmp_path / "c.h5"), "--dataset", given]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"h5stz: no dataset has a path like {pattern!r}: there are ") and said in printed.err
+    assert printed.err.count("\n") == 1 and not printed.out and not (tmp_path / "c.h5").exists()
+
+
+def test_a_pattern_that_means_nothing_compressed(tmp_path, capsys):
+    path = make(tmp_path / "a.h5", n=np.arange(5), x=SMOOTH)
+    for words, said in (
+        ([], "nothing was compressed with h5stz\n"),
+        (["x"], "nothing of what x names was compressed with h5stz\n"),
+    ):
+        words = ["--dataset", *words] if words else []
+        assert cli.main(["decompress", str(path), str(tmp_path / "b.h5"), "--overwrite", *words]) == 0
+        assert capsys.readouterr().out == said
+
+
 @pytest.mark.parametrize("deflate", [[], ["--deflate", "4"]], ids=str)
 def test_without_the_filter(deflate, tmp_path):
     """What `decompress` writes is read by an h5dump that has no plug-in, and has the bits of the compressed file."""
@@ -285,6 +320,6 @@ def test_without_the_filter(deflate, tmp_path):
     assert "(39,49,59)" in dumped.stdout or "(39,49,5" in dumped.stdout
     with pytest.raises(FileExistsError):
         h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5")
-    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/x*", overwrite=True) == ([], [])
+    assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/n*", overwrite=True) == ([], [])
     with pytest.raises(h5stz.StzError, match="deflate"):
         h5stz.unpack(tmp_path / "b.h5", tmp_path / "d.h5", deflate=10)

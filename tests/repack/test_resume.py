@@ -176,8 +176,10 @@ def test_errors_leave_what_is_done(source, tmp_path):
         if done > FIELD.nbytes:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as raised:
         h5stz.repack(source, target, **OPTIONS, resume=True, progress=stop)
+    (note,) = raised.value.__notes__
+    assert note.startswith(f"{spool_of(target)} keeps what was compressed: the same with resume=True goes on there")
     assert sorted(os.listdir(tmp_path)) == [spool_of(target).name, "a.h5"]
     with pytest.raises(h5stz.StzError, match="another run is making"), spool_beside(target, "key"):
         h5stz.repack(source, target, **OPTIONS, resume=True)

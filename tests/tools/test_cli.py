@@ -1,6 +1,7 @@
 """The command line: what it prints can be pasted, and errors are one line."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from h5stz.options import arguments
-from support import exact, fields, host_tools
+from support import cases, exact, fields, host_tools
 from support.patched_streams import Patch, compose, record
 from support.requirements import needs_packages, needs_programs
 
@@ -308,3 +309,30 @@ def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
     assert "absolute 0.25" in out
     with h5py.File(tmp_path / "out.nc") as after:
         exact.largest_error(np.arange(1, 7, dtype="f4"), after["a"][...], 0.25)
+
+
+def test_ratios_of_nothing(capsys, tmp_path):
+    """A dataset of which no chunk is stored has no ratio, and does not count for that of all."""
+    array = cases.make("smooth", (100, 100), "f4")
+    with h5py.File(tmp_path / "a.h5", "w") as made:
+        made.create_dataset("chunked", (1000, 1000), "f4", chunks=(100, 100), fillvalue=-1)
+        made.create_dataset("contiguous", (1000, 1000), "f4")
+        made["x"] = array
+    names = [str(tmp_path / "a.h5"), str(tmp_path / "b.h5")]
+    assert cli.main(["compress", *names, "--absolute", "1e-3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("/chunked: 4000000 -> 0 bytes, nothing is stored, absolute=0.001")
+    assert lines[1].startswith("/contiguous: 4000000 -> 0 bytes, nothing is stored, absolute=0.001")
+    ratio = lines[2].split(", ")[1]
+    assert re.fullmatch(r"ratio \d+\.\d\d", ratio)
+    assert cli.main(["info", names[1]]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("size: 4000000 -> 0 bytes, nothing is stored\n") == 2
+    assert shown.splitlines()[0].endswith(f"shown: 40000 -> {shown.partition('shown: 40000 -> ')[2].split()[0]} bytes, {ratio}")
+    assert cli.main(["estimate", names[0], "--absolute", "1e-3"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "/chunked: not estimated, as nothing is stored of it\n/contiguous: not estimated, as nothing is stored of it\n" in shown
+    )
+    assert cli.main(["estimate", f"{names[0]}::/chunked"]) == 1
+    assert "there is nothing to estimate in" in capsys.readouterr().err

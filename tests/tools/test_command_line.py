@@ -290,7 +290,11 @@ def test_verify_in_json_of_damaged_files(capsys, file, tmp_path):
         made["a/rho"].id.write_direct_chunk((20, 25), b"junk")
     status, out, errors = run(capsys, "verify", file, tmp_path / "missing", "--json")
     damaged, missing = json.loads(out)["files"]
-    assert (status, errors) == (1, "") and not damaged["sound"] and not missing["sound"]
+    assert status == 1 and not damaged["sound"] and not missing["sound"]
+    assert [line.rpartition(": get the file again")[0] or line for line in errors.splitlines()] == [
+        f"h5stz: {file}: 1 damaged chunk in 1 dataset",
+        f"h5stz: {tmp_path / 'missing'}: no such file",
+    ]
     (chunk,) = damaged["datasets"][0]["damaged"]
     assert chunk["chunk"] == [20, 25] and "no h5stz stream" in chunk["error"]
     assert missing["errors"] == [f"{tmp_path / 'missing'}: no such file"]

@@ -148,7 +148,15 @@ def test_files(files, capsys):
 def test_a_largest_error_that_is_allowed(files, capsys):
     words = [f"{files / 'a.h5'}::/flow/u", f"{files / 'b.h5'}::/flow/u"]
     assert run(capsys, *words, "--within", "0.01")[0] == 0
-    assert run(capsys, *words, "--within", "0.001")[0] == 1
+    status, _, errors = run(capsys, *words, "--within", "0.001")
+    assert status == 1 and re.fullmatch(r"h5stz: /flow/u: the largest error, 0\.00\d+, is beyond --within 0\.001\n", errors), (
+        errors
+    )
+    missing = FIELD.copy()
+    missing[3, 4, 5] = np.nan
+    np.save(files / "missing.npy", missing)
+    status, _, errors = run(capsys, files / "u.npy", files / "missing.npy", "--within", "1", "--json")
+    assert status == 1 and errors.endswith("u.npy: --within allows no sample that is missing or not finite in one only\n")
     assert run(capsys, files / "u.npy", words[1], "--within", "0.01")[0] == 0
     assert run(capsys, files / "u.npy", f"{files / 'a.h5'}::/flow/u")[1].count("identical") == 1
     status, _, errors = run(capsys, files / "u.npy", files / "b.h5")
@@ -179,3 +187,59 @@ def test_the_fill_value_of_the_options_is_missing(tmp_path, capsys):
         (found,) = json.loads(capsys.readouterr().out)["datasets"]
         assert found["count"] == error.size and found["low"] > -100
         assert found["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
+
+
+def test_it_goes_on_after_a_dataset_that_cannot_be_read(files, capsys):
+    """Each is named with its file and its cure; the last one is compared, and the status says that something is missing."""
+    one, other = files / "a.h5", files / "b.h5"
+    for path in (one, other):
+        with h5py.File(path, "a") as file:
+            file.create_dataset("flow/a", data=FIELD, chunks=(10, 60, 70), compression="gzip")
+            file["flow/b"] = FIELD
+    with h5py.File(other, "a") as file:
+        file["flow/a"].id.write_direct_chunk((10, 0, 0), b"no gzip")
+        chunk = file["flow/u"].chunks[0] * 0, 0, 0
+        file["flow/u"].id.write_direct_chunk(chunk, b"no stream")
+    status, out, errors = run(capsys, one, other, "--no-ssim")
+    assert status == 1 and "/flow/b: float32" in out and "/flow/v: float32" in out
+    assert errors.splitlines() == [
+        f"h5stz: the chunk at (10, 0, 0) of /flow/a in {other}: its filters cannot decode it: get the file again, or "
+        f"h5stz extract {other}::/flow/a --region INDICES reads what is in other chunks",
+        f"h5stz: the chunk at (0, 0, 0) of /flow/u in {other}: not an h5stz stream: get the file again, or "
+        f"h5stz salvage {other} OUT keeps what is whole",
+    ]
+    status, out, errors = run(capsys, one, other, "--no-ssim", "--within", "1", "--json")
+    told = json.loads(out)
+    assert status == 1 and told["within"] is False and len(errors.splitlines()) == 2
+    assert {each["path"] for each in told["datasets"] if each.get("failed")} == {"/flow/a", "/flow/u"}
+
+
+def test_a_filter_that_is_not_here(tmp_path, capsys):
+    names = [tmp_path / "a.h5", tmp_path / "b.h5"]
+    for name in names:
+        with h5py.File(name, "w") as file:
+            file["a"] = file["z"] = FIELD
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((64, 64))
+            creation.set_filter(32099, h5py.h5z.FLAG_OPTIONAL, ())
+            space = h5py.h5s.create_simple((64, 64))
+            h5py.h5d.create(file.id, b"m", h5py.h5t.IEEE_F32LE, space, creation).write_direct_chunk((0, 0), bytes(99))
+    status, out, errors = run(capsys, *names, "--no-ssim")
+    assert status == 1 and out.count("identical, bit for bit") == 2 and "/z: float32" in out
+    assert (
+        errors.startswith(f"h5stz: /m in {names[0]} has the HDF5 filter 32099, which is not here") and errors.count("\n") == 1
+    )
+
+
+def test_the_argument_that_is_wrong_is_named(files, capsys):
+    """Whichever it is: the other one may lack a dataset only because this one names it."""
+    one, other = files / "a.h5", files / "b.h5"
+    for words, said in (
+        ((one, "::/flow/u"), "::/flow/u names no file: give FILE::/flow/u"),
+        ((one, f"{other}::/nope"), f"/nope is no dataset of {other}: there is no /nope"),
+        ((f"{one}::/nope", other), f"/nope is no dataset of {one}: there is no /nope"),
+        ((one, f"{other}::/flow/v"), f"{one} has 4 datasets: name one, such as {one}::/flow/v, "),
+        ((f"{one}::/flow/v", other), f"{other} has 3 datasets: name one, such as {other}::/flow/v, "),
+    ):
+        status, out, errors = run(capsys, *words)
+        assert (status, out) == (1, "") and errors.startswith(f"h5stz: {said}") and errors.count("\n") == 1

@@ -66,3 +66,63 @@ def test_errors_are_one_line(path, words, message):
     assert done.returncode == 1
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Datasets between two good ones that have no bound of every kind, and one with a damaged chunk."""
+    path, field = tmp_path / "odd.h5", random_field((64, 64), 5, 1).astype("f4")
+    with h5py.File(path, "w") as file:
+        file["a"] = file["z"] = field
+        file["huge"] = np.where(field > 0, 1.7e308, -1.7e308) * (1 - 1e-3 * np.abs(field))
+        file["nan"] = np.full_like(field, np.nan)
+        damaged = file.create_dataset("gz", data=field, chunks=(32, 64), compression="gzip")
+        damaged.id.write_direct_chunk((32, 0), b"no gzip")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "estimated", "skipped", "failed"),
+    [
+        (("--absolute", 1e-3), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
+        (("--lossless",), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
+        (("--pointwise-relative", 1e-3), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
+        (("--relative", 1e-3), {"/a", "/z"}, {"/huge": "range", "/nan": "nothing valid"}, {"/gz"}),
+        ((), {"/a", "/z"}, {"/huge": "range", "/nan": "nothing valid"}, {"/gz"}),
+        (("--psnr", 60), {"/a", "/nan", "/z"}, {}, {"/gz", "/huge"}),
+    ],
+    ids=str,
+)
+def test_it_goes_on_after_a_dataset_that_cannot_be_estimated(odd, words, estimated, skipped, failed):
+    done = call("estimate", odd, *words, "--json")
+    told = json.loads(done.stdout)
+    assert {each["path"] for each in told["datasets"]} == estimated
+    assert {each["path"]: each["reason"] for each in told["skipped"]} == skipped
+    assert {each["path"] for each in told["failed"]} == failed
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == len(failed)
+    assert all(any(f"{path} " in line and str(odd) in line for line in done.stderr.splitlines()) for path in failed)
+    assert f"or h5stz extract {odd}::/gz --region INDICES reads what is in other chunks" in done.stderr
+    said = call("estimate", odd, *words)
+    assert said.returncode == 1 and said.stderr == done.stderr
+    assert {
+        line.split()[0].rstrip(":") for line in said.stdout.splitlines() if line.startswith("/")
+    } == estimated | skipped.keys()
+
+
+def test_a_range_that_exceeds_float64(odd, tmp_path):
+    """Bounds that do not refer to it hold, with the PSNR that follows; compress says why it keeps what it keeps."""
+    array = random_field((64, 64), 5, 1)
+    array[3, 4], array[20, 50] = 1.7e308, -1.7e308  # their chunk is stored exactly, the other one is not
+    found = h5stz.estimate(array, absolute=1e-3, chunks=(32, 64))
+    decoded = np.concatenate([h5stz.decompress(h5stz.compress(part, absolute=1e-3)) for part in np.split(array, 2)])
+    square = np.mean((decoded - array) ** 2)
+    assert square > 0 and found.rmse == pytest.approx(np.sqrt(square))
+    assert found.psnr == pytest.approx(20 * (np.log10(1.7) + np.log10(2) + 308) - 10 * np.log10(square))
+    assert h5stz.estimate(array, lossless=True).psnr == np.inf
+    found = h5stz.estimate(array, pointwise_relative=1e-3)
+    assert np.isnan(found.psnr) and found.rmse == np.inf, "float64 does not hold the square of such an error"
+    done = call("compress", odd, tmp_path / "out.h5", "--relative", 1e-3, "--dataset", "/gz=none")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "/huge: as it was (its range, or a share of it, exceeds float64: compress it with absolute or lossless)" in done.stdout
+    )

@@ -92,7 +92,7 @@ def test_what_is_no_file(folder, capsys, command):
         assert (status, out) == (1, "") and errors.count("\n") == 1
         assert f"{name}: {what}" in errors, errors
     if command in ("compress", "decompress", "salvage"):
-        assert "no address is read here" in run(capsys, "https://example.org/x.h5", command)[2]
+        assert "addresses are not read here" in run(capsys, "https://example.org/x.h5", command)[2]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -7,6 +7,9 @@ import contextlib
 import io
 import json
 import pathlib
+import re
+import shlex
+import subprocess
 
 import h5py
 import numpy as np
@@ -17,6 +20,7 @@ from h5stz import cli
 from support import cases
 from support.odd_files import FILES
 from support.range_servers import Server, s3_server
+from support.requirements import needs_programs
 
 fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
 pytest.importorskip("aiohttp", reason="needs Python package aiohttp")
@@ -128,7 +132,9 @@ def test_what_is_damaged_is_found(path, server):
     content[place.byte_offset + place.size // 2] ^= 1
     server.files["x.h5"] = bytes(content)
     status, out, err = call("verify", f"{server.url}/x.h5")
-    assert status == 1 and "damaged: the chunk at (32, 0, 0)" in out and not err
+    assert status == 1 and "damaged: the chunk at (32, 0, 0)" in out
+    cure = "get the file again, or h5stz salvage of a copy on this machine keeps what is whole"
+    assert err == f"h5stz: {server.url}/x.h5: 1 damaged chunk in 1 dataset: {cure}\n"
     assert "1 chunks decoded, 1 compared" in out or "1 chunk decoded, 1 compared" in out
 
 
@@ -202,7 +208,8 @@ def test_addresses_to_write_to(path, command, tmp_path, monkeypatch):
     for name in ("missing.h5", str(path)):
         for out, said in (
             ("s3://bucket/b.h5", "name a file here, and copy it there then, such as with aws s3 cp b.h5 s3://bucket/b.h5"),
-            ("https://me:secret@host/b.h5?key=secret", "such as with curl -T b.h5 https://host/b.h5"),
+            ("https://me:secret@host/b.h5?key=secret", "such as with curl -T b.h5 'https://...@host/b.h5?...'"),
+            ("https://host/b.h5", "such as with curl -T b.h5 https://host/b.h5"),
             ("weird+store://x/b.h5", "new files are written on this machine: name a file here, and copy it there then"),
             ("file:///tmp/b.h5", "name the new file by its path, /tmp/b.h5"),
         ):
@@ -227,3 +234,63 @@ def test_addresses_to_write_to_in_python(path, tmp_path, monkeypatch):
         (tmp_path / "s3:/bucket").mkdir(parents=True)
         h5stz.repack(path, pathlib.Path("s3:/bucket/b.h5"), absolute=1e-3)
     assert (tmp_path / "s3:/bucket/b.h5").exists()
+
+
+READS = {
+    "compress": ["compress", "IN", "out.h5", "--absolute", "1e-3"],
+    "decompress": ["decompress", "IN", "out.h5"],
+    "salvage": ["salvage", "IN", "out.h5"],
+}
+
+
+@pytest.mark.parametrize("command", READS)
+def test_addresses_that_must_be_downloaded_first(command, tmp_path, monkeypatch):
+    """The error has the command that does it, with both slashes and without secrets."""
+    monkeypatch.chdir(tmp_path)
+    for name, said in (
+        ("https://host/a/b.h5", "https://host/a/b.h5: addresses are not read here: download the file first, such as with curl"),
+        ("https://me:secret@host/b.h5?key=secret", "with curl -fL -o b.h5 'https://...@host/b.h5?...', and name the copy"),
+        ("https://host/b.h5?key=secret", "with curl -fL -o b.h5 'https://host/b.h5?...', and name the copy"),
+        ("s3://bucket/b.h5", "such as with aws s3 cp s3://bucket/b.h5 b.h5, and name the copy"),
+        ("simplecache::gs://bucket/b.h5", "such as with gcloud storage cp gs://bucket/b.h5 b.h5, and name the copy"),
+        (f"file://{tmp_path}/b.h5", f"file://{tmp_path}/b.h5: name the file by its path, {tmp_path}/b.h5"),
+    ):
+        status, printed, err = call(*(word.replace("IN", name) for word in READS[command]))
+        assert status == 1 and not printed and err.count("\n") == 1 and said in err and "secret" not in err, err
+    assert not list(tmp_path.iterdir())
+
+
+@needs_programs("curl")
+def test_the_command_that_downloads_works(path, server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, _, err = call("compress", f"{server.url}/x.h5", "out.h5", "--absolute", "1e-3")
+    line = re.search(r"such as with (.*), and name the copy", err)[1]
+    assert subprocess.run(shlex.split(line), capture_output=True, timeout=60).returncode == 0
+    assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_the_command_that_downloads_by_fsspec_works(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fsspec.filesystem("memory").pipe("/there/b.h5", path.read_bytes())
+    _, _, err = call("compress", "memory://there/b.h5", "out.h5", "--absolute", "1e-3")
+    python, option, code = shlex.split(re.search(r"such as with (.*), and name the copy", err)[1])
+    assert (python, option) == ("python", "-c")
+    exec(code, {})  # here, as this process has the memory
+    assert (tmp_path / "b.h5").read_bytes() == path.read_bytes()
+
+
+def test_addresses_in_paths(tmp_path, monkeypatch):
+    """pathlib has taken a slash: what reads addresses says so, what does not names the address as it was."""
+    monkeypatch.chdir(tmp_path)
+    given = pathlib.Path("https://host/b.h5")
+    for read in (h5stz.open, lambda given: h5stz.plan_repack(given, lossless=True)):
+        with pytest.raises(FileNotFoundError, match=r"^https://host/b\.h5: give the address as text"):
+            read(given)
+    for write in (
+        lambda given: h5stz.repack(given, "out.h5", lossless=True),
+        lambda given: h5stz.unpack(given, "out.h5"),
+        lambda given: h5stz.salvage(given, "out.h5"),
+    ):
+        for each in (given, str(given).replace(":/", "://"), str(given)):
+            with pytest.raises(FileNotFoundError, match=r"^https://host/b\.h5: addresses are not read here: download"):
+                write(each)

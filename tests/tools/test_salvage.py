@@ -74,7 +74,13 @@ def test_a_whole_file(file, tmp_path):
     before = read(file)
     done = command("salvage", file, tmp_path / "copy.h5")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert done.stdout.splitlines() == ["/checked: whole", "/counts: whole", "/flow/u: whole", "nothing is damaged"]
+    assert done.stdout.splitlines() == [
+        "/checked: whole",
+        "/counts: whole",
+        "/flow/u: whole",
+        "not checked, as h5stz did not compress them: 1 dataset, copied as they are stored: /plain",
+        "nothing of what was checked is damaged",
+    ]
     after = read(tmp_path / "copy.h5")
     assert all(before[name].tobytes() == after[name].tobytes() for name in before) and before.keys() == after.keys()
     with h5py.File(file) as one, h5py.File(tmp_path / "copy.h5") as other:
@@ -90,9 +96,11 @@ def test_what_is_whole_is_copied(file, tmp_path):
     _, checked, size = places(file, "checked")[2]
     flipped(file, end_of_level_0(file, "flow/u", 0), counts + 2, checked + size // 2)
     done = command("salvage", file, tmp_path / "copy.h5", "--json")
-    assert done.returncode == 1 and not done.stderr
+    copy = tmp_path / "copy.h5"
     told = json.loads(done.stdout)
-    assert not told["sound"] and not told["whole"] and not told["lost"]
+    lost = sum(one["lost"] for found in told["damaged"].values() for one in found)
+    assert (done.returncode, done.stderr) == (1, f"h5stz: {file}: {lost} samples of 3 datasets lost: {copy} has all else\n")
+    assert not told["sound"] and not told["whole"] and not told["lost"] and told["copied"] == ["/plain"]
     assert {path: [one["chunk"] for one in found] for path, found in told["damaged"].items()} == {
         "/checked": [[2000]],
         "/counts": [[1000]],
@@ -168,7 +176,8 @@ def test_damaged_structures_of_hdf5(tmp_path):
 def test_verify_names_blocks_and_elements(file):
     flipped(file, end_of_level_0(file, "flow/u", 1))
     done = command("verify", file)
-    assert done.returncode == 1 and not done.stderr
+    cure = f"get the file again, or h5stz salvage {file} OUT keeps what is whole"
+    assert (done.returncode, done.stderr) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
     lines = done.stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if "damaged: the chunk at (40, 0, 0)" in line)
     assert lines[at + 1].startswith("    level 0, block ") and ": elements [" in lines[at + 1] and "checksum" in lines[at + 1]
@@ -228,7 +237,9 @@ def test_values_that_differ_from_their_check(tmp_path):
             dataset = made.create_dataset(name, shape, "f4", chunks=shape, **h5stz.STZ(absolute=1.0))
             dataset.id.write_direct_chunk((0, 0, 0), with_wrong_check(stream))
     done = command("salvage", path, tmp_path / "copy.h5")
-    assert done.returncode == 1 and not done.stderr and "lost" not in done.stdout and "nothing is damaged" not in done.stdout
+    said = f"h5stz: {path}: values of 2 datasets differ from their content checks: {tmp_path / 'copy.h5'} has all else\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    assert "lost" not in done.stdout and "nothing is damaged" not in done.stdout
     for name in whole:
         said = f"/{name}: the values were read, but differ from the recorded check in 1 part\n  the chunk at (0, 0, 0): "
         assert said in done.stdout, done.stdout
@@ -285,3 +296,45 @@ def test_reasons_are_sentences(tmp_path):
                     "it lies behind the end of the file",
                     "HDF5 cannot read it",
                 ), line
+
+
+@pytest.mark.parametrize("kind", ["nothing", "other filters", "raw chunks", "all"])
+def test_it_says_what_was_checked_and_what_was_not(tmp_path, kind):
+    path, array = tmp_path / "x.h5", cases.make("smooth", (40, 50), "f4")
+    with h5py.File(path, "w") as made:
+        if kind == "other filters":
+            for number in range(7):
+                made.create_dataset(f"d{number}", data=array, chunks=(20, 50), compression="gzip")
+            made["none"] = h5py.Empty("f4")
+        if kind in ("raw chunks", "all"):
+            made.create_dataset("x", data=array, chunks=(20, 50), **h5stz.STZ(absolute=1.0))
+        if kind == "raw chunks":
+            made["x"].id.write_direct_chunk((0, 0), array[:20].tobytes(), filter_mask=1)
+    if kind == "other filters":  # damage that nobody looks for
+        flipped(path, places(path, "d3")[0][1] + 40)
+    done = command("salvage", path, tmp_path / "copy.h5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout.splitlines()
+        == {
+            "nothing": ["nothing was checked: no dataset is compressed with h5stz"],
+            "other filters": [
+                "not checked, as h5stz did not compress them: 7 datasets, copied as they are stored: "
+                "/d0, /d1, /d2, /d3, /d4, ...",
+                "nothing was checked: no dataset is compressed with h5stz",
+            ],
+            "raw chunks": ["/x: whole, 1 chunk without h5stz not checked", "nothing of what was checked is damaged"],
+            "all": ["/x: whole", "nothing is damaged"],
+        }[kind]
+    )
+
+
+def test_a_file_of_which_nothing_can_be_kept(tmp_path):
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w", libver="latest") as made:
+        made["x"] = np.arange(10)
+    content = path.read_bytes()
+    flipped(path, content.index(b"OHDR") + 4)
+    done = command("salvage", path, tmp_path / "copy.h5")
+    assert done.returncode == 1 and not (tmp_path / "copy.h5").exists()
+    assert "HDF5 finds nothing in it that could be kept: copy or download it again" in done.stderr

@@ -156,6 +156,37 @@ def test_damaged_and_foreign_chunks_are_errors(tmp_path):
                 zarr.open_array(tmp_path / "a.zarr", mode="r")[index]
 
 
+@pytest.mark.parametrize("shards", [None, (64, 64)], ids=str)
+def test_errors_name_the_chunk(tmp_path, shards):
+    """By its store and key, of a shard by its place there: reads of all and of parts, and writes that need what was there."""
+    import zarr
+
+    from h5stz.zarr import StzCodec
+
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    codec = StzCodec(absolute=1e-3)
+    array = group.create_array(
+        "run/x", shape=(64, 64), chunks=(32, 32), shards=shards, dtype="f4", serializer=codec, compressors=None
+    )
+    array[...] = cases.make("rough", (64, 64), "f4")
+    key = "run/x/c/0/0" if shards else "run/x/c/1/0"
+    content = bytearray((tmp_path / "a.zarr" / key).read_bytes())
+    content[3 * len(content) // 8] ^= 64  # in the second quarter of a shard, whose chunks lie there in Morton order
+    (tmp_path / "a.zarr" / key).write_bytes(content)
+    said = "^the chunk (1, 0) of a shard: the stream is damaged" if shards else f"{key}: the stream is damaged"
+    said = said.replace("(", r"\(").replace(")", r"\)")
+    for act in (
+        lambda: array[...],
+        lambda: array[33:40, 1:5],
+        lambda: array[...][1],
+        lambda: array.__setitem__((33, 2), 0),
+    ):
+        with pytest.raises(h5stz.StzError, match=said):
+            act()
+    array[3, 4] = 0
+    assert array[3, 4] == 0, "other chunks are not concerned"
+
+
 def random_write(rng, array, expected):
     """Writes some samples of both in one of zarr's ways; returns a mask of them."""
     written = np.zeros(expected.shape, bool)

@@ -12,13 +12,14 @@ import numpy as np
 
 from h5stz import _core, patterns
 from h5stz.analysis.comparing import PASSES, Comparison, compared
-from h5stz.errors import StzError
-from h5stz.files import repack_plan
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5 import missing_numbers, tree_contents
 from h5stz.hdf5.named_datasets import link_of_pattern
 from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import View
+from h5stz.sources.remote_files import refuse_to_go_on
+from h5stz.unreadable import of_part
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _SIGNATURE = b"\x93NUMPY"
@@ -26,11 +27,12 @@ _SIGNATURE = b"\x93NUMPY"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets of one path: a Comparison, or None and why there is none."""
+    """Two datasets of one path: a Comparison, or None and why there is none; `failed`: as one of them cannot be read."""
 
     path: str
     found: Comparison | None
     note: str = ""
+    failed: bool = False
 
 
 def pairs(
@@ -42,30 +44,68 @@ def pairs(
     ssim: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[Pair]:
-    """Compares all datasets of two files whose path matches a pattern, one after another.
+    """Compares all datasets of two files whose path matches a pattern, one after another, also if some cannot be read.
 
     Args:
         one, other: the original and what is compared with it.
-        pattern: as of repack_plan.Rule.
+        pattern: as of patterns.chosen_paths().
         names: of the files, as the user has given them.
         ssim: as of compare().
         progress: is told how far it is, in bytes of the original.
     """
-    rule = repack_plan.Rule(pattern, None)
-    paths, others = ({path for each in tree_contents.Contents(file).paths.values() for path in each} for file in (one, other))
-    chosen = set(patterns.chosen_paths(rule.pattern, paths | others))
+    lost: dict[str, Pair] = {}
+    paths, others = (_paths(file, name, lost) for file, name in zip((one, other), names, strict=True))
+    yield from lost.values()
+    chosen = set(patterns.chosen_paths(pattern, (paths | others) - lost.keys()))
     if not chosen and pattern != "*":
         why = link_of_pattern(one, pattern) or link_of_pattern(other, pattern)
         raise StzError(f"no dataset of {names[0]} and {names[1]} has a path like {pattern}{why}", _ARGUMENT)
-    meter = Meter(progress, PASSES * sum(array_bytes(dataset_at(one, path)) for path in paths & others & chosen))
+    meter = Meter(progress, PASSES * sum(_array_bytes(one, path) for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:
+            if any(path.startswith(f"{each.rstrip('/')}/") for each in lost):
+                continue  # it may be in both
             yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
-        before, after = dataset_at(one, path), dataset_at(other, path)
-        with meter.share(path, PASSES * array_bytes(before)) as add:
-            note = _why_not(before, after)
-            yield Pair(path, None if note else compared(before, after, missing(before, after), ssim, add), note)
+        with meter.share(path, PASSES * _array_bytes(one, path)) as add:
+            try:
+                before, after = (_opened(file, path, name) for file, name in zip((one, other), names, strict=True))
+                note = _why_not(before, after)
+                pair = Pair(path, None if note else compared(before, after, missing(before, after), ssim, add), note)
+            except HDF5_ERRORS as error:
+                refuse_to_go_on(one)
+                refuse_to_go_on(other)
+                pair = Pair(path, None, str(of_part(" or ".join(names), path, error)), failed=True)
+        yield pair
+
+
+def _paths(file: h5py.File, name: str, lost: dict[str, Pair]) -> set[str]:
+    """The paths of all datasets of a file; those at which it is damaged become Pairs."""
+
+    def note(path: str, error: BaseException) -> None:
+        refuse_to_go_on(file)
+        lost.setdefault(path, Pair(path, None, str(of_part(name, path, error)), failed=True))
+
+    try:
+        contents = tree_contents.Contents(file, note)
+    except HDF5_ERRORS as error:
+        raise of_part(name, "", error) from error
+    return {path for each in contents.paths.values() for path in each}
+
+
+def _opened(file: h5py.File, path: str, name: str) -> h5py.Dataset:
+    try:
+        return dataset_at(file, path)
+    except HDF5_ERRORS as error:
+        raise of_part(name, path, error) from error
+
+
+def _array_bytes(file: h5py.File, path: str) -> int:
+    """What the samples of a dataset take in memory; 0 if that is not known, as it is damaged."""
+    try:
+        return array_bytes(dataset_at(file, path))
+    except HDF5_ERRORS:
+        return 0
 
 
 def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:

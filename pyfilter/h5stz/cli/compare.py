@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -14,8 +14,9 @@ from click.core import ParameterSource
 from h5stz import _core, cli, new_files
 from h5stz.analysis import compare_files, compare_report
 from h5stz.analysis.compare_files import Pair
+from h5stz.analysis.comparing import Comparison, summary_lines
 from h5stz.analysis.comparing import compare as compare_arrays
-from h5stz.analysis.comparing import summary_lines
+from h5stz.cli import wording
 from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
@@ -24,6 +25,7 @@ from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.progress import Progress
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -47,7 +49,7 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
     """Tell how far B is from A, the original: errors, PSNR, SSIM, correlation, spectra.
 
     Of two files all datasets with the same path are compared. A and B may also be two arrays, each FILE::/path or a .npy file.
-    Exit status 1 if an error exceeds --within, or a sample is missing or not finite in one only.
+    Exit status 1 if an error exceeds --within, or a sample is missing or not finite in one only, or a dataset cannot be read.
     """
     found: list[Pair] = []
     if ssim and importlib.util.find_spec("skimage") is None:
@@ -59,34 +61,44 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
         new_files.check_place(plot, compare_report.BEGIN)
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
         for pair in _pairs(original, other, dataset, ssim, bar.tell):
-            found.append(pair)
-            if not as_json:
+            found.append(_in_words(pair))
+            if not as_json or pair.failed:
                 with bar.aside():
-                    _print(pair)
+                    _print(found[-1])
+    failed = any(pair.failed for pair in found)
     compared = [(pair.path, pair.found) for pair in found if pair.found is not None]
-    if not compared:
+    if not compared and not failed:
         why = f": {found[0].path}: {found[0].note}" if found else ""
-        raise StzError(f"{original} and {other} have no dataset of numbers in common{why}", _ARGUMENT)
-    if plot:
+        names = f"{shown_name(original)} and {shown_name(other)}"
+        raise StzError(f"{names} have no dataset of numbers in common{why}", _ARGUMENT)
+    if plot and compared:
         notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
         compare_report.write_report(plot, original, other, compared, notes)
-    exceeded = within is not None and any(
-        each.unpaired or (each.count and not each.largest_error <= within) for _, each in compared
-    )
+    exceeded = [] if within is None else [(path, why) for path, each in compared if (why := _beyond(each, within))]
     if as_json:
-        print_json({"within": None if within is None else not exceeded, "datasets": list(map(_described, found))})
-    return int(exceeded)
+        print_json({"within": None if within is None else not (exceeded or failed), "datasets": list(map(_described, found))})
+    for path, why in exceeded:
+        cli.complain(f"{path}: {why}")
+    return int(bool(exceeded or failed))
 
 
 def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progress | None) -> Iterator[Pair]:
     if _is_one_array(original) or _is_one_array(other):
-        with _array(original) as one, _array(other) as another:
+        first, second = split(original)[1], split(other)[1]
+        with contextlib.ExitStack() as both:
+            if not first:  # an error about the one that is named comes first
+                another = both.enter_context(_array(other))
+            one = both.enter_context(_array(original, second))
+            if first:
+                another = both.enter_context(_array(other, first))
             name = getattr(one, "name", None) or original
             marks = compare_files.missing(one, another)
             yield Pair(str(name), compare_arrays(one, another, missing=marks, ssim=ssim, progress=progress))
         return
     with opened_source(original) as before, opened_source(other) as after:
-        yield from compare_files.pairs(before, after, pattern, names=(original, other), ssim=ssim, progress=progress)
+        yield from compare_files.pairs(
+            before, after, pattern, names=(shown_name(original), shown_name(other)), ssim=ssim, progress=progress
+        )
 
 
 def _is_one_array(name: str) -> bool:
@@ -94,15 +106,34 @@ def _is_one_array(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def _array(name: str) -> Iterator[Any]:
+def _array(name: str, like: str = "") -> Iterator[Any]:
+    """The dataset or the array of a .npy file; `like`: as of datasets.opened()."""
     if compare_files.is_npy(name):
         yield compare_files.load_npy(name)
         return
-    with opened(name) as dataset:
+    with contextlib.ExitStack() as file:
+        with explained(name, "not compared"):
+            dataset = file.enter_context(opened(name, like))
         yield dataset
 
 
+def _beyond(found: Comparison, within: float) -> str:
+    """What --within does not allow of a dataset, in words; "" if nothing."""
+    if found.count and not found.largest_error <= within:
+        return f"the largest error, {found.largest_error:.6g}, is beyond --within {within:g}"
+    return "--within allows no sample that is missing or not finite in one only" if found.unpaired else ""
+
+
+def _in_words(pair: Pair) -> Pair:
+    """The pair; what is said of one that cannot be read, in words of the command line."""
+    note = wording.as_options(pair.note, click.get_current_context().command) if pair.failed else pair.note
+    return replace(pair, note=note)
+
+
 def _print(pair: Pair) -> None:
+    if pair.failed:
+        cli.complain(pair.note)
+        return
     if pair.found is None:
         say(f"{pair.path}: {pair.note}")
         return
@@ -112,4 +143,6 @@ def _print(pair: Pair) -> None:
 
 
 def _described(pair: Pair) -> dict[str, Any]:
-    return {"path": pair.path, "note": pair.note} if pair.found is None else {"path": pair.path, **asdict(pair.found)}
+    if pair.found is not None:
+        return {"path": pair.path, **asdict(pair.found)}
+    return {"path": pair.path, "note": pair.note} | ({"failed": True} if pair.failed else {})

@@ -22,7 +22,7 @@ def split(text: str) -> tuple[str, str]:
     """FILE and /path of an argument, which is "" where none is named. Both may have the separator themselves.
 
     FILE is the longest part that is a file here; else all before the first separator behind the address, which may be one of
-    fsspec that has separators too.
+    fsspec that has separators too. StzError if it is missing.
     """
     parts = text.split(SEPARATOR)
     named = [(SEPARATOR.join(parts[:count]), SEPARATOR.join(parts[count:])) for count in range(len(parts), 0, -1)]
@@ -30,20 +30,30 @@ def split(text: str) -> tuple[str, str]:
         if os.path.isfile(name):
             return name, path
     possible = [(name, path) for name, path in named if "://" not in path and not os.path.isfile(path.split(SEPARATOR)[0])]
-    return next((each for each in reversed(possible) if each[1].startswith("/")), possible[min(1, len(possible) - 1)])
+    found = next((each for each in reversed(possible) if each[1].startswith("/")), possible[min(1, len(possible) - 1)])
+    if found[1] and not found[0]:
+        raise StzError(f"{text} names no file: give FILE{text}", _ARGUMENT)
+    return found
 
 
 @contextlib.contextmanager
-def opened(text: str) -> Iterator[View]:
-    """The dataset that an argument names; its file is open for the time. StzError if there is none."""
+def opened(text: str, like: str = "") -> Iterator[View]:
+    """The dataset that an argument names; its file is open for the time. StzError if there is none.
+
+    `like`: the path that an error proposes, if the file has it.
+    """
     name, path = split(text)
     with opening.open(name) as file:
         if not path:
-            found = file.datasets()
+            found = sorted(file.datasets(), key=lambda each: f"/{each}" != like)
             if len(found) != 1:
-                some = ", ".join(f"{name}{SEPARATOR}/{each}" for each in found[:3]) + (", ..." if len(found) > 3 else "")
+                some = ", ".join(f"{shown_name(name)}{SEPARATOR}/{each}" for each in found[:3]) + (
+                    ", ..." if len(found) > 3 else ""
+                )
                 raise StzError(
-                    f"{name} has {counted(len(found), 'dataset')}: name one" + (f", such as {some}" if found else ""), _ARGUMENT
+                    f"{shown_name(name)} has {counted(len(found), 'dataset')}: name one"
+                    + (f", such as {some}" if found else ""),
+                    _ARGUMENT,
                 )
             path = found[0]
         member = file.member(dataset_with_samples(file.h5, path, shown_name(name)))

@@ -43,4 +43,4 @@ def decompress(source: str, target: str, dataset: str, deflate: int | None, over
     for note in notes:
         say(f"note: {note}")
     if not unpacked:
-        say("nothing was compressed with h5stz, or nothing that --dataset names")
+        say(f"nothing{'' if dataset == '*' else f' of what {dataset} names'} was compressed with h5stz")

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import click
 import h5py
@@ -15,21 +15,22 @@ import numpy as np
 
 from h5stz import _core, elements, slabs
 from h5stz.cli import datasets
-from h5stz.cli.explained import explained
-from h5stz.cli.output import printable, say
+from h5stz.cli.explained import Failures, explained
+from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
 from h5stz.files.classic_netcdf import opened_source
-from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule
+from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule, check_options, without_bound
 from h5stz.hdf5 import objects
 from h5stz.hdf5.named_datasets import dataset_with_samples, hard_link_to
-from h5stz.options.stz import STZ
+from h5stz.options.stz import STZ, Options
 from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _GRID = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # relative bounds
 _SHOWN = 3  # datasets of which an error says why they are not compressed
+_EMPTY = "nothing stored"  # why a dataset is left out, beside the keys of REASONS
 _TIMED_BYTES = 16 << 20  # of a dataset that are compressed to know how long that takes
 
 
@@ -55,11 +56,13 @@ class _Line:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate_command(
     file: str, effort: int | None, enhance: bool | str | None, sample: int, jobs: int, as_json: bool, **given: Any
-) -> None:
+) -> int:
     """Estimate what `compress` would come to, without writing anything.
 
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
+
+    Exit status 1 if a dataset cannot be estimated; the others are all the same.
     """
     name, path = datasets.split(file)
     if sample < 1:
@@ -67,28 +70,55 @@ def estimate_command(
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
     shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
+    for one in asked:
+        check_options(cast(Options, one | shared))
     with explained(name, "nothing was estimated"), opened_source(name) as source:
-        chosen, left = _chosen(source, shown_name(name), path)
-        lines = [line for each in chosen for line in _lines(*each, [one | shared for one in asked], sample << 20, jobs)]
+        failures = Failures(source, shown_name(name))
+        chosen, left = _chosen(source, shown_name(name), path, failures)
+        lines = []
+        for dataset, decision in chosen:
+            with failures.going_on(objects.name_of(dataset)):
+                for line in _lines(dataset, decision, [one | shared for one in asked], sample << 20, jobs):
+                    if isinstance(line, str):
+                        left.append((objects.name_of(dataset), line))
+                    else:
+                        lines.append(line)
     if as_json:
-        skipped = [{"path": left_path, "reason": reason} for left_path, reason in left]
-        print(json.dumps({"datasets": [_record(line) for line in lines], "skipped": skipped}))
-        return
-    _print(lines)
+        record = {"datasets": [_record(line) for line in lines], "skipped": [{"path": at, "reason": why} for at, why in left]}
+        print(json.dumps(record | {"failed": [{"path": at, "error": why} for at, why in failures.lines.items()]}))
+        return int(bool(failures.lines))
+    if lines:
+        _print(lines)
     for left_path, reason in left:
-        say(f"{left_path}: not estimated, as compress leaves it as it is ({REASONS[reason]})")
+        say(f"{left_path}: not estimated, as {_why(reason)}")
+    return int(bool(failures.lines))
 
 
-def _chosen(source: h5py.File, name: str, path: str) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
+def _why(reason: str) -> str:
+    """Why a dataset is left out, in words."""
+    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress leaves it as it is ({REASONS[reason]})"
+
+
+def _chosen(
+    source: h5py.File, name: str, path: str, failures: Failures
+) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
     """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
     named = dataset_with_samples(source, path, name) if path else None
     rule = "*" if named is None else hard_link_to(source, named)
-    plan = Plan(source, [Rule(rule, {"lossless": True})])  # which looks at no values
-    decided = [(each, plan.decide(each)) for each in (objects.datasets(source) if named is None else [named])]
-    chosen = [(dataset, decision) for dataset, decision in decided if decision.options is not None]
-    left = [(objects.name_of(dataset), decision.reason) for dataset, decision in decided if decision.reason is not None]
-    if not chosen:
-        shown = [f"{each}: {REASONS[reason]}" for each, reason in left[:_SHOWN]]
+    # Which looks at no values.
+    plan = Plan(source, [Rule(rule, {"lossless": True})], lost=failures.note if named is None else lambda *_: None)
+    chosen, left = [], []
+    for dataset in objects.datasets(source, lambda *_: None) if named is None else [named]:
+        with failures.going_on(objects.name_of(dataset)):
+            decision = plan.decide(dataset)
+            if decision.reason is None and not objects.is_stored(dataset):
+                left.append((objects.name_of(dataset), _EMPTY))
+            elif decision.reason is None:
+                chosen.append((dataset, decision))
+            else:
+                left.append((objects.name_of(dataset), decision.reason))
+    if not chosen and not failures.lines:
+        shown = [f"{each}: {_why(reason) if reason == _EMPTY else REASONS[reason]}" for each, reason in left[:_SHOWN]]
         why = "; ".join(shown) + (f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else "")
         raise StzError(f"there is nothing to estimate in {name}: {why or 'it has no datasets'}", _ARGUMENT)
     return chosen, left
@@ -96,12 +126,19 @@ def _chosen(source: h5py.File, name: str, path: str) -> tuple[list[tuple[h5py.Da
 
 def _lines(
     dataset: h5py.Dataset, decision: Decision, asked: list[dict[str, Any]], sample_bytes: int, jobs: int
-) -> Iterator[_Line]:
+) -> Iterator[_Line | str]:
+    """A line for each bound; or why compress leaves the dataset as it is with them, a key of REASONS."""
     assert decision.options is not None
     fill = decision.options.fill_value
     for bound in asked:
         options = {**bound, "chunks": decision.chunks, **({} if fill is None else {"fill_value": fill})}
-        found = estimate(dataset, sample_bytes=sample_bytes, jobs=jobs, **options)
+        try:
+            found = estimate(dataset, sample_bytes=sample_bytes, jobs=jobs, **options)
+        except StzError as error:
+            if (reason := without_bound(error, options)) is None:
+                raise
+            yield reason
+            return
         kind = ", ".join(f"{name}={value}" for name, value in bound.items() if name in BOUNDS)
         yield _Line(objects.name_of(dataset), kind, found, _seconds(dataset, found))
 
@@ -119,7 +156,10 @@ def _seconds(dataset: h5py.Dataset, found: Estimate) -> float:
 
 
 def _record(line: _Line) -> dict[str, Any]:
-    fields = {name: None if value == math.inf else value for name, value in asdict(line.estimate).items()}
+    fields = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in asdict(line.estimate).items()
+    }
     return {"path": line.path, "asked": line.asked, **fields, "ratio": line.estimate.ratio, "seconds": line.seconds}
 
 
@@ -133,7 +173,7 @@ def _print(lines: list[_Line]) -> None:
     for line in lines:
         found = line.estimate
         bound = f"{found.bound:.4g}" if found.bound else "lossless"
-        psnr = "exact" if found.psnr == math.inf else f"{found.psnr:.1f} dB"
+        psnr = "exact" if found.psnr == math.inf else "unknown" if math.isnan(found.psnr) else f"{found.psnr:.1f} dB"
         sure = "exact" if found.exact else f"{100 * found.spread / max(found.bytes, 1):.1f} %"
         path = "" if line.path == before else printable(line.path)
         table.add_row(

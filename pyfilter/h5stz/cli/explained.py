@@ -1,12 +1,18 @@
-"""Errors of h5py about files that it does not understand, as errors of the command line."""
+"""Errors of h5py about files that it does not understand, as errors of the command line; and commands that go on after them."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
-from h5stz import _core
+import click
+import h5py
+
+from h5stz import _core, cli
+from h5stz.cli import datasets, wording
 from h5stz.errors import HDF5_ERRORS, StzError, StzReadError, in_one_line
+from h5stz.sources.remote_files import refuse_to_go_on, shown_name
+from h5stz.unreadable import is_of_hdf5, of_part
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
@@ -21,13 +27,50 @@ def explained(source: str, text: str, target: str | None = None) -> Iterator[Non
         yield
     except StzError:
         raise
-    except OSError as error:
-        said = in_one_line(error)
-        if isinstance(error, BrokenPipeError) or error.filename is not None or source in said or (target and target in said):
+    except HDF5_ERRORS as error:
+        said, filename = in_one_line(error), getattr(error, "filename", None)
+        if isinstance(error, BrokenPipeError) or filename is not None:
+            raise
+        if is_of_hdf5(error) and not (target and target in said):
+            name, path = datasets.split(source)
+            raise of_part(shown_name(name), path, error) from error
+        if not isinstance(error, OSError):
+            raise StzError(f"{source}: {text}: {said}", _READ) from error
+        if source in said or (target and target in said):
             raise
         raise StzReadError(f"{source}: {said}", _READ) from error
-    except HDF5_ERRORS as error:
-        raise StzError(f"{source}: {text}: {in_one_line(error)}", _READ) from error
+
+
+class Failures:
+    """What a command cannot do for some datasets of a file: it says so at once, and goes on with the others.
+
+    Attributes:
+        lines: what was said of each, by its path.
+    """
+
+    def __init__(self, file: h5py.File, name: str) -> None:
+        """`name`: of the file, as messages have it."""
+        self._file, self._name = file, name
+        self.lines: dict[str, str] = {}
+
+    @contextlib.contextmanager
+    def going_on(self, path: str) -> Iterator[None]:
+        """Around the work on a dataset, whose errors are noted; not that a remote file is not given any more."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except HDF5_ERRORS as error:
+            self.note(path, error)
+
+    def note(self, path: str, error: BaseException) -> None:
+        """Notes an error about a part of the file; see going_on()."""
+        refuse_to_go_on(self._file)
+        said = wording.as_options(str(of_part(self._name, path, error)), click.get_current_context().command)
+        line = said if path in said else f"{path} of {self._name}: {said}"
+        if path not in self.lines:
+            self.lines[path] = line
+            cli.complain(line)
 
 
 #: What a command says that writes a new file.

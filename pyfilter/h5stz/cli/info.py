@@ -16,8 +16,8 @@ import h5py
 
 from h5stz import _core, cli, patterns
 from h5stz.cli.datasets import split
-from h5stz.cli.explained import explained
-from h5stz.cli.output import printable, say
+from h5stz.cli.explained import Failures, explained
+from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
@@ -67,7 +67,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
         found.append(made)
         try:
             with explained(made.name, "damaged"):
-                _look_into(name, made, only, globs, everything)
+                failed = _look_into(name, made, only, globs, everything) or failed
         except (StzError, OSError, KeyError) as error:
             text = in_one_line(error)
             cli.complain(text if isinstance(error, KeyError) or made.name in text else f"{made.name}: {text}")
@@ -100,27 +100,29 @@ def _file_and_dataset(word: str) -> tuple[str, str | None]:
     return (name, path) if path.startswith("/") or (path and os.path.isfile(name)) else (word, None)
 
 
-def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> None:
+def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> bool:
+    """Fills `made`; returns whether something in the file cannot be read, of which it says what."""
     with opened_source(name, values=everything or only is not None) as file:
         remote = remote_of(file)
         made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
-        datasets = objects.datasets(file) if only is None else [dataset_named(file, only, made.name)]
+        failures = Failures(file, made.name)
+        datasets = objects.datasets(file, failures.note) if only is None else [dataset_named(file, only, made.name)]
         made.count = len(datasets)
         paths = [objects.name_of(dataset) for dataset in datasets]
         chosen = {path for glob in globs for path in patterns.chosen_paths(glob, paths)}
-        wanted = [
-            dataset
-            for dataset in datasets
-            if (only is not None or everything or client_data(dataset) is not None)
-            and (not globs or objects.name_of(dataset) in chosen)
-        ]
-        if globs and not wanted:
-            raise StzError(
-                _why_none(file, made.name, globs, [each for each in datasets if objects.name_of(each) in chosen]), _ARGUMENT
-            )
-        for dataset in wanted:
+        wanted = []
+        for dataset, path in zip(datasets, paths, strict=True):
+            with failures.going_on(path):
+                if (only is not None or everything or client_data(dataset) is not None) and (not globs or path in chosen):
+                    wanted.append((path, dataset))
+        if globs and not wanted and not failures.lines:
+            others = [each for each, path in zip(datasets, paths, strict=True) if path in chosen]
+            raise StzError(_why_none(file, made.name, globs, others), _ARGUMENT)
+        for path, dataset in wanted:
             most = _HEADERS if remote is None else _REMOTE_HEADERS
-            made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
+            with failures.going_on(path):
+                made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
+        return bool(failures.lines)
 
 
 def _why_none(file: h5py.File, name: str, globs: Sequence[str], others: Sequence[h5py.Dataset]) -> str:
@@ -177,7 +179,7 @@ def _tree(made: _File) -> Tree:
 
 
 def _headline(made: _File) -> str:
-    compressed = [each for each in made.shown if each.compression]
+    compressed = [each for each in made.shown if each.compression and each.stored_bytes]
     text = f"{printable(made.name)}: {counted(made.size, 'byte')}, {counted(made.count, 'dataset')}"
     before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
     return text + (f", shown: {before} -> {counted(after, 'byte')}, ratio {before / after:.2f}" if after else "")
@@ -191,6 +193,8 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
     """What is said of a dataset below its name."""
     size = f"size: {dataset.array_bytes} -> {counted(dataset.stored_bytes, 'byte')}"
     ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
+    if dataset.array_bytes and not dataset.stored_bytes:
+        ratio = f", {NOTHING_STORED}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
         yield size + ratio

@@ -6,6 +6,9 @@ import json
 import math
 from typing import Any
 
+#: In the place of a ratio.
+NOTHING_STORED = "nothing is stored"
+
 
 def say(text: str) -> None:
     """Prints one line on standard output, at once, so that it stands before what is said on standard error later."""

@@ -18,6 +18,7 @@ from h5stz.files import salvaging
 from h5stz.options.option_checks import thread_count
 
 _SHOWN = 20  # damages of a dataset
+_NAMED = 5  # datasets in a line
 
 
 def _on_error(text: str) -> OnError:
@@ -55,6 +56,8 @@ def salvage(source: str, target: str, on_error: OnError | None, threads: int | N
         print_json(asdict(done) | {"sound": done.sound})
     else:
         _print(done, source)
+    if not done.sound:
+        cli.complain(f"{source}: {_summary(done)}: {target} has all else")
     return int(not done.sound)
 
 
@@ -62,14 +65,12 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
     if done.missing_bytes:
         say(f"{source}: {counted(done.missing_bytes, 'byte')} missing at the end")
     for path in done.whole:
-        say(f"{path}: whole")
+        unchecked = done.unchecked.get(path, 0)
+        say(f"{path}: whole" + (f", {counted(unchecked, 'chunk')} without h5stz not checked" if unchecked else ""))
     for path, damaged in done.damaged.items():
-        found = [damage for damage in damaged if damage.reason != salvaging.DIFFER]
-        differing = [damage for damage in damaged if damage.reason == salvaging.DIFFER]
+        found, differing = _sorted(damaged)
         if found:
-            say(
-                f"{path}: {counted(sum(damage.lost for damage in found), 'sample')} lost, {counted(len(found), 'damaged part')}"
-            )
+            say(f"{path}: {_samples(found)} lost, {counted(len(found), 'damaged part')}")
             _print_parts(found, True)
         if differing:
             say(f"{path}: {salvaging.DIFFER} in {counted(len(differing), 'part')}")
@@ -78,8 +79,39 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
         cli.complain(f"lost: {line}")
     for note in done.notes:
         say(f"note: {note}")
-    if done.sound:
-        say("nothing is damaged")
+    if done.copied:
+        some = ", ".join(done.copied[:_NAMED]) + (", ..." if len(done.copied) > _NAMED else "")
+        count = counted(len(done.copied), "dataset")
+        say(f"not checked, as h5stz did not compress them: {count}, copied as they are stored: {some}")
+    if not done.whole and not done.damaged:
+        say("nothing was checked: no dataset is compressed with h5stz")
+    elif done.sound:
+        everything = not done.copied and not done.unchecked
+        say("nothing is damaged" if everything else "nothing of what was checked is damaged")
+
+
+def _sorted(damaged: Sequence[Damage]) -> tuple[list[Damage], list[Damage]]:
+    """What is lost of a dataset, and what differs from its check."""
+    found = [damage for damage in damaged if damage.reason != salvaging.DIFFER]
+    return found, [damage for damage in damaged if damage.reason == salvaging.DIFFER]
+
+
+def _samples(found: Sequence[Damage]) -> str:
+    return counted(sum(damage.lost for damage in found), "sample")
+
+
+def _summary(done: salvaging.Salvaged) -> str:
+    """What is damaged, in one line."""
+    each = [_sorted(damaged) for damaged in done.damaged.values()]
+    losing, differing = [found for found, _ in each if found], sum(bool(different) for _, different in each)
+    said = [f"{counted(done.missing_bytes, 'byte')} missing at the end"] if done.missing_bytes else []
+    if losing:
+        said.append(f"{_samples([one for found in losing for one in found])} of {counted(len(losing), 'dataset')} lost")
+    if differing:
+        said.append(f"values of {counted(differing, 'dataset')} differ from their content checks")
+    if done.lost:
+        said.append(f"{counted(len(done.lost), 'part')} of the file not readable")
+    return ", ".join(said)
 
 
 def _print_parts(found: Sequence[Damage], why: bool) -> None:

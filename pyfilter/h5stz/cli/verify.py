@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -12,9 +12,11 @@ from h5stz import cli
 from h5stz.cli.output import say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
+from h5stz.counts import counted
 from h5stz.files import verify_files
 from h5stz.options.option_checks import thread_count
 from h5stz.sources.remote_files import shown_name
+from h5stz.unreadable import cure_of_file
 
 
 @click.command(short_help="Decode all chunks and compare them.")
@@ -29,13 +31,16 @@ def verify(threads: int | None, as_json: bool, files: tuple[str, ...]) -> int:
     count, sound, found = thread_count(threads), True, []
     with progress_bar() as bar:
         for name in files:
-            lines = []
+            lines: list[verify_files.Line] = []
             for line in verify_files.lines(name, count, bar.tell):
                 sound = sound and line.sound
                 lines.append(line)
-                if not as_json:
+                if line.unreadable or not as_json:
                     with bar.aside():
                         _print(line)
+            if damaged := _summary(shown_name(name), lines):
+                with bar.aside():
+                    cli.complain(damaged)
             found.append(_as_json(name, lines))
     if as_json:
         print(json.dumps({"files": found}))
@@ -47,6 +52,14 @@ def _print(line: verify_files.Line) -> None:
         cli.complain(line.text)
     else:
         say(line.text)
+
+
+def _summary(name: str, lines: Sequence[verify_files.Line]) -> str:
+    """What was found damaged in the chunks of a file, and what to do; "" if nothing was."""
+    counts = [count for line in lines if line.facts and (count := len(line.facts["damaged"]))]
+    if not counts:
+        return ""
+    return f"{name}: {counted(sum(counts), 'damaged chunk')} in {counted(len(counts), 'dataset')}: {cure_of_file(name)}"
 
 
 def _as_json(name: str, lines: Iterable[verify_files.Line]) -> dict[str, Any]:

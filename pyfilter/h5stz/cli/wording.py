@@ -10,16 +10,33 @@ import click
 #: What functions call arguments, and the option that it is here.
 _WORDS = {
     "lossless=True": "--lossless",
+    "resume=True": "--resume",
     "fill_value=False": "--fill-value none",
     "data=array": "--data FILE DATASET",
     "enhance=True": "--enhance auto",
     "rechunk=": "chunks=",
 }
+#: A damaged chunk of another filter: its dataset, the file, what is wrong, and what helps in Python.
+_DAMAGED = re.compile(
+    r"(?<= of )(/.*?) in (.*?)((?: cannot be read)?: [^:]*: get the file again), "
+    r'or h5stz\.view\(dataset, on_error="nan"\) reads all other chunks'
+)
+#: What helps here, by command.
+_CURES = {
+    "compress": "--dataset {path}=none copies the dataset as it is stored",
+    "extract": "--region INDICES reads what is in other chunks",
+}
+_ELSEWHERE = "h5stz extract {file}::{path} --region INDICES reads what is in other chunks"
+_CACHE = 'h5stz.open("simplecache::" + url)', "simplecache::ADDRESS in place of the address"
 _BEFORE = r"(?<![\w/'\",:=.])"  # an argument: in quotation marks, paths and rules stand words of the user
 
 
 def as_options(message: str, command: click.Command | None) -> str:
-    """A message about arguments of functions, with the options of a command in their place."""
+    """A message about arguments of functions, with the options of a command in their place, and what is to be typed."""
+    if found := _DAMAGED.search(message):
+        cure = _CURES.get(str(command and command.name), _ELSEWHERE).format(path=found[1], file=found[2])
+        message = f"{message[: found.start()]}{found[1]} in {found[2]}{found[3]}, or {cure}{message[found.end() :]}"
+    message = message.replace(*_CACHE)
     if command is None:
         return message
     names = {str(each.name) for each in command.params if any(option.startswith("--") for option in each.opts)}

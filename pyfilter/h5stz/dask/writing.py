@@ -22,6 +22,7 @@ from h5stz import _core, elements, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.files.chunk_compressors import Stream, connected, encoded_block
+from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import suggest_chunks
@@ -75,6 +76,8 @@ def to_hdf5(
         StzTypeError: (a TypeError too) no array of dask, or a dtype that cannot be compressed.
         Whatever a task of the array raises.
     """
+    if not isinstance(file, h5py.Group):
+        refuse_address(file)
     dask = _dask()
     _check(array, options)
     shape = _chunks_of(array, options.pop("chunks", None))

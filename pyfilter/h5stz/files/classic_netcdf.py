@@ -52,6 +52,7 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_ca
             yield file
         return
     path = here
+    file_kinds.refuse_address_as_path(path)
     if not file_kinds.is_netcdf3(path):
         with file_kinds.opened_file(path, chunk_cache=chunk_cache) as file:
             yield file

@@ -23,6 +23,7 @@ from h5stz.elements import Array
 from h5stz.errors import HDF5_ERRORS
 from h5stz.hdf5 import calls, raw_values, unknown_links
 from h5stz.hdf5.written_parts import written_boxes
+from h5stz.unreadable import is_of_hdf5, of_part
 
 Place: TypeAlias = tuple[h5py.h5g.GroupID, bytes, h5py.h5p.PropLCID]  # a group, a name in it, and the properties of the link
 #: Called with a dataset of the source, its place in the target and its type there. Creates the dataset and writes it, without
@@ -147,11 +148,13 @@ class _Copy:
 
     @contextmanager
     def _going_on(self, path: bytes, part: str) -> Iterator[None]:
-        """Hands errors of HDF5 to `lost`, if there is one."""
+        """Hands errors of HDF5 to `lost`, if there is one; else those about the source name the object."""
         try:
             yield
         except HDF5_ERRORS as error:
             if self.lost is None:
+                if is_of_hdf5(error):
+                    raise of_part(os.fsdecode(self.source.filename), _text(path), error) from error
                 raise
             self.lost(_text(path), part, error)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 
 from h5stz import _core
-from h5stz.errors import StzReadError
+from h5stz.errors import HDF5_ERRORS, StzError, StzReadError
 from h5stz.hdf5 import file_kinds
 
 if TYPE_CHECKING:
@@ -28,16 +28,26 @@ def opened(path: Path) -> tuple[h5py.File, int]:
     Raises:
         OSError: HDF5 cannot open it, with zeros for the missing bytes either.
     """
+    source: Any = None
     try:
-        return file_kinds.opened_file(path), 0
-    except StzReadError as error:
-        if _SALVAGE not in str(error):
+        try:
+            file, missing = file_kinds.opened_file(path), 0
+        except StzReadError as error:
+            if _SALVAGE not in str(error):
+                raise
+            source = _Extended(path)
+            file, missing = h5py.File(source), source.missing
+        try:
+            file["/"]
+        except BaseException:
+            file.close()
             raise
-    source: Any = _Extended(path)
-    try:
-        return h5py.File(source), source.missing
-    except (OSError, RuntimeError, ValueError) as error:
-        source.close()
+        return file, missing
+    except HDF5_ERRORS as error:
+        if source is not None:
+            source.close()
+        if isinstance(error, StzError):
+            raise
         text = f"{path}: it is an HDF5 file, but HDF5 finds nothing in it that could be kept: copy or download it again"
         raise StzReadError(text, _READ) from error
 

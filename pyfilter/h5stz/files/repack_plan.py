@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
@@ -22,9 +22,10 @@ from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.files.history import UNKNOWN, History, history_of
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
-from h5stz.hdf5.named_datasets import link_of_pattern
-from h5stz.hdf5.objects import datasets, identity, name_of
+from h5stz.hdf5.named_datasets import no_dataset_like
+from h5stz.hdf5.objects import Lost, datasets, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
+from h5stz.options.bounds import RangeError
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
 from h5stz.options.stz import MEASURED, STZ, Options, client_data
@@ -49,6 +50,7 @@ REASONS = {
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
     "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
     "nothing valid": "a relative bound needs a finite number, and there is none",
+    "range": "its range, or a share of it, exceeds float64: compress it with absolute or lossless",
     "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }
@@ -91,7 +93,10 @@ class Decision:
 
 
 class Plan:
-    """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts."""
+    """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts.
+
+    `lost`: as of objects.hard_links().
+    """
 
     def __init__(
         self,
@@ -100,11 +105,12 @@ class Plan:
         rechunk: Rechunk = "auto",
         again: bool = False,
         max_error: float | None = None,
+        lost: Lost | None = None,
     ) -> None:
         if isinstance(rechunk, tuple) and not (rechunk and all(isinstance(each, int) and each > 0 for each in rechunk)):
             raise StzError(f"rechunk={rechunk!r}: give a number of 1 or more for each axis", _ARGUMENT)
         self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
-        self._contents = Contents(file)
+        self._contents = Contents(file, lost)
         paths = [path for each in self._contents.paths.values() for path in each]
         self._chosen = [set(patterns.chosen_paths(rule.pattern, paths)) for rule in rules]
         for rule, chosen in zip(rules, self._chosen, strict=True):
@@ -112,12 +118,11 @@ class Plan:
                 if name in (rule.options or ()):
                     raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
             try:
-                _check_options(rule.options)
+                check_options(rule.options)
             except StzError as error:
                 raise error if rule.pattern == "*" else error.within(rule.pattern) from None
             if rule.pattern != "*" and not chosen:
-                why = link_of_pattern(file, rule.pattern)
-                raise StzError(f"no dataset has a path like {rule.pattern!r}: there are {_some(paths)}{why}", _ARGUMENT)
+                raise no_dataset_like(file, rule.pattern, paths)
 
         if isinstance(rechunk, tuple):
             self._check_chunks(file)
@@ -169,8 +174,8 @@ class Plan:
         try:
             return self._with_options(dataset, options, found)
         except StzError as error:
-            if error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] and "relative" in options:
-                return Decision("nothing valid")
+            if reason := without_bound(error, options):
+                return Decision(reason)
             raise type(error)(f"{paths[0]}: {error}", error.code) from None
 
     def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any], found: STZ | None) -> Decision:
@@ -224,8 +229,15 @@ class Plan:
         return suggest_chunks(dataset.shape, dataset.dtype)
 
 
-def _check_options(options: Options | None) -> None:
-    """Raises the StzError of options that no dataset can have."""
+def without_bound(error: StzError, options: Mapping[str, Any]) -> str | None:
+    """Why a dataset stays as it is for which options have no bound, as of REASONS, by the error that says so; else None."""
+    if "relative" not in options or error.code != _core.ERROR_CODES["STZ_ERROR_BOUND"]:
+        return None
+    return "range" if isinstance(error, RangeError) else "nothing valid"
+
+
+def check_options(options: Options | None) -> None:
+    """Raises the StzError of options of a Rule that no dataset can have."""
     if options is None:
         return
     if not options.keys() <= Options.__annotations__.keys():
@@ -283,10 +295,6 @@ def _is_lossy(dataset: h5py.Dataset) -> bool:
     if words is not None:
         return _core.parse(words)["mode"] != _core.MODES["lossless"]
     return bool(filters & _LOSSY)
-
-
-def _some(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "") if paths else "none"
 
 
 def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:

@@ -27,7 +27,7 @@ from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules, before_compressing
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.option_checks import checked_count
@@ -138,7 +138,7 @@ def repack(
         OSError: `source` cannot be read, or there is a file at `target`.
     """
     refuse_address(target)
-    source, target = Path(source), Path(target)
+    source, target = path_to_read(source), Path(target)
     error = checked_precision(max_error, None).max_error
     rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)

@@ -26,7 +26,7 @@ from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
 from h5stz.files.stored_chunks import stored_chunks
-from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.hdf5.file_kinds import path_to_read, refuse_address
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
@@ -52,6 +52,8 @@ class Salvaged:
         whole: paths of the datasets compressed with h5stz that are whole.
         damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from
             the recorded content check, nothing is lost (`lost` is 0): they are copied; which of both is right is not known.
+        copied: paths of the datasets that h5stz did not compress: they are copied as they are stored, and not checked.
+        unchecked: of datasets compressed with h5stz, how many chunks were stored without it: these are not checked either.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.
@@ -62,10 +64,12 @@ class Salvaged:
     lost: list[str] = field(default_factory=list)
     missing_bytes: int = 0
     notes: list[str] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
+    unchecked: dict[str, int] = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is damaged, and all values agree with their content checks."""
+        """Whether nothing that was checked is damaged, and all values agree with their content checks."""
         return not (self.damaged or self.lost or self.missing_bytes)
 
 
@@ -103,20 +107,26 @@ def salvage(
         OSError: HDF5 cannot open `source`, or there is a file at `target`.
     """
     refuse_address(target)
-    done = Salvaged()
-    with replaced(Path(source), Path(target), overwrite, may_be_source=False) as part:
+    done, lost_paths = Salvaged(), set[str]()
+    source = path_to_read(source)
+    with replaced(source, Path(target), overwrite, may_be_source=False) as part:
         refuse_netcdf3(source)
-        old, done.missing_bytes = cut_files.opened(Path(source))
+        old, done.missing_bytes = cut_files.opened(source)
         with closing(old):
             meter = Meter(progress, _bytes_to_check(old))
 
             def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
                 if client_data(stored) is None or not stored.chunks:
+                    if stored.size:
+                        done.copied.append(name_of(stored))
                     return False
                 limits.refuse_larger("a chunk holds", prod(stored.chunks) * int(stored.dtype.itemsize), None)
                 path = name_of(stored)
                 with meter.share(path, stored.nbytes) as add:
-                    found = _Copy(stored, place, stored_type, on_error, threads).run(add)
+                    copy = _Copy(stored, place, stored_type, on_error, threads)
+                    found = copy.run(add)
+                if copy.unchecked:
+                    done.unchecked[path] = copy.unchecked
                 if found:
                     done.damaged[path] = found
                 else:
@@ -126,12 +136,14 @@ def salvage(
             def lost(path: str, part_of_it: str, error: BaseException) -> None:
                 if isinstance(error, StzError) and error.code not in DAMAGE_CODES:
                     raise error
+                lost_paths.add(path)
                 done.lost.append(f"{path}: {part_of_it}: {sentence(error)}")
 
             with new_file(old, str(part)) as new:
                 done.notes = copy_tree(old, new, store, lost)
                 for path, found in done.damaged.items():
                     dataset_at(new, path).attrs[ATTRIBUTE] = _text(found)
+                done.copied = [path for path in done.copied if path not in lost_paths]
                 if done.lost:
                     new.attrs[ATTRIBUTE] = _shortened(done.lost)
     return done
@@ -182,6 +194,7 @@ class _Copy:
         self._filters = [properties.get_filter(number)[0] for number in range(properties.get_nfilters())]
         self._made = h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link)
         self._found: list[Damage] = []
+        self.unchecked = 0  # chunks
         self._place = str(stored.file.filename), name_of(stored)
 
     def run(self, add: Callable[[int], None]) -> list[Damage]:
@@ -215,6 +228,7 @@ class _Copy:
         chunk = tuple(at // extent for at, extent in zip(offset, self._index.chunks, strict=True))
         if not self._index.may_be_stream(chunk, stored) or mask:
             self._made.write_direct_chunk(offset, content, mask)  # samples as they are, without any check
+            self.unchecked += 1
             return
         try:
             self._check(content)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from h5stz import _core
-from h5stz.errors import StzError
+from h5stz.errors import StzError, add_note
 from h5stz.files.chunk_compressors import Stream
 from h5stz.new_files import errors_named
 from h5stz.slabs import Box
@@ -54,15 +54,17 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
     try:
         with errors_named(named, path):
             spool = _started(file, path, key)
-        keep = True
+        keep = False
         try:
             yield spool
-            keep = False
-        except StzError as error:
-            keep = error.code != _WRONG_DATA  # whoever is at fault: these streams are not used again
+        except BaseException as error:
+            # Whoever is at fault: wrong streams are not used again.
+            keep = not (isinstance(error, StzError) and error.code == _WRONG_DATA) and bool(spool.count or spool.found)
+            if keep:
+                add_note(error, f"{path} keeps what was compressed: the same with resume=True goes on there, else remove it")
             raise
         finally:
-            if not (keep and (spool.count or spool.found)):
+            if not keep:
                 path.unlink(missing_ok=True)
     finally:
         with contextlib.suppress(OSError):  # what a full disk did not take, and was an error before

@@ -11,21 +11,21 @@ import h5py
 import numpy as np
 
 from h5stz import _core, patterns
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files import compare_data
 from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
-from h5stz.hdf5.named_datasets import link_of_pattern
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
+from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
-from h5stz.unreadable import naming
+from h5stz.unreadable import naming, of_part
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -56,12 +56,14 @@ def unpack(
         (paths of the datasets that were unpacked, what could not be kept, a line each).
 
     Raises:
-        StzError: (a ValueError) `deflate` is no such number, or the new file has other bits: a defect of the machine.
+        StzError: (a ValueError) `deflate` is no such number, no dataset has a path like `dataset`, or the new file has other
+            bits: a defect of the machine.
         OSError: `source` cannot be read, or there is a file at `target`.
     """
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
     refuse_address(target)
+    source = path_to_read(source)
     unpacked: list[str] = []
 
     def store(stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
@@ -74,11 +76,10 @@ def unpack(
         return True
 
     with ExitStack() as reading:
-        old = reading.enter_context(opened_source(Path(source)))
+        old = reading.enter_context(opened_source(source))
         chosen = _chosen(old, Rule(dataset, None))
-        why = "" if chosen else link_of_pattern(old, dataset).removeprefix(". But ")
         meter = Meter(progress, 2 * sum(chosen.values()))
-        with replaced(Path(source), Path(target), overwrite) as part:
+        with replaced(source, Path(target), overwrite) as part:
             with new_file(old, str(part)) as new:
                 notes = copy_tree(old, new, store)
             with opened_file(part) as made:
@@ -87,15 +88,27 @@ def unpack(
                     with meter.share(path, before.nbytes) as add:
                         compare_data.same(before, dataset_at(made, path), add)
             reading.close()  # the new file may take the place of this one
-    notes += [why] if why else []
     return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes
 
 
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
-    """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory."""
+    """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory.
+
+    StzError if it names no dataset at all.
+    """
     paths = {path: item for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)}
-    found = ((identity(paths[path]), h5py.Dataset(paths[path])) for path in set(patterns.chosen_paths(rule.pattern, paths)))
-    return {key: stored.nbytes for key, stored in found if client_data(stored) is not None}
+    found: dict[Identity, int] = {}
+    named = set(patterns.chosen_paths(rule.pattern, paths))
+    if not named and rule.pattern != "*":
+        raise no_dataset_like(file, rule.pattern, list(paths))
+    for path in named:
+        try:
+            stored = h5py.Dataset(paths[path])
+            if client_data(stored) is not None:
+                found[identity(stored)] = stored.nbytes
+        except HDF5_ERRORS as error:
+            raise of_part(os.fsdecode(file.filename), path, error) from error
+    return found
 
 
 def _write(

@@ -16,7 +16,7 @@ import h5py.h5l
 from h5stz import _core, limits
 from h5stz.counts import counted
 from h5stz.damage import Damage, of_stream
-from h5stz.errors import HDF5_ERRORS, StzError, in_one_line
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5 import objects
@@ -25,6 +25,7 @@ from h5stz.progress import Meter, Progress
 from h5stz.reading.chunk_index import ChunkIndex, Stored
 from h5stz.reading.readers import ChunkReader
 from h5stz.sources.remote_files import remote_of, shown_name
+from h5stz.unreadable import in_words, of_part
 
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _LOOKED_AT = 3  # chunks of a dataset, which are read whole, to say whether they have content checks
@@ -97,23 +98,8 @@ class _Contents:
     datasets: list[h5py.Dataset] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
-    def find_one_by_one(self, group: Any, seen: set[Any]) -> None:
-        """Notes what can be reached from a group, where HDF5 does not walk through all of a damaged file."""
-        self.note("", group)
-        seen.add(group.id)
-        for name in group:
-            try:
-                link, item = group.get(name, getlink=True), group.get(name)
-                if isinstance(link, h5py.HardLink) and item is not None and item.id not in seen:
-                    if isinstance(item, h5py.Group):
-                        self.find_one_by_one(item, seen)
-                    else:
-                        seen.add(item.id)
-                        self.note("", item)
-            except HDF5_ERRORS:  # of which there is a line already
-                continue
-
-    def note(self, _: str, item: Any) -> None:
+    def note(self, item: Any) -> None:
+        """Notes an object."""
         if isinstance(item, h5py.Dataset):
             self.datasets.append(item)
         elif isinstance(item, h5py.Group):
@@ -154,7 +140,8 @@ def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator
     except _NotGivenError as error:
         yield Line(f"not all was verified: {error}", False, True)
     except HDF5_ERRORS as error:
-        said, shown = in_one_line(error), shown_name(name)
+        shown = shown_name(name)
+        said = str(of_part(shown, "", error))
         yield Line(said if said.startswith(shown) else f"{shown}: {said}", False, True)
 
 
@@ -170,30 +157,29 @@ def _tell_from_damage(file: h5py.File) -> None:
 
 
 def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress | None) -> Iterator[Line]:
-    found, complete = _Contents(), True
-    try:
-        known: set[Any] = set()
-        for _, item, _ in objects.hard_links(file):
-            if isinstance(item, h5py.h5g.GroupID):
-                found.note("", h5py.Group(item))
-            elif (key := objects.identity(item)) not in known:
-                known.add(key)
-                found.note("", h5py.Dataset(item))
-    except HDF5_ERRORS as error:
+    found = _Contents()
+    lost: dict[str, Line] = {}
+    known: set[Any] = set()
+
+    def note_lost(path: str, error: BaseException) -> None:
         _tell_from_damage(file)
-        yield Line(f"{name}: damaged, not all that it holds can be found: {in_one_line(error)}", False, True)
-        complete = False
-        found = _Contents()
+        lost.setdefault(path, Line(str(of_part(name, path, error)), False, True))
+
+    for path, item, _ in objects.hard_links(file, note_lost):
         try:
-            found.find_one_by_one(file, set())
-        except HDF5_ERRORS:
-            pass
+            if isinstance(item, h5py.h5g.GroupID):
+                found.note(h5py.Group(item))
+            elif (key := objects.identity_if_whole(item) or path) not in known:
+                known.add(key)
+                found.note(h5py.Dataset(item))
+        except HDF5_ERRORS as error:
+            note_lost(path, error)
+    yield from lost.values()
     others = 0
     meter = Meter(progress, sum(map(_decoded_bytes, found.datasets)))
-    for number, dataset in enumerate(found.datasets):
-        called = f"{name}: dataset {number}"
+    for dataset in found.datasets:
+        called = f"{name}: {objects.name_of(dataset)}"
         try:
-            called = f"{name}: {objects.name_of(dataset)}"
             if client_data(dataset) is not None:
                 with meter.share(objects.name_of(dataset), _decoded_bytes(dataset)) as add:
                     yield from _lines_of(dataset, called, threads, add)
@@ -205,10 +191,10 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
                 others += 1
         except HDF5_ERRORS as error:
             _tell_from_damage(file)
-            yield Line(f"{called}: damaged: {in_one_line(error)}", False, True)
+            yield Line(str(of_part(name, objects.name_of(dataset), error)), False, True)
     for link in found.links:
         yield Line(f"{name}: {link}")
-    if complete and others == len(found.datasets):
+    if not lost and others == len(found.datasets):
         yield Line(f"{name}: {counted(others, 'dataset')}, none compressed with h5stz")
 
 
@@ -241,7 +227,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
         content = None
         if isinstance(stored, BaseException):
             _tell_from_damage(dataset.file)
-            counts.damaged.append(_Damage(offset, 0, 0, in_one_line(stored)))
+            counts.damaged.append(_Damage(offset, 0, 0, in_words(stored)))
             add(_chunk_bytes(dataset))
             continue
         try:
@@ -257,7 +243,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
         except HDF5_ERRORS as error:
             _tell_from_damage(dataset.file)
             blocks = [] if content is None else _damaged_blocks(dataset, offset, content, threads)
-            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_one_line(error), blocks))
+            counts.damaged.append(_Damage(offset, stored.size, stored.address, in_words(error), blocks))
         add(_chunk_bytes(dataset))
     facts = {"path": objects.name_of(dataset), **asdict(counts)}
     yield Line(f"{name}: {counts.described(by_hdf5)}", not counts.damaged, facts=facts)

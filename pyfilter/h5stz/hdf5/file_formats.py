@@ -14,6 +14,7 @@ LOOKED_AT = 4096  # bytes of a file that tell its format
 NETCDF3 = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _LEAST = 512  # bytes of an HDF5 file without which nothing is found in it
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_SUPERBLOCK = 48  # bytes that the first structure of an HDF5 file has at least
 
 #: How files of other formats begin, at which byte, what they are, and what to do.
 _FORMATS = (
@@ -87,6 +88,8 @@ def why_not(content: bytes, said: str, name: str, where: Where) -> str:
     for text, meaning in _REFUSALS:
         if text in said:
             return meaning.format(name=name)
+    if content.startswith(_SIGNATURE) and len(content) < 2 * _SUPERBLOCK:  # the old form of that structure
+        return f"it is an HDF5 file that was cut short, after {counted(len(content), 'byte')}: {_AGAIN[where]}"
     if "signature not found" in said:
         text = "it is text, " if _is_text(content) else "it is "
         return f"{text}neither an HDF5 nor a netCDF file: name one"
@@ -111,7 +114,7 @@ def other_format(content: bytes, name: str, where: Where) -> str | None:
         return of_server
     if not any(content):
         return f"it begins with zeros, as a file that was copied or downloaded in part: {_AGAIN[where]}"
-    if len(content) < len(_SIGNATURE) and _SIGNATURE.startswith(content):
+    if len(content) < _SUPERBLOCK and content.startswith(_SIGNATURE[: len(content)]):
         return f"it is an HDF5 file that was cut short, after {counted(len(content), 'byte')}: {_AGAIN[where]}"
     return None
 

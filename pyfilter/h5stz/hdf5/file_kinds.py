@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
@@ -23,13 +24,16 @@ ZARR_STORE = "a Zarr store: open it with zarr or xarray, and name an HDF5 file h
 
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+]+:/")  # pathlib leaves one slash of https://
 
-#: Commands that copy a file to an address.
+#: Commands that copy a file to an address, and one from there.
 _COPIES = {
-    "s3": "aws s3 cp {last} {shown}",
-    "gs": "gcloud storage cp {last} {shown}",
-    "http": "curl -T {last} {shown}",
-    "https": "curl -T {last} {shown}",
+    "s3": ("aws s3 cp {last} {shown}", "aws s3 cp {shown} {last}"),
+    "gs": ("gcloud storage cp {last} {shown}", "gcloud storage cp {shown} {last}"),
+    "http": ("curl -T {last} {shown}", "curl -fL -o {last} {shown}"),
+    "https": ("curl -T {last} {shown}", "curl -fL -o {last} {shown}"),
 }
+
+#: Of all schemes that fsspec has.
+_FETCH = """python -c "from fsspec import url_to_fs; fs, path = url_to_fs('{whole}'); fs.get(path, '{last}')\""""
 
 #: What is neither a file nor a directory.
 _KINDS = {
@@ -74,8 +78,9 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
     except FileNotFoundError:
-        cure = ", and no address is read here: download the file first" if _ADDRESS.match(name) else _without_dataset(name)
-        raise NotFoundError(f"{name}: no such file{cure}", _READ) from None
+        if (address := _Named.of(name)) is not None:
+            raise address.not_read_here() from None
+        raise NotFoundError(f"{name}: no such file{_without_dataset(name)}", _READ) from None
     except NotADirectoryError:
         raise NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
     except (OSError, ValueError) as error:
@@ -106,22 +111,78 @@ def _refusal(name: str, error: OSError | ValueError) -> str:
     return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
+@dataclass(frozen=True)
+class _Named:
+    """An address: its scheme, what follows without user, password and query, and the whole with dots in their places."""
+
+    scheme: str
+    place: str
+    dotted: str
+
+    @classmethod
+    def of(cls, name: str) -> _Named | None:
+        """The address that a name is, also if pathlib has taken one of its slashes; None of others."""
+        found = _ADDRESS.match(name.rpartition("::")[2])
+        if found is None:
+            return None
+        whole = name.rpartition("::")[2][found.end() :].lstrip("/")
+        before, query, _ = whole.partition("?")
+        _, user, place = before.rpartition("@")
+        return cls(found[0].rstrip(":/").lower(), place, f"{'...@' if user else ''}{place}{'?...' if query else ''}")
+
+    @property
+    def is_of_path(self) -> bool:
+        """Whether it is that of a file on this machine."""
+        return self.scheme in ("file", "local")
+
+    @property
+    def shown(self) -> str:
+        """The address, for messages."""
+        return f"{self.scheme}://{'/' if self.is_of_path else ''}{self.place}"
+
+    def command(self, fetches: bool) -> str:
+        """What copies a file to the address, or from there, and how that is said; "" if it is not known."""
+        command = _COPIES.get(self.scheme, ("", _FETCH))[fetches]
+        whole = f"{self.scheme}://{self.dotted}"
+        shown, last = f"'{whole}'" if self.dotted != self.place else whole, self.place.rpartition("/")[2] or "OUT"
+        return command and f", such as with {command.format(last=last, shown=shown, whole=whole)}"
+
+    def not_read_here(self) -> NotFoundError:
+        """The error of a file to read where it must be on this machine."""
+        if self.is_of_path:
+            return NotFoundError(f"{self.shown}: name the file by its path, /{self.place}", _READ)
+        return NotFoundError(
+            f"{self.shown}: addresses are not read here: download the file first{self.command(True)}, and name the copy", _READ
+        )
+
+
 def refuse_address(target: str | os.PathLike[str]) -> None:
     """Raises the StzError of a new file that is named by an address: h5stz writes on this machine alone."""
     name = os.fsdecode(target)
-    found = _ADDRESS.match(name)
-    if found is None or ("://" not in name and os.path.isdir(os.path.dirname(name))):
+    address = _Named.of(name)
+    if address is None or ("://" not in name and os.path.isdir(os.path.dirname(name))):
         return
-    scheme, place = found[0].rstrip(":/").lower(), name[found.end() :].lstrip("/")
-    place = place.partition("?")[0].rpartition("@")[2]  # without user, password and query
-    if scheme in ("file", "local"):
-        raise StzError(f"{name}: name the new file by its path, /{place}", _ARGUMENT)
-    shown, last = f"{scheme}://{place}", place.rpartition("/")[2] or "OUT"
-    copy = _COPIES.get(scheme)
-    such_as = f", such as with {copy.format(last=last, shown=shown)}" if copy else ""
-    raise StzError(
-        f"{shown}: new files are written on this machine: name a file here, and copy it there then{such_as}", _ARGUMENT
-    )
+    if address.is_of_path:
+        raise StzError(f"{address.shown}: name the new file by its path, /{address.place}", _ARGUMENT)
+    text = f"{address.shown}: new files are written on this machine: name a file here, and copy it there then"
+    raise StzError(f"{text}{address.command(False)}", _ARGUMENT)
+
+
+def refuse_address_as_path(given: object) -> None:
+    """Raises the NotFoundError of an address in a pathlib.Path, where one as text is read."""
+    name = os.fspath(given) if isinstance(given, os.PathLike) else ""
+    address = _Named.of(os.fsdecode(name))
+    if address is not None and not os.path.lexists(name):
+        raise NotFoundError(f"{address.shown}: give the address as text: a pathlib.Path leaves one of its slashes", _READ)
+
+
+def path_to_read(source: str | os.PathLike[str]) -> Path:
+    """The path of a file to read that must be on this machine; raises the NotFoundError of an address."""
+    name = os.fsdecode(source)
+    address = _Named.of(name)
+    if address is not None and not os.path.lexists(name):
+        raise address.not_read_here()
+    return Path(source)
 
 
 def is_netcdf3(path: str | os.PathLike[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import h5py
@@ -14,10 +15,12 @@ import h5py.h5o
 from h5stz import _core
 from h5stz.errors import HDF5_ERRORS, StzError, StzReadError
 from h5stz.hdf5 import file_kinds, objects
+from h5stz.unreadable import cure_of_file
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MOST_LINKS = 16  # that are followed one after another, as HDF5 does
 _SHOWN = 3  # names that are proposed
+_PROPOSED = 5  # likewise of datasets in place of a pattern
 
 
 def dataset_named(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
@@ -80,6 +83,15 @@ def _datasets_below(group: h5py.h5g.GroupID) -> list[h5py.Dataset]:
             item = h5py.h5o.open(group, name)
             found += [h5py.Dataset(item)] if isinstance(item, h5py.h5d.DatasetID) else []
     return found
+
+
+def no_dataset_like(file: h5py.File, pattern: str, paths: Sequence[str]) -> StzError:
+    """The error about a pattern that means no dataset of a file, which has datasets at these paths: it proposes some."""
+    near = difflib.get_close_matches(pattern, paths, _PROPOSED)
+    shown = near or paths[:_PROPOSED]
+    there = (", ".join(shown) or "none") + (f" and {len(paths) - len(shown)} more" if len(paths) > len(shown) else "")
+    text = f"no dataset has a path like {pattern!r}: there are {there}{link_of_pattern(file, pattern)}"
+    return StzError(text, _ARGUMENT)
 
 
 def link_of_pattern(file: h5py.File, pattern: str) -> str:
@@ -153,7 +165,8 @@ class _Search:
             text = f"{here} is an external link to {_text(target)} in the file {_text(name)}"
             return f"{text}, {self._why_not_there(name, target)}"
         if link.type == h5py.h5l.TYPE_HARD:
-            return f"HDF5 cannot open {here}, as the file is damaged there"
+            cure = cure_of_file(os.fsdecode(self._file.filename))
+            return f"HDF5 cannot open {here}, as the file is damaged there: {cure}"
         return f"{here} is a link of a kind that only the program knows which made it"
 
     def _why_not_there(self, name: bytes, target: bytes) -> str:

@@ -6,7 +6,8 @@ finds nothing by such names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import h5py
@@ -14,15 +15,27 @@ import h5py.h5i
 import h5py.h5l
 import h5py.h5o
 
+from h5stz.errors import HDF5_ERRORS
 from h5stz.type_words import named
+from h5stz.unreadable import of_part
 
 Identity: TypeAlias = tuple[int, int]
+#: Called with a path at which the structures of a damaged file end, and the error.
+Lost: TypeAlias = Callable[[str, BaseException], None]
 
 
 def identity(item: Any) -> Identity:
     """Identifies an object, of h5py or of its low level, whichever of its names it was opened by."""
     info = h5py.h5o.get_info(item.id if isinstance(item, (h5py.Group, h5py.Dataset, h5py.Datatype)) else item)
     return info.fileno, info.addr
+
+
+def identity_if_whole(item: Any) -> Identity | None:
+    """identity(); None if the structures of the object are damaged, though it can be opened."""
+    try:
+        return identity(item)
+    except HDF5_ERRORS:
+        return None
 
 
 def text(path: bytes) -> str:
@@ -71,37 +84,60 @@ def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
         yield name, group.links.get_info(name)
 
 
-def hard_links(file: h5py.File) -> Iterator[tuple[str, Any, Any]]:
+def hard_links(file: h5py.File, lost: Lost | None = None) -> Iterator[tuple[str, Any, Any]]:
     """(path, object, the group that it is in) of all hard links of a file but those to named types; objects of the low level.
 
     A group comes once, a dataset with each path in one of these groups. The first one is ("/", the root group, the root group).
+    `lost`: called for what cannot be reached in a damaged file; None: that is an error.
     """
     root = file["/"].id
-    known = {identity(root)}
+    known = {identity_if_whole(root)}
     groups: list[tuple[bytes, Any]] = [(b"", root)]
     yield "/", root, root
     while groups:
         path, group = groups.pop()
         inner: list[tuple[bytes, Any]] = []
-        for name, link in links_of(group):
-            if link.type != h5py.h5l.TYPE_HARD:
+        for name in _names(group, path, lost):
+            try:
+                link = group.links.get_info(name)
+                if link.type != h5py.h5l.TYPE_HARD:
+                    continue
+                item = h5py.h5o.open(group, name)
+            except HDF5_ERRORS as error:
+                _lose(group, path + b"/" + name, error, lost)
                 continue
-            item = h5py.h5o.open(group, name)
             if isinstance(item, h5py.h5d.DatasetID):
                 yield text(path + b"/" + name), item, group
-            elif isinstance(item, h5py.h5g.GroupID) and (key := identity(item)) not in known:
+            elif isinstance(item, h5py.h5g.GroupID) and (key := identity_if_whole(item) or (-1, link.u)) not in known:
                 known.add(key)
                 inner.append((path + b"/" + name, item))
                 yield text(path + b"/" + name), item, group
         groups.extend(reversed(inner))
 
 
-def datasets(file: h5py.File) -> list[h5py.Dataset]:
-    """All datasets of a file that hard links lead to, each once."""
-    found: dict[Identity, h5py.Dataset] = {}
-    for _, item, _ in hard_links(file):
+def _lose(group: h5py.h5g.GroupID, path: bytes, error: BaseException, lost: Lost | None) -> None:
+    """Tells `lost` of what cannot be reached in a file; raises the error that names it if there is none."""
+    if lost is None:
+        raise of_part(os.fsdecode(h5py.h5i.get_file_id(group).name), text(path) or "/", error) from error
+    lost(text(path) or "/", error)
+
+
+def _names(group: h5py.h5g.GroupID, path: bytes, lost: Lost | None) -> list[bytes]:
+    """The names in a group, in their order in HDF5; of a damaged one those that are found, if `lost` takes the error."""
+    names: list[bytes] = []
+    try:
+        group.links.iterate(names.append)
+    except HDF5_ERRORS as error:
+        _lose(group, path, error, lost)
+    return names
+
+
+def datasets(file: h5py.File, lost: Lost | None = None) -> list[h5py.Dataset]:
+    """All datasets of a file that hard links lead to, each once. `lost`: as of hard_links()."""
+    found: dict[Identity | str, h5py.Dataset] = {}
+    for path, item, _ in hard_links(file, lost):
         if isinstance(item, h5py.h5d.DatasetID):
-            found.setdefault(identity(item), h5py.Dataset(item))
+            found.setdefault(identity_if_whole(item) or path, h5py.Dataset(item))
     return list(found.values())
 
 
@@ -125,6 +161,12 @@ def array_bytes(dataset: h5py.Dataset) -> int:
     if space.get_simple_extent_type() == h5py.h5s.NULL:
         return 0
     return int(space.get_simple_extent_npoints()) * int(dataset.id.get_type().get_size())
+
+
+def is_stored(dataset: h5py.Dataset) -> bool:
+    """Whether a sample of a dataset is in its file, or may be in another one."""
+    properties = dataset.id.get_create_plist()
+    return bool(dataset.id.get_storage_size() or dataset.is_virtual or properties.get_external_count())
 
 
 def dtype_text(dataset: h5py.Dataset) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import h5py
 
+from h5stz.errors import HDF5_ERRORS
 from h5stz.hdf5 import cf_names
-from h5stz.hdf5.objects import Identity, array_bytes, attribute, hard_links, identity
+from h5stz.hdf5.objects import Identity, Lost, array_bytes, attribute, hard_links, identity
+from h5stz.unreadable import of_part
 
 _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
 
 
 class Contents:
-    """The datasets of a file.
+    """The datasets of a file. `lost`: as of objects.hard_links().
 
     Attributes:
         paths: of each dataset, by hard links.
@@ -21,22 +24,30 @@ class Contents:
         coordinates: datasets that are scales of dimensions, or that an attribute of a dataset or a group names.
     """
 
-    def __init__(self, file: h5py.File) -> None:
+    def __init__(self, file: h5py.File, lost: Lost | None = None) -> None:
         self.paths: dict[Identity, list[str]] = {}
         self.coordinates: set[Identity] = set()
         self.array_bytes = 0
-        for path, item, group in hard_links(file):
-            around = h5py.Group(group)
-            if isinstance(item, h5py.h5d.DatasetID):
-                key = identity(item)
-                if key not in self.paths:
-                    self.array_bytes += array_bytes(h5py.Dataset(item))
-                self.paths.setdefault(key, []).append(path)
-                if item.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(item):
-                    self.coordinates.add(key)
-                self._note_named(h5py.Dataset(item), around)
-            else:
-                self._note_named(h5py.Group(item), h5py.Group(item))
+        for path, item, group in hard_links(file, lost):
+            try:
+                self._note(path, item, group)
+            except HDF5_ERRORS as error:
+                if lost is None:
+                    raise of_part(os.fsdecode(file.filename), path, error) from error
+                lost(path, error)
+
+    def _note(self, path: str, item: Any, group: h5py.h5g.GroupID) -> None:
+        if not isinstance(item, h5py.h5d.DatasetID):
+            self._note_named(h5py.Group(item), h5py.Group(item))
+            return
+        key = identity(item)
+        paths = self.paths.setdefault(key, [])
+        paths.append(path)
+        if len(paths) == 1:
+            self.array_bytes += array_bytes(h5py.Dataset(item))
+        if item.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(item):
+            self.coordinates.add(key)
+        self._note_named(h5py.Dataset(item), h5py.Group(group))
 
     def _note_named(self, item: Any, group: h5py.Group) -> None:
         """Notes the datasets that attributes of an object name, as seen from a group: in it, or in one of those around it."""

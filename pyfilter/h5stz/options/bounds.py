@@ -31,14 +31,18 @@ _SEARCH_BYTES = 64 << 20
 _BATCH = 1 << 18
 
 
+class RangeError(StzError):
+    """The range of data, or a share of it, exceeds float64."""
+
+
 def range_of(extremes: Extremes | None) -> float:
-    """high - low as a float; StzError if float64 cannot hold it. 0.0 where nothing is valid."""
+    """high - low as a float; RangeError if float64 cannot hold it. 0.0 where nothing is valid."""
     if extremes is None:
         return 0.0
     try:
         return float(extremes.width)
     except OverflowError:
-        raise StzError(
+        raise RangeError(
             f"the range of the data ({extremes.low!r} to {extremes.high!r}) exceeds float64: give the bound with absolute=",
             _BOUND_ERROR,
         ) from None
@@ -56,7 +60,7 @@ def relative_bound(relative: float, extremes: Extremes | None) -> float:
     """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
     bound = relative * range_of(extremes)
     if math.isinf(bound):
-        raise StzError(
+        raise RangeError(
             f"relative={relative!r} times the range of the data, {range_of(extremes)!r}, exceeds float64: give a smaller share",
             _BOUND_ERROR,
         )

@@ -21,7 +21,7 @@ from h5stz import _core
 from h5stz.counts import counted
 from h5stz.errors import HDF5_ERRORS, StzError, StzTypeError
 from h5stz.hdf5 import objects
-from h5stz.hdf5.file_kinds import opened_file
+from h5stz.hdf5.file_kinds import opened_file, refuse_address_as_path
 from h5stz.hdf5.named_datasets import missing_part
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
@@ -98,6 +98,7 @@ def open(
         return File(given.hdf5(), given, options)
     if not isinstance(url_or_path, (str, os.PathLike)) or hasattr(url_or_path, "fs"):
         raise StzTypeError(_needed(url_or_path), _ARGUMENT)
+    refuse_address_as_path(url_or_path)
     return _opened(os.path.abspath(os.path.expanduser(os.fspath(url_or_path))), options)
 
 

@@ -134,6 +134,13 @@ def remote_of(file: h5py.File) -> RemoteFile | None:
     return source if isinstance(source, RemoteFile) else None
 
 
+def refuse_to_go_on(file: h5py.File) -> None:
+    """After an error: raises that of a remote file whose server did not give something, which is no damage of a part of it."""
+    source = remote_of(file)
+    if source is not None and source.h5stz_bytes.failure is not None:
+        raise source.h5stz_bytes.failure
+
+
 def local_path(name: str | os.PathLike[str]) -> str | os.PathLike[str] | None:
     """A path, also one in the form of an address; None for the address of a remote file."""
     return Address(name).local_path() if isinstance(name, str) and is_address(name) else name

@@ -21,7 +21,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 from h5stz import _core
 from h5stz.damage import OnError, check_on_error
 from h5stz.errors import StzError, StzReadError, StzTypeError
-from h5stz.hdf5.file_kinds import opened_file
+from h5stz.hdf5.file_kinds import opened_file, refuse_address_as_path
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.sources.given_files import GivenFile, called, is_file_object
@@ -247,6 +247,7 @@ def _openable(given: Any) -> Any:
     if isinstance(given, bytes | memoryview):
         return io.BytesIO(given)
     if isinstance(given, os.PathLike) or (isinstance(given, str) and "://" not in given):
+        refuse_address_as_path(given)
         return os.path.abspath(os.path.expanduser(os.fspath(given)))
     return given
 

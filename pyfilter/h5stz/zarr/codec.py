@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,21 +91,24 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         return stored
 
     async def _decode_partial_single(self, byte_getter: ByteGetter, selection: Any, chunk_spec: ArraySpec) -> NDBuffer | None:
-        part = Part.of(selection, chunk_spec.shape)
+        with _naming(byte_getter):
+            array = await self._part(byte_getter, Part.of(selection, chunk_spec.shape), chunk_spec)
+        return None if array is None else chunk_spec.prototype.nd_buffer.from_numpy_array(np.asarray(array))
+
+    async def _part(self, byte_getter: ByteGetter, part: Part, chunk_spec: ArraySpec) -> Array | None:
+        """A part of a chunk; None if the chunk is not stored."""
         if part.box_is_all(chunk_spec.shape) and self.max_error is None:
             stored = await byte_getter.get(chunk_spec.prototype)
             array = None if stored is None else await asyncio.to_thread(self._chunk, stored.to_bytes(), chunk_spec, None)
-            array = array if array is None else array[part.index]
-        else:
+            return array if array is None else array[part.index]
 
-            async def fetch(begin: int, end: int | None) -> bytes | None:
-                wanted = None if end is None else RangeByteRequest(begin, end)
-                content = await byte_getter.get(chunk_spec.prototype, wanted)
-                return None if content is None else content.to_bytes()
+        async def fetch(begin: int, end: int | None) -> bytes | None:
+            wanted = None if end is None else RangeByteRequest(begin, end)
+            content = await byte_getter.get(chunk_spec.prototype, wanted)
+            return None if content is None else content.to_bytes()
 
-            dtype, precision = chunk_spec.dtype.to_native_dtype(), checked_precision(self.max_error, None)
-            array = await read_part(fetch, part, chunk_spec.shape, dtype, self.threads, precision)
-        return None if array is None else chunk_spec.prototype.nd_buffer.from_numpy_array(np.asarray(array))
+        dtype, precision = chunk_spec.dtype.to_native_dtype(), checked_precision(self.max_error, None)
+        return await read_part(fetch, part, chunk_spec.shape, dtype, self.threads, precision)
 
     async def _encode_partial_single(
         self, byte_setter: ByteSetter, chunk_array: NDBuffer, selection: Any, chunk_spec: ArraySpec
@@ -112,7 +117,8 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         if not Part.of(selection, chunk_spec.shape).is_all(chunk_spec.shape):
             stored = await byte_setter.get(chunk_spec.prototype)
         previous = None if stored is None else stored.to_bytes()
-        stream = await asyncio.to_thread(self._changed, values, selection, chunk_spec, previous)
+        with _naming(byte_setter):
+            stream = await asyncio.to_thread(self._changed, values, selection, chunk_spec, previous)
         if stream is None:
             await byte_setter.delete()
         else:
@@ -154,6 +160,17 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             array = array.astype(dtype, copy=False)
         fill_value = _number(chunk_spec.fill_value) if self.fill_value == _OF_ARRAY else self._number()
         return self.encoded(array, fill_value, previous)
+
+
+@contextmanager
+def _naming(getter: object) -> Iterator[None]:
+    """Adds to errors about a chunk where it is stored, as far as zarr tells: its store and key, or its place in a shard."""
+    try:
+        yield
+    except StzError as error:
+        coordinates = getattr(getter, "chunk_coords", None)
+        place = f"the chunk {coordinates} of a shard" if coordinates is not None else str(getter)
+        raise error.within(place) from error
 
 
 def _fill(chunk_spec: ArraySpec) -> Any:
