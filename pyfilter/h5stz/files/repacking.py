@@ -24,7 +24,8 @@ from h5stz.files.chunk_compressors import Compressor, Stream, compressor
 from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
-from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules, before_compressing
+from h5stz.files.history import before_compressing
+from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, refuse_address
