@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import prod
+from math import lcm, prod
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
@@ -49,31 +49,61 @@ def is_array_like(data: object) -> TypeGuard[ArraySource]:
 
 def boxes(shape: Sequence[int], extents: Sequence[int]) -> list[Box]:
     """Index tuples of the boxes of at most `extents` that cover an array of `shape`, in C order."""
+    return list(each_box(shape, extents))
+
+
+def each_box(shape: Sequence[int], extents: Sequence[int]) -> Iterator[Box]:
+    """Those of boxes(), one after the other: there may be more than memory has room for."""
     cuts = [
         [slice(low, min(low + step, size)) for low in range(0, size, step)] for size, step in zip(shape, extents, strict=True)
     ]
-    return list(product(*cuts))
+    yield from product(*cuts)
 
 
-def slab_extents(data: ArraySource, limit: int) -> list[int]:
-    """Extents of boxes of about `limit` bytes that are contiguous in C order and do not cut stored chunks apart in vain."""
-    chunks = getattr(data, "chunks", None) or ()
-    extents: list[int] = []
-    row = prod(data.shape) * data.dtype.itemsize
-    for axis, size in enumerate(data.shape):
-        row //= max(size, 1)
-        step = min(size, max(1, limit // max(row, 1)))
-        chunk = chunks[axis] if axis < len(chunks) else 1
-        chunk = chunk if isinstance(chunk, int) else max(chunk, default=1)
-        extents.append(max(1, min(size, -(-step // chunk) * chunk)))
+def slab_extents(data: ArraySource, limit: int, other: ArraySource | None = None) -> list[int]:
+    """Extents of boxes of at most `limit` bytes, or of one stored chunk where that is larger.
+
+    The boxes are made of whole chunks, and grow along the last axis first: without chunks they are contiguous in C order.
+
+    Args:
+        data: what is read.
+        limit: bytes.
+        other: what has the same shape and is read or written in the same boxes. They are made of whole chunks of both where
+            these fit; else of whole ones of the one that has the larger chunks.
+    """
+    whole = _whole_chunks(data, limit, other)
+    room = prod(whole) * data.dtype.itemsize
+    extents = list(whole)
+    for axis in reversed(range(len(whole))):
+        count = min(-(-data.shape[axis] // whole[axis]), max(1, limit // max(room, 1)))
+        extents[axis] = max(1, min(data.shape[axis], count * whole[axis]))
+        room = room // whole[axis] * extents[axis]
     return extents
 
 
+def _whole_chunks(data: ArraySource, limit: int, other: ArraySource | None) -> list[int]:
+    """The extents of the smallest boxes, as of slab_extents()."""
+    one = _chunks_of(data)
+    if other is None:
+        return one
+    two = _chunks_of(other)
+    both = [max(1, min(lcm(a, b), size)) for a, b, size in zip(one, two, data.shape, strict=True)]
+    return both if prod(both) * data.dtype.itemsize <= limit else max(one, two, key=prod)
+
+
+def _chunks_of(data: ArraySource) -> list[int]:
+    """The extents of its chunks, within its shape; 1 without chunks. dask has several for an axis."""
+    chunks = getattr(data, "chunks", None) or ()
+    found = [chunks[axis] if axis < len(chunks) else 1 for axis in range(len(data.shape))]
+    numbers = [each if isinstance(each, int) else max(each, default=1) for each in found]
+    return [max(1, min(number, size)) for number, size in zip(numbers, data.shape, strict=True)]
+
+
 def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
-    """The pieces of `data` in C order as ndarrays (masked arrays where the source gives them)."""
+    """The pieces of `data` as ndarrays (masked arrays where the source gives them)."""
     in_memory = isinstance(data, np.ndarray) and not isinstance(data, np.memmap)
     limit = limit or (LOADED_BYTES if in_memory else STORED_BYTES)
-    for box in boxes(data.shape, slab_extents(data, limit)):
+    for box in each_box(data.shape, slab_extents(data, limit)):
         yield piece(data, box)
 
 

@@ -13,13 +13,16 @@ from typing import Any
 import h5py
 
 from h5stz import _core
-from h5stz.errors import StzError, StzReadError, in_one_line
+from h5stz.errors import StzError, StzMemoryError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
 #: Codes of errors that are about the bytes of a stream: another part of it may be whole.
 DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAMES)
 _MOST = 1 << 20  # chunks that are tried one by one
+_PIECES = 64 << 20  # bytes: those of slabs.STORED_BYTES, which datasets are read in
+#: What HDF5 says where it has no memory.
+_NO_MEMORY = re.compile(r"memory allocation failed|(can't|unable to|couldn't|cannot) allocate|out of memory", re.IGNORECASE)
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
 h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 #: What the filter says of a chunk, in what HDF5 says.
@@ -43,13 +46,54 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
         yield
     except StzError:
         raise
-    except (OSError, RuntimeError) as error:
-        if isinstance(data, h5py.Dataset) and (told := error_of(data, error, box)) is not None:
-            raise told from error
+    except (OSError, RuntimeError, MemoryError) as error:
         dataset = getattr(data, "dataset", data)  # that of a View
-        if isinstance(dataset, h5py.Dataset) and dataset and is_of_hdf5(error):
+        if not isinstance(dataset, h5py.Dataset) or not dataset:
+            raise
+        if _is_of_memory(error, dataset):
+            raise _memory_error_of(dataset) from error
+        if dataset is data and (told := error_of(dataset, error, box)) is not None:
+            raise told from error
+        if is_of_hdf5(error):
             raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
         raise
+
+
+@contextmanager
+def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
+    """Turns want of memory, while a dataset is read and written, into a StzMemoryError that names it."""
+    try:
+        yield
+    except StzMemoryError as error:
+        name = str(dataset.name)
+        raise error if name in str(error) else error.within(f"{name} in {dataset.file.filename}") from error
+    except (OSError, RuntimeError, MemoryError) as error:
+        if not _is_of_memory(error, dataset):
+            raise
+        raise _memory_error_of(dataset) from error
+
+
+def _is_of_memory(error: BaseException, dataset: h5py.Dataset) -> bool:
+    """Whether memory was wanting. HDF5 does not tell why a filter fails: whether there is room for three chunks tells that."""
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return True
+    if "filter returned failure" not in str(error) or not dataset.chunks:
+        return False
+    try:
+        bytearray(3 * _chunk_bytes(dataset))
+    except MemoryError:
+        return True
+    return False
+
+
+def _chunk_bytes(dataset: h5py.Dataset) -> int:
+    return prod(dataset.chunks or ()) * int(dataset.id.get_type().get_size())
+
+
+def _memory_error_of(dataset: h5py.Dataset) -> StzMemoryError:
+    size = max(_PIECES, _chunk_bytes(dataset))
+    text = f"there is not enough memory: pieces of {-(-size >> 20)} MiB are needed, several at once: free some, or use jobs=1"
+    return StzMemoryError(f"{dataset.name} in {dataset.file.filename}: {text}", _core.ERROR_CODES["STZ_ERROR_MEMORY"])
 
 
 def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | None = None) -> StzReadError | None:

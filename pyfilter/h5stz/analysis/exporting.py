@@ -17,11 +17,12 @@ import h5py
 import numpy as np
 
 from h5stz import _core
-from h5stz.elements import Array
+from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzTypeError
-from h5stz.hdf5.objects import encoded
+from h5stz.hdf5.objects import encoded, text
 from h5stz.type_words import described
 
+_TEXT = h5py.string_dtype()
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _VTK_TYPES = {"f4": "Float32", "f8": "Float64"} | {
@@ -94,9 +95,25 @@ def _as_unicode(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
+def is_number_or_text(value: Any) -> bool:
+    """Whether an attribute that h5py gives is one or several numbers or texts, which every file can hold."""
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        return all(isinstance(each, (str, bytes)) for each in array.flat)
+    return array.dtype.kind in "iufbSU"
+
+
 def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
+    """Sets numbers and texts; bytes of a text or a name that are not UTF-8 stay what they are."""
     for name, value in attributes.items():
-        dataset.attrs[name] = value
+        array = np.asarray(value)
+        if array.dtype.kind in "UO":
+            texts = np.array([encoded(each) if isinstance(each, str) else each for each in array.flat], object)
+            value = texts.reshape(array.shape) if array.ndim else texts[0]
+            has_nul = any(b"\0" in each for each in texts)  # as texts of a fixed length may have
+            dataset.attrs.create(encoded(name), np.asarray(value, "S") if has_nul else value, dtype=None if has_nul else _TEXT)
+        else:
+            dataset.attrs.create(encoded(name), value)
 
 
 def to_netcdf(path: Path, part: Part) -> None:
@@ -125,26 +142,33 @@ def _netcdf_name(name: str) -> str:
 
 def _variable(file: Any, name: str, dimensions: tuple[str, ...], array: Array, attributes: dict[str, Any]) -> None:
     rest = dict(attributes)
-    fill = rest.pop("_FillValue", None)
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    variable = file.createVariable(
-        name, native.dtype.str[1:], dimensions, fill_value=None if fill is None else np.ravel(fill)[0]
-    )
+    fill = _fill_value(rest.pop("_FillValue", None), native.dtype)
+    variable = file.createVariable(name, native.dtype.str[1:], dimensions, fill_value=fill)
     variable.set_auto_maskandscale(False)
-    variable.setncatts({key: value.tolist() if isinstance(value, np.generic) else value for key, value in _texts(rest).items()})
+    variable.setncatts({_netcdf_name(key).replace("/", "_"): _for_netcdf(value) for key, value in rest.items()})
     variable[...] = native
 
 
-def _texts(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with arrays of text as lists; netCDF knows no booleans."""
-    made: dict[str, Any] = {}
-    for name, value in attributes.items():
-        array = np.asarray(value)
-        if array.dtype.kind in "SO":
-            made[name] = [each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in array.ravel()]
-        else:
-            made[name] = array.astype("i1") if array.dtype.kind == "b" else value
-    return made
+def _fill_value(value: Any, dtype: DType) -> Any:
+    """The first number of an attribute, as netCDF takes it for a variable; None if there is none that the variable can hold."""
+    numbers = np.ravel(np.asarray(value))
+    if numbers.dtype.kind not in "iuf" or not numbers.size:
+        return None
+    with np.errstate(all="ignore"):
+        held = numbers[0].astype(dtype)
+    return held if dtype.kind == "f" or held == numbers[0] else None
+
+
+def _for_netcdf(value: Any) -> Any:
+    """An attribute for netCDF, which has texts in Unicode, numbers of some sizes, no booleans, and one axis at most."""
+    array = np.asarray(value)
+    if array.dtype.kind in "SUO":
+        texts = [_as_unicode(text(each) if isinstance(each, bytes) else each) for each in array.flat]
+        return texts if array.ndim else texts[0]
+    if array.dtype.kind == "b" or (array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8)):
+        array = array.astype("i1" if array.dtype.kind == "b" else "f4" if array.dtype.itemsize == 2 else "f8")
+    return array.ravel() if array.ndim else array.item()
 
 
 def to_vti(path: Path, part: Part) -> None:

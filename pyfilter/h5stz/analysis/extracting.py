@@ -13,10 +13,11 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.analysis import exporting
-from h5stz.analysis.exporting import Axis, Part
+from h5stz.analysis.exporting import Axis, Part, is_number_or_text
 from h5stz.errors import StzError
+from h5stz.hdf5.dimension_scales import label_of, scales_of
 from h5stz.hdf5.file_kinds import refuse_address
-from h5stz.hdf5.objects import attribute, name_of
+from h5stz.hdf5.objects import attribute, name_of, text
 from h5stz.new_files import written_file
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
@@ -108,9 +109,9 @@ def shape_and_syntax(whole: View) -> str:
 def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
     """What is known of an axis of the part: its name and its coordinates, of the first scale that it has."""
     start, count, step = chosen.start, chosen.count, chosen.step
-    scales = [scale for scale in dataset.dims[number].values() if scale.shape == (dataset.shape[number],)]
+    scales = [scale for scale in scales_of(dataset, number) if scale.shape == (dataset.shape[number],)]
     if not scales:
-        return Axis(dataset.dims[number].label or f"dim_{number}", start, step, None, {})
+        return Axis(label_of(dataset, number) or f"dim_{number}", start, step, None, {})
     with naming(scales[0]):
         values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
     named = attribute(scales[0], "NAME")
@@ -126,10 +127,10 @@ def _attributes(dataset: h5py.Dataset) -> dict[str, Any]:
     """The attributes of users: not those in which HDF5 and netCDF-4 keep their scales."""
     found: dict[str, Any] = {}
     for each in dataset.attrs:
-        name = each.decode(errors="replace") if isinstance(each, bytes) else each  # h5py gives bytes that are no UTF-8
+        name = text(each) if isinstance(each, bytes) else each  # h5py gives bytes that are no UTF-8
         if name in _OF_HDF5 or name.startswith("_Netcdf4") or name == "_NCProperties":
             continue
         value = attribute(dataset, each)
-        if value is not None and np.asarray(value).dtype.kind in "iufbSUO":
-            found[name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+        if value is not None and is_number_or_text(value):
+            found[name] = text(value) if isinstance(value, bytes) else value
     return found

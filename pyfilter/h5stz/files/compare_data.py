@@ -24,6 +24,7 @@ from h5stz.slabs import STORED_BYTES, Box, slab_extents
 from h5stz.unreadable import naming
 
 _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
+_AT_ONCE = 1 << 18  # numbers
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
 
 
@@ -56,7 +57,7 @@ def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.Ty
     if before.shape != after.shape or not stored.equal(after.id.get_type()):
         raise _broken(before, (), "its type or its shape is another one")
     sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
-    for box in written_boxes(slab_extents(sizes, STORED_BYTES), before, after):
+    for box in written_boxes(slab_extents(sizes, STORED_BYTES, after), before, after):
         with ExitStack() as values:
             try:
                 one = values.enter_context(raw_values.values_of(before.id, box, stored))
@@ -88,8 +89,7 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
         StzError: one exceeds what the settings allow, or other elements have other bits.
     """
     largest = 0.0
-    for box, one, other in _pieces(before, after, add):
-        x, y = _components(one), _components(other)
+    for box, x, y in _parts(before, after, add):
         exact = ~np.isfinite(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
         if settings.fill is not None:
             exact |= _bits(x) == settings.fill
@@ -112,12 +112,20 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
     return largest
 
 
+def _parts(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
+    """The real numbers of two datasets, few at once: to compare them takes many times their memory."""
+    for box, one, other in _pieces(before, after, add):
+        x, y = _components(one), _components(other)
+        for begin in range(0, len(x), _AT_ONCE):
+            yield box, x[begin : begin + _AT_ONCE], y[begin : begin + _AT_ONCE]
+
+
 def _pieces(
     before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None
 ) -> Iterator[tuple[Box, Array, Array]]:
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
-    for box in written_boxes(slab_extents(before, STORED_BYTES), before, after):
+    for box in written_boxes(slab_extents(before, STORED_BYTES, after), before, after):
         with naming(before, box):
             one = np.asarray((read or before)[box])
         yield box, one, np.asarray(after[box])

@@ -16,6 +16,7 @@ from h5stz import _core, elements
 from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.files import verify_files
+from h5stz.hdf5 import lossy_filters
 from h5stz.hdf5.objects import array_bytes, dtype_text, name_of, text
 from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
@@ -29,16 +30,11 @@ _FILTERS = {
     h5py.h5z.FILTER_SHUFFLE: "shuffle",
     h5py.h5z.FILTER_FLETCHER32: "fletcher32",
     h5py.h5z.FILTER_SZIP: "szip",
-    h5py.h5z.FILTER_SCALEOFFSET: "scaleoffset",
     32000: "lzf",
     32001: "blosc",
     32004: "LZ4",
-    32013: "ZFP",
     32015: "Zstandard",
-    32017: "SZ",
-    32024: "SZ3",
-    32026: "blosc2",
-}
+} | lossy_filters.NAMES
 _PALETTE = "blocks of ranks in a palette"  # as streams say of their form
 
 

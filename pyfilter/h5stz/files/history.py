@@ -12,6 +12,7 @@ import numpy as np
 from h5stz import _core, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.hdf5.lossy_filters import lossy_filters, lost_to
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
 from h5stz.reading.dataset_reader import DatasetReader
@@ -44,6 +45,22 @@ class History:
 
 NOTHING = History()
 UNKNOWN = History(math.inf, math.inf)
+
+
+def is_lossy(dataset: h5py.Dataset) -> bool:
+    """Whether a filter on a dataset, h5stz or another one, does not give back what was written."""
+    words = client_data(dataset)
+    if words is not None:
+        return bool(_core.parse(words)["mode"] != _LOSSLESS)
+    return bool(lossy_filters(dataset))
+
+
+def before_compressing(dataset: h5py.Dataset) -> History:
+    """What the samples of a dataset have lost already, to whatever filter; reads all of them where it depends on them."""
+    if client_data(dataset) is not None:
+        return history_of(dataset)
+    lost = lost_to(dataset, lossy_filters(dataset))
+    return UNKNOWN if math.isinf(lost) else History(lost)
 
 
 def history_of(dataset: h5py.Dataset) -> History:

@@ -19,7 +19,7 @@ from h5stz import _core, patterns
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
-from h5stz.files.history import UNKNOWN, History, history_of
+from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.named_datasets import no_dataset_like
@@ -28,7 +28,7 @@ from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import RangeError
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
-from h5stz.options.stz import MEASURED, STZ, Options, client_data
+from h5stz.options.stz import MEASURED, STZ, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
@@ -54,7 +54,6 @@ REASONS = {
     "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }
-_LOSSY = {_core.FILTER_ID, 32013, 32017, 32024, 32028}  # this one, ZFP, SZ, SZ3, SPERR
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ class Plan:
             return "flags"
         if not by_name and sum(extent > 1 for extent in dataset.shape) < 2:
             return "one axis"
-        if not self._again and _is_lossy(dataset):
+        if not self._again and is_lossy(dataset):
             return "compressed with loss"
         return None
 
@@ -280,21 +279,6 @@ def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
     with contextlib.suppress(ImportError):
         importlib.import_module("hdf5plugin")
     return all(map(h5py.h5z.filter_avail, filters))
-
-
-def before_compressing(dataset: h5py.Dataset) -> History:
-    """What the samples of a dataset have lost already, to another filter too, which does not tell how much."""
-    return UNKNOWN if client_data(dataset) is None and _is_lossy(dataset) else history_of(dataset)
-
-
-def _is_lossy(dataset: h5py.Dataset) -> bool:
-    """Whether a filter on it has changed values."""
-    properties = dataset.id.get_create_plist()
-    filters = {properties.get_filter(index)[0] for index in range(properties.get_nfilters())}
-    words = client_data(dataset)
-    if words is not None:
-        return _core.parse(words)["mode"] != _core.MODES["lossless"]
-    return bool(filters & _LOSSY)
 
 
 def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:

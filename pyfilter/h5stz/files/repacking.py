@@ -24,7 +24,8 @@ from h5stz.files.chunk_compressors import Compressor, Stream, compressor
 from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
-from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules, before_compressing
+from h5stz.files.history import before_compressing
+from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
@@ -37,6 +38,7 @@ from h5stz.progress import Meter, Progress
 from h5stz.reading.view import view
 from h5stz.signatures import with_options_of
 from h5stz.slabs import Box
+from h5stz.unreadable import naming_memory
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -193,12 +195,17 @@ class _Repack:
     def write(self, part: Path) -> Report:
         """Writes the new file, and compares it."""
         with new_file(self.old, str(part)) as new:
-            self.notes = copy_tree(self.old, new, self._store)
+            self.notes = copy_tree(self.old, new, self._stored)
         report = Report(notes=self.notes)
         with opened_file(part) as new:
             for path, reason in self.reasons.items():
-                report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
+                with naming_memory(dataset_at(self.old, path)):
+                    report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
         return report
+
+    def _stored(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
+        with naming_memory(dataset):
+            return self._store(dataset, place, stored_type)
 
     def _outcome(self, path: str, reason: str | None, made: h5py.Dataset) -> Outcome:
         before = dataset_at(self.old, path)

@@ -25,7 +25,7 @@ from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import STORED_BYTES, slab_extents
-from h5stz.unreadable import naming, of_part
+from h5stz.unreadable import naming, naming_memory, of_part
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -70,7 +70,7 @@ def unpack(
         path = name_of(stored)
         if identity(stored) not in chosen:
             return False
-        with meter.share(path, stored.nbytes) as add:
+        with meter.share(path, stored.nbytes) as add, naming_memory(stored):
             _write(stored, place, stored_type, deflate, add)
         unpacked.append(path)
         return True
@@ -85,7 +85,7 @@ def unpack(
             with opened_file(part) as made:
                 for path in unpacked:
                     before = dataset_at(old, path)
-                    with meter.share(path, before.nbytes) as add:
+                    with meter.share(path, before.nbytes) as add, naming_memory(before):
                         compare_data.same(before, dataset_at(made, path), add)
             reading.close()  # the new file may take the place of this one
     return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes

@@ -31,8 +31,11 @@ FLAGS = {"flag_values", "flag_masks", "flag_meanings"}
 
 
 def words(value: Any) -> Iterator[str]:
-    """The names in an attribute that is text, or an array of texts; of other ones none."""
+    """The names in an attribute that is text, or an array of texts; of other ones none.
+
+    Bytes that are no UTF-8 become surrogate characters, as in the paths of hdf5.objects.
+    """
     for each in np.ravel(np.asarray(value, object)):
-        text = each.decode(errors="replace") if isinstance(each, bytes) else each
+        text = each.decode(errors="surrogateescape") if isinstance(each, bytes) else each
         if isinstance(text, str):
             yield from re.findall(r"[^\s:()]+", text)

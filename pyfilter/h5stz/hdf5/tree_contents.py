@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from typing import Any
 
 import h5py
 
 from h5stz.errors import HDF5_ERRORS
 from h5stz.hdf5 import cf_names
-from h5stz.hdf5.objects import Identity, Lost, array_bytes, attribute, hard_links, identity
+from h5stz.hdf5.dimension_scales import is_scale
+from h5stz.hdf5.objects import Identity, Lost, array_bytes, attribute, found_dataset, hard_links, identity, name_of
 from h5stz.unreadable import of_part
 
 _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
@@ -45,7 +47,7 @@ class Contents:
         paths.append(path)
         if len(paths) == 1:
             self.array_bytes += array_bytes(h5py.Dataset(item))
-        if item.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(item):
+        if is_scale(h5py.Dataset(item)):
             self.coordinates.add(key)
         self._note_named(h5py.Dataset(item), h5py.Group(group))
 
@@ -60,11 +62,11 @@ class Contents:
                         self.coordinates.add(found)
 
 
-def _sought(group: Any, name: str) -> Identity | None:
-    while True:
-        found = group.get(name)
-        if isinstance(found, h5py.Dataset):
+def _sought(group: h5py.Group, name: str) -> Identity | None:
+    """The dataset of a name, seen from a group; names are any text that somebody wrote, and groups have names of any bytes."""
+    path = name_of(group)
+    while path:
+        if (found := found_dataset(group.file, posixpath.join(path, name))) is not None:
             return identity(found)
-        if group.name in (None, "/"):
-            return None
-        group = group.parent
+        path = "" if path == "/" else posixpath.dirname(path)
+    return None

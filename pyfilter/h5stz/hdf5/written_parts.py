@@ -8,7 +8,7 @@ from typing import Any
 
 import h5py
 
-from h5stz.slabs import Box, boxes
+from h5stz.slabs import Box, each_box
 
 
 def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[Box]:
@@ -20,7 +20,7 @@ def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[B
     if not any(dataset.id.get_storage_size() for dataset in datasets) and not any(map(_is_elsewhere, datasets)):
         return
     if not all(dataset.chunks and dataset.shape for dataset in datasets):
-        yield from boxes(shape, extents)
+        yield from each_box(shape, extents)
         return
     cells: set[tuple[int, ...]] = set()
     for dataset in datasets:

@@ -9,6 +9,9 @@ from typing import Any
 import h5py
 import numpy as np
 
+from h5stz.hdf5.dimension_scales import is_scale, label_of, scales_of
+from h5stz.hdf5.objects import attribute, name_of, text
+
 #: Attributes with which HDF5 and netCDF describe dimensions to themselves.
 _INTERNAL = {
     "CLASS",
@@ -62,8 +65,8 @@ def _refused() -> Any:
 
 def is_dimension_only(dataset: h5py.Dataset) -> bool:
     """Whether a dataset stands for a dimension of netCDF that has no values."""
-    name = dataset.attrs.get("NAME", "")
-    return (name.decode(errors="replace") if isinstance(name, bytes) else str(name)).startswith(_NO_VARIABLE)
+    name = attribute(dataset, "NAME")
+    return (text(name) if isinstance(name, bytes) else str(name)).startswith(_NO_VARIABLE)
 
 
 def dimension_names(group: h5py.Group) -> dict[str, tuple[str, ...]]:
@@ -84,18 +87,17 @@ def dimension_names(group: h5py.Group) -> dict[str, tuple[str, ...]]:
 
 def _name(dataset: h5py.Dataset, axis: int) -> str | None:
     """The name of an axis that has one."""
-    scales = dataset.dims[axis]
-    if len(scales):
-        return str(scales[0].name).rpartition("/")[2]
-    if dataset.is_scale and "_Netcdf4Coordinates" in dataset.attrs:
+    if scales := scales_of(dataset, axis):
+        return name_of(scales[0]).rpartition("/")[2]
+    if is_scale(dataset) and "_Netcdf4Coordinates" in dataset.attrs:
         number = np.asarray(dataset.attrs["_Netcdf4Coordinates"])[axis]
         for _, other in h5py.Group(dataset.parent.id).items():
-            if isinstance(other, h5py.Dataset) and other.attrs.get("_Netcdf4Dimid") == number and other.is_scale:
+            if isinstance(other, h5py.Dataset) and other.attrs.get("_Netcdf4Dimid") == number and is_scale(other):
                 if other == dataset or "_Netcdf4Coordinates" not in other.attrs:
-                    return str(other.name).rpartition("/")[2]
-    if dataset.is_scale and axis == 0:
-        return str(dataset.name).rpartition("/")[2]
-    return scales.label or None
+                    return name_of(other).rpartition("/")[2]
+    if is_scale(dataset) and axis == 0:
+        return name_of(dataset).rpartition("/")[2]
+    return label_of(dataset, axis) or None
 
 
 def _phony(extent: int, taken: list[str], extents: list[int]) -> str:

@@ -1,0 +1,55 @@
+"""The scales and labels of axes, as HDF5's dimension scales keep them in attributes.
+
+HDF5 reads these attributes without a look at their type, and past the end of its buffers if they have another one.
+So it is only asked where the type is the one that it writes.
+"""
+
+from __future__ import annotations
+
+import h5py
+import h5py.h5a
+import h5py.h5ds
+
+from h5stz.errors import HDF5_ERRORS
+from h5stz.hdf5.objects import text
+
+
+def is_scale(dataset: h5py.Dataset) -> bool:
+    """Whether a dataset is a scale."""
+    found = _type_and_count(dataset, b"CLASS")
+    if found is None or not isinstance(found[0], h5py.h5t.TypeStringID) or found[0].is_variable_str() or found[1] != 1:
+        return False
+    return bool(dataset.id.get_space().get_simple_extent_type() == h5py.h5s.SIMPLE and h5py.h5ds.is_scale(dataset.id))
+
+
+def scales_of(dataset: h5py.Dataset, axis: int) -> list[h5py.Dataset]:
+    """The scales of an axis of a dataset; none where their list is damaged."""
+    found = _type_and_count(dataset, b"DIMENSION_LIST")
+    if found is None or not isinstance(found[0], h5py.h5t.TypeVlenID) or found[1] != dataset.ndim:
+        return []
+    if not isinstance(found[0].get_super(), h5py.h5t.TypeReferenceID):
+        return []
+    scales: list[h5py.h5d.DatasetID] = []
+    try:
+        if h5py.h5ds.get_num_scales(dataset.id, axis):
+            h5py.h5ds.iterate(dataset.id, axis, scales.append, 0)
+    except HDF5_ERRORS:  # references that lead to nothing
+        return []
+    return [h5py.Dataset(each) for each in scales]
+
+
+def label_of(dataset: h5py.Dataset, axis: int) -> str:
+    """The label of an axis of a dataset, "" if it has none. Bytes that are not UTF-8 become surrogate characters."""
+    found = _type_and_count(dataset, b"DIMENSION_LABELS")
+    if found is None or not isinstance(found[0], h5py.h5t.TypeStringID) or found[1] != dataset.ndim:
+        return ""
+    return text(h5py.h5ds.get_label(dataset.id, axis)) if found[0].is_variable_str() else ""
+
+
+def _type_and_count(dataset: h5py.Dataset, name: bytes) -> tuple[h5py.h5t.TypeID, int] | None:
+    """The type of an attribute and how many values it has; None without such an attribute."""
+    if not h5py.h5a.exists(dataset.id, name):
+        return None
+    found = h5py.h5a.open(dataset.id, name)
+    space = found.get_space()
+    return found.get_type(), 0 if space.get_simple_extent_type() == h5py.h5s.NULL else space.get_simple_extent_npoints()
