@@ -2,6 +2,8 @@
 
 import io
 import pickle
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -195,6 +197,33 @@ def test_an_object_that_fails_says_so(content):
             view[CUBE]
         given.broken = False
         assert view[CUBE].shape == (16, 16, 16)
+
+
+ENDS = {
+    "an error that nobody catches": "given.broken = True; h5stz.open(given)",
+    "an error that is kept": "given.broken = True\ntry: h5stz.open(given)\nexcept h5stz.StzError as error: builtins.kept = error",
+    "a file that is kept": "builtins.kept = h5stz.open(given)",
+    "a file in a cycle": "kept = [h5stz.open(given)]; kept.append(kept); del kept",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_process_ends_in_order(end, path):
+    """HDF5 ends after Python: what it has to ask an object of Python for must be over by then."""
+    program = f"""
+import builtins, io, sys, h5stz
+class Given(io.BytesIO):
+    broken = False
+    def read(self, size=-1):
+        if self.broken:
+            raise ConnectionResetError("gone")
+        return super().read(size)
+given = Given(open(sys.argv[1], "rb").read())
+{ENDS[end]}
+"""
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
+    assert done.returncode == (1 if "nobody" in end else 0), done
+    assert ("ConnectionResetError" in done.stderr) == ("nobody" in end), done.stderr
 
 
 def test_it_cannot_be_pickled(path):

@@ -21,13 +21,16 @@ NAMES = ("_FillValue", "missing_value")
 
 
 def missing_values(dataset: h5py.Dataset) -> list[int | float]:
-    """The different numbers that _FillValue, missing_value and the fill value that its maker chose name for a dataset.
+    """The different numbers that stand for missing samples of a dataset, as its maker said it.
 
-    Left out are NaN, which always comes back, and numbers that its type cannot hold.
+    _FillValue, missing_value, the fill value of HDF5, and the options of h5stz name them. Left out are NaN, which always comes
+    back, and numbers that its type cannot hold.
     """
     named = [value for name in NAMES if (value := attribute(dataset, name)) is not None]
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
         named.append(dataset.fillvalue)
+    if (number := fill_of_options(dataset)) is not None:
+        named.append(number)
     values: list[int | float] = []
     for value in (each for array in named for each in np.ravel(np.asarray(array))):
         if np.asarray(value).dtype.kind not in "iuf" or not np.isfinite(value):

@@ -220,9 +220,14 @@ def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> A
     return padded
 
 
-def stored_with(settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]) -> Settings:
-    """The Settings with which a chunk of data of this shape is stored. What is one chunk may be stored without the filter."""
-    return settings if chunk is None or tuple(chunk) == tuple(shape) else settings.of_chunk(samples)
+def stored_with(
+    settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]
+) -> tuple[Settings, ...]:
+    """The Settings with which a chunk of data of this shape may be stored: what is one chunk, with the filter or without it."""
+    if chunk is None:
+        return (settings,)
+    by_filter = settings.of_chunk(samples)
+    return (by_filter,) if by_filter == settings or tuple(chunk) != tuple(shape) else (settings, by_filter)
 
 
 def _psnr(
@@ -234,19 +239,36 @@ def _psnr(
     for box in boxes:
         original = elements.stored(slabs.piece(data, box), settings.fill)
         whole = as_chunk(original, chunk, settings.fill)
-        decoded = np.empty_like(whole)
-        stream = stored_with(settings, whole, chunk, data.shape).encode(whole)
-        size += len(stream)
-        _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
-        decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)
-        original, decoded = validity.components(original), validity.components(decoded)
-        for low in range(0, original.size, _BATCH):
-            values, others = original[low : low + _BATCH], decoded[low : low + _BATCH]
-            keep = validity.valid(values, excluded)
-            error = _difference(values[keep], others[keep]) / width
-            squares += float(np.dot(error, error))
-            count += error.size
+        values = validity.components(original)
+        keep = np.zeros(values.size, bool)
+        keep[validity.valid(values, excluded)] = True
+        ways = stored_with(settings, whole, chunk, data.shape)
+        error, stream_bytes = max(_squares(original, whole, keep, each, width) for each in ways)
+        squares, size, count = squares + error, size + stream_bytes, count + int(np.count_nonzero(keep))
     return (math.inf if squares == 0 else 10 * math.log10(count / squares)), size
+
+
+def _squares(original: Array, whole: Array, keep: Array, settings: Settings, width: float) -> tuple[float, int]:
+    """The sum of the squared errors of samples, in units of width^2, in the stream of their chunk; bytes of that.
+
+    Args:
+        original: the samples.
+        whole: the chunk, which begins with them.
+        keep: which parts of them count.
+        settings: to encode with.
+        width: what errors are divided by.
+    """
+    decoded = np.empty_like(whole)
+    stream = settings.encode(whole)
+    _core.decompress(stream, elements.as_bytes(decoded), settings.threads)
+    decoded = np.ascontiguousarray(decoded[tuple(map(slice, original.shape))]).reshape(original.shape)
+    values, others = validity.components(original), validity.components(decoded)
+    squares = 0.0
+    for low in range(0, values.size, _BATCH):
+        part = slice(low, low + _BATCH)
+        error = _difference(values[part][keep[part]], others[part][keep[part]]) / width
+        squares += float(np.dot(error, error))
+    return squares, len(stream)
 
 
 def _difference(values: Array, others: Array) -> Array:

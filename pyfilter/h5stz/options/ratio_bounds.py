@@ -92,7 +92,7 @@ def _level(
 
     def size_of(piece: Array, padding: int | None) -> float:
         whole = np.ascontiguousarray(bounds.as_chunk(piece, chunk, padding))
-        return bytes_of(bounds.stored_with(settings, whole, chunk, data.shape), whole)
+        return max(bytes_of(each, whole) for each in bounds.stored_with(settings, whole, chunk, data.shape))
 
     # Beyond the end a dataset has its own fill value, which may be 0 whatever the options say: the larger stream counts.
     sizes = (max(size_of(piece, padding) for padding in _paddings(piece, chunk, settings.fill)) for piece in stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 from typing import Any
@@ -10,6 +11,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzReadError
+from h5stz.sources.file_objects import object_of
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _SIGNATURE = 8  # bytes: HDF5 reads them alone, at the beginning, when it opens a file
@@ -36,7 +38,13 @@ class ReadOnlyFile(io.RawIOBase):
 
     def open_once(self) -> h5py.File:
         """The file as h5py opens it."""
-        file = h5py.File(self, "r")
+        access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+        try:
+            access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
+            access.set_fileobj_driver(h5py.h5fd.fileobj_driver, self)
+            file = h5py.File(h5py.h5f.open(repr(self).encode("ASCII", "replace"), h5py.h5f.ACC_RDONLY, fapl=access))
+        finally:  # h5py leaves it to the traceback of an error: HDF5 would call Python to free it, when Python has ended
+            access.close()
         self._is_open = True
         return file
 
@@ -70,3 +78,13 @@ class ReadOnlyFile(io.RawIOBase):
 
     def __repr__(self) -> str:
         return self.name  # h5py shows it as the name of the file
+
+
+def _close_all() -> None:
+    """Closes what is still open: HDF5 would, when Python has ended and cannot be called any more."""
+    for identifier in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
+        if isinstance(object_of(identifier), ReadOnlyFile):
+            h5py.File(identifier).close()
+
+
+atexit.register(_close_all)

@@ -6,7 +6,6 @@ past these blocks (remote_requests.RemoteBytes). All bytes that h5py is given be
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -232,13 +231,3 @@ class RemoteFile(ReadOnlyFile):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Address.open, (self.address,)
-
-
-def _close_all() -> None:
-    """Closes the remote files that are still open: HDF5 would, when Python has ended and cannot be called any more."""
-    for identifier in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
-        if isinstance(object_of(identifier), RemoteFile):
-            h5py.File(identifier).close()
-
-
-atexit.register(_close_all)
