@@ -67,9 +67,8 @@ double mean_squared_error(const stz_layout& layout, const stz_options& options, 
   for (u64 i = 0; i < n; i++) {
     const u64 bits = load_bits(array + i * width, width, swap);
     if (options.has_fill && bits == fill) continue;
-    const double x = number_of(layout.dtype, bits);
-    const double e = x - number_of(layout.dtype, load_bits(other + i * width, width, swap));
-    if (!(__builtin_fabs(x) < __builtin_inf())) continue;
+    if (!(__builtin_fabs(number_of(layout.dtype, bits)) < __builtin_inf())) continue;
+    const double e = distance_of(layout.dtype, bits, load_bits(other + i * width, width, swap));
     sum += e * e;
     count++;
   }

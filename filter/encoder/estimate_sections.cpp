@@ -232,7 +232,7 @@ class SectionEstimator {
   // The mean over the boxes of level 0.
   double squared_error() const {
     const Header& h = source_.header();
-    const auto number = [&](S sample) { return number_of(h.layout.dtype, bits_of<S>(h, sample)); };
+    const auto bits = [&](S sample) { return bits_of<S>(h, sample); };
     double sum = 0;
     u64 count = 0;
     Buffer<S> values;
@@ -247,7 +247,7 @@ class SectionEstimator {
         if (source_.has_specials()) special = source_.specials(0, box.item).at(low[0] + i, low[1] + j, low[2] + k, low[3]);
         for (i64 at = (v - values.data()) % error_step; at < n[3]; at += error_step) {
           if (special && special[at]) continue;
-          const double e = number(x[at]) - number(v[at]);
+          const double e = distance_of(h.layout.dtype, bits(x[at]), bits(v[at]));
           sum += e * e;
           count++;
         }

@@ -79,6 +79,12 @@ double number_of(i32 dtype, u64 bits) {
   }
 }
 
+double distance_of(i32 dtype, u64 x, u64 y) {
+  if (is_floating(dtype)) return __builtin_fabs(number_of(dtype, x) - number_of(dtype, y));
+  const i64 a = integer_of(dtype, x), b = integer_of(dtype, y);
+  return double(a > b ? u64(a) - u64(b) : u64(b) - u64(a));
+}
+
 namespace {
 
 u64 integer_bits(i32 dtype, i64 v) {

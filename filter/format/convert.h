@@ -82,6 +82,8 @@ constexpr u64 special_run = 256;  // samples that are looked at together
 
 // The value of an element of a real dtype: exact in floating-point types; of 64-bit integers to double precision, unsigned ones less 2^63.
 double number_of(i32 dtype, u64 bits);
+// How far two elements of a real dtype are from each other, rounded once: 64-bit integers too.
+double distance_of(i32 dtype, u64 x, u64 y);
 
 // The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of
 // the header. Back: clamped to the range of integer dtypes.

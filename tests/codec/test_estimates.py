@@ -100,6 +100,17 @@ def test_small_arrays_are_compressed(shape, dtype):
     assert found.spread == 0
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u8", ">u8"])
+@pytest.mark.parametrize("offset", [0, 2**62])
+def test_errors_of_large_integers_are_those_of_integers(dtype, offset):
+    """float64 does not tell neighbours there."""
+    array = np.random.default_rng(1).choice(np.array([1, 2, 3, 40000], "u8"), (114, 79)).astype(dtype) + np.array(offset, dtype)
+    options = {"absolute": 2000, "integers": "lossy", "fill_value": False}
+    found, decoded = h5stz.estimate(array, **options), h5stz.decompress(h5stz.compress(array, **options))
+    error = (decoded.astype("i8") - array.astype("i8")).astype("f8")
+    assert found.exact and found.rmse == pytest.approx(math.sqrt(np.mean(error**2))) and found.rmse > 100
+
+
 def test_the_number_of_threads_does_not_matter(volume):
     one, several = (h5stz.estimate(volume, absolute=1e-2, threads=threads) for threads in (1, 3))
     assert (one.bytes, one.rmse) == (several.bytes, several.rmse)
