@@ -40,6 +40,20 @@ def test_marks_that_nobody_named_do_not_stretch_the_bound(where, fill, tmp_path)
     assert reasons == {"/x": None if fill is None or np.isnan(fill) else "missing values"}
 
 
+@pytest.mark.parametrize("fill", [0.0, 7.5, -999.0])
+@pytest.mark.parametrize("before", [{"lossless": True}, {"absolute": 1e-4}], ids=str)
+@pytest.mark.parametrize("options", [{"absolute": 0.5}, {"relative": 1e-2}, {"psnr": 50}], ids=str)
+def test_a_fill_value_among_the_options_of_h5stz_is_kept(fill, before, options, tmp_path):
+    array = FIELD.copy()
+    array[::7, ::3] = fill
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=array, chunks=array.shape, **h5stz.STZ(fill_value=fill, dtype=array.dtype, **before))
+    assert outcomes(tmp_path / "a.h5", again=True, **options)[0] == {"/x": None}
+    with h5py.File(tmp_path / "new.h5") as file:
+        assert exact.same_bits(file["x"][::7, ::3], array[::7, ::3])
+        assert h5stz.STZ.from_dataset(file["x"]).get_config()["fill_value"] == fill
+
+
 def test_missing_values_that_the_type_cannot_hold(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["i"] = np.arange(10000, dtype="i2").reshape(100, 100) % 5
