@@ -290,6 +290,8 @@ def test_a_group_to_write_into(tmp_path):
         h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, group="a", writing={"group": "b"})
     with pytest.raises(h5stz.StzError, match="h5stz run --compress"):
         h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, writing={"engine": "netcdf4"})
+    with pytest.raises(h5stz.StzError, match="names 'tas', which is compressed"):
+        h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, writing={"encoding": {"tas": {"dtype": "f8"}}})
 
 
 @pytest.mark.parametrize("bound, attribute", [("absolute", 0.5), ("pointwise_relative", 1e-3)])

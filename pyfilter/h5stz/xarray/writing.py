@@ -353,7 +353,11 @@ def to_netcdf(
     for name, values in (xarray_attributes(encoding, dataset, group=group) if attributes else {}).items():
         kept = {key: value for key, value in marked[name].attrs.items() if not str(key).startswith("h5stz_")}
         marked[name].attrs = {**kept, **values}
-    both = {**(arguments.pop("encoding", None) or {}), **encoding}
+    given = arguments.pop("encoding", None) or {}
+    if twice := [name for name in given if name in encoding]:
+        text = f"writing={{'encoding': ...}} names {twice[0]!r}, which is compressed: set its dataset[{twice[0]!r}].encoding, or"
+        raise StzError(f"{text} its options with variables={{{twice[0]!r}: ...}}", _ARGUMENT)
+    both = {**given, **encoding}
     with written_directly(path) if _is_path(path) else nullcontext():
         return marked.to_netcdf(path, engine="h5netcdf", encoding=both, **arguments)
 
