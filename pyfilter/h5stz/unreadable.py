@@ -29,6 +29,7 @@ h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 _OF_FILTER = re.compile(r"h5stz: a chunk of \d+ bytes cannot be \w+: (.*?) \(error (-\d+)\)")
 #: How messages of HDF5 look that h5py hands on: what could not be done, and in parentheses why.
 _OF_HDF5 = re.compile(r"[A-Z][\w' ]+ \(.+\)$|HDF5 refused ")
+_NO_CONVERSION = "no appropriate function for conversion path"
 _OF_WRITES = re.compile("write|flush|creat|errno = ")
 
 
@@ -65,8 +66,9 @@ def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
     try:
         yield
     except StzMemoryError as error:
-        name = str(dataset.name)
-        raise error if name in str(error) else error.within(f"{name} in {dataset.file.filename}") from error
+        if str(dataset.name) in str(error):
+            raise
+        raise error.within(f"{dataset.name} in {dataset.file.filename}") from error
     except (OSError, RuntimeError, MemoryError) as error:
         if not _is_of_memory(error, dataset):
             raise
@@ -110,6 +112,8 @@ def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | N
         name = f"{dataset.name} in {dataset.file.filename}"
         if (missing := _missing_filter(dataset)) is not None:
             return StzReadError(f"{name} {missing}", _READ)
+        if _NO_CONVERSION in str(error):
+            return StzReadError(f"{name} cannot be read: HDF5 does not convert its type to one that NumPy has", _READ)
         found = _first_unreadable(dataset, box)
     except Exception:  # a closed file, damaged structures: what HDF5 has said stands
         return None

@@ -102,9 +102,13 @@ def test_types_that_the_filter_refuses_stay_by_plan_and_run(tmp_path):
     bits = h5py.h5t.STD_U16LE.copy()
     bits.set_precision(14)
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        for name, kind in ((b"bits", bits), (b"time", h5py.h5t.UNIX_D32LE)):
+        for name, kind in ((b"bits", bits), (b"time", h5py.h5t.UNIX_D32LE), (b"field of bits", h5py.h5t.STD_B8BE)):
             h5py.h5d.create(file.id, name, kind, h5py.h5s.create_simple((64, 64)))
         file["field"] = FIELD
     planned = {each.path: each.reason for each in h5stz.plan_repack(tmp_path / "a.h5", absolute=1e-3)}
     done = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", absolute=1e-3)
-    assert planned == {each.path: each.reason for each in done.outcomes} == {"/bits": "type", "/time": "type", "/field": None}
+    stay = {"/bits": "type", "/time": "type", "/field of bits": "type"}
+    assert planned == {each.path: each.reason for each in done.outcomes} == {**stay, "/field": None}
+    command = [sys.executable, "-m", "h5stz", "compare", tmp_path / "a.h5", tmp_path / "b.h5"]
+    compared = subprocess.run(command, capture_output=True, text=True)
+    assert compared.returncode == 0 and compared.stdout.count("not compared") == 2, compared

@@ -15,7 +15,7 @@ from h5stz.analysis.comparing import PASSES, Comparison, compared
 from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5 import missing_numbers, tree_contents
 from h5stz.hdf5.named_datasets import link_of_pattern
-from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text
+from h5stz.hdf5.objects import array_bytes, dataset_at, dtype_text, has_numpy_type
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import View
 from h5stz.sources.remote_files import refuse_to_go_on
@@ -112,10 +112,7 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
     """Why two datasets cannot be compared; "" if they can."""
     if before.shape is None or before.shape != after.shape:
         return f"not compared: the shapes are {before.shape} and {after.shape}"
-    try:
-        kinds = {before.dtype.kind, after.dtype.kind}
-    except (TypeError, ValueError, KeyError):  # a type that NumPy has not
-        kinds = {"?"}
+    kinds = {each.dtype.kind if has_numpy_type(each) else "?" for each in (before, after)}
     if not kinds <= set("iufbc") or (len(kinds) > 1 and "c" in kinds):
         return f"not compared: {dtype_text(before)} and {dtype_text(after)}"
     return "" if before.size else "not compared: there is no sample"

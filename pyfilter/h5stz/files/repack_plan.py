@@ -23,7 +23,7 @@ from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.named_datasets import no_dataset_like
-from h5stz.hdf5.objects import Lost, datasets, identity, name_of
+from h5stz.hdf5.objects import Lost, datasets, has_numpy_type, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import RangeError
 from h5stz.options.chunks import suggest_chunks
@@ -251,10 +251,9 @@ def check_options(options: Options | None) -> None:
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:
     """Whether NumPy and the codec have the type of a dataset, and the filter takes it as HDF5 stores it."""
-    try:
-        dtype = dataset.dtype
-    except (TypeError, ValueError, KeyError):
+    if not has_numpy_type(dataset):
         return False
+    dtype = dataset.dtype
     return (dtype.kind == "b" or f"{dtype.kind}{dtype.itemsize}" in _core.DTYPES) and _is_taken(dataset.id.get_type())
 
 

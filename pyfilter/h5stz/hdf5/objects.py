@@ -155,6 +155,14 @@ def attribute(item: Any, name: str | bytes) -> Any:
     return None if isinstance(value, h5py.Empty) else value
 
 
+def has_numpy_type(dataset: h5py.Dataset) -> bool:
+    """Whether NumPy has the type of a dataset, and HDF5 converts what is stored to it: not all bit-fields, for example."""
+    try:
+        return h5py.h5t.find(dataset.id.get_type(), h5py.h5t.py_create(dataset.dtype)) is not None
+    except (TypeError, ValueError, KeyError, RuntimeError):
+        return False
+
+
 def array_bytes(dataset: h5py.Dataset) -> int:
     """The bytes that the elements of a dataset take in memory, also if NumPy does not know their type."""
     space = dataset.id.get_space()
