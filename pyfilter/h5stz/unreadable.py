@@ -94,7 +94,7 @@ def _chunk_bytes(dataset: h5py.Dataset) -> int:
 
 def _memory_error_of(dataset: h5py.Dataset) -> StzMemoryError:
     size = max(_PIECES, _chunk_bytes(dataset))
-    text = f"there is not enough memory: pieces of {-(-size >> 20)} MiB are needed, several at once: free some, or use jobs=1"
+    text = f"there is not enough memory: several pieces of {-(-size >> 20)} MiB are needed at once: free memory, or use jobs=1"
     return StzMemoryError(f"{dataset.name} in {dataset.file.filename}: {text}", _core.ERROR_CODES["STZ_ERROR_MEMORY"])
 
 

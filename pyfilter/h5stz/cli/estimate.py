@@ -62,7 +62,7 @@ def estimate_command(
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
 
-    Exit status 1 if a dataset cannot be estimated; the others are all the same.
+    Exit status 1 if a dataset cannot be estimated; the others still are.
     """
     name, path = datasets.split(file)
     if sample < 1:

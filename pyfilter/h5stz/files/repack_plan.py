@@ -50,7 +50,7 @@ REASONS = {
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
     "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
     "nothing valid": "a relative bound needs a finite number, and there is none",
-    "range": "its range, or a share of it, exceeds float64: compress it with absolute or lossless",
+    "range": "its range, or its range times relative, exceeds float64: compress it with absolute or lossless",
     "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }

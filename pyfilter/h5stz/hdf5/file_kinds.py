@@ -173,7 +173,7 @@ def refuse_address_as_path(given: object) -> None:
     name = os.fspath(given) if isinstance(given, os.PathLike) else ""
     address = _Named.of(os.fsdecode(name))
     if address is not None and not os.path.lexists(name):
-        raise NotFoundError(f"{address.shown}: give the address as text: a pathlib.Path leaves one of its slashes", _READ)
+        raise NotFoundError(f"{address.shown}: give the address as text: a pathlib.Path drops one of its slashes", _READ)
 
 
 def path_to_read(source: str | os.PathLike[str]) -> Path:
