@@ -62,7 +62,7 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
 
 @contextmanager
 def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
-    """Turns want of memory, while a dataset is read and written, into a StzMemoryError that names it."""
+    """Turns errors for lack of memory, while a dataset is read and written, into a StzMemoryError that names it."""
     try:
         yield
     except StzMemoryError as error:
@@ -76,7 +76,10 @@ def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
 
 
 def _is_of_memory(error: BaseException, dataset: h5py.Dataset) -> bool:
-    """Whether memory was wanting. HDF5 does not tell why a filter fails: whether there is room for three chunks tells that."""
+    """Whether there was not enough memory.
+
+    HDF5 does not tell why a filter fails. It counts as want of memory if there is no room for three chunks.
+    """
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return True
     if "filter returned failure" not in str(error) or not dataset.chunks:

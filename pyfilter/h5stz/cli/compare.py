@@ -86,7 +86,7 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
     if _is_one_array(original) or _is_one_array(other):
         first, second = split(original)[1], split(other)[1]
         with contextlib.ExitStack() as both:
-            if not first:  # an error about the one that is named comes first
+            if not first:  # if the dataset that is named is wrong, that error comes first
                 another = both.enter_context(_array(other))
             one = both.enter_context(_array(original, second))
             if first:
@@ -125,7 +125,7 @@ def _beyond(found: Comparison, within: float) -> str:
 
 
 def _in_words(pair: Pair) -> Pair:
-    """The pair; what is said of one that cannot be read, in words of the command line."""
+    """The pair; its note, if a dataset cannot be read, in words of the command line."""
     note = wording.as_options(pair.note, click.get_current_context().command) if pair.failed else pair.note
     return replace(pair, note=note)
 

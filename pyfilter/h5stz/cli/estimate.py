@@ -105,7 +105,7 @@ def _chosen(
     """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
     named = dataset_with_samples(source, path, name) if path else None
     rule = "*" if named is None else hard_link_to(source, named)
-    # Which looks at no values.
+    # The plan is made without a look at values.
     plan = Plan(source, [Rule(rule, {"lossless": True})], lost=failures.note if named is None else lambda *_: None)
     chosen, left = [], []
     for dataset in objects.datasets(source, lambda *_: None) if named is None else [named]:

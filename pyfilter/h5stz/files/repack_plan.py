@@ -229,7 +229,7 @@ class Plan:
 
 
 def without_bound(error: StzError, options: Mapping[str, Any]) -> str | None:
-    """Why a dataset stays as it is for which options have no bound, as of REASONS, by the error that says so; else None."""
+    """Why a dataset stays as it is if its error says that the options give it no bound: a key of REASONS; else None."""
     if "relative" not in options or error.code != _core.ERROR_CODES["STZ_ERROR_BOUND"]:
         return None
     return "range" if isinstance(error, RangeError) else "nothing valid"
