@@ -58,7 +58,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Adds a line to what Python prints of an error, and to what notes_of() finds: BaseException.add_note of Python 3.11."""
+    """Adds a line to what Python prints of an error, and to what notes_of() finds; as BaseException.add_note of Python 3.11."""
     error.__dict__.setdefault("__notes__", []).append(note)
 
 

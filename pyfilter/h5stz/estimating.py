@@ -148,7 +148,7 @@ class _Sample:
         return cast(Array, joined)
 
     def extremes(self, fill: int | None) -> validity.Extremes | None:
-        """Those of the valid numbers."""
+        """The extremes of the valid numbers."""
         return validity.extremes(slabs.slabs(self.as_one()), () if fill is None else (fill,), counted=False)
 
     def valid_counts(self, fill: int | None) -> list[int]:

@@ -69,7 +69,7 @@ def slab_extents(data: ArraySource, limit: int, other: ArraySource | None = None
         data: what is read.
         limit: bytes.
         other: what has the same shape and is read or written in the same boxes. They are made of whole chunks of both where
-            these fit; else of whole ones of the one that has the larger chunks.
+            these fit; else of whole chunks of the one whose chunks are larger.
     """
     whole = _whole_chunks(data, limit, other)
     room = prod(whole) * data.dtype.itemsize

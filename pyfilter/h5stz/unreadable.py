@@ -62,7 +62,7 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
 
 @contextmanager
 def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
-    """Turns want of memory, while a dataset is read and written, into a StzMemoryError that names it."""
+    """Turns errors for lack of memory, while a dataset is read and written, into a StzMemoryError that names it."""
     try:
         yield
     except StzMemoryError as error:
@@ -76,7 +76,10 @@ def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
 
 
 def _is_of_memory(error: BaseException, dataset: h5py.Dataset) -> bool:
-    """Whether memory was wanting. HDF5 does not tell why a filter fails: whether there is room for three chunks tells that."""
+    """Whether there was not enough memory.
+
+    HDF5 does not tell why a filter fails. It counts as want of memory if there is no room for three chunks.
+    """
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return True
     if "filter returned failure" not in str(error) or not dataset.chunks:
@@ -94,7 +97,7 @@ def _chunk_bytes(dataset: h5py.Dataset) -> int:
 
 def _memory_error_of(dataset: h5py.Dataset) -> StzMemoryError:
     size = max(_PIECES, _chunk_bytes(dataset))
-    text = f"there is not enough memory: pieces of {-(-size >> 20)} MiB are needed, several at once: free some, or use jobs=1"
+    text = f"there is not enough memory: several pieces of {-(-size >> 20)} MiB are needed at once: free memory, or use jobs=1"
     return StzMemoryError(f"{dataset.name} in {dataset.file.filename}: {text}", _core.ERROR_CODES["STZ_ERROR_MEMORY"])
 
 

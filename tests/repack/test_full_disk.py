@@ -63,7 +63,7 @@ def test_a_full_disk_with_resume(library, directory, room):
     assert done.returncode == 1 and "No space left on device" in last, done.stderr
     kept = directory / ".target.h5.unfinished"
     assert kept.exists() == (room > 0)
-    assert (f"{kept} keeps what was compressed: the same with --resume goes on there, else remove it" in last) == kept.exists()
+    assert (f"{kept} keeps what was compressed: run the same with --resume to go on, else remove it" in last) == kept.exists()
     assert interrupted.files_in(directory).keys() - before.keys() == ({kept.name} if room else set())
     done = subprocess.run(words, cwd=directory, capture_output=True, text=True)
     assert done.returncode == 0 and ("had been compressed by an unfinished run" in done.stdout) == (room > 0), done

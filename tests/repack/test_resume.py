@@ -179,7 +179,7 @@ def test_errors_leave_what_is_done(source, tmp_path):
     with pytest.raises(KeyboardInterrupt) as raised:
         h5stz.repack(source, target, **OPTIONS, resume=True, progress=stop)
     (note,) = raised.value.__notes__
-    assert note.startswith(f"{spool_of(target)} keeps what was compressed: the same with resume=True goes on there")
+    assert note.startswith(f"{spool_of(target)} keeps what was compressed: run the same with resume=True to go on")
     assert sorted(os.listdir(tmp_path)) == [spool_of(target).name, "a.h5"]
     with pytest.raises(h5stz.StzError, match="another run is making"), spool_beside(target, "key"):
         h5stz.repack(source, target, **OPTIONS, resume=True)

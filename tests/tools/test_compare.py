@@ -156,7 +156,8 @@ def test_a_largest_error_that_is_allowed(files, capsys):
     missing[3, 4, 5] = np.nan
     np.save(files / "missing.npy", missing)
     status, _, errors = run(capsys, files / "u.npy", files / "missing.npy", "--within", "1", "--json")
-    assert status == 1 and errors.endswith("u.npy: --within allows no sample that is missing or not finite in one only\n")
+    why = "a sample is missing or not finite in one of the two only: --within does not allow that"
+    assert status == 1 and errors.endswith(f"u.npy: {why}\n")
     assert run(capsys, files / "u.npy", words[1], "--within", "0.01")[0] == 0
     assert run(capsys, files / "u.npy", f"{files / 'a.h5'}::/flow/u")[1].count("identical") == 1
     status, _, errors = run(capsys, files / "u.npy", files / "b.h5")

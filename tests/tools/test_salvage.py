@@ -78,8 +78,8 @@ def test_a_whole_file(file, tmp_path):
         "/checked: whole",
         "/counts: whole",
         "/flow/u: whole",
-        "not checked, as h5stz did not compress them: 1 dataset, copied as they are stored: /plain",
-        "nothing of what was checked is damaged",
+        "not checked: 1 dataset not compressed with h5stz, copied as stored: /plain",
+        "nothing that was checked is damaged",
     ]
     after = read(tmp_path / "copy.h5")
     assert all(before[name].tobytes() == after[name].tobytes() for name in before) and before.keys() == after.keys()
@@ -319,11 +319,10 @@ def test_it_says_what_was_checked_and_what_was_not(tmp_path, kind):
         == {
             "nothing": ["nothing was checked: no dataset is compressed with h5stz"],
             "other filters": [
-                "not checked, as h5stz did not compress them: 7 datasets, copied as they are stored: "
-                "/d0, /d1, /d2, /d3, /d4, ...",
+                "not checked: 7 datasets not compressed with h5stz, copied as stored: /d0, /d1, /d2, /d3, /d4, ...",
                 "nothing was checked: no dataset is compressed with h5stz",
             ],
-            "raw chunks": ["/x: whole, 1 chunk without h5stz not checked", "nothing of what was checked is damaged"],
+            "raw chunks": ["/x: whole; not checked: 1 chunk stored without h5stz", "nothing that was checked is damaged"],
             "all": ["/x: whole", "nothing is damaged"],
         }[kind]
     )

@@ -27,7 +27,7 @@ _SIGNATURE = b"\x93NUMPY"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets of one path: a Comparison, or None and why there is none; `failed`: as one of them cannot be read."""
+    """Two datasets of one path: a Comparison, or None and why there is none; `failed`: one of them cannot be read."""
 
     path: str
     found: Comparison | None
@@ -44,7 +44,7 @@ def pairs(
     ssim: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[Pair]:
-    """Compares all datasets of two files whose path matches a pattern, one after another, also if some cannot be read.
+    """Compares all datasets of two files whose path matches a pattern; goes on after those that cannot be read.
 
     Args:
         one, other: the original and what is compared with it.
@@ -64,7 +64,7 @@ def pairs(
     for path in sorted(chosen):
         if path not in paths or path not in others:
             if any(path.startswith(f"{each.rstrip('/')}/") for each in lost):
-                continue  # it may be in both
+                continue  # the other file may have it too, where it is damaged
             yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
         with meter.share(path, PASSES * _array_bytes(one, path)) as add:
@@ -80,7 +80,7 @@ def pairs(
 
 
 def _paths(file: h5py.File, name: str, lost: dict[str, Pair]) -> set[str]:
-    """The paths of all datasets of a file; those at which it is damaged become Pairs."""
+    """The paths of all datasets of a file; paths at which it is damaged become Pairs in `lost`."""
 
     def note(path: str, error: BaseException) -> None:
         refuse_to_go_on(file)

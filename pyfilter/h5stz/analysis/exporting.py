@@ -96,7 +96,7 @@ def _as_unicode(name: str) -> str:
 
 
 def is_number_or_text(value: Any) -> bool:
-    """Whether an attribute that h5py gives is one or several numbers or texts, which every file can hold."""
+    """Whether the value of an attribute is one or several numbers or texts: files of every format can hold these."""
     array = np.asarray(value)
     if array.dtype.kind == "O":
         return all(isinstance(each, (str, bytes)) for each in array.flat)
@@ -110,7 +110,7 @@ def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
         if array.dtype.kind in "UO":
             texts = np.array([encoded(each) if isinstance(each, str) else each for each in array.flat], object)
             value = texts.reshape(array.shape) if array.ndim else texts[0]
-            has_nul = any(b"\0" in each for each in texts)  # as texts of a fixed length may have
+            has_nul = any(b"\0" in each for each in texts)  # texts of a fixed length may have it
             dataset.attrs.create(encoded(name), np.asarray(value, "S") if has_nul else value, dtype=None if has_nul else _TEXT)
         else:
             dataset.attrs.create(encoded(name), value)
@@ -161,7 +161,7 @@ def _fill_value(value: Any, dtype: DType) -> Any:
 
 
 def _for_netcdf(value: Any) -> Any:
-    """An attribute for netCDF, which has texts in Unicode, numbers of some sizes, no booleans, and one axis at most."""
+    """The value of an attribute as netCDF can hold it: Unicode texts, numbers of some sizes, no booleans, one axis at most."""
     array = np.asarray(value)
     if array.dtype.kind in "SUO":
         texts = [_as_unicode(text(each) if isinstance(each, bytes) else each) for each in array.flat]

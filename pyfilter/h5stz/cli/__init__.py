@@ -140,7 +140,7 @@ def _status(words: list[str]) -> int:
 
 
 def _notes(error: BaseException, words: Sequence[str]) -> str:
-    """What was added to an error, such as which file it leaves, to stand behind its text."""
+    """The notes of an error, such as which file is left, for the end of its text."""
     return "".join(f". {wording.as_options(note, _named(words)[0])}" for note in notes_of(error))
 
 

@@ -49,7 +49,7 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
     """Tell how far B is from A, the original: errors, PSNR, SSIM, correlation, spectra.
 
     Of two files all datasets with the same path are compared. A and B may also be two arrays, each FILE::/path or a .npy file.
-    Exit status 1 if an error exceeds --within, or a sample is missing or not finite in one only, or a dataset cannot be read.
+    Exit status 1 if an error exceeds --within, a sample is missing or not finite in one only, or a dataset cannot be read.
     """
     found: list[Pair] = []
     if ssim and importlib.util.find_spec("skimage") is None:
@@ -86,7 +86,7 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
     if _is_one_array(original) or _is_one_array(other):
         first, second = split(original)[1], split(other)[1]
         with contextlib.ExitStack() as both:
-            if not first:  # an error about the one that is named comes first
+            if not first:  # if the dataset that is named is wrong, that error comes first
                 another = both.enter_context(_array(other))
             one = both.enter_context(_array(original, second))
             if first:
@@ -121,11 +121,11 @@ def _beyond(found: Comparison, within: float) -> str:
     """What --within does not allow of a dataset, in words; "" if nothing."""
     if found.count and not found.largest_error <= within:
         return f"the largest error, {found.largest_error:.6g}, is beyond --within {within:g}"
-    return "--within allows no sample that is missing or not finite in one only" if found.unpaired else ""
+    return "a sample is missing or not finite in one of the two only: --within does not allow that" if found.unpaired else ""
 
 
 def _in_words(pair: Pair) -> Pair:
-    """The pair; what is said of one that cannot be read, in words of the command line."""
+    """The pair; its note, if a dataset cannot be read, in words of the command line."""
     note = wording.as_options(pair.note, click.get_current_context().command) if pair.failed else pair.note
     return replace(pair, note=note)
 

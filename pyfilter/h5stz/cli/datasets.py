@@ -22,7 +22,7 @@ def split(text: str) -> tuple[str, str]:
     """FILE and /path of an argument, which is "" where none is named. Both may have the separator themselves.
 
     FILE is the longest part that is a file here; else all before the first separator behind the address, which may be one of
-    fsspec that has separators too. StzError if it is missing.
+    fsspec that has separators too. StzError if FILE is missing.
     """
     parts = text.split(SEPARATOR)
     named = [(SEPARATOR.join(parts[:count]), SEPARATOR.join(parts[count:])) for count in range(len(parts), 0, -1)]

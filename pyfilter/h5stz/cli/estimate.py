@@ -62,7 +62,7 @@ def estimate_command(
     Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
     else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
 
-    Exit status 1 if a dataset cannot be estimated; the others are all the same.
+    Exit status 1 if a dataset cannot be estimated; the others still are.
     """
     name, path = datasets.split(file)
     if sample < 1:
@@ -105,7 +105,7 @@ def _chosen(
     """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
     named = dataset_with_samples(source, path, name) if path else None
     rule = "*" if named is None else hard_link_to(source, named)
-    # Which looks at no values.
+    # The plan is made without a look at values.
     plan = Plan(source, [Rule(rule, {"lossless": True})], lost=failures.note if named is None else lambda *_: None)
     chosen, left = [], []
     for dataset in objects.datasets(source, lambda *_: None) if named is None else [named]:

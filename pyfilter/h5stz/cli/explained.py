@@ -55,7 +55,7 @@ class Failures:
 
     @contextlib.contextmanager
     def going_on(self, path: str) -> Iterator[None]:
-        """Around the work on a dataset, whose errors are noted; not that a remote file is not given any more."""
+        """Around the work on a dataset: notes its errors. If a server gives no more of a remote file, that error is raised."""
         try:
             yield
         except BrokenPipeError:

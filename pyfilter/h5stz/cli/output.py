@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-#: In the place of a ratio.
+#: What is printed in place of a ratio.
 NOTHING_STORED = "nothing is stored"
 
 

@@ -66,7 +66,7 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
         say(f"{source}: {counted(done.missing_bytes, 'byte')} missing at the end")
     for path in done.whole:
         unchecked = done.unchecked.get(path, 0)
-        say(f"{path}: whole" + (f", {counted(unchecked, 'chunk')} without h5stz not checked" if unchecked else ""))
+        say(f"{path}: whole" + (f"; not checked: {counted(unchecked, 'chunk')} stored without h5stz" if unchecked else ""))
     for path, damaged in done.damaged.items():
         found, differing = _sorted(damaged)
         if found:
@@ -82,12 +82,12 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
     if done.copied:
         some = ", ".join(done.copied[:_NAMED]) + (", ..." if len(done.copied) > _NAMED else "")
         count = counted(len(done.copied), "dataset")
-        say(f"not checked, as h5stz did not compress them: {count}, copied as they are stored: {some}")
+        say(f"not checked: {count} not compressed with h5stz, copied as stored: {some}")
     if not done.whole and not done.damaged:
         say("nothing was checked: no dataset is compressed with h5stz")
     elif done.sound:
         everything = not done.copied and not done.unchecked
-        say("nothing is damaged" if everything else "nothing of what was checked is damaged")
+        say("nothing is damaged" if everything else "nothing that was checked is damaged")
 
 
 def _sorted(damaged: Sequence[Damage]) -> tuple[list[Damage], list[Damage]]:

@@ -32,7 +32,7 @@ _BEFORE = r"(?<![\w/'\",:=.])"  # an argument: in quotation marks, paths and rul
 
 
 def as_options(message: str, command: click.Command | None) -> str:
-    """A message about arguments of functions, with the options of a command in their place, and what is to be typed."""
+    """A message about Python, with options of a command in place of arguments, and commands in place of calls."""
     if found := _DAMAGED.search(message):
         cure = _CURES.get(str(command and command.name), _ELSEWHERE).format(path=found[1], file=found[2])
         message = f"{message[: found.start()]}{found[1]} in {found[2]}{found[3]}, or {cure}{message[found.end() :]}"

@@ -113,7 +113,7 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
 
 
 def _parts(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
-    """The real numbers of two datasets, few at once: to compare them takes many times their memory."""
+    """The real numbers of two datasets, a few at once: comparing them takes many times their memory."""
     for box, one, other in _pieces(before, after, add):
         x, y = _components(one), _components(other)
         for begin in range(0, len(x), _AT_ONCE):

@@ -56,7 +56,7 @@ def is_lossy(dataset: h5py.Dataset) -> bool:
 
 
 def before_compressing(dataset: h5py.Dataset) -> History:
-    """What the samples of a dataset have lost already, to whatever filter; reads all of them where it depends on them."""
+    """What the samples of a dataset have lost already, to whatever filter; reads all samples if that depends on them."""
     if client_data(dataset) is not None:
         return history_of(dataset)
     lost = lost_to(dataset, lossy_filters(dataset))

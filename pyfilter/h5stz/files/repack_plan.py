@@ -50,7 +50,7 @@ REASONS = {
     "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
     "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
     "nothing valid": "a relative bound needs a finite number, and there is none",
-    "range": "its range, or a share of it, exceeds float64: compress it with absolute or lossless",
+    "range": "its range, or its range times relative, exceeds float64: compress it with absolute or lossless",
     "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }
@@ -229,7 +229,7 @@ class Plan:
 
 
 def without_bound(error: StzError, options: Mapping[str, Any]) -> str | None:
-    """Why a dataset stays as it is for which options have no bound, as of REASONS, by the error that says so; else None."""
+    """Why a dataset stays as it is if its error says that the options give it no bound: a key of REASONS; else None."""
     if "relative" not in options or error.code != _core.ERROR_CODES["STZ_ERROR_BOUND"]:
         return None
     return "range" if isinstance(error, RangeError) else "nothing valid"

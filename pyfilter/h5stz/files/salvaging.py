@@ -53,7 +53,7 @@ class Salvaged:
         damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from
             the recorded content check, nothing is lost (`lost` is 0): they are copied; which of both is right is not known.
         copied: paths of the datasets that h5stz did not compress: they are copied as they are stored, and not checked.
-        unchecked: of datasets compressed with h5stz, how many chunks were stored without it: these are not checked either.
+        unchecked: by path, how many chunks of a dataset compressed with h5stz were stored without it, and are not checked.
         lost: what of the file could not be read at all, a line each: links, attributes, datasets.
         missing_bytes: how many bytes are missing at the end of the file.
         notes: what could not be kept for other reasons than damage, a line each.

@@ -61,7 +61,7 @@ def spool_beside(target: Path, key: str) -> Iterator[Spool]:
             # Whoever is at fault: wrong streams are not used again.
             keep = not (isinstance(error, StzError) and error.code == _WRONG_DATA) and bool(spool.count or spool.found)
             if keep:
-                add_note(error, f"{path} keeps what was compressed: the same with resume=True goes on there, else remove it")
+                add_note(error, f"{path} keeps what was compressed: run the same with resume=True to go on, else remove it")
             raise
         finally:
             if not keep:

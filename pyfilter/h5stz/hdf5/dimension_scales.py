@@ -1,7 +1,7 @@
 """The scales and labels of axes, as HDF5's dimension scales keep them in attributes.
 
-HDF5 reads these attributes without a look at their type, and past the end of its buffers if they have another one.
-So it is only asked where the type is the one that it writes.
+HDF5 does not check the type of these attributes: if it is another one than HDF5 writes, HDF5 reads past the end of its buffers.
+So HDF5 is only asked for attributes of the type that it writes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ ZARR_STORE = "a Zarr store: open it with zarr or xarray, and name an HDF5 file h
 
 _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+]+:/")  # pathlib leaves one slash of https://
 
-#: Commands that copy a file to an address, and one from there.
+#: By scheme: the command that copies a file to an address, and the one that copies it from there.
 _COPIES = {
     "s3": ("aws s3 cp {last} {shown}", "aws s3 cp {shown} {last}"),
     "gs": ("gcloud storage cp {last} {shown}", "gcloud storage cp {shown} {last}"),
@@ -32,7 +32,7 @@ _COPIES = {
     "https": ("curl -T {last} {shown}", "curl -fL -o {last} {shown}"),
 }
 
-#: Of all schemes that fsspec has.
+#: What copies a file from an address of any other scheme that fsspec has.
 _FETCH = """python -c "from fsspec import url_to_fs; fs, path = url_to_fs('{whole}'); fs.get(path, '{last}')\""""
 
 #: What is neither a file nor a directory.
@@ -141,7 +141,7 @@ class _Named:
         return f"{self.scheme}://{'/' if self.is_of_path else ''}{self.place}"
 
     def command(self, fetches: bool) -> str:
-        """What copies a file to the address, or from there, and how that is said; "" if it is not known."""
+        """The end of a message: the command that copies a file to the address, or from there; "" if none is known."""
         command = _COPIES.get(self.scheme, ("", _FETCH))[fetches]
         whole = f"{self.scheme}://{self.dotted}"
         shown, last = f"'{whole}'" if self.dotted != self.place else whole, self.place.rpartition("/")[2] or "OUT"
@@ -169,11 +169,11 @@ def refuse_address(target: str | os.PathLike[str]) -> None:
 
 
 def refuse_address_as_path(given: object) -> None:
-    """Raises the NotFoundError of an address in a pathlib.Path, where one as text is read."""
+    """Raises the NotFoundError of an address in a pathlib.Path: it would be read if it were text."""
     name = os.fspath(given) if isinstance(given, os.PathLike) else ""
     address = _Named.of(os.fsdecode(name))
     if address is not None and not os.path.lexists(name):
-        raise NotFoundError(f"{address.shown}: give the address as text: a pathlib.Path leaves one of its slashes", _READ)
+        raise NotFoundError(f"{address.shown}: give the address as text: a pathlib.Path drops one of its slashes", _READ)
 
 
 def path_to_read(source: str | os.PathLike[str]) -> Path:

@@ -1,4 +1,4 @@
-"""Filters of HDF5 that do not give back what was written, and which of their parameters say that they do.
+"""Filters of HDF5 that do not give back what was written, and the parameters with which some of them do.
 
 The numbers are those that the HDF Group registers. N-bit (5) is not here: what it leaves out, the type of the dataset does not
 have either, and HDF5 rounds to that type before any filter.
@@ -20,7 +20,7 @@ from h5stz.unreadable import naming
 SCALE_OFFSET = h5py.h5z.FILTER_SCALEOFFSET
 _FLOAT, _BITS = 1, 8
 
-#: Names by number, of all that lose something under any parameters.
+#: Names by number, of all filters that lose something with some of their parameters.
 NAMES = {
     SCALE_OFFSET: "scaleoffset",
     32005: "APAX",
@@ -54,12 +54,12 @@ def _scale_offset_loses(words: Sequence[int]) -> bool:
 
 
 def _zfp_loses(words: Sequence[int]) -> bool:
-    """Not in its reversible mode, whose number is in the header of its streams, which the parameters hold."""
+    """Unless it is in its reversible mode: the parameters hold the header of its streams, which has the number of the mode."""
     return len(words) < 4 or words[3] >> 20 != 2176
 
 
 def _blosc2_loses(words: Sequence[int]) -> bool:
-    """If it cuts bits off (filter 4), or has another codec than its first ones, which are lossless."""
+    """If it truncates bits (filter 4), or has a codec of a plug-in (from 32 on): those of its own are lossless."""
     return len(words) > 5 and (words[5] == 4 or (len(words) > 6 and words[6] >= 32))
 
 

@@ -21,7 +21,7 @@ NAMES = ("_FillValue", "missing_value")
 
 
 def missing_values(dataset: h5py.Dataset) -> list[int | float]:
-    """The different numbers that stand for missing samples of a dataset, as its maker said it.
+    """The different numbers that stand for missing samples of a dataset, as its maker said.
 
     _FillValue, missing_value, the fill value of HDF5, and the options of h5stz name them. Left out are NaN, which always comes
     back, and numbers that its type cannot hold.

@@ -20,7 +20,7 @@ from h5stz.unreadable import cure_of_file
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MOST_LINKS = 16  # that are followed one after another, as HDF5 does
 _SHOWN = 3  # names that are proposed
-_PROPOSED = 5  # likewise of datasets in place of a pattern
+_PROPOSED = 5  # datasets that are proposed in place of a pattern
 
 
 def dataset_named(file: h5py.Group, path: str, name: str) -> h5py.Dataset:

@@ -63,7 +63,7 @@ class Contents:
 
 
 def _sought(group: h5py.Group, name: str) -> Identity | None:
-    """The dataset of a name, seen from a group; names are any text that somebody wrote, and groups have names of any bytes."""
+    """The dataset that a name means, seen from a group. The name may be any text, and names of groups may be any bytes."""
     path = name_of(group)
     while path:
         if (found := found_dataset(group.file, posixpath.join(path, name))) is not None:

@@ -223,7 +223,10 @@ def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> A
 def stored_with(
     settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]
 ) -> tuple[Settings, ...]:
-    """The Settings with which a chunk of data of this shape may be stored: what is one chunk, with the filter or without it."""
+    """The Settings with which a chunk of data of this shape may be stored.
+
+    Data of a single chunk may be stored with the filter, which has its own Settings for it, or without it.
+    """
     if chunk is None:
         return (settings,)
     by_filter = settings.of_chunk(samples)
@@ -249,7 +252,7 @@ def _psnr(
 
 
 def _squares(original: Array, whole: Array, keep: Array, settings: Settings, width: float) -> tuple[float, int]:
-    """The sum of the squared errors of samples, in units of width^2, in the stream of their chunk; bytes of that.
+    """The sum of the squared errors of samples in the stream of their chunk, in units of width^2; and the size of that stream.
 
     Args:
         original: the samples.

@@ -43,7 +43,7 @@ class ReadOnlyFile(io.RawIOBase):
             access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
             access.set_fileobj_driver(h5py.h5fd.fileobj_driver, self)
             file = h5py.File(h5py.h5f.open(repr(self).encode("ASCII", "replace"), h5py.h5f.ACC_RDONLY, fapl=access))
-        finally:  # h5py leaves it to the traceback of an error: HDF5 would call Python to free it, when Python has ended
+        finally:  # else the traceback of an error keeps it, and HDF5 calls Python to free it when Python has ended
             access.close()
         self._is_open = True
         return file

@@ -134,7 +134,7 @@ def remote_of(file: h5py.File) -> RemoteFile | None:
 
 
 def refuse_to_go_on(file: h5py.File) -> None:
-    """After an error: raises that of a remote file whose server did not give something, which is no damage of a part of it."""
+    """After an error: if a server did not give something of a remote file, raises that error, as it is no damage of a part."""
     source = remote_of(file)
     if source is not None and source.h5stz_bytes.failure is not None:
         raise source.h5stz_bytes.failure

@@ -355,7 +355,7 @@ def to_netcdf(
         marked[name].attrs = {**kept, **values}
     given = arguments.pop("encoding", None) or {}
     if twice := [name for name in given if name in encoding]:
-        text = f"writing={{'encoding': ...}} names {twice[0]!r}, which is compressed: set its dataset[{twice[0]!r}].encoding, or"
+        text = f"writing={{'encoding': ...}} names {twice[0]!r}, which is compressed: set dataset[{twice[0]!r}].encoding, or"
         raise StzError(f"{text} its options with variables={{{twice[0]!r}: ...}}", _ARGUMENT)
     both = {**given, **encoding}
     with written_directly(path) if _is_path(path) else nullcontext():
