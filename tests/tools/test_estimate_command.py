@@ -84,29 +84,27 @@ def odd(tmp_path):
 @pytest.mark.parametrize(
     ("words", "estimated", "skipped", "failed"),
     [
-        (("--absolute", 1e-3), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
-        (("--lossless",), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
-        (("--pointwise-relative", 1e-3), {"/a", "/huge", "/nan", "/z"}, {}, {"/gz"}),
-        (("--relative", 1e-3), {"/a", "/z"}, {"/huge": "range", "/nan": "nothing valid"}, {"/gz"}),
-        ((), {"/a", "/z"}, {"/huge": "range", "/nan": "nothing valid"}, {"/gz"}),
-        (("--psnr", 60), {"/a", "/nan", "/z"}, {}, {"/gz", "/huge"}),
+        (("--absolute", 1e-3), ["/a", "/huge", "/nan", "/z"], {}, ["/gz"]),
+        (("--lossless",), ["/a", "/huge", "/nan", "/z"], {}, ["/gz"]),
+        (("--pointwise-relative", 1e-3), ["/a", "/huge", "/nan", "/z"], {}, ["/gz"]),
+        (("--relative", 1e-3), ["/a", "/z"], {"/huge": "range", "/nan": "nothing valid"}, ["/gz"]),
+        ((), ["/a", "/z"], {"/huge": "range", "/nan": "nothing valid"}, ["/gz"]),
+        (("--psnr", 60), ["/a", "/nan", "/z"], {}, ["/gz", "/huge"]),
     ],
-    ids=str,
+    ids=lambda value: " ".join(map(str, value)),
 )
 def test_it_goes_on_after_a_dataset_that_cannot_be_estimated(odd, words, estimated, skipped, failed):
     done = call("estimate", odd, *words, "--json")
     told = json.loads(done.stdout)
-    assert {each["path"] for each in told["datasets"]} == estimated
+    assert {each["path"] for each in told["datasets"]} == set(estimated)
     assert {each["path"]: each["reason"] for each in told["skipped"]} == skipped
-    assert {each["path"] for each in told["failed"]} == failed
+    assert {each["path"] for each in told["failed"]} == set(failed)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == len(failed)
     assert all(any(f"{path} " in line and str(odd) in line for line in done.stderr.splitlines()) for path in failed)
     assert f"or h5stz extract {odd}::/gz --region INDICES reads what is in other chunks" in done.stderr
     said = call("estimate", odd, *words)
     assert said.returncode == 1 and said.stderr == done.stderr
-    assert {
-        line.split()[0].rstrip(":") for line in said.stdout.splitlines() if line.startswith("/")
-    } == estimated | skipped.keys()
+    assert {line.split()[0].rstrip(":") for line in said.stdout.splitlines() if line.startswith("/")} == {*estimated, *skipped}
 
 
 def test_a_range_that_exceeds_float64(odd, tmp_path):

@@ -3,11 +3,12 @@
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from support.paths import ROOT
+from support.paths import ROOT, TESTS
 
 FOLDERS = ("filter", "fuzz", "tests/native")
 
@@ -30,3 +31,9 @@ def test_cpp_is_formatted():
 def test_python_is_formatted_and_has_no_findings(command):
     done = subprocess.run([tool("ruff"), *command, "--quiet", "--no-cache", "."], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[:4000] + done.stderr[:2000]
+
+
+def test_names_of_test_files_differ():
+    """pytest imports them as modules of one level."""
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert not [name for name, count in names.items() if count > 1]
