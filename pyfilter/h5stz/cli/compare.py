@@ -86,11 +86,12 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
     if _is_one_array(original) or _is_one_array(other):
         first, second = split(original)[1], split(other)[1]
         with contextlib.ExitStack() as both:
-            if not first:  # if the dataset that is named is wrong, that error comes first
-                another = both.enter_context(_array(other))
-            one = both.enter_context(_array(original, second))
             if first:
+                one = both.enter_context(_array(original, second))
                 another = both.enter_context(_array(other, first))
+            else:  # if the dataset that is named is wrong, that error comes first
+                another = both.enter_context(_array(other))
+                one = both.enter_context(_array(original, second))
             name = getattr(one, "name", None) or original
             marks = compare_files.missing(one, another)
             yield Pair(str(name), compare_arrays(one, another, missing=marks, ssim=ssim, progress=progress))
