@@ -65,7 +65,9 @@ def add_note(error: BaseException, note: str) -> None:
 def notes_of(error: BaseException | None) -> list[str]:
     """The notes of an error, and of what it was raised from."""
     notes: list[str] = []
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # causes may go round in a circle
+        seen.add(id(error))
         notes += getattr(error, "__notes__", [])
         error = error.__cause__
     return notes

@@ -19,6 +19,9 @@ _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 #: Of streams, which may come from anywhere, and of which a few bytes may claim any size.
 OF_STREAMS = 1 << 32
 
+#: Of pieces of data that are read from a file.
+STORED_BYTES = 64 << 20
+
 
 def checked_max_bytes(max_bytes: SupportsIndex | None) -> int | None:
     """`max_bytes` as an int of 0 or more, or None; the StzError of anything else."""

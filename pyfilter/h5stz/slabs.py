@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
-from h5stz import _core
+from h5stz import _core, limits
 from h5stz.elements import Array, DType
 from h5stz.errors import StzTypeError
 from h5stz.unreadable import naming
@@ -21,7 +21,7 @@ from h5stz.unreadable import naming
 Box: TypeAlias = tuple[slice, ...]
 
 LOADED_BYTES = 4 << 20  # pieces of data in memory: about the size of a cache
-STORED_BYTES = 64 << 20  # pieces of data that must be read first
+STORED_BYTES = limits.STORED_BYTES  # pieces of data that must be read first
 
 
 class ArraySource(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 
 import h5py
 
-from h5stz import _core
+from h5stz import _core, limits
 from h5stz.errors import StzError, StzMemoryError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -20,7 +20,6 @@ _NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
 #: Codes of errors that are about the bytes of a stream: another part of it may be whole.
 DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAMES)
 _MOST = 1 << 20  # chunks that are tried one by one
-_PIECES = 64 << 20  # bytes: those of slabs.STORED_BYTES, which datasets are read in
 #: What HDF5 says where it has no memory.
 _NO_MEMORY = re.compile(r"memory allocation failed|(can't|unable to|couldn't|cannot) allocate|out of memory", re.IGNORECASE)
 #: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
@@ -96,7 +95,7 @@ def _chunk_bytes(dataset: h5py.Dataset) -> int:
 
 
 def _memory_error_of(dataset: h5py.Dataset) -> StzMemoryError:
-    size = max(_PIECES, _chunk_bytes(dataset))
+    size = max(limits.STORED_BYTES, _chunk_bytes(dataset))
     text = f"there is not enough memory: several pieces of {-(-size >> 20)} MiB are needed at once: free memory, or use jobs=1"
     return StzMemoryError(f"{dataset.name} in {dataset.file.filename}: {text}", _core.ERROR_CODES["STZ_ERROR_MEMORY"])
 

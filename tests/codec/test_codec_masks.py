@@ -190,6 +190,15 @@ def test_any_mask(dtype, shape, which, share, pattern, options, seed):
     cases.keeps(with_bits(array, missing, special_bits(dtype, which, missing.size, seed)), **options)
 
 
+@pytest.mark.parametrize("options", [{}, {"layers": 2}, {"block": "region"}, {"effort": 9}], ids=str)
+def test_minus_zero_is_a_number_where_the_fill_value_is_zero(options):
+    array = cases.make("rough", (64, 64), "f4")
+    array[::5, ::7], array[1::5, ::7] = 0.0, -0.0
+    found = h5stz.decompress(h5stz.compress(array, absolute=0.5, fill_value=0, **options))
+    fill = array.view("u4") == 0
+    assert np.array_equal(found.view("u4") == 0, fill) and np.abs(found - array).max() <= 0.5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", ["default", "region"])
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f8", "<c8"])

@@ -203,7 +203,15 @@ ENDS = {
     "an error that nobody catches": "given.broken = True; h5stz.open(given)",
     "an error that is kept": "given.broken = True\ntry: h5stz.open(given)\nexcept ValueError as error: builtins.kept = error",
     "a file that is kept": "builtins.kept = h5stz.open(given)",
-    "a file in a cycle": "kept = [h5stz.open(given)]; kept.append(kept); del kept",
+    "a file of a daemon thread": """
+opened = threading.Event()
+def keep():
+    kept = h5stz.open(given)
+    opened.set()
+    threading.Event().wait()
+threading.Thread(target=keep, daemon=True).start()
+opened.wait()
+""",
 }
 
 
@@ -211,7 +219,7 @@ ENDS = {
 def test_a_process_ends_in_order(end, path):
     """HDF5 ends after Python: what it has to ask an object of Python for must be over by then."""
     program = f"""
-import builtins, io, sys, h5stz
+import builtins, io, sys, threading, h5stz
 class Given(io.BytesIO):
     broken = False
     def read(self, size=-1):
