@@ -97,7 +97,7 @@ void DecodedChunks::touch(u32 number, const Place& place) {
 }
 
 void DecodedChunks::add(Probes probes, const Place& place, const Prior& prior, const void* stream, size_t size) {
-  const u64 fingerprint = mixed(probes.fingerprint(), place.settings);
+  const u64 fingerprint = mixed(mixed(probes.layout, place.settings), stream_fingerprint(stream, size));
   if (const u32 same = same_chunk(fingerprint, stream, size); same != none) {
     renew(same, std::move(probes));
     thin_out();

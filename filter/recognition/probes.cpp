@@ -22,9 +22,11 @@ u64 mixed(u64 hash, u64 value) {
   return hash ^ hash >> 32;
 }
 
-// Never 0.
-u32 short_hash(u64 value) {
-  const u64 hash = (value ^ value >> 32 ^ mixing) * 0xbf58476d1ce4e5b9;
+// Never 0. Each decoded chunk pays for some thousand: values of up to four bytes take one multiplication.
+template <class T>
+u32 short_hash(T value) {
+  u64 hash = (value + u64(1)) * mixing;
+  if constexpr (sizeof(T) == 8) hash = mixed(hash, value >> 32);
   return u32(hash >> 32) | 1;
 }
 
@@ -36,18 +38,23 @@ u64 probes_in(u64 samples, u64 samples_per_probe_of_small) {
 }
 u64 singles_in(u64 samples) { return samples <= few_samples ? samples : std::max(few_samples, probes_in(samples, samples_per_single)); }
 
-// Where things of `length` samples are that lie evenly over the chunk: the number of the first sample of each.
+// Where things of `length` samples are that lie evenly over the chunk: the number of the first sample of each, one after the other. A chunk
+// has less than 2^48 samples.
 class Places {
  public:
   Places(u64 samples, u64 count, u64 length) : samples_(samples), length_(length), shift_(count ? std::countr_zero(count) : 0) {}
-  u64 operator[](u64 i) const {
-    const u64 begin = i * samples_ >> shift_, end = (i + 1) * samples_ >> shift_, room = end - begin - length_ + 1;
-    return begin + ((i + 5) * mixing >> 40) * std::min<u64>(room, u64(1) << 40) / (u64(1) << 24);
+  u64 next() {
+    const u64 begin = sum_ >> shift_;
+    sum_ += samples_;
+    const u64 room = (sum_ >> shift_) - begin - length_ + 1, random = random_ >> 40;
+    random_ += mixing;
+    return begin + (random * room >> 24);
   }
 
  private:
   const u64 samples_, length_;
   const int shift_;
+  u64 sum_ = 0, random_ = 5 * mixing;
 };
 
 template <class T>
@@ -63,21 +70,25 @@ void take_singles(const u8* data, u64 samples, u64 count, u32* to) {
     for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + i * sizeof(T)));
     return;
   }
-  const Places places(samples, count, 1);
-  for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + places[i] * sizeof(T)));
+  Places places(samples, count, 1);
+  for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + places.next() * sizeof(T)));
 }
 
 // Runs have at least four samples and 16 bytes. One of equal samples is found in many chunks and says nothing.
 template <class T>
 void take_runs(const u8* data, u64 samples, u64 count, u32* to) {
   constexpr size_t words = sizeof(T) == 8 ? 4 : 2, length = words * 8 / sizeof(T);
-  const Places places(samples, count, length);
+  Places places(samples, count, length);
   for (u64 i = 0; i < count; ++i) {
-    const u8* const at = data + places[i] * sizeof(T);
-    u64 hash = 0;
-    for (size_t k = 0; k < words; ++k) hash = mixed(hash, load<u64>(at + 8 * k));
-    const bool constant = memcmp(at, at + sizeof(T), (length - 1) * sizeof(T)) == 0;
-    to[i] = constant ? 0 : short_hash(hash);
+    const u8* const at = data + places.next() * sizeof(T);
+    const u64 first = load<u64>(at);
+    u64 hash = mixed(0, first), differences = first ^ std::rotl(first, int(8 * sizeof(T) % 64));
+    for (size_t k = 1; k < words; ++k) {
+      const u64 word = load<u64>(at + 8 * k);
+      hash = mixed(hash, word);
+      differences |= word ^ first;
+    }
+    to[i] = differences == 0 ? 0 : u32(hash) | 1;
   }
 }
 
@@ -119,13 +130,6 @@ Probes take_probes(const stz_layout& layout, const void* samples) {
       take<u64>(data, count, runs, probes);
   }
   return probes;
-}
-
-u64 Probes::fingerprint() const noexcept {
-  u64 sums[4] = {layout, 2, 3, 4};  // each waits for its own multiplications only
-  for (size_t i = 0; i < singles; ++i) sums[i % 4] = mixed(sums[i % 4], hashes[i]);
-  for (u64 sum : {sums[1], sums[2], sums[3]}) sums[0] = mixed(sums[0], sum);
-  return sums[0];
 }
 
 size_t Probes::leave_out_frequent() noexcept {

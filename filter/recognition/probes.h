@@ -14,8 +14,6 @@ struct Probes {
   size_t stride = 1;        // hash i has place i * stride; more than 1 if only some were kept
   std::vector<u32> hashes;  // in the order of their places; 0: says nothing
 
-  // A hash of all single probes.
-  u64 fingerprint() const noexcept;
   // Sets the hashes of frequent values to 0: these tell no chunk from another. Returns how many others there are.
   size_t leave_out_frequent() noexcept;
 };

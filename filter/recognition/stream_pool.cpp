@@ -24,6 +24,24 @@ void copy_past_caches(u8* to, const u8* from, size_t size) noexcept {
 
 }  // namespace
 
+u64 stream_fingerprint(const void* stream, size_t size) noexcept {
+  constexpr size_t most_words = 32;
+  const size_t words = std::min(size / 8, most_words), step = std::max<size_t>(8, size / most_words);
+  u64 hash = 0;
+  const auto mix = [&hash](u64 value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  mix(size);
+  for (size_t k = 0; k <= words; ++k) {
+    const size_t at = k < words ? k * step : size - std::min<size_t>(8, size);  // at last, the end
+    u64 word = 0;
+    memcpy(&word, static_cast<const u8*>(stream) + at, std::min<size_t>(8, size - at));
+    mix(word);
+  }
+  return hash;
+}
+
 StreamPool::~StreamPool() {
   for (u8* mapping : mappings_) munmap(mapping, mapping_bytes);
 }

@@ -9,6 +9,9 @@
 
 namespace stz::recognition {
 
+// A hash by which the streams of a process are told apart: of a large one, some words from all over it are read.
+u64 stream_fingerprint(const void* stream, size_t size) noexcept;
+
 // A stream in a pool, or nothing.
 struct KeptStream {
   size_t size = 0;

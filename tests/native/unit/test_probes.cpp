@@ -131,18 +131,6 @@ TEST(layouts_differ_in_type_byte_order_and_shape) {
   CHECK(hashes.size() == layouts.size());
 }
 
-TEST(a_fingerprint_tells_every_single_sample) {
-  const stz_layout layout = layout_of(STZ_F32, {2000});
-  const Probes probes = take_probes(layout, random_samples(layout, 1).data());
-  std::set<u64> fingerprints{probes.fingerprint()};
-  for (size_t i = 0; i < probes.singles; ++i) {
-    Probes other = probes;
-    other.hashes[i] ^= 2;
-    fingerprints.insert(other.fingerprint());
-  }
-  CHECK(fingerprints.size() == probes.singles + 1);
-}
-
 static Probes probes_of(const std::vector<float>& samples) { return take_probes(layout_of(STZ_F32, {samples.size()}), samples.data()); }
 
 TEST(a_constant_chunk_has_nothing_that_tells) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "unit.h"
 
@@ -61,4 +62,21 @@ TEST(dropped_streams_make_room_for_others) {
     for (KeptStream& each : kept) pool.drop(each);
   }
   CHECK(pool.mapped_bytes() <= 2 * all);
+}
+
+// Streams are told apart by their lengths and by some of their bytes: those of small ones, and the last ones.
+TEST(a_fingerprint_tells_streams_apart) {
+  std::set<u64> fingerprints;
+  size_t count = 0;
+  for (const size_t size : {1, 7, 8, 9, 63, 64, 250, 5000}) {
+    Bytes bytes(size, 3);
+    fingerprints.insert(recognition::stream_fingerprint(bytes.data(), size));
+    ++count;
+    for (size_t k = size < 256 ? 0 : size - 8; k < size; ++k, ++count) {
+      bytes[k] ^= 1;
+      fingerprints.insert(recognition::stream_fingerprint(bytes.data(), size));
+      bytes[k] ^= 1;
+    }
+  }
+  CHECK(fingerprints.size() == count, "%zu of %zu", fingerprints.size(), count);
 }
