@@ -3,7 +3,6 @@
 // rejection names the word. Words come from files and from users, so nothing about them is assumed.
 #include "base/common.h"
 #include "base/floating_environment.h"
-#include "format/layers.h"
 #include "stz_cd_values.h"
 
 #include <algorithm>
@@ -13,6 +12,8 @@
 
 #include "base/message.h"
 #include "base/struct_size.h"
+#include "options/option_rules.h"
+#include "options/option_table.h"
 
 namespace stz {
 namespace {
@@ -32,17 +33,6 @@ enum Word : size_t {
 };
 static_assert(word_dims == STZ_CD_FIXED_WORDS);
 constexpr size_t integer_form_word_packed = 4;
-
-// A field of the word for packed options.
-struct Field {
-  int first_bit, bits;
-  unsigned largest() const { return (1u << bits) - 1; }
-  i32 of(unsigned word) const { return static_cast<i32>(word >> first_bit & largest()); }
-  bool holds(i32 value) const { return value >= 0 && static_cast<unsigned>(value) <= largest(); }
-  unsigned packed(i32 value) const { return static_cast<unsigned>(value) << first_bit; }
-};
-constexpr Field field_block{0, 6}, field_enhance{6, 2}, field_threads{8, 8}, field_effort{16, 4}, field_integers{20, 1},
-    field_content_check{21, 2}, field_check{23, 1}, field_layers{24, 3}, field_append_axis{27, 5};
 
 // The most bytes that a chunk of form 104 may have: pointers differ by no more.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
@@ -83,24 +73,22 @@ int parse_decimal_bound(unsigned mantissa, unsigned decimals, double& bound, Mes
 }
 
 int parse_packed(unsigned word, stz_options& options, Message& message) {
-  options.block = field_block.of(word);
-  options.enhance = field_enhance.of(word);
-  options.threads = field_threads.of(word);
-  options.effort = field_effort.of(word);
-  options.integers = field_integers.of(word);
-  options.content_check = field_content_check.of(word);
-  options.check = field_check.of(word);
-  options.layers = field_layers.of(word);
-  options.append_axis = field_append_axis.of(word);
-  const char* wrong = options.block > STZ_BLOCK_THROUGHPUT ? "block (bits 0-5) must be 0, 1 or 2"
-                      : (options.enhance & STZ_ENHANCE_RELAXED) && options.layers > 1
-                          ? "enhancement (bits 6-7) and several layers (bits 24-26) exclude each other"
-                      : options.effort > 9                              ? "effort (bits 16-19) must be 0 to 9"
-                      : options.content_check > STZ_CONTENT_CHECK_WRITE ? "content check (bits 21-22) must be 0, 1 or 2"
-                                                                        : nullptr;
-  if (!wrong) return STZ_OK;
-  message.set("cd_values word 4 (packed options) is 0x%08x: %s; 0 takes every default", word, wrong);
-  return STZ_ERROR_OPTION;
+  for (const Option& each : option_table) {
+    const i32 value = each.unpacked(word);
+    options.*each.field = value;
+    if (each.allows(value)) continue;
+    message.set("cd_values word 4 (packed options) is 0x%08x: %s (bits %d-%d) must be 0 to %d; 0 takes every default", word,
+                each.name.data(), each.first_bit, each.first_bit + each.bits - 1, each.largest());
+    return STZ_ERROR_OPTION;
+  }
+  return STZ_OK;
+}
+
+// The rules that connect words.
+int check_rules(const stz_options& options, const stz_layout* layout, Message& message) {
+  const BrokenRule broken = broken_rule(options, layout);
+  if (broken.text) message.set("the cd_values contradict each other: %s", broken.text);
+  return broken.error;
 }
 
 int parse_fill(const unsigned* values, stz_options& options, Message& message) {
@@ -175,22 +163,12 @@ int parse_records(size_t count, const unsigned* values, size_t word, stz_options
     for (size_t i = 0; i < words / 2; i++)
       options.layer_bounds[i] = bit_cast_to<double>(join(values[word + 2 + 2 * i], values[word + 3 + 2 * i]));
     if (layer_bound_count(options) != static_cast<int>(words / 2)) {
-      message.set(
-          "the layer bounds at cd_values word %zu must fall and be above the bound, and `layers` (bits 24-26 of word 4) 0 or one more "
-          "than there are",
-          word);
+      message.set("the layer bounds at cd_values word %zu are wrong: %s", word, rule_for_layer_bounds);
       return STZ_ERROR_OPTION;
     }
     word += 2 + words;
   }
   return STZ_OK;
-}
-
-int check_append_axis(const stz_options& options, const stz_layout& layout, Message& message) {
-  if (options.append_axis <= layout.rank) return STZ_OK;
-  message.set("the append axis (bits 27-31 of cd_values word 4, less 1) is axis %d, the chunk has %d: count from 0",
-              options.append_axis - 1, layout.rank);
-  return STZ_ERROR_OPTION;
 }
 
 // Which numbers of words a form may have; `needed` says it for the message. Mode 0 needs no bound.
@@ -259,8 +237,8 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
     error = STZ_ERROR_ARGUMENT;
   }
   if (!error && has_layout) error = parse_layout(records, values, layout, message);
-  if (!error && has_layout) error = check_append_axis(options, layout, message);
   if (!error) error = parse_records(count, values, records, options, message);
+  if (!error) error = check_rules(options, has_layout ? &layout : nullptr, message);
   return error;
 }
 
@@ -270,26 +248,13 @@ int check_option_widths(const stz_options& options, Message& message) {
     message.set("mode is %d: use 0 lossless, 1 absolute or 2 point-wise relative", options.mode);
     return STZ_ERROR_MODE;
   }
-  if (!field_block.holds(options.block) || !field_threads.holds(options.threads) || !field_effort.holds(options.effort) ||
-      !field_layers.holds(options.layers)) {
-    message.set("block, threads, effort or layers does not fit: %d, %d, %d, %d", options.block, options.threads, options.effort,
-                options.layers);
-    return STZ_ERROR_OPTION;
-  }
-  if (!field_integers.holds(options.integers) || !field_append_axis.holds(options.append_axis) ||
-      !field_content_check.holds(options.content_check) || !field_check.holds(options.check)) {
-    message.set(
-        "integers, append_axis, content_check or check does not fit: %d, %d, %d, %d; integers and check are 0 or 1, append_axis 0 to 31, "
-        "content_check 0 to 2",
-        options.integers, options.append_axis, options.content_check, options.check);
-    return STZ_ERROR_OPTION;
-  }
-  if (!field_enhance.holds(options.enhance)) {
-    message.set("enhance is %d: use 0 none, 1 relaxed, 2 strict or 3 both", options.enhance);
-    return STZ_ERROR_OPTION;
-  }
+  for (const Option& each : option_table)
+    if (!each.allows(options.*each.field)) {
+      message.set("%s is %d: use 0 to %d", each.name.data(), options.*each.field, each.largest());
+      return STZ_ERROR_OPTION;
+    }
   if (layer_bound_count(options) < 0) {
-    message.set("layer_bounds must fall and be above the bound, and `layers` 0 or one more than there are");
+    message.set("%s", rule_for_layer_bounds);
     return STZ_ERROR_OPTION;
   }
   if (options.bound_used != 0 || options.prior_bound != 0) {
@@ -335,10 +300,8 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
-  out[word_packed] = field_block.packed(options.block) | field_enhance.packed(options.enhance) | field_threads.packed(options.threads) |
-                     field_effort.packed(options.effort) | field_integers.packed(options.integers) |
-                     field_content_check.packed(options.content_check) | field_check.packed(options.check) |
-                     field_layers.packed(options.layers) | field_append_axis.packed(options.append_axis);
+  out[word_packed] = 0;
+  for (const Option& each : option_table) out[word_packed] |= each.packed(options.*each.field);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);

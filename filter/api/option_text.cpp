@@ -9,7 +9,8 @@
 #include "base/message.h"
 #include "base/struct_size.h"
 #include "format/convert.h"
-#include "format/layers.h"
+#include "options/option_rules.h"
+#include "options/option_table.h"
 #include "stz_cd_values.h"
 
 #include <charconv>
@@ -34,28 +35,7 @@ struct Name {
 constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64},  {"i1", STZ_I8},  {"u1", STZ_U8},
                                 {"i2", STZ_I16}, {"u2", STZ_U16}, {"i4", STZ_I32},  {"u4", STZ_U32}, {"i8", STZ_I64},
                                 {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
-constexpr Name block_names[] = {{"default", STZ_BLOCK_DEFAULT}, {"region", STZ_BLOCK_REGION}, {"throughput", STZ_BLOCK_THROUGHPUT}};
-constexpr Name integer_names[] = {{"lossless", STZ_INTEGERS_LOSSLESS}, {"lossy", STZ_INTEGERS_BOUNDED}};
-constexpr Name content_check_names[] = {{"no", STZ_CONTENT_CHECK_NONE}, {"yes", STZ_CONTENT_CHECK_WRITE}};
-constexpr Name check_names[] = {{"no", STZ_CHECK_NONE}, {"yes", STZ_CHECK_DECODE}};
-constexpr Name enhance_names[] = {
-    {"none", STZ_ENHANCE_NONE}, {"relaxed", STZ_ENHANCE_RELAXED}, {"strict", STZ_ENHANCE_STRICT}, {"both", STZ_ENHANCE_BOTH}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
-
-// A count that is written as it is used, and the range that a user may ask for.
-struct Count {
-  Text key;
-  i32 stz_options::*field;
-  i32 least, most, offset;  // the field is the number + offset
-};
-constexpr Count counts[] = {{"threads", &stz_options::threads, 1, STZ_CD_MAX_THREADS, 0},
-                            {"effort", &stz_options::effort, 1, 9, 0},
-                            {"layers", &stz_options::layers, 1, STZ_MAX_LAYERS, 0},
-                            {"append_axis", &stz_options::append_axis, 0, 30, 1}};
-
-constexpr const char* all_keys =
-    "absolute, pointwise_relative, lossless, fill_value, dtype, block, threads, effort, layers, layer_bounds, append_axis, integers, "
-    "content_check, enhance, check";
 
 // For "%.*s".
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
@@ -65,6 +45,25 @@ Text trimmed(Text text) {
   constexpr Text blanks = " \t\r\n";
   const size_t first = text.find_first_not_of(blanks);
   return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+// "a, b or c" for the words of an option, "an integer from 1 to 9" for a count.
+std::string choices(const Option& option) {
+  if (!option.is_word()) return "an integer from " + std::to_string(option.least) + " to " + std::to_string(option.most);
+  std::string text;
+  for (i32 value = 0; value <= option.most; ++value) {
+    const Text word = option.word_of(value);
+    if (word.empty()) continue;
+    if (!text.empty()) text += value == option.most ? " or " : ", ";
+    text += word;
+  }
+  return text;
+}
+
+std::string all_keys() {
+  std::string keys = "absolute, pointwise_relative, lossless, fill_value, dtype, layer_bounds";
+  for (const Option& each : option_table) keys.append(", ").append(each.name);
+  return keys;
 }
 
 template <class Number>
@@ -169,9 +168,9 @@ class Parser {
       if (end == text.npos) break;
       text.remove_prefix(end + 1);
     }
-    if (bounds_ == 1 && layer_bound_count(options_) < 0) {
-      message_.set("layer_bounds= must fall and be above the bound, and layers= one more than there are, or not given");
-      return STZ_ERROR_OPTION;
+    if (const BrokenRule broken = broken_rule(options_, nullptr); bounds_ == 1 && broken.text) {
+      message_.set("%s", broken.text);
+      return broken.error;
     }
     if (bounds_ == 1) return fill_value();
     message_.set("%s: give exactly one of absolute=, pointwise_relative= and lossless",
@@ -192,15 +191,10 @@ class Parser {
     if (key == "lossless") return lossless(key, value, has_value);
     if (key == "absolute") return bound(key, value, STZ_ABSOLUTE);
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
-    if (key == "block") return named(block_names, key, value, options_.block, "default, region or throughput");
-    if (key == "integers") return named(integer_names, key, value, options_.integers, "lossless or lossy");
-    if (key == "enhance") return named(enhance_names, key, value, options_.enhance, "none, relaxed, strict or both");
-    if (key == "content_check") return named(content_check_names, key, value, options_.content_check, "no or yes");
-    if (key == "check") return named(check_names, key, value, options_.check, "no or yes");
     if (key == "dtype") return type(key, value);
     if (key == "layer_bounds") return layer_bounds(key, value);
-    for (const Count& each : counts)
-      if (key == each.key) return count(each, value);
+    for (const Option& each : option_table)
+      if (key == each.name) return number(each, value);
     if (key == "fill_value") {
       fill_text_ = value;
       return value.empty() ? wrong(STZ_ERROR_OPTION, key, value, "it needs a number") : STZ_OK;
@@ -208,7 +202,7 @@ class Parser {
     if (key == "relative" || key == "psnr")
       return wrong(STZ_ERROR_MODE, key, value,
                    "it refers to the whole dataset, which only h5stz.STZ and h5stz args look at; give absolute=");
-    message_.set("'%.*s' is no option: the options are %s", STZ_SHOWN(key), all_keys);
+    message_.set("'%.*s' is no option: the options are %s", STZ_SHOWN(key), all_keys().c_str());
     return STZ_ERROR_OPTION;
   }
 
@@ -232,24 +226,14 @@ class Parser {
     return STZ_OK;
   }
 
-  template <size_t n>
-  int named(const Name (&names)[n], Text key, Text value, i32& field, const char* choices) {
-    const Name* const name = find_name(names, value);
-    if (!name) {
-      message_.set("%.*s=%.*s: it must be %s", STZ_SHOWN(key), STZ_SHOWN(value), choices);
+  int number(const Option& option, Text value) {
+    i32 given = option.value_of(value);
+    if (!option.is_word() && (!parse_number(value, given) || given < option.least || given > option.most)) given = -1;
+    if (given < 0) {
+      message_.set("%.*s=%.*s: it must be %s", STZ_SHOWN(option.name), STZ_SHOWN(value), choices(option).c_str());
       return STZ_ERROR_OPTION;
     }
-    field = name->value;
-    return STZ_OK;
-  }
-
-  int count(const Count& of, Text value) {
-    i32 number = 0;
-    if (!parse_number(value, number) || number < of.least || number > of.most) {
-      message_.set("%.*s=%.*s: it must be an integer from %d to %d", STZ_SHOWN(of.key), STZ_SHOWN(value), of.least, of.most);
-      return STZ_ERROR_OPTION;
-    }
-    options_.*of.field = number + of.offset;
+    options_.*option.field = given + option.offset;
     return STZ_OK;
   }
 
@@ -325,16 +309,12 @@ std::string print(const stz_options& options, i32 dtype) {
     add("fill_value", fill_text(options.fill, dtype));
     add("dtype", name_of(dtype_names, dtype));
   }
-  if (options.block != STZ_BLOCK_DEFAULT) add("block", name_of(block_names, options.block));
-  for (const Count& each : counts)
-    if (const i32 value = options.*each.field) add(each.key, shortest(i64{value} - each.offset));
+  for (const Option& each : option_table)
+    if (const i32 value = options.*each.field)
+      add(each.name, each.is_word() ? std::string(each.word_of(value)) : shortest(i64{value} - each.offset));
   std::string layer_bounds;
   for (int i = 0; i < layer_bound_count(options); i++) layer_bounds += (i ? "/" : "") + shortest(options.layer_bounds[i]);
   if (!layer_bounds.empty()) add("layer_bounds", layer_bounds);
-  if (options.integers != STZ_INTEGERS_LOSSLESS) add("integers", name_of(integer_names, options.integers));
-  if (options.content_check != STZ_CONTENT_CHECK_DEFAULT) add("content_check", name_of(content_check_names, options.content_check));
-  if (options.enhance != STZ_ENHANCE_NONE) add("enhance", name_of(enhance_names, options.enhance));
-  if (options.check != STZ_CHECK_NONE) add("check", name_of(check_names, options.check));
   return text;
 }
 
@@ -346,9 +326,8 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
   if (error) return error;
   const bool same = again.mode == options.mode && (again.mode == STZ_LOSSLESS || again.bound == options.bound) &&
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
-                    again.block == options.block && again.threads == options.threads && again.effort == options.effort &&
-                    again.layers == options.layers && again.append_axis == options.append_axis && again.integers == options.integers &&
-                    again.content_check == options.content_check && again.enhance == options.enhance && again.check == options.check &&
+                    std::all_of(std::begin(option_table), std::end(option_table),
+                                [&](const Option& each) { return again.*each.field == options.*each.field; }) &&
                     std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(

@@ -1,6 +1,6 @@
-# The codec: base, simd, format, encoder, decoder, reader, precision, rewrite and api. It depends on libc alone.
+# The codec: base, simd, format, options, encoder, decoder, reader, precision, rewrite and api. It depends on libc alone.
 set(core_sources)
-foreach(folder base format encoder decoder reader precision rewrite api)
+foreach(folder base format options encoder decoder reader precision rewrite api)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(APPEND core_sources ${sources})
 endforeach()

@@ -8,27 +8,10 @@
 #include "encoder/choose_axis_map.h"
 #include "encoder/encode_numbers.h"
 #include "format/checksum.h"
+#include "options/option_rules.h"
 
 namespace stz {
 namespace {
-
-void check_options(const stz_layout& layout, const stz_options& o) {
-  require(o.mode >= STZ_LOSSLESS && o.mode <= STZ_POINTWISE_RELATIVE, STZ_ERROR_MODE);
-  require(o.mode == STZ_LOSSLESS || (o.bound >= 0 && o.bound < __builtin_inf()), STZ_ERROR_BOUND);
-  require(o.mode != STZ_POINTWISE_RELATIVE || is_floating(layout.dtype) || o.integers != STZ_INTEGERS_BOUNDED, STZ_ERROR_MODE);
-  require(o.block >= STZ_BLOCK_DEFAULT && o.block <= STZ_BLOCK_THROUGHPUT && o.effort >= 0 && o.effort <= 9 && o.layers >= 0 &&
-              o.layers <= STZ_MAX_LAYERS,
-          STZ_ERROR_OPTION);
-  require(layer_bound_count(o) >= 0, STZ_ERROR_OPTION);
-  require(o.enhance >= STZ_ENHANCE_NONE && o.enhance <= STZ_ENHANCE_BOTH, STZ_ERROR_OPTION);
-  require(!(o.enhance & STZ_ENHANCE_RELAXED) || (o.layers <= 1 && o.layer_bounds[0] == 0), STZ_ERROR_OPTION);
-  require(o.check == STZ_CHECK_NONE || o.check == STZ_CHECK_DECODE, STZ_ERROR_OPTION);
-  require(o.append_axis >= 0 && o.append_axis <= layout.rank, STZ_ERROR_OPTION);
-  require(o.integers == STZ_INTEGERS_LOSSLESS || o.integers == STZ_INTEGERS_BOUNDED, STZ_ERROR_OPTION);
-  require(o.bound_used == 0 || (o.bound_used == 1 && o.mode == STZ_LOSSLESS), STZ_ERROR_OPTION);
-  require(o.prior_bound >= 0 && o.prior_bound < __builtin_inf(), STZ_ERROR_BOUND);
-  require(o.content_check >= STZ_CONTENT_CHECK_DEFAULT && o.content_check <= STZ_CONTENT_CHECK_WRITE, STZ_ERROR_OPTION);
-}
 
 bool all_equal(const Array& a) {
   const size_t element = a.width * size_t(a.parts);
@@ -100,7 +83,7 @@ Encoded encode_or_estimate(const stz_layout& layout, const u8* data, const stz_o
                            bool estimate) {
   require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
   array_bytes(layout);  // checks dtype and shape
-  check_options(layout, options);
+  require_valid_options(options, layout);
   const int threads = thread_count(options.threads);
   Header h;
   h.layout = layout;
@@ -165,7 +148,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
 
 size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out) {
   const size_t size = size_t(array_bytes(layout));
-  check_options(layout, options);
+  require_valid_options(options, layout);
   Header h;
   h.layout = layout;
   h.form = Form::raw;

@@ -6,20 +6,6 @@
 
 namespace stz {
 
-int layer_bound_count(const stz_options& options) {
-  constexpr int most = STZ_MAX_LAYERS - 1;
-  const double* bounds = options.layer_bounds;
-  int count = 0;
-  while (count < most && bounds[count] != 0) count++;
-  for (int i = 0; i < most; i++) {
-    if (i >= count ? bounds[i] != 0 : !(bounds[i] > 0 && bounds[i] < __builtin_inf())) return -1;
-    if (i > 0 && i < count && bounds[i] >= bounds[i - 1]) return -1;
-  }
-  if (count == 0) return 0;
-  const bool above = options.mode != STZ_ABSOLUTE || bounds[count - 1] > options.bound;
-  return above && (options.layers == 0 || options.layers == count + 1) ? count : -1;
-}
-
 Bytes write_layers(const Layers& layers) {
   Bytes payload;
   put_varint(payload, layers.refinements());

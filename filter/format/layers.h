@@ -21,9 +21,6 @@ struct LayerError {
   double largest, root_mean_square;
 };
 
-// How many layer bounds the options have; -1 if they are none, or do not fit the number of layers (stz.h).
-int layer_bound_count(const stz_options& options);
-
 struct Layers {
   // Of each refinement, in the order of reading: how many bits it adds to the codes of levels 0, 1, ...; all have as many levels.
   std::vector<std::vector<u8>> added;

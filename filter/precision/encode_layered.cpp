@@ -8,6 +8,7 @@
 #include "decoder/decode.h"
 #include "encoder/encode.h"
 #include "format/convert.h"
+#include "options/option_rules.h"
 #include "precision/distance.h"
 #include "precision/enhance_stream.h"
 

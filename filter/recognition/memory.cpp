@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "options/option_table.h"
 #include "recognition/decoded_chunks.h"
 
 namespace stz::recognition {
@@ -141,12 +142,14 @@ const SharedMemory& memory() {
 
 u64 settings_of(const stz_options& options) noexcept {
   u64 hash = 0;
-  for (const u64 each : {u64(options.mode), u64(options.has_fill), bit_cast_to<u64>(options.bound), options.fill, u64(options.block),
-                         u64(options.layers), u64(options.append_axis), u64(options.integers), u64(options.enhance)}) {
-    hash = (hash ^ each) * 0x9e3779b97f4a7c15;
+  const auto mix = [&hash](u64 value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 32;
-  }
-  for (const double each : options.layer_bounds) hash = (hash ^ bit_cast_to<u64>(each)) * 0x9e3779b97f4a7c15;
+  };
+  for (const u64 each : {u64(options.mode), u64(options.has_fill), bit_cast_to<u64>(options.bound), options.fill}) mix(each);
+  for (const Option& each : option_table)
+    if (each.changes_samples) mix(u64(options.*each.field));
+  for (const double each : options.layer_bounds) mix(bit_cast_to<u64>(each));
   return hash;
 }
 

@@ -1,0 +1,24 @@
+/* h5stz: every option that is a number of its own, in one table. Their text, their bits in client data, their ranges and their names in
+ * Python follow from it. Provisional: columns may be added in any release.
+ *
+ * Use: #define STZ_OPTION(name, first_bit, bits, least, most, offset, changes_samples, words) ... then STZ_OPTIONS(STZ_OPTION).
+ *   name: the field of stz_options, and the key of the option as text. 0 is the default of every field.
+ *   first_bit, bits: of the field in word 4 of client data (docs/cd_values.md).
+ *   least, most: the range of the number that users give. The field is this number + offset.
+ *   changes_samples: 1 if the decoded samples depend on the option.
+ *   words: for an option that is given as a word, those for 0, 1, 2 ... between bars. A value without a word cannot be given. */
+#ifndef STZ_OPTIONS_H
+#define STZ_OPTIONS_H
+
+#define STZ_OPTIONS(X)                                     \
+  X(block, 0, 6, 0, 2, 0, 1, "default|region|throughput")  \
+  X(threads, 8, 8, 1, 255, 0, 0, "")                       \
+  X(effort, 16, 4, 1, 9, 0, 0, "")                         \
+  X(layers, 24, 3, 1, STZ_MAX_LAYERS, 0, 1, "")            \
+  X(append_axis, 27, 5, 0, 30, 1, 1, "")                   \
+  X(integers, 20, 1, 0, 1, 0, 1, "lossless|lossy")         \
+  X(content_check, 21, 2, 0, 2, 0, 0, "|no|yes")           \
+  X(enhance, 6, 2, 0, 3, 0, 1, "none|relaxed|strict|both") \
+  X(check, 23, 1, 0, 1, 0, 0, "no|yes")
+
+#endif

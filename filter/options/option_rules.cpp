@@ -1,0 +1,52 @@
+#include "options/option_rules.h"
+
+#include "base/element_type.h"
+#include "base/guard.h"
+#include "options/option_table.h"
+
+namespace stz {
+namespace {
+
+bool is_bound(double number) { return number >= 0 && number < __builtin_inf(); }
+
+}  // namespace
+
+int layer_bound_count(const stz_options& options) {
+  constexpr int most = STZ_MAX_LAYERS - 1;
+  const double* bounds = options.layer_bounds;
+  int count = 0;
+  while (count < most && bounds[count] != 0) count++;
+  for (int i = 0; i < most; i++) {
+    if (i >= count ? bounds[i] != 0 : !(bounds[i] > 0 && bounds[i] < __builtin_inf())) return -1;
+    if (i > 0 && i < count && bounds[i] >= bounds[i - 1]) return -1;
+  }
+  if (count == 0) return 0;
+  const bool above = options.mode != STZ_ABSOLUTE || bounds[count - 1] > options.bound;
+  return above && (options.layers == 0 || options.layers == count + 1) ? count : -1;
+}
+
+BrokenRule broken_rule(const stz_options& o, const stz_layout* layout) noexcept {
+  if (o.mode < STZ_LOSSLESS || o.mode > STZ_POINTWISE_RELATIVE)
+    return {STZ_ERROR_MODE, "mode must be 0 lossless, 1 absolute or 2 point-wise relative"};
+  if (o.mode != STZ_LOSSLESS && !is_bound(o.bound)) return {STZ_ERROR_BOUND, "the bound must be a finite number that is zero or more"};
+  if (!is_bound(o.prior_bound)) return {STZ_ERROR_BOUND, "prior_bound must be a finite number that is zero or more"};
+  if (o.bound_used != 0 && (o.bound_used != 1 || o.mode != STZ_LOSSLESS))
+    return {STZ_ERROR_OPTION, "bound_used must be 0, or 1 with the mode lossless"};
+  if (layer_bound_count(o) < 0) return {STZ_ERROR_OPTION, rule_for_layer_bounds};
+  if ((o.enhance & STZ_ENHANCE_RELAXED) && (o.layers > 1 || o.layer_bounds[0] != 0))
+    return {STZ_ERROR_OPTION, "enhance relaxed and both exclude several layers: use strict, or one layer"};
+  if (!layout) return {};
+  if (o.append_axis > layout->rank) return {STZ_ERROR_OPTION, "append_axis is no axis of the array: count from 0"};
+  if (o.mode == STZ_POINTWISE_RELATIVE && o.integers == STZ_INTEGERS_BOUNDED && !is_floating(layout->dtype))
+    return {STZ_ERROR_MODE, "a point-wise relative bound is for floating-point types: give integers an absolute one"};
+  return {};
+}
+
+void require_valid_options(const stz_options& options, const stz_layout& layout) {
+  for (const Option& each : option_table)  // any number of threads may be asked for: it is capped
+    require(each.field == &stz_options::threads || each.allows(options.*each.field), STZ_ERROR_OPTION);
+  const BrokenRule broken = broken_rule(options, &layout);
+  require(!broken.text, broken.error);
+}
+
+}  // namespace stz

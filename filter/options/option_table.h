@@ -1,0 +1,50 @@
+// The rows of stz_options.h as C++ objects, from which options are parsed, printed, packed and checked.
+#pragma once
+#include <string_view>
+
+#include "base/common.h"
+#include "stz.h"
+#include "stz_options.h"
+
+namespace stz {
+
+struct Option {
+  std::string_view name;
+  i32 stz_options::*field;
+  int first_bit, bits;      // in the word of packed options
+  i32 least, most, offset;  // the field is a number of this range + offset
+  bool changes_samples;
+  std::string_view words;  // of the values 0, 1 ..., between bars; empty: the option is a count
+
+  bool is_word() const { return !words.empty(); }
+  i32 largest() const { return most + offset; }  // of the field
+  bool allows(i32 value) const { return value >= 0 && value <= largest(); }
+
+  unsigned mask() const { return (1u << bits) - 1; }
+  i32 unpacked(unsigned word) const { return i32(word >> first_bit & mask()); }
+  unsigned packed(i32 value) const { return unsigned(value) << first_bit; }
+
+  // The word of a value; empty if it has none.
+  std::string_view word_of(i32 value) const {
+    std::string_view rest = words;
+    for (; value > 0; --value) {
+      const size_t bar = rest.find('|');
+      if (bar == rest.npos) return {};
+      rest.remove_prefix(bar + 1);
+    }
+    return rest.substr(0, rest.find('|'));
+  }
+  // The value of a word; -1 if it is none.
+  i32 value_of(std::string_view word) const {
+    for (i32 value = 0; !word.empty() && value <= most; ++value)
+      if (word_of(value) == word) return value;
+    return -1;
+  }
+};
+
+#define STZ_OPTION(name, first_bit, bits, least, most, offset, changes_samples, words) \
+  Option{#name, &stz_options::name, first_bit, bits, least, most, offset, changes_samples != 0, words},
+inline constexpr Option option_table[] = {STZ_OPTIONS(STZ_OPTION)};
+#undef STZ_OPTION
+
+}  // namespace stz
