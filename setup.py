@@ -103,6 +103,7 @@ setup(
             include_dirs=["cython", "filter/include"],
             depends=[
                 "cython/stz.pxd",
+                "cython/options.pxi",
                 "cython/reader.pxi",
                 "cython/exports.map",
                 *map(str, Path("filter/include").glob("*.h")),

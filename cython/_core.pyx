@@ -59,13 +59,6 @@ CD_FIXED_WORDS = STZ_CD_FIXED_WORDS
 MAX_LAYERS = STZ_MAX_LAYERS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
-BLOCKS = {"default": STZ_BLOCK_DEFAULT, "region": STZ_BLOCK_REGION, "throughput": STZ_BLOCK_THROUGHPUT}
-CHECKS = {None: STZ_CHECK_NONE, False: STZ_CHECK_NONE, True: STZ_CHECK_DECODE}
-CONTENT_CHECKS = {None: STZ_CONTENT_CHECK_DEFAULT, False: STZ_CONTENT_CHECK_NONE, True: STZ_CONTENT_CHECK_WRITE}
-ENHANCEMENTS = {
-    "none": STZ_ENHANCE_NONE, "relaxed": STZ_ENHANCE_RELAXED, "strict": STZ_ENHANCE_STRICT, "both": STZ_ENHANCE_BOTH,
-}
-INTEGERS = {"lossless": STZ_INTEGERS_LOSSLESS, "lossy": STZ_INTEGERS_BOUNDED}
 # The keys are numpy.dtype.str without its byte order.
 DTYPES = {
     "f2": STZ_F16, "f4": STZ_F32, "f8": STZ_F64, "i1": STZ_I8, "u1": STZ_U8, "i2": STZ_I16, "u2": STZ_U16,
@@ -103,45 +96,20 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
         layout.shape[<int>axis] = extent
 
 
-cdef fill_options(stz_options* options, int mode, double bound, fill, int block, int threads, int effort, int layers,
-                  int append_axis, int integers, int content_check, tuple layer_bounds, int enhance=0, int checked=0):
-    """`fill` is None or the bits of the fill value as an int."""
-    cdef int index
-    memset(options, 0, sizeof(stz_options))
-    options.struct_size = sizeof(stz_options)
-    options.mode = mode
-    options.bound = bound
-    options.has_fill = fill is not None
-    options.fill = 0 if fill is None else fill
-    options.block = block
-    options.threads = threads
-    options.effort = effort
-    options.layers = layers
-    options.append_axis = append_axis
-    options.integers = integers
-    options.content_check = content_check
-    if len(layer_bounds) >= MAX_LAYERS:
-        raise StzError(f"there are {len(layer_bounds)} layer bounds: at most {MAX_LAYERS - 1} are possible", ERROR_CODES["STZ_ERROR_OPTION"])
-    for index in range(len(layer_bounds)):
-        options.layer_bounds[index] = layer_bounds[index]
-    options.enhance = enhance
-    options.check = checked
+include "options.pxi"
 
 
-def compress(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0,
-             previous=None, bint bound_used=False, double prior_bound=0):
-    """The stream (bytes) of the array in the C-contiguous buffer `data`; `fill` is None or bits as an int. `previous` is None, or the
-    stream (bytes-like) that the array came out of before it was changed in part. `bound_used`, `prior_bound`: see stz_options."""
+def compress(data, int dtype, int byte_order, tuple shape, Options options, previous=None, bint bound_used=False, double prior_bound=0):
+    """The stream (bytes) of the array in the C-contiguous buffer `data`. `previous` is None, or the stream (bytes-like) of the array before
+    it was changed in part. `bound_used`, `prior_bound`: see stz_options."""
     cdef stz_layout layout
-    cdef stz_options options
+    cdef stz_options given = options.values
     cdef Py_buffer view, old
     cdef size_t size = 0
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
-    options.bound_used = bound_used
-    options.prior_bound = min(prior_bound, STZ_UNKNOWN_BOUND)
+    given.bound_used = bound_used
+    given.prior_bound = min(prior_bound, STZ_UNKNOWN_BOUND)
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
@@ -156,11 +124,11 @@ def compress(data, int dtype, int byte_order, tuple shape, int mode, double boun
                 raise ValueError("the buffer has another size than dtype and shape say")
             if previous is None:
                 with nogil:
-                    code = stz_compress(&layout, view.buf, &options, out, capacity, &size)
+                    code = stz_compress(&layout, view.buf, &given, out, capacity, &size)
             else:
                 PyObject_GetBuffer(previous, &old, PyBUF_SIMPLE)
                 with nogil:
-                    code = stz_rewrite(&layout, view.buf, &options, old.buf, old.len, out, capacity, &size)
+                    code = stz_rewrite(&layout, view.buf, &given, old.buf, old.len, out, capacity, &size)
                 PyBuffer_Release(&old)
         finally:
             PyBuffer_Release(&view)
@@ -189,16 +157,13 @@ def drop_layers(stream, double max_error):
         free(out)
 
 
-def estimate(data, int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads,
-             int effort, int layers, int append_axis, int integers, int content_check=0, tuple layer_bounds=(), int enhance=0, int checked=0):
+def estimate(data, int dtype, int byte_order, tuple shape, Options options):
     """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
     cdef stz_layout layout
-    cdef stz_options options
     cdef stz_size_estimate result
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
     memset(&result, 0, sizeof(result))
     result.struct_size = sizeof(result)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -206,7 +171,7 @@ def estimate(data, int dtype, int byte_order, tuple shape, int mode, double boun
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
             raise ValueError("the buffer has another size than dtype and shape say")
         with nogil:
-            code = stz_estimate(&layout, view.buf, &options, &result)
+            code = stz_estimate(&layout, view.buf, &options.values, &result)
     finally:
         PyBuffer_Release(&view)
     check(code)
@@ -263,11 +228,10 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
     """The bits of what the filter takes for the fill value of the array in the C-contiguous buffer `data`, or None. A bound counts for
     integers too: it is 0 where they are lossless."""
     cdef stz_layout layout
-    cdef stz_options options
+    cdef stz_options options = Options(mode, bound, integers=STZ_INTEGERS_BOUNDED).values
     cdef Py_buffer view
     cdef int code
     fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, None, 0, 0, 0, 0, 0, STZ_INTEGERS_BOUNDED, 0, ())
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
@@ -345,107 +309,6 @@ def info(stream):
     finally:
         PyBuffer_Release(&source)
     return info_fields(&facts)
-
-
-cdef pack_words(const stz_options* options, const stz_layout* layout):
-    cdef unsigned int words[STZ_CD_MAX_WORDS]
-    cdef char message[1024]
-    cdef size_t index, count = 0
-    cdef int code = stz_cd_values_pack(options, layout, words, STZ_CD_MAX_WORDS, &count, message, sizeof(message))
-    if code != STZ_OK:
-        raise StzError((<bytes>message).decode(), code)
-    return tuple([words[index] for index in range(count)])
-
-
-def pack(int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
-               int integers, int content_check,
-         tuple layer_bounds=(), int enhance=0, int checked=0):
-    """The client data (tuple of ints, short form of docs/cd_values.md) of these options."""
-    cdef stz_options options
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
-    return pack_words(&options, NULL)
-
-
-def pack_full(int dtype, int byte_order, tuple shape, int mode, double bound, fill, int block, int threads, int effort, int layers,
-              int append_axis, int integers, int content_check, tuple layer_bounds=(), int enhance=0, int checked=0):
-    """The same in the full form, for chunks of this type and shape."""
-    cdef stz_options options
-    cdef stz_layout layout
-    fill_layout(&layout, dtype, byte_order, shape)
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
-    return pack_words(&options, &layout)
-
-
-def print_text(int dtype, int mode, double bound, fill, int block, int threads, int effort, int layers, int append_axis,
-               int integers, int content_check,
-               tuple layer_bounds=(), int enhance=0, int checked=0):
-    """These options as text; `dtype` is 0 where it is not known."""
-    cdef stz_options options
-    cdef char text[1024]
-    cdef char message[1024]
-    cdef size_t length = 0
-    fill_options(&options, mode, bound, fill, block, threads, effort, layers, append_axis, integers, content_check, layer_bounds, enhance, checked)
-    cdef int code = stz_options_print_text(&options, dtype, text, sizeof(text), &length, message, sizeof(message))
-    if code != STZ_OK:
-        raise StzError((<bytes>message).decode(), code)
-    return (<bytes>text).decode()
-
-
-cdef meaning_of(const stz_options* options):
-    return {
-        "mode": options.mode,
-        "bound": options.bound,
-        "fill": options.fill if options.has_fill else None,
-        "block": options.block,
-        "threads": options.threads,
-        "effort": options.effort,
-        "layers": options.layers,
-        "append_axis": options.append_axis,
-        "integers": options.integers,
-        "content_check": options.content_check,
-        "enhance": options.enhance,
-        "check": options.check,
-        "layer_bounds": tuple([options.layer_bounds[index] for index in range(STZ_MAX_LAYERS - 1) if options.layer_bounds[index] != 0]),
-    }
-
-
-def parse_text(str text, int dtype):
-    """(options, dtype): what text says, a dict; and the type, 0 if neither the text nor the caller (who gives 0 then) knows it."""
-    cdef stz_options options
-    cdef char message[1024]
-    cdef int32_t code_of_dtype = dtype
-    cdef bytes encoded = text.encode()
-    options.struct_size = sizeof(options)
-    if b"\0" in encoded:
-        raise StzError("options cannot contain the character 0", STZ_ERROR_ARGUMENT)
-    cdef int code = stz_options_parse_text(encoded, &code_of_dtype, &options, message, sizeof(message))
-    if code != STZ_OK:
-        raise StzError((<bytes>message).decode(errors="replace"), code)
-    return meaning_of(&options), code_of_dtype
-
-
-def parse(words):
-    """What client data (a sequence of ints, any form) say: a dict of the options; the full form adds dtype, byte_order, shape."""
-    cdef unsigned int values[STZ_CD_MAX_WORDS]
-    cdef stz_options options
-    cdef stz_layout layout
-    cdef char message[1024]
-    cdef size_t index
-    cdef size_t count = len(words)
-    if count > STZ_CD_MAX_WORDS:
-        raise StzError(f"cd_values has {count} words, at most {STZ_CD_MAX_WORDS} are possible", STZ_ERROR_ARGUMENT)
-    for index in range(count):
-        values[index] = words[index]
-    options.struct_size = sizeof(options)
-    cdef int code = stz_cd_values_parse(count, values, &options, &layout, message, sizeof(message))
-    if code != STZ_OK:
-        raise StzError((<bytes>message).decode(), code)
-    result = meaning_of(&options)
-    if layout.rank >= 0:
-        result["dtype"] = layout.dtype
-        result["byte_order"] = layout.byte_order
-        result["shape"] = tuple([layout.shape[index] for index in range(<size_t>layout.rank)])
-    return result
 
 
 include "reader.pxi"

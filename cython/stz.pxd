@@ -13,6 +13,7 @@ cdef extern from "stz.h" nogil:
         STZ_ERROR_ARGUMENT
         STZ_ERROR_SHAPE
         STZ_ERROR_BOUND
+        STZ_ERROR_OPTION
         STZ_ERROR_CAPACITY
         STZ_ERROR_READ
         STZ_ERROR_VERSION
@@ -28,17 +29,7 @@ cdef extern from "stz.h" nogil:
         STZ_LOSSLESS, STZ_ABSOLUTE, STZ_POINTWISE_RELATIVE
 
     enum:
-        STZ_BLOCK_DEFAULT, STZ_BLOCK_REGION, STZ_BLOCK_THROUGHPUT
-
-    enum:
-        STZ_INTEGERS_LOSSLESS, STZ_INTEGERS_BOUNDED
-        STZ_ENHANCE_NONE, STZ_ENHANCE_RELAXED, STZ_ENHANCE_STRICT, STZ_ENHANCE_BOTH
-
-    enum:
-        STZ_CONTENT_CHECK_DEFAULT, STZ_CONTENT_CHECK_NONE, STZ_CONTENT_CHECK_WRITE
-
-    enum:
-        STZ_CHECK_NONE, STZ_CHECK_DECODE
+        STZ_INTEGERS_BOUNDED
 
     const double STZ_UNKNOWN_BOUND
 
@@ -55,18 +46,10 @@ cdef extern from "stz.h" nogil:
         int32_t has_fill
         double bound
         uint64_t fill
-        int32_t block
-        int32_t threads
-        int32_t effort
-        int32_t layers
-        int32_t append_axis
         int32_t integers
         int32_t bound_used
-        int32_t content_check
         double prior_bound
         double layer_bounds[6]
-        int32_t enhance
-        int32_t check
 
     ctypedef struct stz_stream_info:
         size_t struct_size

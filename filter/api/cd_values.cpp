@@ -84,13 +84,6 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
   return STZ_OK;
 }
 
-// The rules that connect words.
-int check_rules(const stz_options& options, const stz_layout* layout, Message& message) {
-  const BrokenRule broken = broken_rule(options, layout);
-  if (broken.text) message.set("the cd_values contradict each other: %s", broken.text);
-  return broken.error;
-}
-
 int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   if (values[word_fill_kind] > 1) {
     message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, 1 when its bits follow", values[word_fill_kind]);

@@ -168,10 +168,7 @@ class Parser {
       if (end == text.npos) break;
       text.remove_prefix(end + 1);
     }
-    if (const BrokenRule broken = broken_rule(options_, nullptr); bounds_ == 1 && broken.text) {
-      message_.set("%s", broken.text);
-      return broken.error;
-    }
+    if (const int error = bounds_ == 1 ? check_rules(options_, nullptr, message_) : STZ_OK) return error;
     if (bounds_ == 1) return fill_value();
     message_.set("%s: give exactly one of absolute=, pointwise_relative= and lossless",
                  bounds_ ? "two bounds are given" : "no bound is given");

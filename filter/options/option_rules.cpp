@@ -25,28 +25,37 @@ int layer_bound_count(const stz_options& options) {
   return above && (options.layers == 0 || options.layers == count + 1) ? count : -1;
 }
 
-BrokenRule broken_rule(const stz_options& o, const stz_layout* layout) noexcept {
+int check_rules(const stz_options& o, const stz_layout* layout, Message& message) noexcept {
+  const auto broken = [&message](int error, const char* text) {
+    message.set("%s", text);
+    return error;
+  };
   if (o.mode < STZ_LOSSLESS || o.mode > STZ_POINTWISE_RELATIVE)
-    return {STZ_ERROR_MODE, "mode must be 0 lossless, 1 absolute or 2 point-wise relative"};
-  if (o.mode != STZ_LOSSLESS && !is_bound(o.bound)) return {STZ_ERROR_BOUND, "the bound must be a finite number that is zero or more"};
-  if (!is_bound(o.prior_bound)) return {STZ_ERROR_BOUND, "prior_bound must be a finite number that is zero or more"};
+    return broken(STZ_ERROR_MODE, "mode must be 0 lossless, 1 absolute or 2 point-wise relative");
+  if (o.mode != STZ_LOSSLESS && !is_bound(o.bound))
+    return broken(STZ_ERROR_BOUND, "the bound must be a finite number that is zero or more");
+  if (!is_bound(o.prior_bound)) return broken(STZ_ERROR_BOUND, "prior_bound must be a finite number that is zero or more");
   if (o.bound_used != 0 && (o.bound_used != 1 || o.mode != STZ_LOSSLESS))
-    return {STZ_ERROR_OPTION, "bound_used must be 0, or 1 with the mode lossless"};
-  if (layer_bound_count(o) < 0) return {STZ_ERROR_OPTION, rule_for_layer_bounds};
+    return broken(STZ_ERROR_OPTION, "bound_used must be 0, or 1 with the mode lossless");
+  if (layer_bound_count(o) < 0) return broken(STZ_ERROR_OPTION, rule_for_layer_bounds);
   if ((o.enhance & STZ_ENHANCE_RELAXED) && (o.layers > 1 || o.layer_bounds[0] != 0))
-    return {STZ_ERROR_OPTION, "enhance relaxed and both exclude several layers: use strict, or one layer"};
-  if (!layout) return {};
-  if (o.append_axis > layout->rank) return {STZ_ERROR_OPTION, "append_axis is no axis of the array: count from 0"};
+    return broken(STZ_ERROR_OPTION, "enhance relaxed and both exclude several layers: use strict, or one layer");
+  if (!layout) return STZ_OK;
+  if (o.append_axis > layout->rank) {
+    message.set("append_axis is axis %d, the chunk has %d: count from 0", o.append_axis - 1, layout->rank);
+    return STZ_ERROR_OPTION;
+  }
   if (o.mode == STZ_POINTWISE_RELATIVE && o.integers == STZ_INTEGERS_BOUNDED && !is_floating(layout->dtype))
-    return {STZ_ERROR_MODE, "a point-wise relative bound is for floating-point types: give integers an absolute one"};
-  return {};
+    return broken(STZ_ERROR_MODE, "a point-wise relative bound is for floating-point types: give integers an absolute one");
+  return STZ_OK;
 }
 
 void require_valid_options(const stz_options& options, const stz_layout& layout) {
   for (const Option& each : option_table)  // any number of threads may be asked for: it is capped
     require(each.field == &stz_options::threads || each.allows(options.*each.field), STZ_ERROR_OPTION);
-  const BrokenRule broken = broken_rule(options, &layout);
-  require(!broken.text, broken.error);
+  Message unsaid;
+  const int error = check_rules(options, &layout, unsaid);
+  require(error == STZ_OK, error);
 }
 
 }  // namespace stz

@@ -1,9 +1,9 @@
 """Types of the Cython module cython/_core.pyx."""
 
 from collections.abc import Callable, Sequence
-from typing import TypedDict, type_check_only
+from typing import Any, TypedDict, type_check_only
 
-from typing_extensions import NotRequired
+from typing_extensions import Self
 
 from h5stz.elements import BytesLike
 
@@ -28,28 +28,6 @@ class _Info(TypedDict):
     layers: tuple[tuple[int, float, float], ...]
     enhanced: bool
     relaxed_bound: float
-
-@type_check_only
-class _TextMeaning(TypedDict):
-    mode: int
-    bound: float
-    fill: int | None
-    block: int
-    threads: int
-    effort: int
-    layers: int
-    append_axis: int
-    integers: int
-    content_check: int
-    layer_bounds: tuple[float, ...]
-    enhance: int
-    check: int
-
-@type_check_only
-class _Meaning(_TextMeaning):
-    dtype: NotRequired[int]
-    byte_order: NotRequired[int]
-    shape: NotRequired[tuple[int, ...]]
 
 @type_check_only
 class _Stats(TypedDict):
@@ -79,55 +57,44 @@ MAX_LAYERS: int
 LITTLE: int
 BIG: int
 MODES: dict[str, int]
-BLOCKS: dict[str, int]
-CHECKS: dict[bool | None, int]
-CONTENT_CHECKS: dict[bool | None, int]
-INTEGERS: dict[str, int]
-ENHANCEMENTS: dict[str, int]
+OPTIONS: tuple[str, ...]
+CHOICES: dict[str, dict[Any, int]]
+COUNTS: dict[str, tuple[int, int, int]]
 DTYPES: dict[str, int]
 ERROR_CODES: dict[str, int]
 ERROR_TEXTS: dict[int, str]
+
+class Options:
+    def __init__(
+        self, mode: int, bound: float, fill: int | None = None, *, layer_bounds: Sequence[float] = (), **numbers: int
+    ) -> None: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def fill(self) -> int | None: ...
+    @property
+    def layer_bounds(self) -> tuple[float, ...]: ...
+    def __getattr__(self, name: str) -> int: ...
+    def fields(self) -> dict[str, Any]: ...
+    def replace(self, **changes: Any) -> Self: ...
+    def pack(self) -> tuple[int, ...]: ...
+    def pack_full(self, dtype: int, byte_order: int, shape: tuple[int, ...]) -> tuple[int, ...]: ...
+    def text(self, dtype: int) -> str: ...
 
 def compress(
     data: BytesLike,
     dtype: int,
     byte_order: int,
     shape: tuple[int, ...],
-    mode: int,
-    bound: float,
-    fill: int | None,
-    block: int,
-    threads: int,
-    effort: int,
-    layers: int,
-    append_axis: int,
-    integers: int,
-    content_check: int = 0,
-    layer_bounds: tuple[float, ...] = (),
-    enhance: int = 0,
-    checked: int = 0,
+    options: Options,
     previous: BytesLike | None = None,
     bound_used: bool = False,
     prior_bound: float = 0,
 ) -> bytes: ...
 def estimate(
-    data: BytesLike,
-    dtype: int,
-    byte_order: int,
-    shape: tuple[int, ...],
-    mode: int,
-    bound: float,
-    fill: int | None,
-    block: int,
-    threads: int,
-    effort: int,
-    layers: int,
-    append_axis: int,
-    integers: int,
-    content_check: int = 0,
-    layer_bounds: tuple[float, ...] = (),
-    enhance: int = 0,
-    checked: int = 0,
+    data: BytesLike, dtype: int, byte_order: int, shape: tuple[int, ...], options: Options
 ) -> tuple[float, float, float, bool]: ...
 def decompress(stream: BytesLike, out: BytesLike, threads: int, verify: bool = False) -> None: ...
 def verify(stream: BytesLike, threads: int) -> int: ...
@@ -140,57 +107,8 @@ def max_bytes_of_environment() -> int: ...
 def drop_layers(stream: BytesLike, max_error: float) -> bytes: ...
 def max_error_of_environment() -> float: ...
 def info(stream: BytesLike) -> _Info: ...
-def pack(
-    mode: int,
-    bound: float,
-    fill: int | None,
-    block: int,
-    threads: int,
-    effort: int,
-    layers: int,
-    append_axis: int,
-    integers: int,
-    content_check: int,
-    layer_bounds: tuple[float, ...] = (),
-    enhance: int = 0,
-    checked: int = 0,
-) -> tuple[int, ...]: ...
-def pack_full(
-    dtype: int,
-    byte_order: int,
-    shape: tuple[int, ...],
-    mode: int,
-    bound: float,
-    fill: int | None,
-    block: int,
-    threads: int,
-    effort: int,
-    layers: int,
-    append_axis: int,
-    integers: int,
-    content_check: int,
-    layer_bounds: tuple[float, ...] = (),
-    enhance: int = 0,
-    checked: int = 0,
-) -> tuple[int, ...]: ...
-def print_text(
-    dtype: int,
-    mode: int,
-    bound: float,
-    fill: int | None,
-    block: int,
-    threads: int,
-    effort: int,
-    layers: int,
-    append_axis: int,
-    integers: int,
-    content_check: int,
-    layer_bounds: tuple[float, ...] = (),
-    enhance: int = 0,
-    checked: int = 0,
-) -> str: ...
-def parse_text(text: str, dtype: int) -> tuple[_TextMeaning, int]: ...
-def parse(words: Sequence[int]) -> _Meaning: ...
+def parse_text(text: str, dtype: int) -> tuple[dict[str, Any], int]: ...
+def parse(words: Sequence[int]) -> dict[str, Any]: ...
 
 class Reader:
     @staticmethod

@@ -336,7 +336,7 @@ def info(stream: BytesLike) -> StreamInfo:
         mode=elements.name_of(_core.MODES, fields["mode"]),
         bound=fields["bound"],
         fill_value=None if bits is None else elements.fill_number(bits, dtype),
-        block=elements.name_of(_core.BLOCKS, fields["block"]),
+        block=elements.name_of(_core.CHOICES["block"], fields["block"]),
         format_version=fields["format_version"],
         levels=fields["levels"],
         level_bytes=fields["level_bytes"],

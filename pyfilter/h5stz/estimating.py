@@ -227,7 +227,7 @@ def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]
     settings = resolved.settings
     width = bounds.range_of(sample.extremes(settings.fill))
     if settings.mode == _core.MODES["absolute"]:  # not integers that are exact anyway
-        settings = replace(settings, bound=_bound_for(sample, kind, number, settings, width) if width else 0.0)
+        settings = settings.replace(bound=_bound_for(sample, kind, number, settings, width) if width else 0.0)
     return sample.result(settings, replace(resolved, settings=settings).text())
 
 
@@ -241,7 +241,7 @@ def _bound_for(sample: _Sample, kind: str, number: float, settings: Settings, wi
     search = BoundSearch(window, width)
 
     def level(bound: float) -> tuple[float, float]:
-        size, _, square, _ = sample.expected(replace(settings, bound=bound))
+        size, _, square, _ = sample.expected(settings.replace(bound=bound))
         return (_psnr(width, square) if kind == "psnr" else math.log2(size)), 0.0
 
     bound = search.narrow(guess, level)

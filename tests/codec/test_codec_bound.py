@@ -161,7 +161,7 @@ def core_round_trip(array, mode, bound):
     """The array back from the codec without the checks of the Python package."""
     native = array.dtype.str[1:]
     arguments = (_core.DTYPES[native], _core.BIG if array.dtype.str[0] == ">" else _core.LITTLE, array.shape)
-    stream = _core.compress(array.tobytes(), *arguments, _core.MODES[mode], bound, None, 0, 1, 0, 1, 0, 0)
+    stream = _core.compress(array.tobytes(), *arguments, _core.Options(_core.MODES[mode], bound))
     out = np.empty_like(array)
     _core.decompress(stream, out.view("u1").data if out.ndim else bytearray(out.nbytes), 1)
     return out
@@ -182,9 +182,8 @@ def test_pointwise_relative_bounds_of_one_and_more(dtype, pattern):
 )
 def test_empty_arrays(shape):
     for fill in (None, 3):
-        stream = _core.compress(
-            b"", _core.DTYPES["f8"], _core.LITTLE, shape, _core.MODES["absolute"], 0.5, fill, 0, 1, 0, 1, 0, 0
-        )
+        options = _core.Options(_core.MODES["absolute"], 0.5, fill)
+        stream = _core.compress(b"", _core.DTYPES["f8"], _core.LITTLE, shape, options)
         assert len(stream) <= cases.OVERHEAD
         _core.decompress(stream, bytearray(), 1)
         assert _core.info(stream)["shape"] == shape
@@ -193,7 +192,7 @@ def test_empty_arrays(shape):
 @pytest.mark.parametrize("shape", [(2**56,), (2**30, 2**30), (0, 2**56), (2**62,) * 31 + (0,)], ids=str)
 def test_shapes_that_nobody_can_address_are_refused(shape):
     with pytest.raises(h5stz.StzError, match="axes"):
-        _core.compress(b"", _core.DTYPES["f4"], _core.LITTLE, shape, _core.MODES["absolute"], 0.5, None, 0, 1, 0, 1, 0, 0)
+        _core.compress(b"", _core.DTYPES["f4"], _core.LITTLE, shape, _core.Options(_core.MODES["absolute"], 0.5))
 
 
 @given(

@@ -110,15 +110,16 @@ def digests_in_environments():
             continue
         kind, number = next((key, value) for key, value in options.items() if key != "block")
         layout = (array.tobytes(), _core.DTYPES[array.dtype.str[1:]], _core.LITTLE, array.shape)
-        bound, block = 0.0 if kind == "lossless" else number, _core.BLOCKS[options.get("block", "default")]
-        enhance = _core.ENHANCEMENTS[options.get("enhance", "none")]
-        arguments = (*layout, _core.MODES[kind], bound, None, block)
+        bound, block = 0.0 if kind == "lossless" else number, _core.CHOICES["block"][options.get("block", "default")]
+        enhance = _core.CHOICES["enhance"][options.get("enhance", "none")]
+        lossy = _core.CHOICES["integers"]["lossy"]
+        chosen = _core.Options(_core.MODES[kind], bound, block=block, enhance=enhance, integers=lossy)
         out = bytearray(array.nbytes)
         results = []
         for value in [normal, *environments()]:
             threads = 1 + len(results) % 3
             register.write(value)
-            stream = _core.compress(*arguments, threads, 0, 1, 0, _core.INTEGERS["lossy"], enhance=enhance)
+            stream = _core.compress(*layout, chosen.replace(threads=threads))
             between = register.read()
             _core.decompress(stream, out, threads)
             after = register.read()

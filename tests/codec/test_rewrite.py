@@ -191,7 +191,7 @@ def test_streams_of_other_arrays_are_refused(other):
         h5stz.rewrite(field(30, 40), stream, absolute=0.1)
     array = field(30, 40).tobytes(), _core.DTYPES["f4"], 0, (30, 40)
     with pytest.raises(h5stz.StzError) as refused:
-        _core.compress(*array, 1, 0.1, None, 0, 0, 0, 0, 0, 0, previous=stream)
+        _core.compress(*array, _core.Options(_core.MODES["absolute"], 0.1), stream)
     assert refused.value.code == _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 

@@ -171,7 +171,7 @@ MALFORMED = [
     (full[:9], ERROR_ARGUMENT, "9 words"),
     ((*full, *(1,) * 32), ERROR_ARGUMENT, "43 words"),
     ((*good, 3 << 21), ERROR_OPTION, "bits 21-22"),
-    ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append axis"),
+    ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append_axis"),
     ((106, *full[1:8], 3 | 1 << 16, 8, 0), ERROR_ARGUMENT, "update h5stz"),
     ((105, *full[1:7]), ERROR_ARGUMENT, "9 or more"),
     ((105, *full[1:8], 3 | 2 << 16, 8, 0, 9), ERROR_ARGUMENT, "end at 13"),

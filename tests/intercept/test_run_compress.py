@@ -98,7 +98,7 @@ def test_the_first_rule_that_matches_counts(c_program, tmp_path):
     check(plain, made, ["run/tiles", "steps"])
     with h5py.File(plain) as a, h5py.File(made) as b:
         assert a["run/tiles"][...].tobytes() == b["run/tiles"][...].tobytes()
-        assert _core.parse(client_data(b["steps"]))["block"] == _core.BLOCKS["region"]
+        assert _core.parse(client_data(b["steps"]))["block"] == _core.CHOICES["block"]["region"]
 
 
 def test_parallel_files_are_left_alone(c_program, tmp_path, monkeypatch):

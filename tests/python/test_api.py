@@ -141,9 +141,9 @@ def test_the_core_checks_threads():
     array = np.arange(1000, dtype="f4")
 
     def compress(threads):
-        mode, block = _core.MODES["absolute"], _core.BLOCKS["default"]
+        mode = _core.MODES["absolute"]
         element_type = _core.DTYPES["f4"], _core.LITTLE
-        return _core.compress(array.view("u1"), *element_type, array.shape, mode, 0.5, None, block, threads, 0, 0, 0, 0)
+        return _core.compress(array.view("u1"), *element_type, array.shape, _core.Options(mode, 0.5, threads=threads))
 
     stream = compress(0)
     assert stream == compress(100_000)

@@ -40,11 +40,14 @@ def _fill_value(text: str) -> int | float | Literal[False]:
     help="Marks missing samples, needs --data or --dtype; none: every number of --data is a sample.",
 )
 @click.option("--dtype", help="Of the dataset, e.g. f4 or i2, where --data is not given.")
-@click.option("--block", default="default", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
+@click.option("--block", default="default", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
 @click.option("--threads", type=int, help="For writing each chunk; H5STZ_THREADS overrides it.")
 @click.option("--append-axis", type=int, metavar="N", help="The axis along which the dataset grows; 0 is the first.")
 @click.option(
-    "--integers", default="lossless", type=click.Choice(list(_core.INTEGERS)), help="lossy: the bound is for integers too."
+    "--integers",
+    default="lossless",
+    type=click.Choice(list(_core.CHOICES["integers"])),
+    help="lossy: the bound is for integers too.",
 )
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Compress this dataset only; may be repeated.")
 @click.option(

@@ -47,7 +47,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
     metavar="GLOB=BOUND",
     help=f"For datasets whose path matches: {_RULE_FORM}; the first that matches counts.",
 )
-@click.option("--block", type=click.Choice(list(_core.BLOCKS)), help="Shape of blocks.")
+@click.option("--block", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7: the first ones are a preview. [default: 1]")
 @enhance_option

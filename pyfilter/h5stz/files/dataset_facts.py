@@ -166,7 +166,7 @@ def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int
         mode,
         meaning["bound"],
         _bound_text(mode, meaning["bound"], dataset.dtype, meaning["integers"]),
-        elements.name_of(_core.BLOCKS, meaning["block"]),
+        elements.name_of(_core.CHOICES["block"], meaning["block"]),
         meaning["effort"] or None,
         append_axis,
         None if meaning["fill"] is None else elements.fill_number(meaning["fill"], dataset.dtype),

@@ -305,9 +305,7 @@ class _Copy:
             return
         lossless = Settings(_core.MODES["lossless"], 0.0)
         code, byte_order = elements.element_type(samples.dtype)
-        stream = _core.compress(
-            elements.as_bytes(samples), code, byte_order, samples.shape, *lossless.fields(), bound_used=True
-        )
+        stream = _core.compress(elements.as_bytes(samples), code, byte_order, samples.shape, lossless, bound_used=True)
         self._made.write_direct_chunk(offset, stream)
 
 

@@ -6,7 +6,6 @@ import functools
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -130,7 +129,7 @@ class _Search:
         """Whether a bound complies; then `settings` have it."""
         bound = self._bound()
         if bound is not None:
-            self.settings = replace(self.settings, bound=bound)
+            self.settings = self.settings.replace(bound=bound)
         return bound is not None
 
     @property
@@ -180,8 +179,8 @@ class _Search:
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""
-        settings = replace(
-            self.settings, bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound)
+        settings = self.settings.replace(
+            bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound)
         )
         chunk = tuple(self.partition_chunk) if self.chunks_are_known else None
         measured = [_psnr(self.data, boxes, settings, self.width, chunk) for boxes in partitions]

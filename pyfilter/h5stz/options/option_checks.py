@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
-from typing import SupportsFloat, cast
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -151,14 +151,34 @@ def checked_axis(axis: object, rank: int | None = None) -> int:
     return int(axis)
 
 
-def checked_choice(name: str, value: object, choices: Mapping[str, int]) -> int:
+def checked_option(name: str, value: object, rank: int | None = None) -> int:
+    """The core's number of an option of its table, 0 for the default. rank: axes of the data, if it is known."""
+    choices = _core.CHOICES.get(name)
+    if choices is not None:
+        return checked_switch(name, value, choices) if True in choices else checked_choice(name, value, choices)
+    if value is None:
+        return 0
+    _, most, offset = _core.COUNTS[name]
+    if offset:
+        return checked_axis(value, rank) + offset
+    return checked_count(name, value, most, default=None if name == "effort" else 1)
+
+
+def option_value(name: str, number: int) -> Any:
+    """What users give for a number of the core's table: the inverse of checked_option()."""
+    if name in _core.CHOICES:
+        return elements.name_of(_core.CHOICES[name], number)
+    return number - _core.COUNTS[name][2]
+
+
+def checked_choice(name: str, value: object, choices: Mapping[Any, int]) -> int:
     """The core's code of one of the words that an option takes."""
     if not isinstance(value, str) or value not in choices:
         raise StzError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}", _OPTION)
     return choices[value]
 
 
-def checked_switch(name: str, value: object, choices: Mapping[bool | None, int]) -> int:
+def checked_switch(name: str, value: object, choices: Mapping[Any, int]) -> int:
     """The core's code of True, False or None."""
     if value is not None and not isinstance(value, (bool, np.bool_)):
         raise StzTypeError(f"{name}={value!r} must be True, False or None", _OPTION)
@@ -168,7 +188,7 @@ def checked_switch(name: str, value: object, choices: Mapping[bool | None, int])
 def checked_enhance(value: object, bound: str, layers: int) -> int:
     """The core's code of an enhancement for a kind of bound."""
     if value is None or value is False or (isinstance(value, np.bool_) and not value):
-        return _core.ENHANCEMENTS["none"]
+        return 0
     if isinstance(value, (bool, np.bool_)):
         if bound not in ("psnr", "ratio", "lossless"):
             raise StzError(
@@ -177,10 +197,10 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
                 _OPTION,
             )
         value = "both"
-    code = checked_choice("enhance", value, _core.ENHANCEMENTS)
-    if code == _core.ENHANCEMENTS["none"]:
-        return code
-    if layers > 1 and code != _core.ENHANCEMENTS["strict"]:
+    code = checked_choice("enhance", value, _core.CHOICES["enhance"])
+    if code == 0:
+        return 0
+    if layers > 1 and code != _core.CHOICES["enhance"]["strict"]:
         raise StzError("a filter (enhance=) is for full precision: with layers= only enhance='strict' is possible", _OPTION)
     if bound == "pointwise_relative":
         raise StzError("enhance= is for absolute bounds, not for pointwise_relative=", _OPTION)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -87,7 +86,7 @@ def _level(
     chunk: tuple[int, ...] | None = None,
 ) -> tuple[float, float]:
     """The logarithm of the size of the streams, as a Measure; with `chunk`, of whole chunks, also at the end of the data."""
-    settings = replace(settings, bound=bound)
+    settings = settings.replace(bound=bound)
     stored = (elements.stored(slabs.piece(data, box), settings.fill) for box in boxes)
 
     def size_of(piece: Array, padding: int | None) -> float:

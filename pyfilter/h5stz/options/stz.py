@@ -10,7 +10,7 @@ import inspect
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import h5py
@@ -25,15 +25,13 @@ from h5stz.options.chunks import warn_if_small
 from h5stz.options.fill import Scan, fill_value_of
 from h5stz.options.option_checks import (
     BOUNDS,
-    checked_axis,
     checked_bound,
-    checked_choice,
     checked_chunks,
-    checked_count,
     checked_dtype,
     checked_enhance,
     checked_layer_bounds,
-    checked_switch,
+    checked_option,
+    option_value,
 )
 from h5stz.options.ratio_bounds import ratio_bound
 from h5stz.options.settings import Settings
@@ -102,8 +100,8 @@ class Resolved:
         """The options as text, as STZ.from_string() takes them. A fill value that is no number (xarray's) is left out."""
         dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
         fill = self.fill_value
-        settings = self.settings if fill is None or math.isfinite(fill) else replace(self.settings, fill=None)
-        return _core.print_text(dtype, *settings.fields())
+        settings = self.settings if fill is None or math.isfinite(fill) else self.settings.replace(fill=None)
+        return settings.text(dtype)
 
     def described(self) -> str:
         """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""
@@ -226,8 +224,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         enhance: bool | np.bool_ | str | None = None,
         check: bool | np.bool_ = False,
     ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
         if text is not None:
-            given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
             self._set(_of_text(text, given))
             return
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
@@ -236,36 +234,24 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
-        bounded_integers = checked_choice("integers", integers, _core.INTEGERS)
+        bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype)
         if dataset_dtype is not None:
             kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
         rank = None if source is None else len(source.shape)
         cuts = checked_layer_bounds(layer_bounds, layers)
-        settings = Settings(
-            _core.MODES["absolute" if measured else kind],
-            number,
-            None,
-            checked_choice("block", block, _core.BLOCKS),
-            # Defaults are 0: so the core takes them, and the client data are the shortest.
-            threads=0 if threads is None else checked_count("threads", threads, _core.CD_MAX_THREADS, default=1),
-            effort=0 if effort is None else checked_count("effort", effort, 9),
-            layers=0 if cuts else checked_count("layers", layers, _core.MAX_LAYERS, default=1),
-            append_axis=0
-            if append_axis is None
-            else checked_axis(append_axis, None if source is None else len(source.shape)) + 1,
-            integers=bounded_integers,
-            content_check=checked_switch("content_check", content_check, _core.CONTENT_CHECKS),
-            enhance=checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers),
-            layer_bounds=cuts,
-            check=checked_switch("check", check, _core.CHECKS),
-        )
+        given["layers"] = 1 if cuts else layers
+        numbers = {
+            name: checked_option(name, given[name], rank) for name in (*_core.CHOICES, *_core.COUNTS) if name != "enhance"
+        }
+        numbers["enhance"] = checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers)
+        settings = Settings(_core.MODES["absolute" if measured else kind], number, layer_bounds=cuts, **numbers)
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=measured)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
-        settings = replace(settings, fill=fill)
+        settings = settings.replace(fill=fill)
         if scan is not None and measured:
             settings = _measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
@@ -280,7 +266,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     def _set(self, resolved: Resolved) -> None:
         self.resolved = resolved
-        self.filter_options = resolved.settings.cd_values()
+        self.filter_options = resolved.settings.pack()
 
     @classmethod
     @checked
@@ -361,23 +347,12 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         config: dict[str, Any] = {"lossless": True} if mode == "lossless" else {mode: settings.bound}
         if self.resolved.dtype is not None and settings.fill is not None:
             config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
-        if settings.block:
-            config["block"] = elements.name_of(_core.BLOCKS, settings.block)
-        config |= {name: value for name, value in (("threads", settings.threads), ("effort", settings.effort)) if value}
-        if settings.layers > 1:
-            config["layers"] = settings.layers
         if settings.layer_bounds:
             config["layer_bounds"] = settings.layer_bounds
-        if settings.append_axis:
-            config["append_axis"] = settings.append_axis - 1
-        if settings.integers:
-            config["integers"] = elements.name_of(_core.INTEGERS, settings.integers)
-        if settings.enhance:
-            config["enhance"] = elements.name_of(_core.ENHANCEMENTS, settings.enhance)
-        if settings.content_check:
-            config["content_check"] = settings.content_check == _core.CONTENT_CHECKS[True]
-        if settings.check:
-            config["check"] = True
+        numbers = {name: getattr(settings, name) for name in (*_core.CHOICES, *_core.COUNTS)}
+        config |= {
+            name: option_value(name, number) for name, number in numbers.items() if number and (name, number) != ("layers", 1)
+        }
         return config
 
     @property
@@ -426,7 +401,7 @@ def _resolved(settings: Settings, dtype: DType | None) -> Resolved:
 
 def _settings_of(meaning: Mapping[str, Any]) -> Settings:
     """The Settings that the core read from client data or text."""
-    return Settings(**{each.name: meaning[each.name] for each in fields(Settings)})
+    return Settings(**{name: value for name, value in meaning.items() if name not in ("dtype", "byte_order", "shape")})
 
 
 def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
@@ -452,7 +427,7 @@ def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
     if dataset_dtype is None or mode == "lossless":
         return asked
     kind, bound = _bound_for(mode, meaning["bound"], dataset_dtype, meaning["integers"])
-    return replace(asked, settings=replace(asked.settings, mode=_core.MODES[kind], bound=bound))
+    return replace(asked, settings=asked.settings.replace(mode=_core.MODES[kind], bound=bound))
 
 
 _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
@@ -466,16 +441,16 @@ def _measured(
     if kind == "relative":
         if extremes is None and 0 not in scan.source.shape:
             raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
-        return replace(settings, bound=bounds.relative_bound(number, extremes))
+        return settings.replace(bound=bounds.relative_bound(number, extremes))
     shape = checked_chunks(chunks, scan.source)
     # Where layers are cut is of no use before the bound is known, nor is a check of what is not stored.
-    plain = replace(settings, layer_bounds=(), check=0)
+    plain = settings.replace(layer_bounds=(), check=0)
     if kind == "ratio":
-        return replace(settings, bound=ratio_bound(number, scan.source, extremes, plain, shape))
+        return settings.replace(bound=ratio_bound(number, scan.source, extremes, plain, shape))
     # With layers another way to code may be the shorter one, with other values.
-    plain = replace(plain, layer_bounds=settings.layer_bounds)
+    plain = plain.replace(layer_bounds=settings.layer_bounds)
     candidates = [plain]
     if choose and settings.enhance:
-        candidates += [replace(plain, enhance=_core.ENHANCEMENTS[kind]) for kind in ("relaxed", "none")]
+        candidates += [plain.replace(enhance=_core.CHOICES["enhance"][kind]) for kind in ("relaxed", "none")]
     found = bounds.psnr_settings(number, scan.source, extremes, candidates, shape)
-    return replace(settings, bound=found.bound, enhance=found.enhance)
+    return settings.replace(bound=found.bound, enhance=found.enhance)
