@@ -18,7 +18,8 @@ from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options.chunks import SMALL
-from h5stz.options.stz import STZ, Block
+from h5stz.options.option_checks import BOUNDS
+from h5stz.options.stz import STZ, Block, Options
 from h5stz.signatures import checked
 from h5stz.xarray.bounds import Request, resolve
 from h5stz.xarray.chunks import Chunks, chunks_of
@@ -30,20 +31,7 @@ if TYPE_CHECKING:
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUNDS = ("absolute", "relative", "pointwise_relative", "psnr", "lossless")
-_OTHERS = (
-    "effort",
-    "block",
-    "layers",
-    "layer_bounds",
-    "enhance",
-    "threads",
-    "integers",
-    "content_check",
-    "check",
-    "append_axis",
-    "fill_value",
-    "chunks",
-)
+_OTHERS = tuple(name for name in Options.__annotations__ if name not in (*BOUNDS, "lossless", "data", "dtype"))
 _SMALL = 16 * SMALL  # bytes: smaller arrays are not worth a lossless filter
 #: Patterns of names (h5stz.patterns) and options; None leaves variables as they are.
 Variables: TypeAlias = Mapping[str, Mapping[str, Any] | None]
