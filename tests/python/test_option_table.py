@@ -1,4 +1,4 @@
-"""Every option of the core's table is known to all that take options: a row that is added is found everywhere, or a test here fails."""
+"""Every option of the table of the core is known to all that take options; a new row is found everywhere, or a test fails."""
 
 import dataclasses
 import inspect
