@@ -11,6 +11,7 @@ import pytest
 
 import h5stz
 from h5stz import Rule
+from support.damaged_files import with_bytes_changed
 from support.fields import random_field
 
 FIELD = random_field((40, 50, 60), 4, 1).astype("f4")
@@ -112,3 +113,31 @@ def test_types_that_the_filter_refuses_stay_by_plan_and_run(tmp_path):
     command = [sys.executable, "-m", "h5stz", "compare", tmp_path / "a.h5", tmp_path / "b.h5"]
     compared = subprocess.run(command, capture_output=True, text=True)
     assert compared.returncode == 0 and compared.stdout.count("not compared") == 2, compared
+
+
+BOUNDS = ("--relative", "1e-2"), ("--ratio", "2", "--chunks", "8,50,60")
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=" ".join)
+def test_a_dry_run_goes_on_where_compress_would_end(source, tmp_path, bound):
+    """A chunk that its filter cannot decode, a dataset whose header is damaged, and one that no bound makes so small."""
+    with h5py.File(source, "r+") as file:
+        file.create_dataset("a", data=FIELD, chunks=(8, 50, 60), compression="gzip", fletcher32=True)
+        file["noise"] = FIELD[:8]
+        place = file["a"].id.get_chunk_info_by_coord((16, 0, 0))
+        header = h5py.h5o.get_info(file["good"].id).addr
+    with_bytes_changed(source, [*range(place.byte_offset + 9, place.byte_offset + 15), header])
+    done = command(source, *bound, "--dry-run", "--dataset", "/noise=ratio:1e7")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and done.stderr.count("\n") == 3, done.stderr
+    for text in ("the chunk at (16, 0, 0) of /a in", "/good of", "/noise: --ratio 1e+07 cannot be met"):
+        assert text in done.stderr
+    assert {line.partition(":")[0] for line in lines[:-2]} == {"/chunked", "/group/field", "/line", "/text", "/nothing"}
+    assert (
+        "/group/field: would be compressed" in done.stdout and lines[-1] == "compress would write nothing, because of 3 errors"
+    )
+    shown = json.loads(command(source, *bound, "--dry-run", "--dataset", "/noise=ratio:1e7", "--json").stdout)
+    assert {each["path"] for each in shown["failed"]} == {"/a", "/good", "/noise"} and len(shown["datasets"]) == 5
+    assert command(source, tmp_path / "b.h5", *bound).returncode == 1 and os.listdir(tmp_path) == ["a.h5"]
+    with pytest.raises(ValueError, match=r"/good of .* cannot be read"):
+        h5stz.plan_repack(source, relative=1e-2)

@@ -17,7 +17,7 @@ import h5py
 
 from h5stz import _core, patterns
 from h5stz.counts import counted
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
@@ -124,14 +124,21 @@ class Plan:
                 raise no_dataset_like(file, rule.pattern, paths)
 
         if isinstance(rechunk, tuple):
-            self._check_chunks(file)
+            self._check_chunks(file, lost)
 
-    def _check_chunks(self, file: h5py.File) -> None:
+    def _check_chunks(self, file: h5py.File, lost: Lost | None) -> None:
         """Raises the StzError of chunks that a dataset cannot have."""
-        for dataset in datasets(file):
-            rule = self._rule_of(dataset)
-            if rule is not None and rule.options is not None and self._reason(dataset, self._is_named(rule, dataset)) is None:
-                self._chunks_of(dataset)
+        for dataset in datasets(file, lost):
+            try:
+                rule = self._rule_of(dataset)
+                if rule is None or rule.options is None or self._reason(dataset, self._is_named(rule, dataset)) is not None:
+                    continue
+            except HDF5_ERRORS as error:
+                if lost is None:
+                    raise
+                lost(name_of(dataset), error)
+                continue
+            self._chunks_of(dataset)
 
     def _rule_of(self, dataset: h5py.Dataset) -> Rule | None:
         paths = self._contents.paths[identity(dataset)]
