@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import h5py
@@ -13,7 +14,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError, StzMemoryError
 from h5stz.options.precision import Precision
 from h5stz.options.stz import STZ, client_data
-from h5stz.reading.chunk_index import ChunkIndex
+from h5stz.reading.chunk_index import Chunk, ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
 from h5stz.reading.stats import Stats, chunk_number
@@ -34,6 +35,17 @@ class ThroughHdf5:
         key = self._key(piece)
         with naming(self.dataset, key):
             return h5py_getitem(self.dataset, key)
+
+    def naming(self, chunk: Chunk) -> AbstractContextManager[None]:
+        """Around reads of a chunk: errors of HDF5 become such that name it; unreadable.naming()."""
+        return naming(self.dataset, self._first_sample(chunk))
+
+    def try_chunk(self, chunk: Chunk) -> None:
+        """Raises the error of a chunk that HDF5 cannot decode."""
+        h5py_getitem(self.dataset, self._first_sample(chunk))
+
+    def _first_sample(self, chunk: Chunk) -> tuple[slice, ...]:
+        return tuple(slice(start, start + 1) for start in self.index.offset(chunk))
 
     def read(self, selection: Selection, out: Array | None) -> Any:
         """All of a Selection, as of DatasetReader.read()."""
