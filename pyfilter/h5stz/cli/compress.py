@@ -168,7 +168,7 @@ def _print(report: repacking.Report) -> None:
         if each.reason is None:
             ratio = f"ratio {each.array_bytes / each.after:.2f}" if each.after else NOTHING_STORED
             sizes = f"{each.array_bytes} -> {counted(each.after, 'byte')}, {ratio}"
-            say(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
+            say(f"{each.path}: {sizes}, {_how(each)}, largest error {each.largest_error:g}")
         else:
             say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
@@ -187,12 +187,17 @@ def _print_plan(planned: Sequence[repack_preview.Planned], failed: int) -> None:
         chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
         if each.new_chunks:
             chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
-        say(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
+        say(f"{each.path}: would be compressed: {_how(each)}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
     stored = sum(each.before for each in chosen)
     say(f"{len(chosen)} of {counted(len(planned), 'dataset')} would be compressed: {counted(stored, 'stored byte')}")
     if failed:
         say(f"compress would write nothing, because of {counted(failed, 'error')}")
+
+
+def _how(each: repacking.Outcome | repack_preview.Planned) -> str:
+    """The options, and why they are not those that were asked for."""
+    return f"{each.options} ({repack_plan.NOTES[each.note]})" if each.note else each.options
 
 
 def _times(extents: Sequence[int] | None) -> str:

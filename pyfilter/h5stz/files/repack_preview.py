@@ -35,6 +35,7 @@ class Planned:
         array_bytes, before: its size, and what it takes in the source.
         options: as text, the bound resolved, "" if it would not be compressed.
         chunks, new_chunks: shape of its chunks, None without any, and of those that it would have, None for the same.
+        note: why it would be compressed in another way than was asked for (repack_plan.NOTES), or None.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Planned:
     options: str
     chunks: tuple[int, ...] | None
     new_chunks: tuple[int, ...] | None
+    note: str | None = None
 
 
 @with_options_of(STZ)
@@ -111,4 +113,5 @@ def _planned(plan: Plan, dataset: h5py.Dataset) -> Planned:
         "" if decision.options is None else str(decision.options),
         dataset.chunks,
         new_chunks,
+        decision.note,
     )

@@ -58,6 +58,7 @@ class Outcome:
         array_bytes, before, after: its size, and what it took in the source and takes now.
         options: as text, "" if it was not compressed.
         largest_error: in units of the data, of what a reader of the new file finds; 0 for what was copied.
+        note: why it was compressed in another way than was asked for (repack_plan.NOTES), or None.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Outcome:
     after: int
     options: str = ""
     largest_error: float = 0.0
+    note: str | None = None
 
 
 @dataclass
@@ -222,7 +224,7 @@ class _Repack:
             options = self.compressed[path].options
             assert options is not None
             error = compare_data.within(before, made, options.resolved.settings, add)
-            return Outcome(path, None, *sizes, str(options), error)
+            return Outcome(path, None, *sizes, str(options), error, self.compressed[path].note)
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
