@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 
 from h5stz import _core, limits
-from h5stz.errors import StzError, StzMemoryError, StzReadError, in_one_line
+from h5stz.errors import HDF5_ERRORS, StzError, StzMemoryError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
@@ -55,6 +55,21 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
         if dataset is data and (told := error_of(dataset, error, box)) is not None:
             raise told from error
         if is_of_hdf5(error):
+            raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
+        raise
+
+
+@contextmanager
+def naming_index(dataset: h5py.Dataset) -> Iterator[None]:
+    """Turns errors of HDF5 while it looks for the chunks of a dataset into those of of_part(). No sample is read for it."""
+    try:
+        yield
+    except StzError:
+        raise
+    except HDF5_ERRORS as error:
+        if isinstance(error.__context__, StzReadError):  # of the object that h5py reads from
+            raise error.__context__ from error
+        if isinstance(error, MemoryError) or is_of_hdf5(error):
             raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
         raise
 
@@ -138,7 +153,10 @@ def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[No
     try:
         yield
     except StzError as error:
-        named = error.within(f"the chunk at {offset} of {dataset.name} in {dataset.file.filename}")
+        place = f"the chunk at {offset} of {dataset.name} in {dataset.file.filename}"
+        if place in str(error):  # HDF5 could not read it
+            raise
+        named = error.within(place)
         if error.code in DAMAGE_CODES:
             named = type(error)(f"{named}: {_cure(dataset)}", error.code)
         raise named from error

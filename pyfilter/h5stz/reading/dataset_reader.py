@@ -420,7 +420,8 @@ class DatasetReader:
                 else:
                     fresh = ChunkReader.in_file(self._file, *given)
             if fresh is None:
-                mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
+                with self._hdf5.naming(chunk):
+                    mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
                 if mask:
                     return _Instead.NO_STREAM
                 if reader is not None and reader.stored == content:
