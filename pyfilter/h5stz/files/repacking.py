@@ -157,7 +157,8 @@ def repack(
         with unfinished as spool, replaced(source, target, overwrite) as part:
             if spool is not None:
                 spool.note_part(part)
-            report = _Repack(old, plan, error, using, spool, progress).write(part)
+            less = "use jobs=1" if jobs > 1 and scheduler is None else ""
+            report = _Repack(old, plan, error, using, spool, progress, less).write(part)
             report.before, report.after = source.stat().st_size, part.stat().st_size
             reading.close()  # the new file may take the place of this one
         if is_netcdf3(source):
@@ -186,7 +187,9 @@ class _Repack:
         compressor: Compressor,
         spool: Spool | None,
         progress: Progress | None,
+        less: str,  # as of naming_memory()
     ) -> None:
+        self.less = less
         self.old, self.plan, self.max_error, self.compressor, self.spool = old, plan, max_error, compressor, spool
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
@@ -201,12 +204,12 @@ class _Repack:
         report = Report(notes=self.notes)
         with opened_file(part) as new:
             for path, reason in self.reasons.items():
-                with naming_memory(dataset_at(self.old, path)):
+                with naming_memory(dataset_at(self.old, path), self.less):
                     report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
         return report
 
     def _stored(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
-        with naming_memory(dataset):
+        with naming_memory(dataset, self.less):
             return self._store(dataset, place, stored_type)
 
     def _outcome(self, path: str, reason: str | None, made: h5py.Dataset) -> Outcome:

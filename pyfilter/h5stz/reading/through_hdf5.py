@@ -11,7 +11,7 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
-from h5stz.errors import StzError, StzMemoryError
+from h5stz.errors import StzError
 from h5stz.options.precision import Precision
 from h5stz.options.stz import STZ, client_data
 from h5stz.reading.chunk_index import Chunk, ChunkIndex
@@ -20,7 +20,6 @@ from h5stz.reading.selection import Piece, Selection, pieces
 from h5stz.reading.stats import Stats, chunk_number
 from h5stz.unreadable import h5py_getitem, naming
 
-_MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 
@@ -49,11 +48,9 @@ class ThroughHdf5:
 
     def read(self, selection: Selection, out: Array | None) -> Any:
         """All of a Selection, as of DatasetReader.read()."""
-        try:
-            with naming(self.dataset, [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]):
-                result = h5py_getitem(self.dataset, selection.key())
-        except MemoryError as error:
-            raise StzMemoryError(f"{self.dataset.name}: {error}", _MEMORY) from None
+        box = [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]
+        with naming(self.dataset, box, less="read a smaller region"):
+            result = h5py_getitem(self.dataset, selection.key())
         self._count_all(selection)
         if any(axis.step < 0 for axis in selection.axes):
             result = selection.ascending(result)
