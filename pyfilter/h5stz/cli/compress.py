@@ -11,7 +11,7 @@ import click
 
 from h5stz import _core
 from h5stz.cli.explained import NOTHING_WRITTEN, Failures, explained
-from h5stz.cli.output import NOTHING_STORED, say
+from h5stz.cli.output import say, sizes
 from h5stz.cli.parameters import (
     BOUNDS,
     ERROR,
@@ -166,9 +166,8 @@ def _rechunk(text: str) -> repack_plan.Rechunk:
 def _print(report: repacking.Report) -> None:
     for each in report.outcomes:
         if each.reason is None:
-            ratio = f"ratio {each.array_bytes / each.after:.2f}" if each.after else NOTHING_STORED
-            sizes = f"{each.array_bytes} -> {counted(each.after, 'byte')}, {ratio}"
-            say(f"{each.path}: {sizes}, {_how(each)}, largest error {each.largest_error:g}")
+            size = sizes(each.array_bytes, each.written_bytes, each.after)
+            say(f"{each.path}: {size}, {_how(each)}, largest error {each.largest_error:g}")
         else:
             say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:

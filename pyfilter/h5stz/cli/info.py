@@ -17,7 +17,7 @@ import h5py
 from h5stz import _core, cli, patterns
 from h5stz.cli.datasets import split
 from h5stz.cli.explained import Failures, damage_of_file, explained
-from h5stz.cli.output import NOTHING_STORED, printable, say
+from h5stz.cli.output import printable, say, sizes
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
@@ -191,8 +191,12 @@ def _tree(made: _File) -> Tree:
 def _headline(made: _File) -> str:
     compressed = [each for each in made.shown if each.compression and each.stored_bytes]
     text = f"{printable(made.name)}: {counted(made.size, 'byte')}, {counted(made.count, 'dataset')}"
-    before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
-    return text + (f", shown: {before} -> {counted(after, 'byte')}, ratio {before / after:.2f}" if after else "")
+    sums = [sum(numbers) for numbers in zip(*map(_bytes, compressed), strict=True)]
+    return f"{text}, shown: {sizes(*sums)}" if sums else text
+
+
+def _bytes(dataset: DatasetFacts) -> tuple[int, int, int]:
+    return dataset.array_bytes, dataset.written_bytes, dataset.stored_bytes
 
 
 def _times(extents: Sequence[int] | None) -> str:
@@ -201,13 +205,10 @@ def _times(extents: Sequence[int] | None) -> str:
 
 def _lines(dataset: DatasetFacts) -> Iterator[str]:
     """What is said of a dataset below its name."""
-    size = f"size: {dataset.array_bytes} -> {counted(dataset.stored_bytes, 'byte')}"
-    ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
-    if dataset.array_bytes and not dataset.stored_bytes:
-        ratio = f", {NOTHING_STORED}"
+    size = f"size: {sizes(*_bytes(dataset))}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
-        yield size + ratio
+        yield size
         return
     made = dataset.compression
     yield f"bound: {made.bound_text}"
@@ -216,7 +217,7 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
     if made.fill_value is not None:
         yield f"fill value: {made.fill_value!r}"
     yield f"chunks: {_times(dataset.chunks)}, {dataset.chunks_stored} stored"
-    yield size + ratio
+    yield size
     if made.small_chunks:
         yield "WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones"
     yield f"content checks: {made.content_checks}"

@@ -18,6 +18,7 @@ from h5stz.errors import in_one_line
 from h5stz.files import verify_files
 from h5stz.hdf5 import lossy_filters
 from h5stz.hdf5.objects import array_bytes, dtype_text, name_of, text
+from h5stz.hdf5.written_parts import written_bytes
 from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
@@ -114,6 +115,7 @@ class DatasetFacts:
         path, dtype, shape, chunks: as h5py has them; `shape` and `chunks` are None where there are none.
         chunks_stored: how many chunks are in the file.
         array_bytes, stored_bytes: what its samples take in memory and in the file.
+        written_bytes: of array_bytes, those in chunks that are stored.
         compression: Compression, or None if h5stz is no filter of it.
     """
 
@@ -125,11 +127,12 @@ class DatasetFacts:
     array_bytes: int
     stored_bytes: int
     compression: Compression | None
+    written_bytes: int
 
     @property
     def ratio(self) -> float | None:
-        """array_bytes / stored_bytes, None if nothing is stored."""
-        return self.array_bytes / self.stored_bytes if self.stored_bytes else None
+        """written_bytes / stored_bytes, None if nothing is stored."""
+        return self.written_bytes / self.stored_bytes if self.stored_bytes else None
 
 
 def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
@@ -148,6 +151,7 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
         array_bytes(dataset),
         dataset.id.get_storage_size(),
         None if words is None else _compression(dataset, words, most_chunks),
+        written_bytes(dataset),
     )
 
 
