@@ -187,8 +187,13 @@ def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str,
     warnings.warn(DamageWarning(text, found), stacklevel=_depth())
 
 
+def warn_of(text: str) -> None:
+    """Warns the caller of this package of damage that costs no samples."""
+    warnings.warn(DamageWarning(text), stacklevel=_depth())
+
+
 def _depth() -> int:
-    """The `stacklevel` of the first caller outside of this package, from warn() on."""
+    """The `stacklevel` of the first caller outside of this package, from warn() or warn_of() on."""
     depth, frame = 2, sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         depth, frame = depth + 1, frame.f_back

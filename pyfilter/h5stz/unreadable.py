@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 
 from h5stz import _core, limits
-from h5stz.errors import StzError, StzMemoryError, StzReadError, in_one_line
+from h5stz.errors import HDF5_ERRORS, StzError, StzMemoryError, StzReadError, in_one_line
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 _NAMES = ("MAGIC", "VERSION", "TRUNCATED", "CORRUPT", "CHECKSUM", "CONTENT")
@@ -33,7 +33,7 @@ _OF_WRITES = re.compile("write|flush|creat|errno = ")
 
 
 @contextmanager
-def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
+def naming(data: object, box: Sequence[Any] | None = None, less: str = "") -> Iterator[None]:
     """Turns errors of HDF5 while it reads samples of a dataset, or of a View, into those of error_of(), or else of of_part().
 
     Those about other data stay.
@@ -41,6 +41,7 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
     Args:
         data: what is read.
         box: slices without steps around what is read of it; None: all.
+        less: what the caller can do to need less memory, such as "read a smaller region"; "" for nothing.
     """
     try:
         yield
@@ -51,7 +52,7 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
         if not isinstance(dataset, h5py.Dataset) or not dataset:
             raise
         if _is_of_memory(error, dataset):
-            raise _memory_error_of(dataset) from error
+            raise _memory_error_of(dataset, less) from error
         if dataset is data and (told := error_of(dataset, error, box)) is not None:
             raise told from error
         if is_of_hdf5(error):
@@ -60,18 +61,38 @@ def naming(data: object, box: Sequence[Any] | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def naming_memory(dataset: h5py.Dataset) -> Iterator[None]:
-    """Turns errors for lack of memory, while a dataset is read and written, into a StzMemoryError that names it."""
+def naming_index(dataset: h5py.Dataset) -> Iterator[None]:
+    """Turns errors of HDF5 while it looks for the chunks of a dataset into those of of_part(). No sample is read for it."""
+    try:
+        yield
+    except StzError:
+        raise
+    except HDF5_ERRORS as error:
+        if isinstance(error.__context__, StzReadError):  # of the object that h5py reads from
+            raise error.__context__ from error
+        if isinstance(error, MemoryError) or is_of_hdf5(error):
+            raise of_part(os.fsdecode(dataset.file.filename), str(dataset.name), error) from error
+        raise
+
+
+@contextmanager
+def naming_memory(dataset: h5py.Dataset, less: str = "") -> Iterator[None]:
+    """Turns errors for lack of memory, while a dataset is read and written, into a StzMemoryError that names it.
+
+    `less`: as of naming().
+    """
     try:
         yield
     except StzMemoryError as error:
         if str(dataset.name) in str(error):
+            if less:
+                raise _memory_error_of(dataset, less) from error
             raise
         raise error.within(f"{dataset.name} in {dataset.file.filename}") from error
     except (OSError, RuntimeError, MemoryError) as error:
         if not _is_of_memory(error, dataset):
             raise
-        raise _memory_error_of(dataset) from error
+        raise _memory_error_of(dataset, less) from error
 
 
 def _is_of_memory(error: BaseException, dataset: h5py.Dataset) -> bool:
@@ -94,9 +115,14 @@ def _chunk_bytes(dataset: h5py.Dataset) -> int:
     return prod(dataset.chunks or ()) * int(dataset.id.get_type().get_size())
 
 
-def _memory_error_of(dataset: h5py.Dataset) -> StzMemoryError:
-    size = max(limits.STORED_BYTES, _chunk_bytes(dataset))
-    text = f"there is not enough memory: several pieces of {-(-size >> 20)} MiB are needed at once: free memory, or use jobs=1"
+def _memory_error_of(dataset: h5py.Dataset, less: str) -> StzMemoryError:
+    size = _chunk_bytes(dataset)
+    cures = ["free memory", *([less] if less else [])]
+    if size > limits.STORED_BYTES:
+        cures.append("have the dataset written with smaller chunks")
+    what = "chunks" if size > limits.STORED_BYTES else "pieces"
+    text = f"there is not enough memory: several {what} of {-(-max(limits.STORED_BYTES, size) >> 20)} MiB are needed at once: "
+    text += ", or ".join([", ".join(cures[:-1]), cures[-1]] if len(cures) > 1 else cures)
     return StzMemoryError(f"{dataset.name} in {dataset.file.filename}: {text}", _core.ERROR_CODES["STZ_ERROR_MEMORY"])
 
 
@@ -138,7 +164,10 @@ def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[No
     try:
         yield
     except StzError as error:
-        named = error.within(f"the chunk at {offset} of {dataset.name} in {dataset.file.filename}")
+        place = f"the chunk at {offset} of {dataset.name} in {dataset.file.filename}"
+        if place in str(error):  # HDF5 could not read it
+            raise
+        named = error.within(place)
         if error.code in DAMAGE_CODES:
             named = type(error)(f"{named}: {_cure(dataset)}", error.code)
         raise named from error

@@ -1,13 +1,16 @@
 """h5stz.view of files whose index of chunks is damaged: what HDF5 gives, or an error that says what is wrong."""
 
 import io
+import re
 import struct
 
+import h5py
 import numpy as np
 import pytest
 
 import h5stz
 from h5stz import _core
+from support.damaged_files import INDEXES, structures, written
 from support.region_files import opened, same, smooth, write
 
 SHAPE, CHUNKS = (96, 128), (64, 64)
@@ -89,3 +92,36 @@ def test_integers_of_the_other_sign(tmp_path, sign):
             assert "h5stz" in str(error) or "filter" in str(error)
             return  # a refusal is right as well
         assert same(wanted, h5stz.view(dataset)[...])
+
+
+READS = (
+    lambda view: view[...],
+    lambda view: view.level(1)[...],
+    lambda view: list(view.refine(...)),
+    lambda view: view.layer_errors(),
+)
+
+
+@pytest.mark.parametrize("how", [*OPENED, "h5stz.open"])
+@pytest.mark.parametrize("index", [index for index in INDEXES if index != "single chunk"])  # which has none
+def test_errors_of_a_damaged_index_say_what_to_do(tmp_path, index, how):
+    """Of its first structure, and of the place of a chunk: in the words of the commands, HDF5's own in parentheses."""
+    path = tmp_path / "a.h5"
+    written(path, index)
+    content = path.read_bytes()
+    with opened(path) as dataset:
+        place = dataset.id.get_chunk_info(1).byte_offset.to_bytes(8, "little")
+    cases = [content[: structures(content)[0].begin] + b"?" + content[structures(content)[0].begin + 1 :]]
+    if index.startswith("B-tree 1") and how != "object":  # others have checksums; objects have errors of their own
+        cases.append(content.replace(place, (1 << 40).to_bytes(8, "little")))
+    for case in cases:
+        path.write_bytes(case)
+        given = h5stz.open(path) if how == "h5stz.open" else h5py.File(OPENED[how](path))
+        with given as file:
+            view = file["x"] if how == "h5stz.open" else h5stz.view(file["x"])
+            for read in READS:
+                with pytest.raises(h5stz.StzError) as raised:
+                    read(view)
+                said, _, of_hdf5 = str(raised.value).partition(" (HDF5 says: ")
+                assert "/x" in said and "get the file again, or h5stz salvage" in said and of_hdf5, said
+                assert said.count("/x") == 1 and not re.search("synchronously|iterating|signature|addr", said), said

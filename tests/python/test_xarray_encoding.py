@@ -294,6 +294,17 @@ def test_a_group_to_write_into(tmp_path):
         h5stz.to_netcdf(dataset, tmp_path / "c.nc", absolute=1, writing={"encoding": {"tas": {"dtype": "f8"}}})
 
 
+@pytest.mark.parametrize("dask", [False, True])
+@pytest.mark.parametrize("option", ["psnr", "relative"])
+def test_variables_without_a_range_are_stored_without_loss(tmp_path, option, dask):
+    dataset = climate(dask)
+    dataset["same"], dataset["none"] = dataset["tas"] * 0 + 3, dataset["tas"] * np.nan
+    write(dataset, tmp_path / "a.nc", **{option: 60 if option == "psnr" else RELATIVE})
+    for name in ("same", "none"):
+        assert str(stz(tmp_path / "a.nc", name)).startswith("lossless")
+    assert str(stz(tmp_path / "a.nc", "tas")).startswith("absolute")
+
+
 @pytest.mark.parametrize("bound, attribute", [("absolute", 0.5), ("pointwise_relative", 1e-3)])
 def test_attributes_tell_of_the_loss(tmp_path, bound, attribute):
     import xarray

@@ -46,12 +46,33 @@ sys.exit(cli.main(sys.argv[2:]))
 """
 
 
-def test_want_of_memory_names_the_dataset(tmp_path):
-    """Chunks that are larger than the memory are told with file, dataset, and what to do."""
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("x", (8192, 8192), "f4", chunks=(8192, 8192), compression="gzip", compression_opts=1)[0, 0] = 1
-    words = ["compress", "a.h5", "b.h5", "--lossless"]
-    done = subprocess.run([sys.executable, "-c", COMMAND, "300", *words], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1 and not (tmp_path / "b.h5").exists()
-    for part in ("/x in a.h5", "not enough memory", "256 MiB", "--jobs 1"):
-        assert part in done.stderr, done.stderr
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A directory with a.h5, whose dataset x is one chunk of 128 MiB, compressed by gzip; b.h5, compressed by h5stz."""
+    directory = tmp_path_factory.mktemp("large")
+    for name, options in (("a", {"compression": "gzip", "compression_opts": 1}), ("b", h5stz.STZ(lossless=True))):
+        with h5py.File(directory / f"{name}.h5", "w") as file:
+            file.create_dataset("x", (4096, 8192), "f4", chunks=(4096, 8192), **options)[0, 0] = 1
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("words", "proposed"),
+    [
+        ("compress a.h5 new.h5 --lossless", ""),
+        ("compress a.h5 new.h5 --lossless --jobs 2", "use --jobs 1, "),
+        ("compress a.h5 new.h5 --relative 1e-3 --dry-run", ""),
+        ("decompress b.h5 new.h5", ""),
+        ("estimate a.h5 --relative 1e-3 --jobs 2", ""),
+        ("compare a.h5 b.h5 --no-ssim", ""),
+        ("extract a.h5::/x --region 0:9 -o new.npy", "read a smaller region, "),
+    ],
+)
+def test_want_of_memory_names_the_dataset(words, proposed, large):
+    """Chunks that are larger than the memory are told with file, dataset, and what helps: options that this command has."""
+    command = [sys.executable, "-c", COMMAND, "100", *words.split()]
+    done = subprocess.run(command, cwd=large, capture_output=True, text=True)
+    assert done.returncode == 1 and not list(large.glob("new.*")), done.stdout
+    said = "there is not enough memory: several chunks of 128 MiB are needed at once: free memory, "
+    assert f"{said}{proposed}or have the dataset written with smaller chunks" in done.stderr, done.stderr
+    assert done.stderr.count("/x in") == 1 and done.stderr.count("\n") == 1

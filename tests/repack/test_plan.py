@@ -11,6 +11,7 @@ import pytest
 
 import h5stz
 from h5stz import Rule
+from support.damaged_files import with_bytes_changed
 from support.fields import random_field
 
 FIELD = random_field((40, 50, 60), 4, 1).astype("f4")
@@ -112,3 +113,70 @@ def test_types_that_the_filter_refuses_stay_by_plan_and_run(tmp_path):
     command = [sys.executable, "-m", "h5stz", "compare", tmp_path / "a.h5", tmp_path / "b.h5"]
     compared = subprocess.run(command, capture_output=True, text=True)
     assert compared.returncode == 0 and compared.stdout.count("not compared") == 2, compared
+
+
+BOUNDS = ("--relative", "1e-2"), ("--ratio", "2", "--chunks", "8,50,60")
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=" ".join)
+def test_a_dry_run_goes_on_where_compress_would_end(source, tmp_path, bound):
+    """A chunk that its filter cannot decode, a dataset whose header is damaged, and one that no bound makes so small."""
+    with h5py.File(source, "r+") as file:
+        file.create_dataset("a", data=FIELD, chunks=(8, 50, 60), compression="gzip", fletcher32=True)
+        file["noise"] = FIELD[:8]
+        place = file["a"].id.get_chunk_info_by_coord((16, 0, 0))
+        header = h5py.h5o.get_info(file["good"].id).addr
+    with_bytes_changed(source, [*range(place.byte_offset + 9, place.byte_offset + 15), header])
+    done = command(source, *bound, "--dry-run", "--dataset", "/noise=ratio:1e7")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and done.stderr.count("\n") == 3, done.stderr
+    for text in ("the chunk at (16, 0, 0) of /a in", "/good of", "/noise: --ratio 1e+07 cannot be met"):
+        assert text in done.stderr
+    assert {line.partition(":")[0] for line in lines[:-2]} == {"/chunked", "/group/field", "/line", "/text", "/nothing"}
+    assert (
+        "/group/field: would be compressed" in done.stdout and lines[-1] == "compress would write nothing, because of 3 errors"
+    )
+    shown = json.loads(command(source, *bound, "--dry-run", "--dataset", "/noise=ratio:1e7", "--json").stdout)
+    assert {each["path"] for each in shown["failed"]} == {"/a", "/good", "/noise"} and len(shown["datasets"]) == 5
+    assert command(source, tmp_path / "b.h5", *bound).returncode == 1 and os.listdir(tmp_path) == ["a.h5"]
+    with pytest.raises(ValueError, match=r"/good of .* cannot be read"):
+        h5stz.plan_repack(source, relative=1e-2)
+
+
+def test_data_without_a_range_are_stored_without_loss_under_psnr(tmp_path):
+    """They have no PSNR, but the other datasets of the file have; without loss they take no more bytes than with any bound."""
+    exact = {
+        "constant": np.full((40, 50), 7, "f4"),
+        "zero": np.zeros((40, 50)),
+        "filled": np.where(FIELD[0] > 0, 5, -999).astype("f4").repeat(40).reshape(50, 60, 40),
+        "nothing": np.full((40, 50), np.nan),
+        "complex": np.full((40, 50), 1 + 1j, "c8"),
+    }
+    huge = np.where(FIELD > 0, 1.7e308, -1.7e308)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["field"], file["huge"], file["parts"] = FIELD, huge, np.full((40, 50), 1 + 2j, "c8")  # 1 and 2 are a range
+        for name, array in exact.items():
+            file[name] = array
+        file["filled"].attrs["_FillValue"] = np.float32(-999)
+    options = {"psnr": 60, "effort": 3, "enhance": True}
+    planned = {each.path: each for each in h5stz.plan_repack(tmp_path / "a.h5", **options)}
+    report = h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", resume=True, **options)
+    for each in report.outcomes:
+        plan, is_exact = planned[each.path], each.path[1:] in exact
+        assert (plan.options, plan.reason, plan.note) == (each.options, each.reason, each.note)
+        assert each.note == ("no range" if is_exact else None) and each.reason == ("range" if each.path == "/huge" else None)
+        assert each.options.startswith("lossless,") == is_exact and (each.largest_error > 0) == (each.path == "/field")
+        assert ("effort=3" in each.options) == (each.reason is None)
+    with h5py.File(tmp_path / "b.h5") as made:
+        for name, array in exact.items():
+            assert made[name][...].tobytes() == array.tobytes()
+        assert np.array_equal(made["parts"][...], np.full((40, 50), 1 + 2j, "c8"))
+        assert 60 <= h5stz.compare(FIELD, made["field"], ssim=False).psnr <= 60.7
+    why = "(psnr has no meaning: its valid numbers are all the same, or there are none)"
+    done = command(tmp_path / "a.h5", tmp_path / "c.h5", "--psnr", "60", "--layers", "2")
+    assert done.returncode == 0 and done.stdout.count(why) == len(exact), done.stderr
+    assert any(line.startswith("/constant: 8000 -> ") and f", lossless {why}, " in line for line in done.stdout.splitlines())
+    done = command(tmp_path / "a.h5", "--psnr", "60", "--dry-run")
+    assert done.returncode == 0 and f"/zero: would be compressed: lossless {why}, chunks 40x50" in done.stdout
+    with pytest.raises(h5stz.StzError, match="psnr= has no meaning for constant data"):
+        h5stz.STZ(psnr=60, data=exact["constant"])

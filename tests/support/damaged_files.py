@@ -1,4 +1,4 @@
-"""HDF5 files whose index of chunks is damaged on purpose: addresses, sizes, cycles, with checksums that fit again.
+"""HDF5 files that are damaged on purpose: any bytes, or addresses, sizes and cycles in the index of chunks, with checksums.
 
 Structures are found by their signatures. Those of the newer format end with a checksum (Jenkins' lookup3), which is made to
 fit, so that HDF5 goes on to what was changed.
@@ -66,6 +66,16 @@ def lookup3(data):
         names[one] = (names[one] ^ names[other]) - rotated(names[other], k) & mask
         a, b, c = names["a"], names["b"], names["c"]
     return c
+
+
+def with_bytes_changed(path, places):
+    """Changes the bytes of a file at these places."""
+    with open(path, "r+b") as file:
+        for place in places:
+            file.seek(place)
+            byte = file.read(1)[0]
+            file.seek(place)
+            file.write(bytes([byte ^ 0x55]))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The command line: what it prints can be pasted, and errors are one line."""
 
+import json
 import os
 import re
 import shlex
@@ -336,3 +337,31 @@ def test_ratios_of_nothing(capsys, tmp_path):
     )
     assert cli.main(["estimate", f"{names[0]}::/chunked"]) == 1
     assert "there is nothing to estimate in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("maxshape", [None, (None, 1000), (None, None)], ids=str)
+@pytest.mark.parametrize("again", [False, True], ids=["chunks", "other chunks"])
+def test_the_ratio_is_that_of_what_is_stored(capsys, tmp_path, maxshape, again):
+    """Of chunks that were never written nothing was compressed. Those at the edge count as far as the dataset reaches."""
+    path, field = tmp_path / "a.h5", np.random.default_rng(1).normal(size=(90, 90)).astype("f4")
+    with h5py.File(path, "w", libver="latest" if maxshape else None) as file:
+        some = file.create_dataset("some", (1000, 1000), "f4", chunks=(100, 100), maxshape=maxshape)
+        edge = file.create_dataset("edge", (130, 1030), "f4", chunks=(100, 100), maxshape=maxshape and (None, None))
+        some[200:290, 300:390], edge[40:, 960:] = field, field[:, :70]
+        file.create_dataset("all", data=np.tile(field, (2, 2)), chunks=(90, 90))
+    chunks = ("--chunks", "50,50") if again else ("--chunks", "keep")
+    done = run(capsys, "compress", path, tmp_path / "b.h5", "--absolute", "1e-3", *chunks)[1]
+    shown = run(capsys, "info", tmp_path / "b.h5")[1]
+    facts = json.loads(run(capsys, "info", tmp_path / "b.h5", "--json")[1])["files"][0]["datasets"]
+    written = {"/all": 4 * 180 * 180, "/edge": 4 * 130 * 130, "/some": 4 * 100 * 100}
+    assert {each["path"]: each["written_bytes"] for each in facts} == written
+    for each in facts:
+        ratio = f"ratio {written[each['path']] / each['stored_bytes']:.2f}"
+        part = "" if each["path"] == "/all" else f" of the {written[each['path']]} bytes in stored chunks"
+        size = f"{each['array_bytes']} -> {each['stored_bytes']} bytes, {ratio}{part}"
+        assert f"{each['path']}: {size}, absolute=0.001, " in done and f"size: {size}\n" in shown
+        assert each["ratio"] == written[each["path"]] / each["stored_bytes"] < 8
+    sums = [sum(each[name] for each in facts) for name in ("array_bytes", "stored_bytes")]
+    total = sum(written.values())
+    ratio = f"ratio {total / sums[1]:.2f} of the {total} bytes in stored chunks"
+    assert f"3 datasets, shown: {sums[0]} -> {sums[1]} bytes, {ratio}\n" in shown

@@ -89,7 +89,8 @@ def odd(tmp_path):
         (("--pointwise-relative", 1e-3), ["/a", "/huge", "/nan", "/z"], {}, ["/gz"]),
         (("--relative", 1e-3), ["/a", "/z"], {"/huge": "range", "/nan": "nothing valid"}, ["/gz"]),
         ((), ["/a", "/z"], {"/huge": "range", "/nan": "nothing valid"}, ["/gz"]),
-        (("--psnr", 60), ["/a", "/nan", "/z"], {}, ["/gz", "/huge"]),
+        (("--psnr", 60), ["/a", "/nan", "/z"], {"/huge": "range"}, ["/gz"]),
+        (("--ratio", 2), ["/a", "/nan", "/z"], {"/huge": "range"}, ["/gz"]),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )

@@ -1,6 +1,7 @@
 """`h5stz extract` and h5stz.extract(): what other programs read has the samples and the coordinates of the dataset."""
 
 import json
+import re
 import sys
 
 import h5py
@@ -10,6 +11,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from support import host_tools
+from support.damaged_files import with_bytes_changed
 from support.fields import random_field
 from support.range_servers import Server
 from support.requirements import needs_packages
@@ -84,6 +86,60 @@ def test_coordinates(ending, file, stored, tmp_path, capsys):
         assert np.array_equal(made["T"].values, stored[4, ::2, 10:30:2])
         assert np.array_equal(made["lon"].values, 10 + 0.5 * np.arange(10, 30, 2))
         assert made["lat"].attrs["units"] == "of lat" and made["T"].encoding["_FillValue"] == -999
+
+
+@pytest.fixture(params=["chunk", "header", "index"])
+def damaged(request, file, stored):
+    """The file, of which the scale of axis 1 is damaged: a chunk of its values, its header, or its index."""
+    with h5py.File(file, "r+") as opened:
+        opened["flow/T"].dims[1].detach_scale(opened["flow/lat"])
+        del opened["flow/lat"]
+        scale = opened.create_dataset("flow/lat", data=np.arange(31.0), chunks=(8,), compression="gzip", fletcher32=True)
+        scale.make_scale("lat")
+        opened["flow/T"].dims[1].attach_scale(scale)
+        place, header = scale.id.get_chunk_info_by_coord((8,)), h5py.h5o.get_info(scale.id).addr
+    content = file.read_bytes()
+    chunk, index = range(place.byte_offset + 3, place.byte_offset + 9), content.rindex(b"TREE\1")
+    places = {"chunk": chunk, "header": [header], "index": [index]}
+    with_bytes_changed(file, places[request.param])
+    return file
+
+
+@pytest.mark.parametrize("ending", ["h5", pytest.param("nc", marks=needs_packages("netCDF4"))])
+def test_a_damaged_scale_costs_its_coordinate_only(ending, damaged, stored, tmp_path, capsys):
+    """The samples and the other coordinates are written, and the coordinate that is missing is told."""
+    path = tmp_path / f"x.{ending}"
+    status, out, errors = run(capsys, f"{damaged}::/flow/T", "--region", "3:9", "-o", path)
+    assert status == 1 and f"{path}: /flow/T, float32 6x31x40" in out, errors
+    assert errors.startswith("h5stz: the coordinates of axis 1 of /flow/T are left out: ") and errors.count("\n") == 1
+    assert f"{damaged}" in errors and "get the file again" in errors
+    with h5py.File(path) as made:
+        group = made["flow"] if ending == "h5" else made
+        assert np.array_equal(group["T"][...], stored[3:9])
+        assert np.array_equal(group["time"][...], 10 + 0.5 * np.arange(3, 9)) and group["lon"].shape == (40,)
+        assert "lat" not in group or not group["lat"].attrs.get("NAME", b"").startswith(b"lat")
+    shown = json.loads(run(capsys, f"{damaged}::/flow/T", "-o", path, "--overwrite", "--json")[1])
+    assert len(shown["left_out"]) == 1
+    with h5py.File(damaged) as opened, pytest.warns(h5stz.DamageWarning, match="coordinates of axis 1 of /flow/T are left out"):
+        assert h5stz.extract(opened["flow/T"], path, overwrite=True).left_out
+
+
+@pytest.mark.parametrize("ending", ["npy", "vti"])
+def test_scales_are_not_read_where_they_are_not_written(ending, damaged, tmp_path, capsys):
+    status, _, errors = run(capsys, f"{damaged}::/flow/T", "-o", tmp_path / f"x.{ending}")
+    assert (status, errors) == (0, "")
+
+
+def test_a_list_of_scales_that_cannot_be_read(file, stored, tmp_path, capsys):
+    """It is in the global heap; labels of axes are too."""
+    with h5py.File(file, "r+") as opened:
+        opened["flow/T"].dims[0].label = "t"
+    content = file.read_bytes()
+    with_bytes_changed(file, [at.start() for at in re.finditer(b"GCOL", content)])
+    status, _, errors = run(capsys, f"{file}::/flow/T", "-o", tmp_path / "x.h5")
+    assert status == 1 and errors.count("the coordinates of axis") == errors.count("\n") == 3 and "get the file again" in errors
+    with h5py.File(tmp_path / "x.h5") as made:
+        assert np.array_equal(made["flow/T"][...], stored) and list(made["flow"]) == ["T"]
 
 
 @needs_packages("vtk")

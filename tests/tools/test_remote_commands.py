@@ -153,8 +153,10 @@ def test_a_server_that_stops_answering_is_no_damage(path, server):
     with Server({"x.h5": path.read_bytes()}) as other:
         other.fault = refuse
         status, out, err = call("verify", f"{other.url}/x.h5")
+        shown = call("info", f"{other.url}/x.h5")
     assert status == 1 and "damaged" not in out + err
     assert "403" in err and other.url in err
+    assert shown[0] == 1 and "damaged" not in shown[1] + shown[2] and "403" in shown[2]
 
 
 READERS = {

@@ -1,5 +1,6 @@
 """`h5stz verify`, H5STZ_VERIFY and `h5stz info`: content checks of the chunks in HDF5 files."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import h5stz
+from h5stz import cli
 from support import cases
+from support.damaged_files import with_bytes_changed
 from support.patched_streams import without_trailer
 from support.stream_bytes import with_crc
 
@@ -158,6 +161,43 @@ def test_damaged_structures(tmp_path):
         said = command("info", tmp_path / name)
         assert "Traceback" not in said.stderr and len(said.stderr.splitlines()) == said.returncode
     assert "damaged" in command("info", tmp_path / "node").stderr
+
+
+def test_info_finds_damaged_headers_of_chunks(tmp_path, capsys):
+    """Whichever of its first bytes is damaged, and chunks behind the end of the file; it tells of the others too."""
+
+    def run(*words):
+        return cli.main([*map(str, words)]), *capsys.readouterr()
+
+    path, field = tmp_path / "a.h5", cases.make("smooth", (96, 32), "f4")
+    with h5py.File(path, "w") as made:
+        for name in ("x", "y"):
+            made.create_dataset(name, data=field, chunks=(16, 32), **h5stz.STZ(absolute=1e-3, layers=2))
+        made.flush()
+        places = [made["x"].id.get_chunk_info(number).byte_offset for number in range(6)]
+    content = path.read_bytes()
+    for byte in range(12):
+        path.write_bytes(content)
+        with_bytes_changed(path, [places[1] + byte])
+        status, out, err = run("info", path)
+        told = f"damaged: the chunk at (16, 0) of /x in {path}: "
+        cure = f"get the file again, or h5stz salvage {path} OUT keeps what is whole"
+        assert (status, err) == (1, f"h5stz: {path}: 1 damaged chunk in 1 dataset: {cure}\n")
+        (line,) = (line for line in out.splitlines() if " damaged: " in line)
+        assert told in line and line.endswith(cure)
+        assert out.count("precision layers: 2") == 2
+    with_bytes_changed(path, [place + 1 for place in places[2:]])
+    status, out, err = run("info", path)
+    assert status == 1 and "5 damaged chunks in 1 dataset" in err
+    assert out.count("damaged: the chunk at") == 3 and "damaged: 2 more chunks" in out
+    (found,) = json.loads(run("info", path, "--json", "--dataset", "x")[1])["files"]
+    facts = found["datasets"][0]["compression"]["first_chunks"]
+    assert len(facts["damaged_chunks"]) == 5 and facts["damaged"] == facts["damaged_chunks"][0] and facts["looked_at"] == 6
+    path.write_bytes(content[: places[5]])
+    entry = content.index(places[1].to_bytes(8, "little"))
+    path.write_bytes(content[:entry] + (len(content) + 999).to_bytes(8, "little") + content[entry + 8 :])
+    status, out, err = run("info", path)
+    assert status == 1 and f"the chunk at (16, 0) of /x in {path} cannot be read: it lies behind the end" in out
 
 
 def test_links_and_virtual_datasets_are_named(tmp_path, file):

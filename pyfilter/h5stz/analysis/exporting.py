@@ -207,4 +207,6 @@ def to_vti(path: Path, part: Part) -> None:
 
 
 #: What writes a file, by the ending of its name.
+#: Endings of files that have attributes and coordinates; for others these are not read.
+DESCRIBED = (".h5", ".nc")
 WRITERS: dict[str, Callable[[Path, Part], None]] = {".npy": to_npy, ".h5": to_hdf5, ".nc": to_netcdf, ".vti": to_vti}

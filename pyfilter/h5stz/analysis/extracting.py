@@ -14,7 +14,8 @@ import numpy as np
 from h5stz import _core
 from h5stz.analysis import exporting
 from h5stz.analysis.exporting import Axis, Part, is_number_or_text
-from h5stz.errors import StzError
+from h5stz.damage import warn_of
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5.dimension_scales import label_of, scales_of
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import attribute, name_of, text
@@ -22,8 +23,9 @@ from h5stz.new_files import written_file
 from h5stz.reading.selection import parse_region
 from h5stz.reading.view import View, view
 from h5stz.signatures import checked
+from h5stz.sources.remote_files import refuse_to_go_on
 from h5stz.type_words import named
-from h5stz.unreadable import naming
+from h5stz.unreadable import naming, of_part
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -36,12 +38,14 @@ class Extracted:
         path: of the dataset.
         shape, dtype: of what was written.
         bytes_read: of the dataset as it is stored.
+        left_out: which coordinates the file does not have, as their scale is damaged, and what to do: a line for each axis.
     """
 
     path: str
     shape: tuple[int, ...]
     dtype: str
     bytes_read: int
+    left_out: tuple[str, ...] = ()
 
 
 class _RegionError(StzError, IndexError):
@@ -59,6 +63,8 @@ def extract(
     overwrite: bool = False,
 ) -> Extracted:
     """Reads a part of a dataset and writes it, without compression, to a .npy, .h5, .nc or .vti file.
+
+    Coordinates whose scale is damaged are left out, with a DamageWarning.
 
     Args:
         dataset: h5py.Dataset, or a View of one, such as those of h5stz.open(), also of remote files.
@@ -93,11 +99,17 @@ def extract(
         selection = parse_region(region, whole.shape, [step.bit_length() - 1 for step in spacing]).scaled(spacing)
     except IndexError as error:
         raise _RegionError(f"{error}. {shape_and_syntax(whole)}", _ARGUMENT) from error
+    lost: dict[int, str] = {}
     with written_file(given, overwrite, source=stored.file.filename) as part:
-        array = np.asarray(chosen.read(region, level))
-        found = [_axis(stored, number, axis) for number, axis in enumerate(selection.axes) if axis.keep]
-        write(part, Part(str(whole.name), array, found, _attributes(stored)))
-    return Extracted(str(whole.name), array.shape, named(array.dtype), whole.stats.bytes_read - before)
+        array, kept = np.asarray(chosen.read(region, level)), [axis for axis in enumerate(selection.axes) if axis[1].keep]
+        if target.suffix in exporting.DESCRIBED:
+            found, attributes = [_axis(stored, number, axis, lost) for number, axis in kept], _attributes(stored)
+        else:
+            found, attributes = [Axis(f"dim_{number}", axis.start, axis.step, None, {}) for number, axis in kept], {}
+        write(part, Part(str(whole.name), array, found, attributes))
+    for line in lost.values():
+        warn_of(line)
+    return Extracted(str(whole.name), array.shape, named(array.dtype), whole.stats.bytes_read - before, tuple(lost.values()))
 
 
 def shape_and_syntax(whole: View) -> str:
@@ -106,18 +118,40 @@ def shape_and_syntax(whole: View) -> str:
     return f"{whole.name} has the shape {shape}: a region is an integer, a slice or ... for each axis, such as 0:10,:,5"
 
 
-def _axis(dataset: h5py.Dataset, number: int, chosen: Any) -> Axis:
-    """What is known of an axis of the part: its name and its coordinates, of the first scale that it has."""
+def _axis(dataset: h5py.Dataset, number: int, chosen: Any, lost: dict[int, str]) -> Axis:
+    """What is known of an axis of the part: its name and its coordinates, of the first scale that it has.
+
+    If that is damaged, `lost` gets a line by the number of the axis, and the axis has no coordinates.
+    """
+
+    def lose(error: BaseException) -> None:
+        refuse_to_go_on(dataset.file)
+        file = os.fsdecode(dataset.file.filename)
+        lost[number] = f"the coordinates of axis {number} of {name_of(dataset)} are left out: " + str(
+            of_part(file, f"a scale of {name_of(dataset)}", error)
+        )
+
+    other_name = label_of(dataset, number) or f"dim_{number}"
+    try:
+        scale = next((each for each in scales_of(dataset, number, lose) if each.shape == (dataset.shape[number],)), None)
+        if scale is not None:
+            lost.pop(number, None)  # another one is damaged, which is not used
+            return _axis_of_scale(chosen, scale, other_name)
+    except HDF5_ERRORS as error:
+        lose(error)
+    return Axis(other_name, chosen.start, chosen.step, None, {})
+
+
+def _axis_of_scale(chosen: Any, scale: h5py.Dataset, other_name: str) -> Axis:
     start, count, step = chosen.start, chosen.count, chosen.step
-    scales = [scale for scale in scales_of(dataset, number) if scale.shape == (dataset.shape[number],)]
-    if not scales:
-        return Axis(label_of(dataset, number) or f"dim_{number}", start, step, None, {})
-    with naming(scales[0]):
-        values = np.asarray(scales[0][...])[start + step * np.arange(count)] if count else np.asarray(scales[0][:0])
-    named = attribute(scales[0], "NAME")
+    with naming(scale):
+        values = np.asarray(scale[...])[start + step * np.arange(count)] if count else np.asarray(scale[:0])
+    named = attribute(scale, "NAME")
     is_dimension_only = isinstance(named, bytes) and named.startswith(b"This is a netCDF dimension but not")
-    name = name_of(scales[0]).rsplit("/", 1)[-1]
-    return Axis(name, start, step, None if is_dimension_only else values, _attributes(scales[0]))
+    name = name_of(scale).rsplit("/", 1)[-1]
+    if not name:  # HDF5 does not find the path of an object beside one that is damaged
+        name = text(named) if isinstance(named, bytes) and named and not is_dimension_only else other_name
+    return Axis(name, start, step, None if is_dimension_only else values, _attributes(scale))
 
 
 _OF_HDF5 = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS"}

@@ -10,8 +10,8 @@ from typing import Any, cast
 import click
 
 from h5stz import _core
-from h5stz.cli.explained import NOTHING_WRITTEN, explained
-from h5stz.cli.output import NOTHING_STORED, say
+from h5stz.cli.explained import NOTHING_WRITTEN, Failures, explained
+from h5stz.cli.output import say, sizes
 from h5stz.cli.parameters import (
     BOUNDS,
     ERROR,
@@ -29,7 +29,10 @@ from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files import repack_plan, repack_preview, repacking
+from h5stz.files.classic_netcdf import opened_source
+from h5stz.options.precision import checked_precision
 from h5stz.options.stz import Options
+from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _SHARED = ("block", "effort", "layers", "enhance", "check")
@@ -78,7 +81,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing, say what would be compressed and how; OUT may be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> None:
+def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> int:
     """Compress the datasets of an HDF5 or netCDF file into a new file.
 
     Writes OUT with everything that IN holds. Datasets of numbers with two axes and more are compressed, coordinates and others
@@ -90,12 +93,7 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
     rules = _rules(datasets, bounds, {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
     rechunk = _rechunk(given.pop("chunks"))
     if dry_run:
-        with explained(source, "h5py cannot read a part of it"):
-            planned = repack_preview.plan_repack(
-                source, rules, rechunk=rechunk, again=given["again"], max_error=given["max_error"]
-            )
-        _print_plan(planned, as_json)
-        return
+        return _plan(source, rules, rechunk, given["again"], given["max_error"], as_json)
     if target is None:
         raise click.UsageError("Missing argument 'OUT'.", click.get_current_context())
     target = placed(target, source)
@@ -105,6 +103,23 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
         print(json.dumps(asdict(report)))
     else:
         _print(report)
+    return 0
+
+
+def _plan(
+    source: str, rules: list[repack_plan.Rule], rechunk: repack_plan.Rechunk, again: bool, max_error: Any, as_json: bool
+) -> int:
+    """Prints what would be done; returns the exit status: 1 if compress would end with an error, and write nothing."""
+    error = checked_precision(max_error, None).max_error
+    with explained(source, "h5py cannot read a part of it"), opened_source(source) as file:
+        failures = Failures(file, shown_name(source))
+        planned = repack_preview.planned_in(file, rules, rechunk, again, error, failures.note)
+    if as_json:
+        failed = [{"path": path, "error": line} for path, line in failures.lines.items()]
+        print(json.dumps({"datasets": [asdict(each) for each in planned], "failed": failed}))
+    else:
+        _print_plan(planned, len(failures.lines))
+    return int(bool(failures.lines))
 
 
 def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any], none_do: bool) -> list[repack_plan.Rule]:
@@ -151,9 +166,8 @@ def _rechunk(text: str) -> repack_plan.Rechunk:
 def _print(report: repacking.Report) -> None:
     for each in report.outcomes:
         if each.reason is None:
-            ratio = f"ratio {each.array_bytes / each.after:.2f}" if each.after else NOTHING_STORED
-            sizes = f"{each.array_bytes} -> {counted(each.after, 'byte')}, {ratio}"
-            say(f"{each.path}: {sizes}, {each.options}, largest error {each.largest_error:g}")
+            size = sizes(each.array_bytes, each.written_bytes, each.after)
+            say(f"{each.path}: {size}, {_how(each)}, largest error {each.largest_error:g}")
         else:
             say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
@@ -163,10 +177,8 @@ def _print(report: repacking.Report) -> None:
     say(f"file: {report.before} -> {counted(report.after, 'byte')}, ratio {report.ratio:.2f}, compared with the source")
 
 
-def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"datasets": [asdict(each) for each in planned]}))
-        return
+def _print_plan(planned: Sequence[repack_preview.Planned], failed: int) -> None:
+    """`failed`: about how many other datasets, or parts of the file, compress would end with an error."""
     for each in planned:
         if each.reason is not None:
             say(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
@@ -174,10 +186,17 @@ def _print_plan(planned: Sequence[repack_preview.Planned], as_json: bool) -> Non
         chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
         if each.new_chunks:
             chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
-        say(f"{each.path}: would be compressed: {each.options}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
+        say(f"{each.path}: would be compressed: {_how(each)}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
     stored = sum(each.before for each in chosen)
     say(f"{len(chosen)} of {counted(len(planned), 'dataset')} would be compressed: {counted(stored, 'stored byte')}")
+    if failed:
+        say(f"compress would write nothing, because of {counted(failed, 'error')}")
+
+
+def _how(each: repacking.Outcome | repack_preview.Planned) -> str:
+    """The options, and why they are not those that were asked for."""
+    return f"{each.options} ({repack_plan.NOTES[each.note]})" if each.note else each.options
 
 
 def _times(extents: Sequence[int] | None) -> str:

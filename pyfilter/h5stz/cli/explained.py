@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 import h5py
 
 from h5stz import _core, cli
 from h5stz.cli import datasets, wording
+from h5stz.counts import counted
 from h5stz.errors import HDF5_ERRORS, StzError, StzReadError, in_one_line
 from h5stz.sources.remote_files import refuse_to_go_on, shown_name
-from h5stz.unreadable import is_of_hdf5, of_part
+from h5stz.unreadable import cure_of_file, is_of_hdf5, of_part
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
@@ -39,6 +40,14 @@ def explained(source: str, text: str, target: str | None = None) -> Iterator[Non
         if source in said or (target and target in said):
             raise
         raise StzReadError(f"{source}: {said}", _READ) from error
+
+
+def damage_of_file(name: str, counts: Sequence[int]) -> str:
+    """What was found damaged in a file, and what to do; "" if nothing was. `counts`: of damaged chunks, for each dataset."""
+    counts = [count for count in counts if count]
+    if not counts:
+        return ""
+    return f"{name}: {counted(sum(counts), 'damaged chunk')} in {counted(len(counts), 'dataset')}: {cure_of_file(name)}"
 
 
 class Failures:

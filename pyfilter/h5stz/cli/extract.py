@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict
 from typing import Any
 
 import click
 
+from h5stz import cli
 from h5stz.analysis import extracting
 from h5stz.cli import regions
 from h5stz.cli.datasets import opened
@@ -14,6 +16,7 @@ from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE, NEW_FILE, Parsed
 from h5stz.counts import counted
+from h5stz.damage import DamageWarning
 from h5stz.reading.view import View
 
 
@@ -27,20 +30,27 @@ from h5stz.reading.view import View
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(
     name: str, region: str | None, level: int, axes: tuple[int, ...] | None, output: str, overwrite: bool, as_json: bool
-) -> None:
+) -> int:
     """Write a part of a dataset, or a coarse level of it, without compression.
 
     Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too; .vti is for ParaView and has one
     to three axes. FILE may be the address of a remote file.
+
+    Exit status 1, too, if the file lacks the coordinates of an axis, as its scale is damaged.
     """
     with explained(name, NOTHING_WRITTEN, output), opened(name) as dataset:
         index = ... if region is None else _index(region, dataset)
-        done = extracting.extract(dataset, output, region=index, level=level, axes=axes, overwrite=overwrite)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DamageWarning)  # it is told below
+            done = extracting.extract(dataset, output, region=index, level=level, axes=axes, overwrite=overwrite)
     if as_json:
         print_json(asdict(done) | {"output": output})
     else:
         shape = "x".join(map(str, done.shape)) or "one number"
         say(f"{output}: {done.path}, {done.dtype} {shape}; {counted(done.bytes_read, 'stored byte')} read")
+    for line in done.left_out:
+        cli.complain(line)
+    return int(bool(done.left_out))
 
 
 def _index(text: str, dataset: View) -> Any:

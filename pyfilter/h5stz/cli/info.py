@@ -16,8 +16,8 @@ import h5py
 
 from h5stz import _core, cli, patterns
 from h5stz.cli.datasets import split
-from h5stz.cli.explained import Failures, explained
-from h5stz.cli.output import NOTHING_STORED, printable, say
+from h5stz.cli.explained import Failures, damage_of_file, explained
+from h5stz.cli.output import printable, say, sizes
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
@@ -26,13 +26,13 @@ from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, des
 from h5stz.hdf5 import objects
 from h5stz.hdf5.named_datasets import dataset_named, link_of_pattern
 from h5stz.options.stz import client_data
-from h5stz.sources.remote_files import is_address, local_path, remote_of, shown_name
+from h5stz.sources.remote_files import is_address, local_path, refuse_to_go_on, remote_of, shown_name
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHOWN = 3  # datasets that an error names
+_SHOWN = 3  # datasets that an error names; damaged chunks that are told of a dataset
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
@@ -59,7 +59,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
     """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
 
     After one FILE the name of a DATASET may stand, to see this one only; FILE::/PATH is the same. Exit status 1 if a file
-    cannot be read.
+    cannot be read, or if one of the chunks that are looked at is damaged.
     """
     failed, found = False, []
     for name, only in _names(files):
@@ -121,8 +121,18 @@ def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], e
         for path, dataset in wanted:
             most = _HEADERS if remote is None else _REMOTE_HEADERS
             with failures.going_on(path):
-                made.shown.append(facts_of(dataset, max(most // len(wanted), _FEWEST)))
-        return bool(failures.lines)
+                facts = facts_of(dataset, max(most // len(wanted), _FEWEST))
+                if _damaged_chunks(facts):
+                    refuse_to_go_on(file)
+                made.shown.append(facts)
+        damaged = damage_of_file(made.name, [_damaged_chunks(each) for each in made.shown])
+        if damaged:
+            cli.complain(damaged)
+        return bool(failures.lines or damaged)
+
+
+def _damaged_chunks(dataset: DatasetFacts) -> int:
+    return len(dataset.compression.first_chunks.damaged_chunks) if dataset.compression else 0
 
 
 def _why_none(file: h5py.File, name: str, globs: Sequence[str], others: Sequence[h5py.Dataset]) -> str:
@@ -181,8 +191,12 @@ def _tree(made: _File) -> Tree:
 def _headline(made: _File) -> str:
     compressed = [each for each in made.shown if each.compression and each.stored_bytes]
     text = f"{printable(made.name)}: {counted(made.size, 'byte')}, {counted(made.count, 'dataset')}"
-    before, after = sum(each.array_bytes for each in compressed), sum(each.stored_bytes for each in compressed)
-    return text + (f", shown: {before} -> {counted(after, 'byte')}, ratio {before / after:.2f}" if after else "")
+    sums = [sum(numbers) for numbers in zip(*map(_bytes, compressed), strict=True)]
+    return f"{text}, shown: {sizes(*sums)}" if sums else text
+
+
+def _bytes(dataset: DatasetFacts) -> tuple[int, int, int]:
+    return dataset.array_bytes, dataset.written_bytes, dataset.stored_bytes
 
 
 def _times(extents: Sequence[int] | None) -> str:
@@ -191,13 +205,10 @@ def _times(extents: Sequence[int] | None) -> str:
 
 def _lines(dataset: DatasetFacts) -> Iterator[str]:
     """What is said of a dataset below its name."""
-    size = f"size: {dataset.array_bytes} -> {counted(dataset.stored_bytes, 'byte')}"
-    ratio = "" if dataset.ratio is None else f", ratio {dataset.ratio:.2f}"
-    if dataset.array_bytes and not dataset.stored_bytes:
-        ratio = f", {NOTHING_STORED}"
+    size = f"size: {sizes(*_bytes(dataset))}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
-        yield size + ratio
+        yield size
         return
     made = dataset.compression
     yield f"bound: {made.bound_text}"
@@ -206,7 +217,7 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
     if made.fill_value is not None:
         yield f"fill value: {made.fill_value!r}"
     yield f"chunks: {_times(dataset.chunks)}, {dataset.chunks_stored} stored"
-    yield size + ratio
+    yield size
     if made.small_chunks:
         yield "WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones"
     yield f"content checks: {made.content_checks}"
@@ -216,11 +227,12 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
 def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     """What the first chunks say of levels, of being exact, or of having been written more than once or not completely."""
     facts: ChunkFacts = made.first_chunks
-    if facts.damaged:
-        yield f"damaged: {facts.damaged}"
-        return
+    damaged = facts.damaged_chunks
+    yield from (f"damaged: {each}" for each in damaged[:_SHOWN])
+    if len(damaged) > _SHOWN:
+        yield f"damaged: {counted(len(damaged) - _SHOWN, 'more chunk')}"
     of = f" of the first {facts.looked_at}" if facts.looked_at < stored else ""
-    if facts.looked_at:
+    if facts.looked_at > len(damaged):
         yield f"levels: {facts.levels}"
     if facts.layers:
         everything = facts.layers[-1].bytes

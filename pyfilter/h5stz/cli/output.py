@@ -6,8 +6,25 @@ import json
 import math
 from typing import Any
 
+from h5stz.counts import counted
+
 #: What is printed in place of a ratio.
 NOTHING_STORED = "nothing is stored"
+
+
+def sizes(array_bytes: int, written_bytes: int, stored_bytes: int) -> str:
+    """What samples take in memory and in a file, with the ratio of those that are stored.
+
+    Args:
+        array_bytes: in memory.
+        written_bytes: of these, in chunks that are stored; what is not stored takes nothing, whatever compresses it.
+        stored_bytes: in the file.
+    """
+    text = f"{array_bytes} -> {counted(stored_bytes, 'byte')}"
+    if not stored_bytes:
+        return f"{text}, {NOTHING_STORED}" if array_bytes else text
+    part = "" if written_bytes == array_bytes else f" of the {counted(written_bytes, 'byte')} in stored chunks"
+    return f"{text}, ratio {written_bytes / stored_bytes:.2f}{part}"
 
 
 def say(text: str) -> None:

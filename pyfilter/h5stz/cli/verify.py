@@ -9,14 +9,13 @@ from typing import Any
 import click
 
 from h5stz import cli
+from h5stz.cli.explained import damage_of_file
 from h5stz.cli.output import say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
-from h5stz.counts import counted
 from h5stz.files import verify_files
 from h5stz.options.option_checks import thread_count
 from h5stz.sources.remote_files import shown_name
-from h5stz.unreadable import cure_of_file
 
 
 @click.command(short_help="Decode all chunks and compare them.")
@@ -56,10 +55,7 @@ def _print(line: verify_files.Line) -> None:
 
 def _summary(name: str, lines: Sequence[verify_files.Line]) -> str:
     """What was found damaged in the chunks of a file, and what to do; "" if nothing was."""
-    counts = [count for line in lines if line.facts and (count := len(line.facts["damaged"]))]
-    if not counts:
-        return ""
-    return f"{name}: {counted(sum(counts), 'damaged chunk')} in {counted(len(counts), 'dataset')}: {cure_of_file(name)}"
+    return damage_of_file(name, [len(line.facts["damaged"]) for line in lines if line.facts])
 
 
 def _as_json(name: str, lines: Iterable[verify_files.Line]) -> dict[str, Any]:

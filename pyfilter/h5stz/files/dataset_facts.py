@@ -14,10 +14,11 @@ import h5py
 
 from h5stz import _core, elements
 from h5stz.elements import DType
-from h5stz.errors import StzError
+from h5stz.errors import in_one_line
 from h5stz.files import verify_files
 from h5stz.hdf5 import lossy_filters
 from h5stz.hdf5.objects import array_bytes, dtype_text, name_of, text
+from h5stz.hdf5.written_parts import written_bytes
 from h5stz.options.chunks import SMALL
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
@@ -60,7 +61,8 @@ class ChunkFacts:
         accumulated, accumulated_bound: chunks whose bound has those of earlier compressions added, and the largest; else None.
         layers: LayerFacts with one precision layer, two ... and all; empty where there are none, or errors were not measured.
         relaxed_bound: the largest error that one promises whose samples a filter enhances, or None.
-        damaged: why no more is known, or None.
+        damaged: what is damaged of the first one that is, with its place and what to do, or None.
+        damaged_chunks: likewise of all that are.
     """
 
     looked_at: int = 0
@@ -75,6 +77,7 @@ class ChunkFacts:
     layers: tuple[LayerFacts, ...] = ()
     relaxed_bound: float | None = None
     damaged: str | None = None
+    damaged_chunks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class DatasetFacts:
         path, dtype, shape, chunks: as h5py has them; `shape` and `chunks` are None where there are none.
         chunks_stored: how many chunks are in the file.
         array_bytes, stored_bytes: what its samples take in memory and in the file.
+        written_bytes: of array_bytes, those in chunks that are stored.
         compression: Compression, or None if h5stz is no filter of it.
     """
 
@@ -123,11 +127,12 @@ class DatasetFacts:
     array_bytes: int
     stored_bytes: int
     compression: Compression | None
+    written_bytes: int
 
     @property
     def ratio(self) -> float | None:
-        """array_bytes / stored_bytes, None if nothing is stored."""
-        return self.array_bytes / self.stored_bytes if self.stored_bytes else None
+        """written_bytes / stored_bytes, None if nothing is stored."""
+        return self.written_bytes / self.stored_bytes if self.stored_bytes else None
 
 
 def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
@@ -146,6 +151,7 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
         array_bytes(dataset),
         dataset.id.get_storage_size(),
         None if words is None else _compression(dataset, words, most_chunks),
+        written_bytes(dataset),
     )
 
 
@@ -188,16 +194,14 @@ def _bound_text(mode: str, bound: float, dtype: DType, integers: int) -> str:
 
 
 def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts:
-    try:
-        headers = DatasetReader(dataset, 0, Stats()).headers(most)
-    except StzError as error:
-        return ChunkFacts(damaged=str(error))
+    headers, errors = DatasetReader(dataset, 0, Stats()).headers_and_damage(most)
+    damaged = tuple(map(in_one_line, errors))
     lossless = [header for header in headers if header["mode"] == _core.MODES["lossless"]]
     exact = sum(bool(header["bound_used"]) for header in lossless)
     patches = [header["patches"] for header in headers if header["patches"]]
     accumulated = [header["accumulated_bound"] for header in headers if header["accumulated_bound"]]
     return ChunkFacts(
-        len(headers),
+        len(headers) + len(damaged),
         max((header["levels"] for header in headers), default=1),
         len(patches),
         sum(patches),
@@ -208,6 +212,8 @@ def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts
         max(accumulated, default=None),
         _layer_facts(headers),
         max((header["relaxed_bound"] for header in headers if header["enhanced"]), default=None),
+        next(iter(damaged), None),
+        damaged,
     )
 
 

@@ -17,7 +17,8 @@ import h5py
 
 from h5stz import _core, patterns
 from h5stz.counts import counted
-from h5stz.errors import StzError
+from h5stz.elements import DType
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files.dropping_layers import has_layers, options_at_error
 from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
@@ -25,7 +26,7 @@ from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurri
 from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Lost, datasets, has_numpy_type, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
-from h5stz.options.bounds import RangeError
+from h5stz.options.bounds import NoRangeError, RangeError
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
 from h5stz.options.stz import MEASURED, STZ, Options
@@ -34,6 +35,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
 
 SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
+_OF_LOSS = ("layers", "layer_bounds", "enhance")  # options that are of no use without loss
 _LARGEST_CHUNK = (1 << 32) - 1  # bytes: HDF5's limit
 GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what they are under "auto"
 
@@ -54,6 +56,10 @@ REASONS = {
     "less precise": "it was kept with larger errors than max_error",
     "larger": "compressed it would take more bytes than it does now",
 }
+
+
+#: What is said of a dataset that is compressed in another way than was asked for, by the note that a report names.
+NOTES = {"no range": "psnr has no meaning: its valid numbers are all the same, or there are none"}
 
 
 @dataclass(frozen=True)
@@ -82,13 +88,14 @@ class Rule:
 class Decision:
     """What becomes of a dataset: `options` and `chunks`, or the `reason` (a key of REASONS) why it stays as it is.
 
-    `drops_layers`: its chunks are copied without some of their precision layers.
+    `drops_layers`: its chunks are copied without some of their precision layers. `note`: a key of NOTES.
     """
 
     reason: str | None
     options: STZ | None = None
     chunks: tuple[int, ...] = ()
     drops_layers: bool = False
+    note: str | None = None
 
 
 class Plan:
@@ -124,14 +131,21 @@ class Plan:
                 raise no_dataset_like(file, rule.pattern, paths)
 
         if isinstance(rechunk, tuple):
-            self._check_chunks(file)
+            self._check_chunks(file, lost)
 
-    def _check_chunks(self, file: h5py.File) -> None:
+    def _check_chunks(self, file: h5py.File, lost: Lost | None) -> None:
         """Raises the StzError of chunks that a dataset cannot have."""
-        for dataset in datasets(file):
-            rule = self._rule_of(dataset)
-            if rule is not None and rule.options is not None and self._reason(dataset, self._is_named(rule, dataset)) is None:
-                self._chunks_of(dataset)
+        for dataset in datasets(file, lost):
+            try:
+                rule = self._rule_of(dataset)
+                if rule is None or rule.options is None or self._reason(dataset, self._is_named(rule, dataset)) is not None:
+                    continue
+            except HDF5_ERRORS as error:
+                if lost is None:
+                    raise
+                lost(name_of(dataset), error)
+                continue
+            self._chunks_of(dataset)
 
     def _rule_of(self, dataset: h5py.Dataset) -> Rule | None:
         paths = self._contents.paths[identity(dataset)]
@@ -181,11 +195,15 @@ class Plan:
         chunks = self._chunks_of(dataset)
         if options.keys().isdisjoint(MEASURED):
             return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
+        without_loss = lossless_instead(options, dataset.dtype)
         if found is not None:
-            return Decision(None, found, chunks)
+            return Decision(None, found, chunks, note="no range" if "psnr" in options and found == without_loss else None)
         if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
             return Decision("missing values")
-        return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)
+        try:
+            return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)
+        except NoRangeError:
+            return Decision(None, without_loss, chunks, note="no range")
 
     def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
         """Why the dataset is not to be compressed; None if it is."""
@@ -230,9 +248,15 @@ class Plan:
 
 def without_bound(error: StzError, options: Mapping[str, Any]) -> str | None:
     """Why a dataset stays as it is if its error says that the options give it no bound: a key of REASONS; else None."""
-    if "relative" not in options or error.code != _core.ERROR_CODES["STZ_ERROR_BOUND"]:
-        return None
-    return "range" if isinstance(error, RangeError) else "nothing valid"
+    if isinstance(error, RangeError):
+        return "range"
+    return "nothing valid" if "relative" in options and error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] else None
+
+
+def lossless_instead(options: Mapping[str, Any], dtype: DType) -> STZ:
+    """Options without loss in the place of others, with which data are measured."""
+    others = {name: value for name, value in options.items() if name not in (*MEASURED, *_OF_LOSS)}
+    return STZ(**cast(Options, {**others, "lossless": True, "dtype": dtype}))
 
 
 def check_options(options: Options | None) -> None:

@@ -1,4 +1,4 @@
-"""What `repack` would do, without writing anything: `plan_repack`."""
+"""What `repack` would do, without writing anything: `plan_repack`, and `planned_in` for a file that is open."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import h5py
 
+from h5stz.errors import HDF5_ERRORS
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
-from h5stz.hdf5.objects import array_bytes, datasets, dtype_text, name_of
+from h5stz.hdf5.objects import Lost, array_bytes, datasets, dtype_text, name_of
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
@@ -34,6 +35,7 @@ class Planned:
         array_bytes, before: its size, and what it takes in the source.
         options: as text, the bound resolved, "" if it would not be compressed.
         chunks, new_chunks: shape of its chunks, None without any, and of those that it would have, None for the same.
+        note: why it would be compressed in another way than was asked for (repack_plan.NOTES), or None.
     """
 
     path: str
@@ -45,6 +47,7 @@ class Planned:
     options: str
     chunks: tuple[int, ...] | None
     new_chunks: tuple[int, ...] | None
+    note: str | None = None
 
 
 @with_options_of(STZ)
@@ -67,12 +70,34 @@ def plan_repack(
 
     Raises:
         StzError: (a ValueError) options that do not fit.
-        OSError: `source` cannot be read.
+        OSError: `source`, or one of its datasets, cannot be read.
     """
     error = checked_precision(max_error, None).max_error
     with opened_source(source) as file:
-        plan = Plan(file, all_rules(rules, options, error), rechunk, again, error)
-        return [_planned(plan, dataset) for dataset in datasets(file)]
+        return planned_in(file, all_rules(rules, options, error), rechunk, again, error)
+
+
+def planned_in(
+    file: h5py.File, rules: Sequence[Rule], rechunk: Rechunk, again: bool, max_error: float | None, failed: Lost | None = None
+) -> list[Planned]:
+    """plan_repack() of an open file.
+
+    Args:
+        file: the source.
+        rules, rechunk, again, max_error: as of repack(), checked.
+        failed: called with the path of each dataset, or of a part of the file, about which repack() would raise an error, and
+            the error; the others are still planned. None: the first error is raised.
+    """
+    plan = Plan(file, rules, rechunk, again, max_error, failed)
+    planned = []
+    for dataset in datasets(file, failed):
+        try:
+            planned.append(_planned(plan, dataset))
+        except HDF5_ERRORS as error:
+            if failed is None:
+                raise
+            failed(name_of(dataset), error)
+    return planned
 
 
 def _planned(plan: Plan, dataset: h5py.Dataset) -> Planned:
@@ -88,4 +113,5 @@ def _planned(plan: Plan, dataset: h5py.Dataset) -> Planned:
         "" if decision.options is None else str(decision.options),
         dataset.chunks,
         new_chunks,
+        decision.note,
     )

@@ -30,7 +30,7 @@ from h5stz.files.replacing import replaced
 from h5stz.files.spool import Spool, spool_beside
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
-from h5stz.hdf5.written_parts import written_boxes
+from h5stz.hdf5.written_parts import written_boxes, written_bytes
 from h5stz.options.option_checks import checked_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
@@ -58,6 +58,8 @@ class Outcome:
         array_bytes, before, after: its size, and what it took in the source and takes now.
         options: as text, "" if it was not compressed.
         largest_error: in units of the data, of what a reader of the new file finds; 0 for what was copied.
+        note: why it was compressed in another way than was asked for (repack_plan.NOTES), or None.
+        written_bytes: of array_bytes, those in chunks that are stored now.
     """
 
     path: str
@@ -67,6 +69,8 @@ class Outcome:
     after: int
     options: str = ""
     largest_error: float = 0.0
+    note: str | None = None
+    written_bytes: int = 0
 
 
 @dataclass
@@ -155,7 +159,8 @@ def repack(
         with unfinished as spool, replaced(source, target, overwrite) as part:
             if spool is not None:
                 spool.note_part(part)
-            report = _Repack(old, plan, error, using, spool, progress).write(part)
+            less = "use jobs=1" if jobs > 1 and scheduler is None else ""
+            report = _Repack(old, plan, error, using, spool, progress, less).write(part)
             report.before, report.after = source.stat().st_size, part.stat().st_size
             reading.close()  # the new file may take the place of this one
         if is_netcdf3(source):
@@ -184,7 +189,9 @@ class _Repack:
         compressor: Compressor,
         spool: Spool | None,
         progress: Progress | None,
+        less: str,  # as of naming_memory()
     ) -> None:
+        self.less = less
         self.old, self.plan, self.max_error, self.compressor, self.spool = old, plan, max_error, compressor, spool
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
@@ -199,30 +206,32 @@ class _Repack:
         report = Report(notes=self.notes)
         with opened_file(part) as new:
             for path, reason in self.reasons.items():
-                with naming_memory(dataset_at(self.old, path)):
+                with naming_memory(dataset_at(self.old, path), self.less):
                     report.outcomes.append(self._outcome(path, reason, dataset_at(new, path)))
         return report
 
     def _stored(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
-        with naming_memory(dataset):
+        with naming_memory(dataset, self.less):
             return self._store(dataset, place, stored_type)
 
     def _outcome(self, path: str, reason: str | None, made: h5py.Dataset) -> Outcome:
         before = dataset_at(self.old, path)
+        written = written_bytes(made)
         sizes = array_bytes(before), before.id.get_storage_size(), made.id.get_storage_size()
         with self.meter.share(path, sizes[0]) as add:
             if reason is not None:
                 if not compare_data.same(before, made, add):
                     self.notes.append(f"{path}: HDF5 cannot read all of it: its chunks are copied and compared as stored")
-                return Outcome(path, reason, *sizes)
+                return Outcome(path, reason, *sizes, written_bytes=written)
             if path in self.shortened:
                 read = view(before).at_error(self.max_error)
                 compare_data.same(before, made, add, read)
-                return Outcome(path, None, *sizes, str(self.compressed[path].options), self.shortened[path])
+                how = str(self.compressed[path].options)
+                return Outcome(path, None, *sizes, how, self.shortened[path], written_bytes=written)
             options = self.compressed[path].options
             assert options is not None
             error = compare_data.within(before, made, options.resolved.settings, add)
-            return Outcome(path, None, *sizes, str(options), error)
+            return Outcome(path, None, *sizes, str(options), error, self.compressed[path].note, written)
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""

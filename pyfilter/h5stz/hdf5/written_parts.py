@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 import h5py
 
+from h5stz.hdf5.objects import array_bytes
 from h5stz.slabs import Box, each_box
 
 
@@ -33,6 +35,22 @@ def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[B
     for cell in sorted(cells):
         lows = [index * extent for index, extent in zip(cell, extents, strict=True)]
         yield tuple(slice(low, min(low + extent, size)) for low, extent, size in zip(lows, extents, shape, strict=True))
+
+
+def written_bytes(dataset: h5py.Dataset) -> int:
+    """Of array_bytes(), those of the samples whose chunks are stored; without chunks, all if anything is stored."""
+    if not dataset.id.get_storage_size() and not _is_elsewhere(dataset):
+        return 0
+    shape, chunks = dataset.shape, dataset.chunks
+    if not shape or not chunks:
+        return array_bytes(dataset)
+    if dataset.id.get_num_chunks() >= prod(-(-size // chunk) for size, chunk in zip(shape, chunks, strict=True)):
+        return array_bytes(dataset)
+    samples = (
+        prod(min(chunk, size - first) for first, chunk, size in zip(offset, chunks, shape, strict=True))
+        for offset in _offsets(dataset)
+    )
+    return int(sum(samples)) * int(dataset.id.get_type().get_size())
 
 
 def _is_elsewhere(dataset: h5py.Dataset) -> bool:

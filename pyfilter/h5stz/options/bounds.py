@@ -34,6 +34,10 @@ class RangeError(StzError):
     """The range of data, or a share of it, exceeds float64."""
 
 
+class NoRangeError(StzError):
+    """Data whose valid numbers are all the same, or that have none, have no PSNR."""
+
+
 def range_of(extremes: Extremes | None) -> float:
     """high - low as a float; RangeError if float64 cannot hold it. 0.0 where nothing is valid."""
     if extremes is None:
@@ -94,6 +98,10 @@ def psnr_settings(
         extremes: of its valid numbers.
         candidates: settings to compress with, but for the bound.
         chunks: shape of the chunks that the dataset will be stored in, None if not known.
+
+    Raises:
+        NoRangeError: constant data, or nothing valid.
+        StzError: no bound gives this PSNR; RangeError: float64 cannot hold the range.
     """
     width = range_of(extremes)
     if width == 0:
@@ -102,7 +110,7 @@ def psnr_settings(
             if extremes is None
             else "psnr= has no meaning for constant data: use lossless=True, which is as small"
         )
-        raise StzError(reason, _BOUND_ERROR)
+        raise NoRangeError(reason, _BOUND_ERROR)
     searches = [_Search(psnr, width, data, settings, chunks) for settings in candidates]
     found = [search for search in searches if search.run()]
     if not found:
@@ -173,9 +181,9 @@ class _Search:
         return self.search.narrow(guess, everywhere) or self.search.probe(probes, everywhere) or self._exact()
 
     def _exact(self) -> float | None:
-        """The nearest bound of a closed bracket, if data are stored exactly with it."""
+        """The nearest bound that is no larger than the aim, if data are stored exactly with it, perhaps as with all others."""
         better = self.search.better
-        return better.bound if better and self.search.worse and math.isinf(better.level) else None
+        return better.bound if better and math.isinf(better.level) else None
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
         """The lowest PSNR of any partition, and how much higher the highest one is."""

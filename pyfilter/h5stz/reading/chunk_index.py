@@ -20,6 +20,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzReadError, StzTypeError
 from h5stz.hdf5 import calls
+from h5stz.unreadable import naming_index
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: Up to so many chunks are looked up one by one where the index of all of them cannot be kept; each lookup is linear.
@@ -60,9 +61,18 @@ class ChunkIndex:
         self._stored: dict[Chunk, Stored] | None = None
 
     def find(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
-        """What is stored of chunks, given by their indices in the grid of chunks; None for no chunk."""
+        """What is stored of chunks, given by their indices in the grid of chunks; None for no chunk.
+
+        Raises:
+            StzReadError: the index is damaged.
+        """
         if self._stored is not None:
             return [self._stored.get(chunk) for chunk in wanted]
+        with naming_index(self.dataset):
+            return self._looked_up(wanted)
+
+    def _looked_up(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
+        """find(), of HDF5."""
         iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
             return [self._look_up(chunk) for chunk in wanted]

@@ -22,7 +22,7 @@ import h5py
 from h5stz import _core, damage
 from h5stz.damage import OnError
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5.objects import name_of
 from h5stz.limits import new_array
 from h5stz.options.option_checks import verifies
@@ -183,13 +183,34 @@ class DatasetReader:
 
     def headers(self, most: int = _BATCH) -> list[dict[str, Any]]:
         """What the streams of the first chunks, at most `most`, say of themselves, as _core.info(); of few if read whole."""
+        with self._unchanged_file():
+            readers = [self._reader(chunk, stored) for chunk, stored in self._first(most)]
+        return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
+
+    def headers_and_damage(self, most: int) -> tuple[list[dict[str, Any]], list[Exception]]:
+        """headers(), without those of damaged chunks, and an error for each of these, which names the chunk and what to do."""
+        found: list[dict[str, Any]] = []
+        errors: list[Exception] = []
+        with self._unchanged_file():
+            for chunk, stored in self._first(most):
+                try:
+                    with self._hdf5.naming(chunk):
+                        reader = self._reader(chunk, stored)
+                        if reader is _Instead.NO_STREAM and stored is not None and self.index.may_be_stream(chunk, stored):
+                            self._hdf5.try_chunk(chunk)  # no stream, or one that only HDF5 fits to the dataset
+                except HDF5_ERRORS as error:
+                    errors.append(error)
+                else:
+                    found += [dict(reader.info)] if isinstance(reader, ChunkReader) else []
+        return found, errors
+
+    def _first(self, most: int) -> list[tuple[Chunk, Stored | None]]:
+        """The first chunks, at most `most`, with what is stored of them; few if they are read whole, none if all is h5py's."""
         if self.fallback_reason or not self.dataset.size:
             return []
-        with self._unchanged_file():
-            everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
-            chunks = [piece.chunk for piece in islice(everything, min(most, _BATCH if self._file else LEVELS_OF))]
-            readers = [self._reader(chunk, stored) for chunk, stored in zip(chunks, self.index.find(chunks), strict=True)]
-        return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
+        everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
+        chunks = [piece.chunk for piece in islice(everything, min(most, _BATCH if self._file else LEVELS_OF))]
+        return list(zip(chunks, self.index.find(chunks), strict=True))
 
     @contextmanager
     def _unchanged_file(self) -> Iterator[None]:
@@ -399,7 +420,8 @@ class DatasetReader:
                 else:
                     fresh = ChunkReader.in_file(self._file, *given)
             if fresh is None:
-                mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
+                with self._hdf5.naming(chunk):
+                    mask, content = self.dataset.id.read_direct_chunk(self.index.offset(chunk))
                 if mask:
                     return _Instead.NO_STREAM
                 if reader is not None and reader.stored == content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import h5py
@@ -10,16 +11,15 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
-from h5stz.errors import StzError, StzMemoryError
+from h5stz.errors import StzError
 from h5stz.options.precision import Precision
 from h5stz.options.stz import STZ, client_data
-from h5stz.reading.chunk_index import ChunkIndex
+from h5stz.reading.chunk_index import Chunk, ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
 from h5stz.reading.stats import Stats, chunk_number
 from h5stz.unreadable import h5py_getitem, naming
 
-_MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 
@@ -35,13 +35,22 @@ class ThroughHdf5:
         with naming(self.dataset, key):
             return h5py_getitem(self.dataset, key)
 
+    def naming(self, chunk: Chunk) -> AbstractContextManager[None]:
+        """Around reads of a chunk: errors of HDF5 become such that name it; unreadable.naming()."""
+        return naming(self.dataset, self._first_sample(chunk))
+
+    def try_chunk(self, chunk: Chunk) -> None:
+        """Raises the error of a chunk that HDF5 cannot decode."""
+        h5py_getitem(self.dataset, self._first_sample(chunk))
+
+    def _first_sample(self, chunk: Chunk) -> tuple[slice, ...]:
+        return tuple(slice(start, start + 1) for start in self.index.offset(chunk))
+
     def read(self, selection: Selection, out: Array | None) -> Any:
         """All of a Selection, as of DatasetReader.read()."""
-        try:
-            with naming(self.dataset, [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]):
-                result = h5py_getitem(self.dataset, selection.key())
-        except MemoryError as error:
-            raise StzMemoryError(f"{self.dataset.name}: {error}", _MEMORY) from None
+        box = [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]
+        with naming(self.dataset, box, less="read a smaller region"):
+            result = h5py_getitem(self.dataset, selection.key())
         self._count_all(selection)
         if any(axis.step < 0 for axis in selection.axes):
             result = selection.ascending(result)

@@ -57,7 +57,10 @@ def resolve(requests: Mapping[Hashable, Request]) -> dict[Hashable, STZ]:
 def _plain(request: Request) -> STZ:
     options = dict(request.options)
     if options.get("psnr") is not None:
-        return STZ(**options, data=request.array, chunks=request.chunks, fill_value=request.fill)
+        try:
+            return STZ(**options, data=request.array, chunks=request.chunks, fill_value=request.fill)
+        except bounds.NoRangeError:
+            return STZ(**{**options, "psnr": None, "lossless": True}, dtype=request.array.dtype)
     if request.fill is not None and request.fill is not False:
         options["fill_value"] = request.fill
     return STZ(**options, dtype=request.array.dtype)
