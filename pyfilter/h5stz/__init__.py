@@ -1,7 +1,10 @@
 """h5stz: error-bounded lossy and lossless compression of scientific arrays, for HDF5 and in memory.
 
-Importing registers the filter with every HDF5 library of the process, h5py's first, and with those of programs that it
-starts: datasets written with it can then be read and written.
+An import registers the filter with h5py. It adds the directory of the filter to the environment variable HDF5_PLUGIN_PATH,
+which copies of HDF5 that load later and child processes read. On Linux it also tells the copies that are loaded
+(H5PLappend). With H5STZ_EVERYWHERE=0 in the environment it does the first alone.
+
+Names of whole files, of region reads, and of dask and xarray load when they are used.
 """
 
 from __future__ import annotations
@@ -9,36 +12,61 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from h5stz import loading
 from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
-from h5stz.analysis.comparing import Comparison, compare
-from h5stz.analysis.extracting import Extracted, extract
+
+# What a fork must not catch half loaded does not wait for its first use.
 from h5stz.codec import Layer, StreamInfo, compress, decompress, drop_layers, info, rewrite, verify
 from h5stz.damage import Damage, DamageWarning
-from h5stz.dask.arrays import dask_array
-from h5stz.dask.writing import to_hdf5
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
-from h5stz.estimating import Estimate, estimate
-from h5stz.files.repack_plan import Rule
-from h5stz.files.repack_preview import Planned, plan_repack
-from h5stz.files.repacking import Outcome, Report, repack
-from h5stz.files.salvaging import Salvaged, salvage
-from h5stz.files.unpacking import unpack
 from h5stz.hdf5.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.stz import STZ, Options
-from h5stz.reading.opening import File, Group
-from h5stz.reading.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
-from h5stz.reading.partial_reads import partial_reads
-from h5stz.reading.view import View, view
-from h5stz.reading.view_sources import close_files
 from h5stz.signatures import with_options_of
-from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from h5stz.analysis.comparing import Comparison, compare
+    from h5stz.analysis.extracting import Extracted, extract
+    from h5stz.dask.arrays import dask_array
+    from h5stz.dask.writing import to_hdf5
+    from h5stz.estimating import Estimate, estimate
+    from h5stz.files.repack_plan import Rule
+    from h5stz.files.repack_preview import Planned, plan_repack
+    from h5stz.files.repacking import Outcome, Report, repack
+    from h5stz.files.salvaging import Salvaged, salvage
+    from h5stz.files.unpacking import unpack
+    from h5stz.reading.opening import File, Group
+    from h5stz.reading.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
+    from h5stz.reading.partial_reads import partial_reads
+    from h5stz.reading.view import View, view
+    from h5stz.reading.view_sources import close_files
+    from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 elif sys.version_info >= (3, 11):
     from typing import Unpack
+
+#: Module -> its names that load when they are used; type checkers read the imports above.
+_LAZY = {
+    "analysis.comparing": ("Comparison", "compare"),
+    "analysis.extracting": ("Extracted", "extract"),
+    "dask.arrays": ("dask_array",),
+    "dask.writing": ("to_hdf5",),
+    "estimating": ("Estimate", "estimate"),
+    "files.repack_plan": ("Rule",),
+    "files.repack_preview": ("Planned", "plan_repack"),
+    "files.repacking": ("Outcome", "Report", "repack"),
+    "files.salvaging": ("Salvaged", "salvage"),
+    "files.unpacking": ("unpack",),
+    "reading.opening": ("File", "Group", "open"),
+    "reading.partial_reads": ("partial_reads",),
+    "reading.view": ("View", "view"),
+    "reading.view_sources": ("close_files",),
+    "xarray.writing": ("to_netcdf", "xarray_attributes", "xarray_encoding"),
+}
+if not TYPE_CHECKING:  # which would take any name for one of the package
+    __getattr__, __dir__ = loading.lazy(globals(), _LAZY)
 
 __all__ = [
     "FILTER_ID",
@@ -109,3 +137,4 @@ def cd_values(**options: Unpack[Options]) -> tuple[int, ...]:
 
 
 register()
+loading.let_forks_wait()

@@ -176,7 +176,7 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
     """The stream of an array under the options of compress()."""
     samples = np.asanyarray(array)
     fill = options.get("fill_value")
-    if isinstance(samples, np.ma.MaskedArray) and samples.dtype.kind == "f" and isinstance(fill, (float, np.floating)):
+    if elements.is_masked(samples) and samples.dtype.kind == "f" and isinstance(fill, (float, np.floating)):
         if not math.isfinite(fill):  # which the settings say nothing of
             samples = samples.view()
             samples.fill_value = fill

@@ -7,16 +7,11 @@ uint8: a stream does not know the difference.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
-
-# NumPy loads these when they are first used, within a call of the package. A fork in another thread meanwhile would leave them
-# locked in the child, which would wait for ever.
-import numpy.fft
-import numpy.ma
-import numpy.random
 import numpy.typing as npt
 
 from h5stz import _core
@@ -121,12 +116,24 @@ def stored(array: Array, fill: int | None) -> Array:
             then it is that of the array, or NaN.
     """
     dtype = storage_dtype(array.dtype)
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         if fill is not None:
             array = array.filled(fill_number(fill, dtype))
         else:
             array = array.filled(np.nan if dtype.kind in "fc" and np.isfinite(array.fill_value) else None)
     return np.asarray(array, order="C").view(dtype)
+
+
+def is_masked(array: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Whether it is a masked array of numpy.ma."""
+    # As long as numpy.ma is not loaded, nothing is. Loading it here takes time, and a fork could catch it half-way.
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and isinstance(array, masked)
+
+
+def unmasked(array: Array) -> Array:
+    """The data of a masked array, with the numbers beneath the mask; another array itself."""
+    return np.ma.getdata(array) if is_masked(array) else array
 
 
 def as_bytes(array: Array) -> npt.NDArray[np.uint8]:

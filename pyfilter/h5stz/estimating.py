@@ -13,6 +13,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
+
+# NumPy would load these within a call, where a fork could catch it half-way.
+import numpy.ma
+import numpy.random
 import numpy.typing as npt
 
 from h5stz import _core, elements, slabs, validity

@@ -83,9 +83,10 @@ def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[
 
 def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
     """The valid numbers of an ndarray or masked array as a 1-D array. `excluded` are bits of fill values."""
-    mask = np.ma.getmask(piece)
-    values = np.ma.getdata(piece)
-    values = components(np.ascontiguousarray(values if mask is np.ma.nomask else values[~mask]))
+    values = elements.unmasked(piece)
+    if elements.is_masked(piece) and (mask := np.ma.getmask(piece)) is not np.ma.nomask:
+        values = values[~mask]
+    values = components(np.ascontiguousarray(values))
     selected: Array = values[valid(values, excluded)]
     return selected
 

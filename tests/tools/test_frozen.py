@@ -1,6 +1,7 @@
 """Programs that PyInstaller freezes read and write with h5stz, outside of any environment of Python."""
 
 import importlib.metadata
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,13 @@ def test_pyinstaller_finds_the_hooks():
     (found,) = (each for each in importlib.metadata.distribution("h5stz").entry_points if each.group == "pyinstaller40")
     (directory,) = found.load()()
     assert {path.name for path in Path(directory).glob("hook-*.py")} == {"hook-h5stz.py", "hook-h5stz.cli.py"}
+
+
+@needs_packages("PyInstaller")
+def test_names_that_load_late_are_frozen():
+    hook = runpy.run_path(str(Path(h5stz.__file__).parent / "_pyinstaller/hook-h5stz.py"))
+    late = {getattr(h5stz, name).__module__ for name in ("view", "open", "repack", "estimate", "to_hdf5", "xarray_encoding")}
+    assert late <= set(hook["hiddenimports"])
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ PACKAGE = ROOT / "pyfilter/h5stz"
 COMMON = (
     "_core",
     "counts",
+    "loading",
     "errors",
     "new_files",
     "signatures",

@@ -1,1 +1,8 @@
 """How good results are: arrays compared, parts extracted, pictures."""
+
+from typing import TYPE_CHECKING
+
+from h5stz import loading
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = loading.lazy(globals())

@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 
+# NumPy would load these within a call, where a fork could catch it half-way.
+import numpy.fft
+import numpy.ma
+
 from h5stz.counts import counted
 from h5stz.elements import Array
 from h5stz.slabs import ArraySource, Box, piece

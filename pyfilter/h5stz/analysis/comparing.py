@@ -16,7 +16,7 @@ import numpy.typing as npt
 from h5stz import _core, slabs
 from h5stz.analysis import compare_samples
 from h5stz.counts import counted
-from h5stz.elements import Array, DType
+from h5stz.elements import Array, DType, is_masked
 from h5stz.errors import StzError, StzTypeError
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
@@ -157,7 +157,7 @@ class _Parts:
 
     def __getitem__(self, box: Box) -> Array:
         array = slabs.piece(self._source, box[:-1])
-        stack: Any = np.ma.stack if np.ma.isMaskedArray(array) else np.stack
+        stack: Any = np.ma.stack if is_masked(array) else np.stack
         made: Array = stack(_real_and_imaginary(array), -1)
         return made[..., box[-1]].astype(self.dtype, copy=False)  # stacking leaves the order of bytes behind
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import numpy.ma  # now, not within a call
 
 from h5stz import _core
 from h5stz.counts import counted

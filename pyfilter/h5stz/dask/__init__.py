@@ -1,1 +1,8 @@
 """Arrays of dask: lazy reads of datasets, and writes by many workers."""
+
+from typing import TYPE_CHECKING
+
+from h5stz import loading
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = loading.lazy(globals())

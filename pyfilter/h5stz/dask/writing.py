@@ -16,7 +16,6 @@ from itertools import accumulate, product
 from typing import TYPE_CHECKING, Any
 
 import h5py
-import numpy as np
 
 from h5stz import _core, elements, validity
 from h5stz.elements import Array
@@ -111,7 +110,7 @@ def _check(array: Any, options: Mapping[str, Any]) -> None:
             raise StzError(f"{name}= is the array's own here: leave it out", _ARGUMENT)
     elements.storage_dtype(array.dtype)
     fill = options.get("fill_value")
-    if isinstance(array._meta, np.ma.MaskedArray) and (fill is None or fill is False):
+    if elements.is_masked(array._meta) and (fill is None or fill is False):
         raise StzError("the array is masked: give the number that masked samples are stored as with fill_value=", _ARGUMENT)
 
 

@@ -150,7 +150,7 @@ def encoded_block(block: Array, begin: Sequence[int], chunks: Sequence[int], set
 
 def _plain(samples: Array, settings: Settings) -> Array:
     """Samples without a mask: the missing ones have the fill value."""
-    if not isinstance(samples, np.ma.MaskedArray):
+    if not elements.is_masked(samples):
         return samples
     return elements.stored(samples, settings.fill).view(samples.dtype)
 

@@ -12,12 +12,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import h5py
 
-_MAPS = Path("/proc/self/maps")
+_MAPS = "/proc/self/maps"
 _PREFIXES = {"vtkhdf5": "vtkhdf5_"}  # of the functions of copies that renamed them, by a part of the name of their file
 
 
@@ -98,7 +97,8 @@ def of_h5py() -> int | None:
 def _loaded_files() -> Iterator[str]:
     """Files of shared libraries; those that are named after HDF5 come first, before others that lead to the same functions."""
     try:
-        lines = _MAPS.read_text(errors="surrogateescape").splitlines()
+        with open(_MAPS, errors="surrogateescape") as maps:
+            lines = maps.read().splitlines()
     except OSError:
         return
     files = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}

@@ -5,11 +5,11 @@ of whichever HDF5 calls it: one file serves h5py, netCDF4, PyTables and the comm
 """
 
 import ctypes
+import glob
 import importlib.util
 import os
 import sys
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import h5py
@@ -17,7 +17,8 @@ import h5py
 from h5stz import _core
 from h5stz.hdf5 import libraries
 
-_FILE = Path(__file__).parents[1] / "plugins" / "libh5stz.so"
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_FILE = os.path.join(_PACKAGE, "plugins", "libh5stz.so")
 
 
 class Config(NamedTuple):
@@ -46,7 +47,7 @@ def get_config() -> Config:
         _core.FORMAT_VERSION,
         _core.FILTER_ID,
         h5py.version.hdf5_version,
-        {"h5stz": str(_FILE)} if available else {},
+        {"h5stz": _FILE} if available else {},
     )
 
 
@@ -57,7 +58,7 @@ def plugin_path(connector: bool = False) -> str:
         connector: also the directory of the VOL connector. They are apart because HDF5 1.14 and newer try every connector that
             they find on a file that they cannot open, and forget why they could not.
     """
-    return os.pathsep.join([str(_FILE.parent), str(_FILE.parent.parent / "connector")][: 2 if connector else 1])
+    return os.pathsep.join(os.path.join(_PACKAGE, folder) for folder in ("plugins", "connector")[: 2 if connector else 1])
 
 
 def _cure() -> str:
@@ -70,10 +71,10 @@ def _cure() -> str:
 @cache
 def _load() -> ctypes.CDLL:
     """The plug-in, loaded once; it stays loaded because HDF5 keeps pointers into it."""
-    if not _FILE.exists():
+    if not os.path.exists(_FILE):
         raise ImportError(f"the HDF5 plug-in {_FILE} is missing: {_cure()}")
     try:
-        library = ctypes.CDLL(str(_FILE))
+        library = ctypes.CDLL(_FILE)
         information = library.H5PLget_plugin_info
     except (OSError, AttributeError) as error:
         raise ImportError(f"the HDF5 plug-in {_FILE} cannot be loaded ({error}): {_cure()}") from error
@@ -162,10 +163,10 @@ def default_directories(of_packages: bool = True) -> list[str]:
 
     of_packages: also where Python packages have plug-ins of their own.
     """
-    places = [Path(os.fsdecode(h5py.h5pl.get(index))) for index in range(h5py.h5pl.size())]
+    places = [os.fsdecode(h5py.h5pl.get(index)) for index in range(h5py.h5pl.size())]
     if of_packages and (netcdf4 := importlib.util.find_spec("netCDF4")):
         # Its wheel sets the variable to a directory of its own, unless it is set.
-        places += [Path(place) / "plugins" for place in netcdf4.submodule_search_locations or ()]
-    places += [Path(sys.prefix) / "lib/hdf5/plugin", Path("/usr/local/hdf5/lib/plugin")]  # conda; HDF5's own
-    places += sorted(Path("/usr/lib").glob("*/hdf5/*/plugins"))  # Debian
-    return list(dict.fromkeys(str(place) for place in places if place.is_dir()))
+        places += [os.path.join(place, "plugins") for place in netcdf4.submodule_search_locations or ()]
+    places += [os.path.join(sys.prefix, "lib/hdf5/plugin"), "/usr/local/hdf5/lib/plugin"]  # conda; HDF5's own
+    places += sorted(glob.glob("/usr/lib/*-linux-*/hdf5/*/plugins"))  # Debian
+    return list(dict.fromkeys(filter(os.path.isdir, places)))

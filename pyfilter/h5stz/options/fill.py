@@ -31,7 +31,7 @@ class Scan:
 
     def __init__(self, source: ArraySource, exact: bool) -> None:
         self.source, self.exact = source, exact
-        self.masked = isinstance(source, np.ma.MaskedArray)
+        self.masked = elements.is_masked(source)
         self._plain = source if isinstance(source, np.ndarray) and not self.masked else None
         self._mask_fills: set[int | float] = set()
         self._extremes: dict[tuple[int, ...], Extremes | None] = {}
@@ -49,7 +49,7 @@ class Scan:
             return self._plain if self._plain.flags.c_contiguous else validity.sample(self._plain, self._plain.size)
         if self._sample is None:
             size = int(np.prod(self.source.shape))
-            parts = [validity.sample(np.ma.getdata(piece), size) for piece in self._pieces()]
+            parts = [validity.sample(elements.unmasked(piece), size) for piece in self._pieces()]
             self._sample = np.concatenate(parts) if parts else np.empty(0, self.source.dtype)
         return self._sample
 
@@ -64,7 +64,7 @@ class Scan:
 
     def _pieces(self) -> Iterator[Array]:
         for piece in slabs.slabs(self.source):
-            if isinstance(piece, np.ma.MaskedArray) and np.ma.getmask(piece).any():
+            if elements.is_masked(piece) and np.ma.getmask(piece).any():
                 number = piece.fill_value.item()
                 self._mask_fills.add(number if number == number else math.nan)  # one NaN, which a set tells by its identity
             yield piece

@@ -1,1 +1,8 @@
 """Where bytes come from: Python file objects, and files behind web servers and in object stores."""
+
+from typing import TYPE_CHECKING
+
+from h5stz import loading
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = loading.lazy(globals())

@@ -1,1 +1,8 @@
 """Datasets of xarray: how they are written, and the engine that reads them."""
+
+from typing import TYPE_CHECKING
+
+from h5stz import loading
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = loading.lazy(globals())
