@@ -18,7 +18,7 @@ def tool(name):
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
-@pytest.mark.skipif(not tool("clang-format"), reason="clang-format is not installed (pip install '.[test]')")
+@pytest.mark.skipif(not tool("clang-format"), reason="clang-format is not installed (pip install '.[check]')")
 def test_cpp_is_formatted():
     sources = [str(path) for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".h", ".cpp"}]
     sources = [path for path in sources if "/filter/include/" not in path]  # public headers are laid out by hand
@@ -26,7 +26,7 @@ def test_cpp_is_formatted():
     assert done.returncode == 0, done.stderr[:4000] + "\nclang-format -i repairs it"
 
 
-@pytest.mark.skipif(not tool("ruff"), reason="ruff is not installed (pip install '.[test]')")
+@pytest.mark.skipif(not tool("ruff"), reason="ruff is not installed (pip install '.[check]')")
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
 def test_python_is_formatted_and_has_no_findings(command):
     done = subprocess.run([tool("ruff"), *command, "--quiet", "--no-cache", "."], cwd=ROOT, capture_output=True, text=True)
