@@ -1,5 +1,6 @@
 """The command line: what it prints can be pasted, and errors are one line."""
 
+import json
 import os
 import re
 import shlex
@@ -264,6 +265,8 @@ def test_doctor(capsys):
     assert status == 0
     for fact in (h5stz.__version__, h5py.version.hdf5_version, h5stz.plugin_path(), "within the bound"):
         assert fact in out
+    _, out, _ = run(capsys, "doctor", "--json")
+    assert 0 < json.loads(out)["round_trip_error"] <= 1e-3, "samples that came back as they were never met the filter"
 
 
 @needs_packages("netCDF4", "tables")

@@ -110,10 +110,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 def _round_trip() -> float:
     """The largest error of a round trip through HDF5. StzError if it breaks the bound."""
     data = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
-    with h5py.File("doctor.h5", "w", driver="core", backing_store=False) as file:
+    # Without a chunk cache: HDF5 would hand back the samples that it was given, whatever the filter made of them.
+    with h5py.File("doctor.h5", "w", driver="core", backing_store=False, rdcc_nbytes=0) as file:
         dataset = file.create_dataset("x", data=data, chunks=data.shape, **STZ(absolute=_BOUND))
-        file.flush()
-        dataset.refresh()
         worst = float(np.abs(dataset[...].astype("f8") - data).max())
     if worst > _BOUND:
         code = _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
