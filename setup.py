@@ -1,6 +1,6 @@
 """Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it.
 
-Metadata is in pyproject.toml; docs/packaging.md has how a release is made. `pip install -e . --no-build-isolation` is quick to
+Metadata is in pyproject.toml; docs/releasing.md has how a release is made. `pip install -e . --no-build-isolation` is quick to
 repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are honoured (sanitizers, other compilers), H5STZ_UNITY=ON takes less time to compile.
 """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from support import requirements
+from support import requirements, smoke
 
 # Times on a shared machine say nothing; a failure found once is to be found again.
 settings.register_profile("h5stz", deadline=None, derandomize=True, max_examples=60)
@@ -43,7 +43,8 @@ LONGEST = [
 
 
 def pytest_addoption(parser):
-    """Adds --slow and --require-all."""
+    """Adds --smoke, --slow and --require-all."""
+    parser.addoption("--smoke", action="store_true", help="run the smoke tier alone, the tests of support/smoke.py")
     parser.addoption("--slow", action="store_true", help="run the tests marked slow too, and property tests for longer")
     parser.addoption(
         "--require-all",
@@ -53,7 +54,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Has hypothesis look for longer with --slow, and pytest-xdist take files in the order of `in_order`."""
+    """Has --smoke name its tests, --slow lengthen the search of hypothesis, and pytest-xdist keep the order of `in_order`."""
+    if config.getoption("--smoke"):
+        config.args[:] = smoke.arguments()
     if config.getoption("--slow"):
         settings.load_profile("h5stz-slow")
     config.option.loadscopereorder = False

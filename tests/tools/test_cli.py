@@ -2,11 +2,13 @@
 
 import json
 import os
+import platform
 import re
 import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -265,6 +267,45 @@ def test_doctor(capsys):
     assert status == 0
     for fact in (h5stz.__version__, h5py.version.hdf5_version, h5stz.plugin_path(), "within the bound"):
         assert fact in out
+    _, out, _ = run(capsys, "doctor", "--json")
+    assert 0 < json.loads(out)["round_trip_error"] <= 1e-3, "samples that came back as they were never met the filter"
+
+
+def report(status=0, **variables):
+    """What `h5stz doctor --report` prints in a process of its own with these variables."""
+    words = [sys.executable, "-m", "h5stz", "doctor", "--report"]
+    done = subprocess.run(words, env=os.environ | variables, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+def test_the_report_has_what_an_issue_needs():
+    """Every line is an item of a Markdown list whose value is code."""
+    out = report(H5STZ_THREADS="3", HDF5_USE_FILE_LOCKING="a `b` | c\nd", UNRELATED="secret")
+    for fact in (h5stz.__version__, h5py.__version__, h5py.version.hdf5_version, np.__version__, platform.platform()):
+        assert fact in out
+    for line in ("H5STZ_THREADS=3", "HDF5_USE_FILE_LOCKING=a 'b' | c d"):
+        assert f"\n  - `{line}`\n" in out
+    assert re.search(r"^- CPU: `.+, .+ threads: .+`$", out, re.MULTILINE) and "largest error" in out and "hdf5plugin" in out
+    assert all(re.fullmatch(r"- [\w ,-]+:( `[^`]+`)?|  - `[^`]+`", line) for line in out.splitlines())
+    assert "secret" not in out
+
+
+def test_the_report_names_neither_the_home_folder_nor_the_user(tmp_path):
+    home, user = Path(h5stz.__file__).parents[2], "somebody"
+    path = f"{home}/plugins:{home}er/x:/scratch/{user}/{user}s/y"
+    out = report(HOME=str(home), LOGNAME=user, HDF5_PLUGIN_PATH=path)
+    assert f"HDF5_PLUGIN_PATH=~/plugins:{home}er/x:/scratch/USER/{user}s/y`" in out
+    assert f"`~/{Path(h5stz.plugin_path()).relative_to(home)}`" in out and f"{home}/" not in out
+    (tmp_path / "link").symlink_to(home)
+    assert f"{home}/" not in report(HOME=str(tmp_path / "link"))
+    assert "/plugins`" in report(HOME="/")
+
+
+def test_the_report_of_a_filter_that_fails():
+    """It is needed most then: everything is printed, with the reason, before the command ends with status 1."""
+    out = report(status=1, H5STZ_MAX_BYTES="1")
+    assert "round trip through HDF5: `failed: " in out and "H5STZ_MAX_BYTES=1`" in out
 
 
 @needs_packages("netCDF4", "tables")

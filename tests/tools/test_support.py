@@ -4,11 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from support import exact
+from support import exact, smoke
 from support.memory import grows_less_than
 from support.paths import ROOT, TESTS
 
@@ -121,3 +122,12 @@ def test_the_longest_files_come_first(tmp_path):
         (tmp_path / f"test_{name}.py").write_text("".join(f"def test_{n}():\n    pass\n" for n in range(count)))
     printed = outcomes(tmp_path, "-n", "1", "--dist", "loadfile", "-v")
     assert "".join(re.findall(r"PASSED .*test_([abc])\.py", printed)) == "bbbcca"
+
+
+def test_the_smoke_tier_has_every_subject_and_its_tests_are_there():
+    """`./run check` promises these subjects; a test that was renamed or moved takes its place in the list along."""
+    promised = {"formatting and lint", "types", "golden streams", "the bound", "h5py", "views", "rewriting"}
+    assert promised <= smoke.SMOKE.keys() and all(smoke.SMOKE.values())
+    for argument in smoke.arguments():
+        path, _, name = argument.partition("::")
+        assert f"def {name.partition('[')[0]}(" in Path(path).read_text() if name else Path(path).exists(), argument

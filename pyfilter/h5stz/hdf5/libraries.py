@@ -94,6 +94,11 @@ def of_h5py() -> int | None:
     return _address(h5py.h5p.__file__, "H5PLappend")
 
 
+def of_h5stz() -> list[str]:
+    """The files of libraries of h5stz that are loaded: more than one plug-in means that two installations meet."""
+    return sorted(file for file in _loaded_files() if os.path.basename(file).startswith("libh5stz"))
+
+
 def _loaded_files() -> Iterator[str]:
     """Files of shared libraries; those that are named after HDF5 come first, before others that lead to the same functions."""
     try:
