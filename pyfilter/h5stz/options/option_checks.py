@@ -23,6 +23,8 @@ _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 _LAST_AXIS = 30  # that client data can name
 
+#: The counts for which 1 says the same as nothing.
+ONE_IS_THE_DEFAULT = ("threads", "layers")
 #: The options of which exactly one is given with a number; lossless is the other one.
 BOUNDS = ("absolute", "relative", "psnr", "ratio", "pointwise_relative")
 
@@ -161,7 +163,7 @@ def checked_option(name: str, value: object, rank: int | None = None) -> int:
     _, most, offset = _core.COUNTS[name]
     if offset:
         return checked_axis(value, rank) + offset
-    return checked_count(name, value, most, default=None if name == "effort" else 1)
+    return checked_count(name, value, most, default=1 if name in ONE_IS_THE_DEFAULT else None)
 
 
 def option_value(name: str, number: int) -> Any:
