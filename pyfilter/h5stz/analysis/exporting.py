@@ -206,7 +206,7 @@ def to_vti(path: Path, part: Part) -> None:
         file.write(b"\n  </AppendedData>\n</VTKFile>\n")
 
 
-#: What writes a file, by the ending of its name.
 #: Endings of files that have attributes and coordinates; for others these are not read.
 DESCRIBED = (".h5", ".nc")
+#: What writes a file, by the ending of its name.
 WRITERS: dict[str, Callable[[Path, Part], None]] = {".npy": to_npy, ".h5": to_hdf5, ".nc": to_netcdf, ".vti": to_vti}
