@@ -203,7 +203,7 @@ def test_options_survive_text_and_client_data(enhance):
 
 
 def test_client_data_with_layers_and_a_filter():
-    with pytest.raises(h5stz.StzError, match="exclude each other"):
+    with pytest.raises(h5stz.StzError, match="exclude several layers"):
         h5stz.STZ.from_filter_options((101, 1, 0, 0x3FE00000, 1 << 6 | 3 << 24))
 
 
