@@ -62,9 +62,9 @@ def test_readme_shows_the_quickstart():
     assert code in (ROOT / "README.md").read_text()
 
 
-def test_the_series_of_readme_grows_as_it_says(tmp_path):
+def test_the_series_of_the_page_on_appending_grows_as_it_says(tmp_path):
     """Within the bound of what was written, and no larger than if it had been written at once."""
-    section = (ROOT / "README.md").read_text().split("## Data that grow or change", 1)[1]
+    section = (ROOT / "docs/rewriting.md").read_text().split("## Appending", 1)[1]
     code = (EXAMPLES / "quickstart.py").read_text() + section.split("```python\n", 1)[1].split("```", 1)[0]
     (tmp_path / "series.py").write_text(code + 'np.save("field.npy", field)\n')
     run(tmp_path, sys.executable, "series.py")
