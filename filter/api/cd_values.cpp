@@ -1,6 +1,6 @@
 // The filter's client data: an array of 32-bit words <-> options and chunk layout (docs/cd_values.md).
 // Invariants: what pack() writes parse() accepts and gives back unchanged; parse() reads no word beyond `count`; every
-// rejection names the word. Words come from files and from users, so nothing about them is assumed.
+// rejection names the word or the option. Words come from files and from users, so nothing about them is assumed.
 #include "base/common.h"
 #include "base/floating_environment.h"
 #include "stz_cd_values.h"

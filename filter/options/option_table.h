@@ -16,16 +16,16 @@ struct Option {
   bool changes_samples;
   std::string_view words;  // of the values 0, 1 ..., between bars; empty: the option is a count
 
-  bool is_word() const { return !words.empty(); }
-  i32 largest() const { return most + offset; }  // of the field
+  constexpr bool is_word() const { return !words.empty(); }
+  constexpr i32 largest() const { return most + offset; }  // of the field
   bool allows(i32 value) const { return value >= 0 && value <= largest(); }
 
-  unsigned mask() const { return (1u << bits) - 1; }
+  constexpr unsigned mask() const { return (1u << bits) - 1; }
   i32 unpacked(unsigned word) const { return i32(word >> first_bit & mask()); }
   unsigned packed(i32 value) const { return unsigned(value) << first_bit; }
 
   // The word of a value; empty if it has none.
-  std::string_view word_of(i32 value) const {
+  constexpr std::string_view word_of(i32 value) const {
     std::string_view rest = words;
     for (; value > 0; --value) {
       const size_t bar = rest.find('|');
@@ -46,5 +46,19 @@ struct Option {
   Option{#name, &stz_options::name, first_bit, bits, least, most, offset, changes_samples != 0, words},
 inline constexpr Option option_table[] = {STZ_OPTIONS(STZ_OPTION)};
 #undef STZ_OPTION
+
+// Each row has bits of its own, which hold its largest field, and a word for its largest value if it has words.
+constexpr bool is_sound(const Option* rows, int count) {
+  unsigned taken = 0;
+  for (int i = 0; i < count; ++i) {
+    const Option& row = rows[i];
+    const unsigned bits = row.mask() << row.first_bit;
+    if (bits & taken || row.largest() < 1 || unsigned(row.largest()) > row.mask()) return false;
+    if (row.is_word() && (row.word_of(row.most).empty() || !row.word_of(row.most + 1).empty())) return false;
+    taken |= bits;
+  }
+  return true;
+}
+static_assert(is_sound(option_table, sizeof option_table / sizeof *option_table), "stz_options.h has a row that client data cannot hold");
 
 }  // namespace stz

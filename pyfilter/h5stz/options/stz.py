@@ -242,9 +242,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         rank = None if source is None else len(source.shape)
         cuts = checked_layer_bounds(layer_bounds, layers)
         given["layers"] = 1 if cuts else layers
-        numbers = {
-            name: checked_option(name, given[name], rank) for name in (*_core.CHOICES, *_core.COUNTS) if name != "enhance"
-        }
+        numbers = {name: checked_option(name, given[name], rank) for name in _core.OPTIONS if name != "enhance"}
         numbers["enhance"] = checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers)
         settings = Settings(_core.MODES["absolute" if measured else kind], number, layer_bounds=cuts, **numbers)
         if chunks is not None and dataset_dtype is not None:
@@ -349,7 +347,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
         if settings.layer_bounds:
             config["layer_bounds"] = settings.layer_bounds
-        numbers = {name: getattr(settings, name) for name in (*_core.CHOICES, *_core.COUNTS)}
+        numbers = {name: getattr(settings, name) for name in _core.OPTIONS}
         config |= {
             name: option_value(name, number) for name, number in numbers.items() if number and (name, number) != ("layers", 1)
         }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "filter_host.h"
+#include "recognition/memory.h"
 
 using namespace unit;
 
@@ -196,4 +197,19 @@ TEST(a_forked_process_has_the_memory) {
   done = true;
   for (std::thread& other : others) other.join();
   CHECK(good);
+}
+
+// A chunk is no changed version of one whose samples were stored as other values; how it was compressed does not matter.
+TEST(settings_tell_options_apart_that_change_samples) {
+  stz_options options = STZ_OPTIONS_INIT;
+  const u64 before = stz::recognition::settings_of(options);
+  for (i32 stz_options::*field :
+       {&stz_options::block, &stz_options::layers, &stz_options::append_axis, &stz_options::integers, &stz_options::enhance,
+        &stz_options::threads, &stz_options::effort, &stz_options::content_check, &stz_options::check}) {
+    const bool changes_nothing = field == &stz_options::threads || field == &stz_options::effort || field == &stz_options::content_check ||
+                                 field == &stz_options::check;
+    options.*field = 1;
+    CHECK((stz::recognition::settings_of(options) == before) == changes_nothing);
+    options.*field = 0;
+  }
 }
