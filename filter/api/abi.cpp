@@ -13,6 +13,7 @@
 #include "precision/check_stream.h"
 #include "precision/drop_layers.h"
 #include "precision/encode_layered.h"
+#include "precision/size_estimate.h"
 #include "rewrite/rewrite.h"
 #include "stz.h"
 
@@ -55,35 +56,6 @@ int compress_with(const stz_layout* layout, const void* data, const stz_options*
   });
 }
 
-// The mean squared difference between the valid numbers of two arrays: those that are finite and not the fill value. The others have the
-// same bits in both.
-double mean_squared_error(const stz_layout& layout, const stz_options& options, const u8* array, const u8* other) {
-  const size_t width = component_size(layout.dtype);
-  const bool swap = swapped(layout);
-  const u64 n = element_count(layout) * u64(components(layout.dtype));
-  const u64 fill = width == 8 ? options.fill : options.fill & ((u64(1) << (8 * width)) - 1);
-  double sum = 0;
-  u64 count = 0;
-  for (u64 i = 0; i < n; i++) {
-    const u64 bits = load_bits(array + i * width, width, swap);
-    if (options.has_fill && bits == fill) continue;
-    if (!(__builtin_fabs(number_of(layout.dtype, bits)) < __builtin_inf())) continue;
-    const double e = distance_of(layout.dtype, bits, load_bits(other + i * width, width, swap));
-    sum += e * e;
-    count++;
-  }
-  return count ? sum / double(count) : 0;
-}
-
-constexpr u64 most_compressed = u64(1) << 21;  // elements: estimating as many takes about as long
-// Of an array that is small enough to be compressed.
-stz_size_estimate exact_size(const stz_layout& layout, const u8* data, const stz_options& options) {
-  const Bytes stream = encode_layered(layout, data, options);
-  Buffer<u8> decoded(array_bytes(layout));
-  decode(stream.data(), stream.size(), decoded.data(), decoded.size(), thread_count(options.threads));
-  return {sizeof(stz_size_estimate), double(stream.size()), 0, mean_squared_error(layout, options, data, decoded.data()), 1, 0};
-}
-
 }  // namespace
 
 extern "C" {
@@ -114,12 +86,7 @@ int stz_estimate(const stz_layout* layout, const void* data, const stz_options* 
     const int code = take_input(options, given);
     require(code == STZ_OK, code);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
-    const u8* array = static_cast<const u8*>(data);
-    Encoded expected;
-    if (element_count(*layout) > most_compressed) expected = estimate(*layout, array, given);
-    stz_size_estimate full{sizeof full, expected.size(), expected.variance, expected.squared_error, 0, 0};
-    if (expected.squared_error < 0) full = exact_size(*layout, array, given);
-    give_output(full, result);
+    give_output(size_estimate(*layout, static_cast<const u8*>(data), given), result);
   });
 }
 

@@ -3,16 +3,14 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "encoder/code_sections.h"
 #include "encoder/effort.h"
-#include "encoder/estimate_sections.h"
 #include "encoder/fit.h"
 #include "encoder/pseudo_random.h"
 #include "format/block.h"
 
 namespace stz {
 namespace {
-
-using AxisOffsets = std::array<int, axes>;  // as Header::offset
 
 constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
 // Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
@@ -106,141 +104,124 @@ Index part_extents(const Index& n, const RankedAxes& ranked, u64 most) {
   return size;
 }
 
+// The middle of the first item of an array with extents n, as a plan of its own.
 template <class S>
-struct ArrayPart {
-  Header header;
-  std::vector<S> samples;
-  std::vector<u8> specials;  // empty: none
-
-  const u8* specials_or_null() const { return specials.empty() ? nullptr : specials.data(); }
-};
-
-// The middle of the first item of an array with extents n.
-template <class S>
-ArrayPart<S> middle_part(const Header& h, const Index& n, const Index& size, const S* samples, const u8* specials) {
-  ArrayPart<S> part{h, {}, {}};
-  part.header.partial = false;
-  part.header.axis_map.clear();
-  part.header.content_check = STZ_CONTENT_CHECK_NONE;
-  part.header.wanted_layers = 1;
-  part.header.wanted_unknown_bits.clear();
-  stz_layout& layout = part.header.layout;
+Plan<S> middle_part(const Plan<S>& whole, const Index& n, const Index& size) {
+  Header h = whole.header;
+  h.partial = false;
+  h.axis_map.clear();
+  stz_layout& layout = h.layout;
   layout.rank = axes;
   for (size_t a = 0; a < axes; a++) layout.shape[a] = u64(size[a]);
   if (components(layout.dtype) == 2) layout.dtype = layout.dtype == STZ_C64 ? STZ_F32 : STZ_F64;
 
   Index low;
   for (size_t a = 0; a < axes; a++) low[a] = (n[a] - size[a]) / 2;
+  Buffer<S> samples(size_t(volume(size)));
+  Masks masks;
+  S* out = samples.data();
   for_rows(low, {low[0] + size[0], low[1] + size[1], low[2] + size[2], low[3] + 1}, [&](i64 i, i64 j, i64 k) {
     const i64 at = ((i * n[1] + j) * n[2] + k) * n[3] + low[3];
-    part.samples.insert(part.samples.end(), samples + at, samples + at + size[3]);
-    if (specials) part.specials.insert(part.specials.end(), specials + at, specials + at + size[3]);
+    out = std::copy_n(whole.samples + at, size[3], out);
+    if (whole.specials()) masks.specials.insert(masks.specials.end(), whole.specials() + at, whole.specials() + at + size[3]);
   });
-  for (u8& kind : part.specials)
+  for (u8& kind : masks.specials)
     if (kind == special_literal) kind = special_nan;  // their bits do not matter here
+  Request request;
+  request.effort = whole.effort;
+  request.content_check = STZ_CONTENT_CHECK_NONE;
+  request.threads = whole.threads;
+  Plan<S> part(h, request, samples.data(), std::make_shared<const Masks>(std::move(masks)), whole.unit);
+  part.own = std::move(samples);
+  part.dead_zone = whole.dead_zone;
   return part;
 }
 
 // Encodes an array or a part of it with several axis offsets.
-template <class S>
+template <class Out, class S>
 class ScheduleTrials {
  public:
-  struct Result {
+  struct Trial {
     AxisOffsets offset{};  // wanted; written are those without levels that split no axis
-    Encoded sections;
-    Header header;  // as the sections call for it
+    Sections<Out> sections;
   };
 
   // `n`: the extents of an item.
-  ScheduleTrials(const Header& header, const Index& n, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals,
-                 int threads)
-      : header_(header), n_(n), samples_(samples), specials_(specials), literals_(literals), threads_(threads) {}
+  ScheduleTrials(const Plan<S>& plan, const Index& n) : plan_(plan), n_(n) {}
 
-  // The smallest result: of no offset, of each candidate's in addition to those that won before it, and of all candidates' together.
+  // The smallest one: with no offset, with each candidate's in addition to those that won before it, and with all candidates' together.
   // Offsets win if they leave at most the share `required` of the bytes.
-  Result smallest(const RankedAxes& ranked, double required) const {
-    Result least = encode({});
+  Trial smallest(const RankedAxes& ranked, double required) const {
+    Trial least = try_with({});
     AxisOffsets all{};
     size_t taken = 0;
     for (size_t rank = 0; rank < ranked.candidates; rank++) {
       AxisOffsets offset = least.offset;
       offset[ranked.axis[rank]] = all[ranked.axis[rank]] = fine_levels;
-      taken += replace_if_smaller(least, encode(offset), required);
+      taken += replace_if_smaller(least, try_with(offset), required);
     }
-    if (ranked.candidates > 1 && taken < ranked.candidates) replace_if_smaller(least, encode(all), taken ? still_better : required);
+    if (ranked.candidates > 1 && taken < ranked.candidates) replace_if_smaller(least, try_with(all), taken ? still_better : required);
     return least;
   }
 
-  // That result, or a smaller one in which the worst of the axes that are halved late is never halved, as if it was a batch.
-  Result with_batch(const RankedAxes& ranked, Result least) const {
+  // That one, or a smaller one in which the worst of the axes that are halved late is never halved, as if it was a batch.
+  Trial with_batch(const RankedAxes& ranked, Trial least) const {
     for (size_t rank = 0; rank < ranked.candidates; rank++) {
       AxisOffsets offset = least.offset;
       if (offset[ranked.axis[rank]] == 0) continue;
       offset[ranked.axis[rank]] = never_split;
-      replace_if_smaller(least, encode(offset), still_better);
+      replace_if_smaller(least, try_with(offset), still_better);
       break;
     }
     return least;
   }
 
  private:
-  Result encode(const AxisOffsets& offset) const {
+  Trial try_with(const AxisOffsets& offset) const {
     STZ_STAGE(fit);
-    Header h = header_;
-    h.offset = without_unsplit_levels(n_, offset);
-    Encoded sections = make_sections<S>(h, samples_, specials_, literals_, threads_);
-    return {offset, std::move(sections), std::move(h)};
+    return {offset, sections_of<Out>(plan_, {without_unsplit_levels(n_, offset)})};
   }
 
-  // Empty sections are those that cannot be written (make_sections).
-  static bool replace_if_smaller(Result& least, Result candidate, double required) {
+  static bool replace_if_smaller(Trial& least, Trial candidate, double required) {
     if (candidate.sections.empty()) return false;
     if (!least.sections.empty() && candidate.sections.size() > required * least.sections.size()) return false;
     least = std::move(candidate);
     return true;
   }
 
-  const Header& header_;
+  const Plan<S>& plan_;
   const Index n_;
-  const S* const samples_;
-  const u8* const specials_;
-  const std::vector<LiteralElement>& literals_;
-  const int threads_;
 };
 
 }  // namespace
 
-template <class S>
-Encoded encode_with_axis_schedule(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit,
-                                  int threads) {
-  h.offset = {};
-  const Hierarchy hierarchy = hierarchy_of(h);
+template <class Out, class S>
+AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan) {
+  const Hierarchy hierarchy = hierarchy_of(plan.header);
   const Index& n = hierarchy.n;
-  const RankedAxes ranked = rank_axes(n, samples, specials, unit);
-  if (ranked.candidates == 0 || !effort_of(h.effort).axis_trials) return make_sections<S>(h, samples, specials, literals, threads);
+  const RankedAxes ranked = rank_axes(n, plan.samples, plan.specials(), plan.unit);
+  if (ranked.candidates == 0 || !effort_of(plan.effort).axis_trials) return {};
 
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
   const bool small_item = volume(n) <= 2 * tried;
   if (small_item && hierarchy.batch == 1) {
-    const ScheduleTrials<S> trials(h, n, samples, specials, literals, threads);
+    const ScheduleTrials<Out, S> trials(plan, n);
     // Coarse levels are worth trying where they hold a part of the bytes that counts: in small arrays.
     auto least = trials.with_batch(ranked, trials.smallest(ranked, still_better));
-    h = std::move(least.header);
-    return std::move(least.sections);
+    return {least.offset, true, std::move(least.sections)};
   }
   const Index size = small_item ? n : part_extents(n, ranked, tried);
-  const ArrayPart<S> part = middle_part(h, n, size, samples, specials);
-  const std::vector<LiteralElement> no_literals;
-  const ScheduleTrials<S> trials(part.header, size, part.samples.data(), part.specials_or_null(), no_literals, threads);
-  h.offset = without_unsplit_levels(n, trials.smallest(ranked, worthwhile).offset);
-  Encoded sections = make_sections<S>(h, samples, specials, literals, threads);
-  if (!sections.empty() || h.offset == AxisOffsets{}) return sections;
-  h.offset = {};  // sections that cannot be written with these offsets may be without
-  return make_sections<S>(h, samples, specials, literals, threads);
+  const Plan<S> part = middle_part(plan, n, size);
+  const AxisOffsets offset = ScheduleTrials<Out, S>(part, size).smallest(ranked, worthwhile).offset;
+  return {without_unsplit_levels(n, offset), false, {}};
 }
 
-template Encoded encode_with_axis_schedule(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int);
-template Encoded encode_with_axis_schedule(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int);
-template Encoded encode_with_axis_schedule(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int);
+#define STZ_INSTANTIATE(S)                                            \
+  template AxisSchedule<Stream> choose_axis_schedule(const Plan<S>&); \
+  template AxisSchedule<SizeEstimate> choose_axis_schedule(const Plan<S>&);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

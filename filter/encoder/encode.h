@@ -1,6 +1,6 @@
 // From an array to a stream.
 #pragma once
-#include "encoder/encoded.h"
+#include "encoder/result.h"
 #include "stz.h"
 
 namespace stz {
@@ -17,6 +17,6 @@ double accumulated(const stz_options& options, i32 mode);
 // Must the elements come back with their bits, whatever the mode says?
 bool must_be_exact(const stz_layout& layout, const stz_options& options);
 // Its expected size and error; the error is not known where nothing is left out.
-Encoded estimate(const stz_layout& layout, const u8* data, const stz_options& options);
+SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_options& options);
 
 }  // namespace stz

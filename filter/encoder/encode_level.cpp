@@ -5,15 +5,12 @@
 #include "base/faults.h"
 #include "base/parallel.h"
 #include "base/stages.h"
+#include "encoder/block_check.h"
 #include "encoder/choose_mask_form.h"
-#include "encoder/code_stream_encoder.h"
-#include "encoder/encode_base_section.h"
+#include "encoder/code_collector.h"
 #include "encoder/encode_block.h"
 #include "encoder/encode_edge.h"
-#include "encoder/fit_level.h"
-#include "encoder/plan_layers.h"
-#include "encoder/split_codes.h"
-#include "format/content_check.h"
+#include "encoder/level_streams.h"
 #include "format/section.h"
 
 namespace stz {
@@ -21,13 +18,6 @@ namespace {
 
 constexpr i64 samples_in_cache = 4096;
 constexpr u64 merge_below = 4096;  // bytes: blocks expected to be smaller get one stream for all classes
-
-// The streams of a level one after the other, without checks, and their sizes in the order of the index.
-struct LevelStreams {
-  Bytes bytes;
-  std::vector<u64> sizes;
-  void close(size_t from) { sizes.push_back(bytes.size() - from); }
-};
 
 template <class S>
 void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>& work, LevelStreams& streams) {
@@ -45,153 +35,6 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
     streams.bytes.insert(streams.bytes.end(), bytes.begin(), bytes.end());
   }
   streams.close(from);
-}
-
-// Collects the codes of blocks, one thread's.
-template <class S>
-class CodeCollector {
- public:
-  // `parameters`, `refinements`: of the level; must live as long as this. `merged`: the classes of a block share a stream.
-  void start(const ClassParameters* parameters, const std::vector<FittedRefinement>& refinements, bool merged) {
-    parameters_ = parameters;
-    refinements_ = &refinements;
-    merged_ = merged;
-    if (!coders_.empty()) return;
-    coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
-    for (CodeStreamEncoder& coder : coders_) coder.set_many_lanes(!refinements.empty());
-  }
-  // The streams of the section, or of a refinement.
-  CodeStreamEncoder& of_section() { return coders_[0]; }
-  CodeStreamEncoder& of_refinement(size_t r) { return coders_[1 + r]; }
-
-  // Those of a block: of class c in stream `first` + c, or of all in that one if they are merged. `ready`: a box with the contexts of each
-  // class, or null.
-  void collect(int first, BlockWork<S>& work, const SampledBox<S>* ready) {
-    const BlockGeometry& g = work.geometry;
-    for (int c = 0; c < g.classes.count; c++) {
-      const int cls = g.classes.mask[c];
-      const ClassParameters& p = parameters_[cls];
-      const size_t n = size_t(g.samples(cls));
-      if (!n) continue;
-      const int stream = merged_ ? first : first + c;
-      pass_fault_points(work, cls, n);
-      if (p.mean) {
-        if (!ready) class_contexts(work, cls, p, context_);
-        STZ_FAULT_POINT_UP_TO(contexts, (ready ? ready->context[cls] : context_).data(), n, contexts - 1);
-        add(of_section(), stream, work.codes[cls], (ready ? ready->context[cls] : context_).data(), n, p.model);
-      }
-      if (p.unknown_bits) refine(stream, work, ready, c);
-    }
-  }
-
- private:
-  static constexpr int width = 8 * int(sizeof(S));
-  // Bytes of 255 and the largest negative number announce entries of lists, which there would be too few of.
-  static void pass_fault_points([[maybe_unused]] BlockWork<S>& work, [[maybe_unused]] int cls, [[maybe_unused]] size_t n) {
-    STZ_FAULT_POINT(activities, work.activities.data(), work.activities.size());
-    if (work.codes[cls].as_bytes)
-      STZ_FAULT_POINT_UP_TO(indices, work.codes[cls].bytes.data(), n, byte_escape - 1);
-    else
-      STZ_FAULT_POINT_UP_TO(indices, work.codes[cls].numbers.data(), n * sizeof(CodeOf<S>), 127);
-  }
-  static void add(CodeStreamEncoder& coder, int stream, const ClassCodes<CodeOf<S>>& codes, const u8* context, size_t n,
-                  const Model* models) {
-    coder.select(stream);
-    if (codes.as_bytes)
-      coder.add_bytes(codes.bytes.data(), context, n, models, codes.wide_codes, width);
-    else
-      coder.add_class(codes.numbers.data(), context, n, models, codes.outliers, width);
-  }
-  // What refinements add to the c-th class of a block.
-  void refine(int stream, BlockWork<S>& work, const SampledBox<S>* ready, int c) {
-    const int cls = work.geometry.classes.mask[c];
-    const size_t n = size_t(work.geometry.samples(cls));
-    int mean = parameters_[cls].mean;
-    if (c == 0 && !ready) start_refined_activities(work, refinements_->size());
-    for (size_t r = 0; r < refinements_->size(); r++) {
-      const FittedRefinement& refinement = (*refinements_)[r];
-      if (!refinement.any()) continue;
-      const ClassParameters& p = refinement.parameters[cls];
-      if (!ready) refined_contexts(work, r, cls, parameters_[cls], context_);
-      const u8* context = (ready ? ready->refined_context[r][size_t(cls)] : context_).data();
-      refine_codes(work.whole_codes[cls], context, n, refinement.before, refinement.after, refined_);
-      if (refined_.codes.as_bytes) STZ_FAULT_POINT_UP_TO(refined_indices, refined_.codes.bytes.data(), n, byte_escape - 1);
-      STZ_FAULT_POINT(refined_indices, refined_.bits.data(), refined_.codes.as_bytes ? refined_.count : 0);
-      if (p.mean) add(of_refinement(r), stream, refined_.codes, refined_.context.data(), n, p.model);
-      of_refinement(r).select(stream);
-      if (refined_.codes.as_bytes)
-        of_refinement(r).add_fields(refined_.bits.data(), refined_.count, refined_.width);
-      else
-        of_refinement(r).add_fields(refined_.long_bits.data(), refined_.count, refined_.width);
-      mean = refined_mean(mean, refinement.before - refinement.after, p.mean);
-      if (!ready && c + 1 < work.geometry.classes.count) refine_activities(work, r, cls, refinement.after, mean);
-    }
-  }
-
-  const ClassParameters* parameters_ = nullptr;
-  const std::vector<FittedRefinement>* refinements_ = nullptr;
-  bool merged_ = false;
-  std::vector<CodeStreamEncoder> coders_;
-  Buffer<u8> context_;
-  RefinedCodes<CodeOf<S>> refined_;
-};
-
-// Encodes the first `count` streams side by side.
-void write_codes(CodeStreamEncoder& coder, int count, LevelStreams& streams) {
-  coder.encode();
-  size_t needed = streams.bytes.size();
-  for (int s = 0; s < count; s++) needed += coder.size(s);
-  if (needed > streams.bytes.capacity()) streams.bytes.reserve(std::max(needed, 2 * streams.bytes.size()));
-  for (int s = 0; s < count; s++) {
-    const size_t from = streams.bytes.size();
-    coder.finish(s, streams.bytes);
-    streams.close(from);
-  }
-}
-
-// Appends a section: parameters and index, check, streams with theirs; see section.h.
-void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, Bytes& section) {
-  const size_t begin = section.size();
-  STZ_FAULT_POINT(level_head, parameters.data(), parameters.size());
-  for ([[maybe_unused]] const LevelStreams& piece : pieces) STZ_FAULT_POINT(streams, piece.bytes.data(), piece.bytes.size());
-  size_t total = 0, streams = 0;
-  for (const LevelStreams& piece : pieces) {
-    total += piece.bytes.size();
-    for (u64 size : piece.sizes) streams += size != 0;
-  }
-  const size_t needed = begin + parameters.size() + total + 4 * streams + 1024;  // with room for the header, which comes last
-  if (needed > section.capacity()) section.reserve(std::max(needed, 2 * begin));
-  put_varint(section, parameters.size());
-  section.insert(section.end(), parameters.begin(), parameters.end());
-  auto put_streams = [&](bool with_checks) {
-    for (const LevelStreams& piece : pieces) {
-      const u8* stream = piece.bytes.data();
-      for (u64 size : piece.sizes) {
-        if (!size) continue;
-        section.insert(section.end(), stream, stream + size);
-        if (with_checks) put_check(section, check_of(stream, size_t(size)));
-        stream += size;
-      }
-    }
-  };
-  if (total > covered_streams) {
-    put_check(section, check_of(&section[begin], section.size() - begin));
-    put_streams(true);
-    return;
-  }
-  const size_t check_at = section.size();
-  put_streams(false);
-  Bytes check;
-  put_check(check, check_of(&section[begin], section.size() - begin));
-  section.insert(section.begin() + std::ptrdiff_t(check_at), check.begin(), check.end());
-}
-
-// Samples of level 0 as they will be decoded.
-template <class S>
-void check_samples(const LevelSource<S>& source, u64 item, const GridPart<const S>& part, ContentCheck<S>& check) {
-  if (!source.has_specials()) return check.add(source.header(), part, part.box, nullptr);
-  const typename ContentCheck<S>::Special special{source.specials(0, item), source.literals(), level_map(source.hierarchy(), 0, item)};
-  check.add(source.header(), part, part.box, &special);
 }
 
 // Encodes the blocks of level l with fitted parameters.
@@ -217,7 +60,7 @@ class LevelEncoder {
 
   // The streams of all blocks in order, in pieces; `refined`: of each refinement. `finer` receives reconstruction and activities, as far as
   // a finer level needs them.
-  std::vector<LevelStreams> encode_blocks(LevelState<S>& finer, std::vector<std::vector<LevelStreams>>& refined, int threads) {
+  std::vector<LevelStreams> streams(LevelState<S>& finer, std::vector<std::vector<LevelStreams>>& refined, int threads) {
     if (l_ > 0) {
       finer.grid = source_.take_samples(l_);  // a block is read for the last time before it is written
       finer.activities.resize(finer.grid.size());
@@ -394,24 +237,6 @@ class LevelEncoder {
   u32* const checks_;
 };
 
-// Room for the CRCs of blocks, or null if none are wanted. Where level 0 is in the base section they are all there.
-template <class S>
-u32* prepare_checks(Header& h, const LevelSource<S>& source, const LevelState<S>& state) {
-  h.content_checks.clear();
-  if (h.content_check != STZ_CONTENT_CHECK_WRITE) return nullptr;
-  const Hierarchy& hierarchy = source.hierarchy();
-  h.content_checks.resize(checked_blocks(hierarchy));
-  if (hierarchy.base_level == 0) {
-    ContentCheck<S> check;
-    for (u64 item = 0; item < hierarchy.batch; item++) {
-      check_samples<S>(source, item, whole_grid<const S>(state.grid.data() + item * hierarchy.level[0].samples(), hierarchy.level[0]),
-                       check);
-      h.content_checks[item] = check.take();
-    }
-  }
-  return h.content_checks.data();
-}
-
 }  // namespace
 
 template <class S>
@@ -420,7 +245,7 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool e
   LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
   LevelState<S> next;
   std::vector<std::vector<LevelStreams>> refined;
-  const std::vector<LevelStreams> pieces = encoder.encode_blocks(next, refined, threads);
+  const std::vector<LevelStreams> pieces = encoder.streams(next, refined, threads);
   STZ_FAULT_POINT(reconstruction, next.grid.data(), next.grid.size() * sizeof(S));
   STZ_FAULT_POINT(activities, next.activities.data(), next.activities.size());
   next.parameters = state.parameters;
@@ -444,35 +269,8 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool e
   return possible;
 }
 
-template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
-                      bool edge) {
-  h.layers = {};
-  h.refinement.clear();
-  LevelSource<S> source(h, samples, specials, literals, threads);
-  if (!edge) h.layers = plan_layers(source);
-  LevelState<S> state;
-  Bytes out = encode_base_section(source, state);
-  h.section.assign(1, out.size());
-  STZ_FAULT_POINT(reconstruction, state.grid.data(), state.grid.size() * sizeof(S));
-  u32* const checks = prepare_checks(h, source, state);
-  RefinementSections refinements(h.layers.refinements());
-  for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
-    const size_t begin = out.size();
-    if (!encode_level(source, state, size_t(l), edge, l == 0 ? checks : nullptr, threads, out, &refinements)) return {};
-    h.section.push_back(out.size() - begin);
-  }
-  for (size_t r = 0; r < h.layers.refinements(); r++) {
-    out.insert(out.end(), refinements.bytes[r].begin(), refinements.bytes[r].end());
-    h.refinement.insert(h.refinement.end(), refinements.sizes[r].begin(), refinements.sizes[r].end());
-  }
-  return out;
-}
 template bool encode_level(LevelSource<float>&, LevelState<float>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
 template bool encode_level(LevelSource<double>&, LevelState<double>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
 template bool encode_level(LevelSource<i64>&, LevelState<i64>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
-template Bytes encode_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int, bool);
-template Bytes encode_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int, bool);
-template Bytes encode_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int, bool);
 
 }  // namespace stz

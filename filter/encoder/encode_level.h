@@ -1,16 +1,8 @@
-// Encodes all sections of one array of samples, coarse to fine.
+// Encodes a level from what the coarser one is reconstructed to (encoder).
 #pragma once
 #include "encoder/level_source.h"
 
 namespace stz {
-
-// `samples`: all items of the batch, C order; `specials`: their special values (null: nothing is masked); `literals`: the bits of samples
-// of kind special_literal, by rising index. Fills h.section; returns the sections one after the other. At most `threads` (>= 1) threads
-// work on it; the bytes do not depend on how many. `edge`: all levels below the base level in edge mode. Returns nothing if an index would
-// pass a limit of the format.
-template <class S>
-Bytes encode_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
-                      bool edge = false);
 
 // The sections of each refinement (format/layers.h), coarse to fine.
 struct RefinementSections {

@@ -7,8 +7,10 @@
 #include "encoder/encode_base_section.h"
 #include "encoder/encode_block.h"
 #include "encoder/encode_edge.h"
+#include "encoder/encode_level.h"
 #include "encoder/fit_level.h"
 #include "encoder/roughness.h"
+#include "format/content_check.h"
 #include "format/convert.h"
 #include "format/section.h"
 
@@ -88,16 +90,17 @@ class SectionEstimator {
   SectionEstimator(LevelSource<S>& source, LevelState<S>& state, size_t exact_level, bool edge, int threads)
       : source_(source), state_(state), exact_level_(exact_level), edge_(edge), team_(std::min(threads, most_box_tasks)) {}
 
-  void add_section(size_t l, Header& h, Encoded& sum) {
+  // Returns the expected size.
+  u64 add_section(size_t l, SizeEstimate& sum) {
     STZ_STAGE(fit);
     const Level& level = source_.level(l);
     const double variance = place_boxes(l);
     const double bytes = edge_ ? edge_bytes(l) : code_bytes(l);
     const double mask = source_.has_specials() ? double(block_count(level) * source_.batch()) : 0;  // at least a byte for each block
-    h.section.push_back(u64(bytes + mask));
-    sum.expected += bytes + mask;
+    sum.bytes += bytes + mask;
     sum.variance += variance * bytes * bytes;
     if (l == 0) sum.squared_error = squared_error();
+    return u64(bytes + mask);
   }
 
  private:
@@ -270,33 +273,37 @@ class SectionEstimator {
 }  // namespace
 
 template <class S>
-Encoded estimate_sections(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
-                          bool edge) {
-  LevelSource<S> source(h, samples, specials, literals, threads, most_exact);
+Sections<SizeEstimate> estimate_sections(const Plan<S>& plan, const SectionForm& form) {
+  Sections<SizeEstimate> result;
+  LevelSource<S> source(plan, form.offset, most_exact);
   LevelState<S> state;
   Bytes coarse = encode_base_section(source, state);
-  h.section.assign(1, coarse.size());
+  std::vector<u64> sizes{coarse.size()};
   Effort effort = source.effort();
-  source.set_effort(effort_of(std::min(coarse_effort, h.effort ? h.effort : coarse_effort)));
+  source.set_effort(effort_of(std::min(coarse_effort, plan.effort ? plan.effort : coarse_effort)));
   size_t l = size_t(source.hierarchy().base_level);
-  for (; l > 0 && source.level(l - 1).samples() * source.batch() <= most_exact; l--) {
+  bool possible = true;
+  for (; possible && l > 0 && source.level(l - 1).samples() * source.batch() <= most_exact; l--) {
     const size_t begin = coarse.size();
-    if (!encode_level(source, state, l - 1, edge, nullptr, threads, coarse)) return {};
-    h.section.push_back(coarse.size() - begin);
+    possible = encode_level(source, state, l - 1, form.edge, nullptr, plan.threads, coarse);
+    sizes.push_back(coarse.size() - begin);
   }
-  Encoded sum;
-  sum.expected = double(coarse.size());
-  if (l == 0) return sum;
-  effort.most_fitted = std::min(effort.most_fitted, fitted_samples);
-  effort.feedback_samples = std::min(effort.feedback_samples, feedback_samples);
-  source.set_effort(effort);
-  SectionEstimator<S> estimator(source, state, l, edge, threads);
-  while (l-- > 0) estimator.add_section(l, h, sum);
-  return sum;
+  if (possible) result.out.bytes = double(coarse.size());
+  if (possible && l > 0) {
+    effort.most_fitted = std::min(effort.most_fitted, fitted_samples);
+    effort.feedback_samples = std::min(effort.feedback_samples, feedback_samples);
+    source.set_effort(effort);
+    SectionEstimator<S> estimator(source, state, l, form.edge, plan.threads);
+    while (l-- > 0) sizes.push_back(estimator.add_section(l, result.out));
+  }
+  result.header = source.header();
+  result.header.section = std::move(sizes);
+  result.content_checks.resize(checked_blocks(source.hierarchy()));
+  return result;
 }
 
-template Encoded estimate_sections(Header&, const float*, const u8*, const std::vector<LiteralElement>&, int, bool);
-template Encoded estimate_sections(Header&, const double*, const u8*, const std::vector<LiteralElement>&, int, bool);
-template Encoded estimate_sections(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, int, bool);
+template Sections<SizeEstimate> estimate_sections(const Plan<float>&, const SectionForm&);
+template Sections<SizeEstimate> estimate_sections(const Plan<double>&, const SectionForm&);
+template Sections<SizeEstimate> estimate_sections(const Plan<i64>&, const SectionForm&);
 
 }  // namespace stz

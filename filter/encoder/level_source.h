@@ -8,6 +8,8 @@
 #include "base/stages.h"
 #include "encoder/dead_zone.h"
 #include "encoder/effort.h"
+#include "encoder/plan.h"
+#include "encoder/result.h"
 #include "format/convert.h"
 #include "format/level_quantizers.h"
 #include "format/logarithm.h"
@@ -20,47 +22,48 @@ class LevelSource {
  public:
   using Real = RealOf<S>;
 
-  // `samples`: all items of the batch, C order; `specials`: their special values, or null; `literals`: bits of special_literal samples by
-  // rising index. Levels of more than `most_stored` samples give their samples through gather() alone, but for level 0.
-  LevelSource(const Header& header, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, int threads,
-              u64 most_stored = std::numeric_limits<u64>::max())
-      : header_(header),
-        h_(hierarchy_of(header)),
-        effort_(effort_of(header.effort)),
-        literals_(literals),
-        has_specials_(specials != nullptr) {
+  // The plan must live as long as this. Levels of more than `most_stored` samples give their samples through gather() alone, but for
+  // level 0.
+  LevelSource(const Plan<S>& plan, const AxisOffsets& offset, u64 most_stored = std::numeric_limits<u64>::max())
+      : header_(with_offsets(plan.header, offset)),
+        h_(hierarchy_of(header_)),
+        effort_(effort_of(plan.effort)),
+        literals_(plan.masks->literals),
+        has_specials_(plan.specials() != nullptr) {
     const size_t levels = h_.level.size();
     original_.resize(levels);
     specials_.resize(levels);
     stored_.resize(levels);
     stored_specials_.resize(levels);
-    original_[0] = samples;
-    specials_[0] = specials;
+    original_[0] = plan.samples;
+    specials_[0] = plan.specials();
     for (size_t l = 1; l < levels; l++) {
       if (h_.level[l].samples() * h_.batch <= most_stored) {
-        stored_[l] = original_[l - 1] ? coarsen(original_[l - 1], l, threads) : gathered(l);
+        stored_[l] = original_[l - 1] ? coarsen(original_[l - 1], l, plan.threads) : gathered(l);
         STZ_FAULT_POINT(coarse_samples, stored_[l].data(), stored_[l].size() * sizeof(S));
         original_[l] = stored_[l].data();
       }
-      if (!specials) continue;
-      stored_specials_[l] = coarsen(specials_[l - 1], l, threads);
+      if (!has_specials_) continue;
+      stored_specials_[l] = coarsen(specials_[l - 1], l, plan.threads);
       specials_[l] = stored_specials_[l].data();
     }
-    quantizer_ = level_quantizers<S>(header, levels);
-    if (header.wide_zero && header.transform == Transform::none)
+    quantizer_ = level_quantizers<S>(header_, levels);
+    if (plan.dead_zone)
       for (size_t l = 0; l < levels; l++) set_dead_zone(quantizer_[l], l);
-    if (header.has_fill) keep_off_fill_value();
+    if (header_.has_fill) keep_off_fill_value();
     for (size_t l = 0; l < levels; l++)
-      if (header.quantizer == QuantizerKind::uniform)
+      if (header_.quantizer == QuantizerKind::uniform)
         unit_.push_back(quantizer_[l].level_bound);
-      else if (header.quantizer == QuantizerKind::integer)
-        unit_.push_back(std::max(0.5, 0.5 * double(header.step)));
+      else if (header_.quantizer == QuantizerKind::integer)
+        unit_.push_back(std::max(0.5, 0.5 * double(header_.step)));
       else
         unit_.push_back(l == 0 ? ulp_unit() : unit_[0]);
   }
   LevelSource(const LevelSource&) = delete;
 
+  // With the offsets, and with layers once they are planned.
   const Header& header() const { return header_; }
+  void set_layers(Layers layers) { header_.layers = std::move(layers); }
   const Effort& effort() const { return effort_; }
   void set_effort(const Effort& effort) { effort_ = effort; }
   const Hierarchy& hierarchy() const { return h_; }
@@ -144,6 +147,11 @@ class LevelSource {
   }
 
  private:
+  static Header with_offsets(Header h, const AxisOffsets& offset) {
+    h.offset = offset;
+    return h;
+  }
+
   // The octaves that come back as the fill value; false where none do.
   bool octaves_of_fill_value(S& from, S& to) const {
     using Limits = std::numeric_limits<S>;
@@ -236,7 +244,7 @@ class LevelSource {
     return std::max(mean * (sizeof(Real) == 4 ? 6e-8 : 1.1e-16) * double(header_.step), 1e-300);
   }
 
-  const Header& header_;
+  Header header_;
   const Hierarchy h_;
   Effort effort_;
   const std::vector<LiteralElement>& literals_;

@@ -34,13 +34,12 @@ std::vector<int> even_cuts(const LevelSource<S>& source, int wanted) {
 }  // namespace
 
 template <class S>
-Layers plan_layers(const LevelSource<S>& source) {
-  const Header& h = source.header();
+Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source) {
   const size_t levels = std::min(most_levels, size_t(source.hierarchy().base_level));
-  if ((h.wanted_layers < 2 && h.wanted_unknown_bits.empty()) || levels == 0) return {};
-  std::vector<int> cuts = h.wanted_unknown_bits.empty() ? even_cuts(source, h.wanted_layers) : h.wanted_unknown_bits;
+  if ((plan.layers < 2 && plan.unknown_bits.empty()) || levels == 0) return {};
+  std::vector<int> cuts = plan.unknown_bits.empty() ? even_cuts(source, plan.layers) : plan.unknown_bits;
   cuts.push_back(0);
-  const int most = h.sample == SampleType::f32 ? 24 : 54;
+  const int most = plan.header.sample == SampleType::f32 ? 24 : 54;
   std::vector<int> most_of_level(levels, most);
   for (size_t l = 1; l < levels; l++) most_of_level[l] = int(std::clamp<double>(bits_of_level(source, l) - fewest_known, 0, most));
   // Each coarser level lacks one bit less: its errors spread.
@@ -57,8 +56,8 @@ Layers plan_layers(const LevelSource<S>& source) {
   return layers;
 }
 
-template Layers plan_layers(const LevelSource<float>&);
-template Layers plan_layers(const LevelSource<double>&);
-template Layers plan_layers(const LevelSource<i64>&);
+template Layers plan_layers(const Plan<float>&, const LevelSource<float>&);
+template Layers plan_layers(const Plan<double>&, const LevelSource<double>&);
+template Layers plan_layers(const Plan<i64>&, const LevelSource<i64>&);
 
 }  // namespace stz

@@ -4,8 +4,8 @@
 
 namespace stz {
 
-// As the header asks for them (wanted_layers, wanted_unknown_bits). None if fewer than two are wanted, or no level could have any.
+// As the plan wants them. None if fewer than two are wanted, or no level could have any.
 template <class S>
-Layers plan_layers(const LevelSource<S>& source);
+Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source);
 
 }  // namespace stz

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "encoder/code_sections.h"
 #include "encoder/effort.h"
-#include "encoder/estimate_sections.h"
 #include "encoder/pseudo_random.h"
 #include "encoder/rough_log2.h"
 #include "format/level_quantizers.h"
@@ -112,30 +112,26 @@ class EdgeProbe {
 
 }  // namespace
 
-template <class S>
-void try_edge_mode(Header& h, const S* samples, const u8* specials, const std::vector<LiteralElement>& literals, double unit, int threads,
-                   Encoded& sections) {
+template <class Out, class S>
+void try_edge_mode(const Plan<S>& plan, Sections<Out>& sections) {
   STZ_STAGE(fit);
-  const Hierarchy hierarchy = hierarchy_of(h);
-  const Trials trials = effort_of(h.effort).edge_mode;
+  const Hierarchy hierarchy = hierarchy_of(sections.header);
+  const Trials trials = effort_of(plan.effort).edge_mode;
   if (hierarchy.base_level == 0 || trials == Trials::none) return;
-  const Quantizer<S> q = level_quantizers<S>(h, hierarchy.level.size())[0];
-  if (trials != Trials::all && !EdgeProbe<S>(q, hierarchy.n, samples, specials, unit).promises()) return;
-  const std::array<int, axes> offset = h.offset;
-  auto try_with = [&](const std::array<int, axes>& tried) {
-    Header edge = h;
-    edge.offset = tried;
-    Encoded candidate = make_sections<S>(edge, samples, specials, literals, threads, true);
-    if (candidate.empty() || (!sections.empty() && candidate.size() >= sections.size())) return;
-    sections = std::move(candidate);
-    h = std::move(edge);
-  };
-  try_with(offset);
-  if (offset != std::array<int, axes>{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array) try_with({});
+  const Quantizer<S> q = level_quantizers<S>(sections.header, hierarchy.level.size())[0];
+  if (trials != Trials::all && !EdgeProbe<S>(q, hierarchy.n, plan.samples, plan.specials(), plan.unit).promises()) return;
+  const AxisOffsets offset = sections.header.offset;
+  keep_smaller(sections, sections_of<Out>(plan, {offset, true}));
+  if (offset != AxisOffsets{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array)
+    keep_smaller(sections, sections_of<Out>(plan, {{}, true}));
 }
 
-template void try_edge_mode(Header&, const float*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
-template void try_edge_mode(Header&, const double*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
-template void try_edge_mode(Header&, const i64*, const u8*, const std::vector<LiteralElement>&, double, int, Encoded&);
+#define STZ_INSTANTIATE(S)                                        \
+  template void try_edge_mode(const Plan<S>&, Sections<Stream>&); \
+  template void try_edge_mode(const Plan<S>&, Sections<SizeEstimate>&);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

@@ -34,13 +34,6 @@ struct Header {
   bool bound_used = false;       // a lossless stream whose values came out of a lossy one: not to be quantised again
   u64 exact_size = 0;            // patched: bytes of the same array without loss, when last found out or estimated; 0: never
   // form blocks
-  i32 effort = 0;                                 // encoder: 0 (default) to 9
-  i32 wanted_layers = 1;                          // encoder: precision layers, where a form has any
-  std::vector<int> wanted_unknown_bits;           // encoder: where they are cut (encode.h); empty: evenly
-  bool estimate = false;                          // encoder: nothing is written, sizes are estimated
-  bool wide_zero = false;                         // encoder: more becomes the index 0 than what is nearest to it (dead_zone.h)
-  i32 content_check = STZ_CONTENT_CHECK_DEFAULT;  // encoder: whether CRCs are wanted
-  std::vector<u32> content_checks;                // encoder: one for each block of level 0 (content_check.h); they go to the trailer
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;
   Transform transform = Transform::none;

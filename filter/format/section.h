@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 
+#include "format/binary_coder.h"
 #include "format/checksum.h"
 #include "format/frame.h"
 

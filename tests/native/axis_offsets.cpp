@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "encoder/encode_level.h"
+#include "encoder/code_sections.h"
 #include "stz.h"
 
 using namespace stz;
@@ -43,7 +43,6 @@ bool round_trip(const std::vector<u64>& shape, const std::array<int, axes>& offs
   for (size_t a = 0; a < shape.size(); a++) n *= h.layout.shape[a] = h.valid[a] = shape[a];
   h.mode = STZ_ABSOLUTE;
   h.bound = h.half_step = bound;
-  h.form = Form::blocks;
   h.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
   h.offset = offset;
   if (!path.empty()) set_level_fields(h, random);
@@ -51,9 +50,10 @@ bool round_trip(const std::vector<u64>& shape, const std::array<int, axes>& offs
   std::normal_distribution<double> step;
   double v = 0;
   for (S& s : x) s = S(v += step(random));
-  Bytes sections = encode_sections<S>(h, x.data(), nullptr, {}, 1);
-  Bytes stream = write_header(h);
-  stream.insert(stream.end(), sections.begin(), sections.end());
+  const Plan<S> plan(h, {}, x.data(), std::make_shared<const Masks>(), bound);
+  const Sections<Stream> sections = code_sections(plan, {offset});
+  Bytes stream = write_header(sections.header);
+  stream.insert(stream.end(), sections.out.bytes.begin(), sections.out.bytes.end());
   if (!path.empty()) write_file(path, stream);
   int error = stz_decompress(stream.data(), stream.size(), y.data(), n * sizeof(S));
   for (u64 i = 0; i < n && !error; i++) error = !(std::fabs(double(x[i]) - double(y[i])) <= bound);

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "encoder/encode_numbers.h"
+#include "encoder/smallest_stream.h"
 
 using namespace stz;
 
@@ -36,7 +36,7 @@ int main(int count, char** arguments) {
     if (fread(data.data(), 1, data.size(), stdin) != data.size()) return 2;
     const Array array{h.layout, data.data()};
     find_valid_extent(array, h);
-    const Bytes stream = encode_numbers(array, h, 1).bytes;
+    const Bytes stream = smallest_stream<Stream>(array, h, {}).bytes;
     if (stream.empty()) return 3;
     return fwrite(stream.data(), 1, stream.size(), stdout) == stream.size() ? 0 : 2;
   } catch (const Failure& failure) {

@@ -1,0 +1,12 @@
+// From a plan to a stream of form `blocks`: the axis schedule, the sections, edge mode, the trailer, the header (encoder).
+#pragma once
+#include "encoder/plan.h"
+#include "encoder/result.h"
+
+namespace stz {
+
+// Empty if the format cannot hold it.
+template <class Out, class S>
+Out make_stream(const Plan<S>& plan);
+
+}  // namespace stz

@@ -1,0 +1,124 @@
+#include "encoder/smallest_stream.h"
+
+#include "base/faults.h"
+#include "encoder/effort.h"
+#include "encoder/find_palette.h"
+#include "encoder/floating_array.h"
+#include "encoder/make_stream.h"
+#include "format/palette.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are coded as numbers between them, which is faster
+
+// Ranks among the distinct values, if these are few and `best`, what there is so far, may be longer. They keep every bit.
+template <class S>
+std::optional<Plan<float>> palette(const Header& h, const Request& request, const S* samples, u64 n, const std::shared_ptr<const Masks>& m,
+                                   const Resolution& others, double best) {
+  if (effort_of(request.effort).palette == Trials::none) return {};
+  const u64 so_far = best == 0 ? array_bytes(h.layout) : u64(best);
+  auto found = find_palette(h.layout.dtype, samples, m->specials_or_null(), n, others, so_far / 64);
+  if (!found) return {};
+  STZ_FAULT_POINT(palette, found->bits.data(), found->bits.size() * sizeof(u64));
+  STZ_FAULT_POINT(ranks, found->ranks.data(), found->ranks.size() * sizeof(float));
+  Bytes table = write_palette(h.layout.dtype, found->bits);
+  if (table.empty()) return {};
+  Header p = h;
+  p.sample = SampleType::f32;
+  p.quantizer = QuantizerKind::integer;
+  p.transform = Transform::palette;
+  p.step = 1;
+  p.palette_count = found->bits.size();
+  p.palette_size = table.size();
+  p.palette = std::make_shared<const std::vector<u64>>(std::move(found->bits));
+  Plan<float> plan(p, request, found->ranks.data(), m, 0.5);
+  plan.own = std::move(found->ranks);
+  plan.palette = std::move(table);
+  plan.without_layers();  // a rank that is nearly right is another value
+  return plan;
+}
+
+// Replaces `best` by the stream of a plan that is there, if it is smaller.
+template <class Out, class S>
+void try_plan(Out& best, const std::optional<Plan<S>>& plan) {
+  if (plan) keep_smaller(best, make_stream<Out>(*plan));
+}
+
+// Of numbers with a point-wise relative bound: the first representation that there is, or a palette.
+template <class Out, class S>
+Out relative_stream(const FloatingArray<S>& array, const Request& request) {
+  const Header& h = array.header();
+  Out best;
+  try_plan(best, array.logarithmic());
+  if (best.empty()) try_plan(best, array.ulp_steps());
+  if (best.empty()) best = make_stream<Out>(array.lossless());
+  try_plan(best, palette(h, request, array.samples(), array.count(), array.masks(), {0, 2 * h.bound}, best.size()));
+  return best;
+}
+
+template <class Out, class S>
+Out floating_stream(const Array& a, const Header& without_masks, const Request& request) {
+  const FloatingArray<S> array(a, without_masks, request);
+  const Header& h = array.header();
+  if (h.mode == STZ_POINTWISE_RELATIVE) return relative_stream<Out>(array, request);
+  Out best;
+  double step = 2 * h.bound;
+  if (const auto grid = array.fixed_point()) {
+    best = grid->fits_float ? make_stream<Out>(array.template as_fixed_point<float>(*grid))
+                            : make_stream<Out>(array.template as_fixed_point<double>(*grid));
+    step = std::max(step, grid->step);
+  }
+  if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * array.ulp()) keep_smaller(best, make_stream<Out>(array.uniform()));
+  if (best.empty() || h.bound < 8 * array.ulp()) keep_smaller(best, make_stream<Out>(array.lossless()));
+  try_plan(best, palette(h, request, array.samples(), array.count(), array.masks(), {step, 0}, best.size()));
+  return best;
+}
+
+template <class Out, class S>
+Out integer_stream(const Array& a, Header h, const Request& request) {
+  const auto masks = std::make_shared<const Masks>(find_masks(a, h));
+  Buffer<S> samples = load_samples<S>(a, h, *masks);
+  STZ_FAULT_POINT(samples, samples.data(), samples.size() * sizeof(S));
+  h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
+  const u64 units = h.mode == STZ_ABSOLUTE ? u64(std::min(h.bound, 1e18)) : 0;
+  h.quantizer = QuantizerKind::integer;
+  h.step = 2 * units + 1;
+  Header numbers = h;
+  if (std::is_floating_point_v<S> && units >= least_rounded_bound) {
+    numbers.quantizer = QuantizerKind::uniform;
+    numbers.step = 1;
+    numbers.half_step = sample_bound(h) - 1.0 / 128;  // room for the rounding of samples
+  }
+  Out best = make_stream<Out>(Plan<S>(numbers, request, samples.data(), masks, 0.5 * double(h.step)));
+  try_plan(best, palette(h, request, samples.data(), samples.size(), masks, {double(h.step), 0}, best.size()));
+  return best;
+}
+
+}  // namespace
+
+template <class Out>
+Out smallest_stream(const Array& a, const Header& h, const Request& request) {
+  switch (a.layout.dtype) {
+    case STZ_F16:
+    case STZ_F32:
+    case STZ_C64:
+      return floating_stream<Out, float>(a, h, request);
+    case STZ_F64:
+    case STZ_C128:
+      return floating_stream<Out, double>(a, h, request);
+    case STZ_I32:
+    case STZ_U32:
+      return integer_stream<Out, double>(a, h, request);
+    case STZ_I64:
+    case STZ_U64:
+      return integer_stream<Out, i64>(a, h, request);
+    default:
+      return integer_stream<Out, float>(a, h, request);
+  }
+}
+
+template Stream smallest_stream(const Array&, const Header&, const Request&);
+template SizeEstimate smallest_stream(const Array&, const Header&, const Request&);
+
+}  // namespace stz

@@ -1,0 +1,13 @@
+// The stream of the numbers of an array in the representation that is smallest under its bound (encoder).
+#pragma once
+#include "encoder/array.h"
+#include "encoder/request.h"
+#include "encoder/result.h"
+
+namespace stz {
+
+// Of form `blocks`. `h`: layout, mode, bound, fill value, valid extent and axis map. Empty if the format cannot hold it.
+template <class Out>
+Out smallest_stream(const Array& a, const Header& h, const Request& request);
+
+}  // namespace stz
