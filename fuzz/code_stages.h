@@ -5,9 +5,9 @@
 
 #include "decoder/code_stream_decoder.h"
 #include "decoder/join_codes.h"
-#include "encoder/code_stream_encoder.h"
-#include "format/parameters.h"
+#include "encoder/write/code_stream_encoder.h"
 #include "fuzz_common.h"
+#include "predict/parameters.h"
 
 namespace fuzz {
 

@@ -7,7 +7,7 @@
 #include "format/extensions.h"
 #include "format/frame.h"
 #include "format/palette.h"
-#include "format/scattered_mask.h"
+#include "masks/scattered_mask.h"
 
 namespace fuzz {
 namespace {

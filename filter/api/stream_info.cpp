@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/content_check.h"
+#include "masks/content_check.h"
 
 namespace stz {
 namespace {

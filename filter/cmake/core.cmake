@@ -1,6 +1,7 @@
-# The codec: base, simd, format, options, encoder, decoder, reader, precision, rewrite and api. It depends on libc alone.
+# The codec: these folders, in the order of tests/tools/test_folders.py, and simd. It depends on libc alone.
 set(core_sources)
-foreach(folder base format options encoder decoder reader precision rewrite api)
+foreach(folder base grid coding format predict masks options encoder/plan encoder/represent encoder/block encoder/fit encoder/write encoder
+               decoder reader precision rewrite api)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(APPEND core_sources ${sources})
 endforeach()
@@ -31,7 +32,7 @@ foreach(line IN LISTS instruction_sets)
   list(APPEND kernel_objects $<TARGET_OBJECTS:stz_kernels_${isa}>)
 endforeach()
 
-set(fuzzed_otherwise format/checksum.cpp encoder/fit_level.cpp decoder/decode_level.cpp)
+set(fuzzed_otherwise coding/checksum.cpp encoder/fit/fit_level.cpp decoder/decode_level.cpp)
 set_property(SOURCE ${fuzzed_otherwise} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compiled once for fuzz targets and tests
   set_property(SOURCE ${fuzzed_otherwise} APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)

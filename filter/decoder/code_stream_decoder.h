@@ -1,10 +1,10 @@
-// Reads a stream of codes (format/code_stream.h). Every read is checked against what is left.
+// Reads a stream of codes (coding/code_stream.h). Every read is checked against what is left.
 #pragma once
 #include <vector>
 
 #include "base/buffer.h"
+#include "coding/code_stream.h"
 #include "decoder/raw_bits.h"
-#include "format/code_stream.h"
 #include "simd/kernels.h"
 
 namespace stz {

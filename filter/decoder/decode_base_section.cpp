@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "decoder/decode_masks.h"
-#include "format/base_section.h"
 #include "format/section.h"
+#include "predict/base_section.h"
 
 namespace stz {
 namespace {

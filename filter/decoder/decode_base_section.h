@@ -1,7 +1,7 @@
 // Decodes the base section: the coarsest levels, whole.
 #pragma once
-#include "format/level_quantizers.h"
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
+#include "predict/level_quantizers.h"
 
 namespace stz {
 

@@ -5,12 +5,12 @@
 
 #include "base/faults.h"
 #include "base/stages.h"
+#include "coding/checksum.h"
 #include "decoder/decode_edge.h"
 #include "decoder/decode_masks.h"
-#include "format/checksum.h"
-#include "format/feedback.h"
-#include "format/scattered_mask.h"
-#include "format/sweep.h"
+#include "masks/scattered_mask.h"
+#include "predict/feedback.h"
+#include "predict/sweep.h"
 
 namespace stz {
 

@@ -5,10 +5,10 @@
 #include "decoder/code_stream_decoder.h"
 #include "decoder/join_codes.h"
 #include "decoder/level_directory.h"
-#include "format/edge_coder.h"
 #include "format/elements.h"
-#include "format/level_quantizers.h"
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
+#include "predict/edge_coder.h"
+#include "predict/level_quantizers.h"
 
 namespace stz {
 

@@ -1,7 +1,7 @@
 // Reads the stream of a block in edge mode.
 #pragma once
 #include "base/stages.h"
-#include "format/edge_coder.h"
+#include "predict/edge_coder.h"
 
 namespace stz {
 

@@ -1,7 +1,7 @@
 // Decodes the sections of one array of samples, coarse to fine.
 #pragma once
 #include "format/elements.h"
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
 
 namespace stz {
 

@@ -1,6 +1,6 @@
 // Joins the codes (quantization indices) of a class that the section of a level has with what refinements add (format/layers.h).
 #pragma once
-#include "format/block_codec.h"
+#include "predict/block_codec.h"
 
 namespace stz {
 

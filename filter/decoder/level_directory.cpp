@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/checksum.h"
+#include "coding/checksum.h"
 #include "format/section.h"
 
 namespace stz {

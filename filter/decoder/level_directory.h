@@ -1,8 +1,8 @@
 // What stands in front of the streams of a level's section: parameters of the parity classes, sizes of all streams, check values.
 #pragma once
-#include "format/checksum.h"
+#include "coding/checksum.h"
 #include "format/frame.h"
-#include "format/parameters.h"
+#include "predict/parameters.h"
 
 namespace stz {
 

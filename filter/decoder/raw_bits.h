@@ -1,4 +1,4 @@
-// Reads the raw bits of a code stream (format/code_stream.h), from the end of the stream down. Where each field is follows from the lengths
+// Reads the raw bits of a code stream (coding/code_stream.h), from the end of the stream down. Where each field is follows from the lengths
 // of those before it alone, so that reads do not wait for each other.
 #pragma once
 #include <type_traits>

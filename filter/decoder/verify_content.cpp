@@ -1,7 +1,7 @@
 #include "decoder/verify_content.h"
 
 #include "base/parallel.h"
-#include "format/content_check.h"
+#include "masks/content_check.h"
 
 namespace stz {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
 
 namespace stz {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/pseudo_random.h"
 #include "base/stages.h"
-#include "encoder/code_sections.h"
-#include "encoder/effort.h"
-#include "encoder/fit.h"
-#include "encoder/pseudo_random.h"
-#include "format/block.h"
+#include "encoder/fit/fit.h"
+#include "encoder/plan/effort.h"
+#include "encoder/write/code_sections.h"
+#include "predict/block.h"
 
 namespace stz {
 namespace {

@@ -4,8 +4,8 @@
 // the fine levels. Candidates come from sampled residuals of 1-D cubics; a trial decides, of small arrays on the whole, which then is the
 // result, of others on a part.
 #pragma once
-#include "encoder/plan.h"
-#include "encoder/result.h"
+#include "encoder/plan/plan.h"
+#include "encoder/plan/result.h"
 
 namespace stz {
 

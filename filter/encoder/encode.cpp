@@ -6,10 +6,10 @@
 
 #include "base/faults.h"
 #include "base/threads.h"
-#include "encoder/choose_axis_map.h"
-#include "encoder/effort.h"
+#include "coding/checksum.h"
+#include "encoder/plan/effort.h"
+#include "encoder/represent/choose_axis_map.h"
 #include "encoder/smallest_stream.h"
-#include "format/checksum.h"
 #include "options/option_rules.h"
 
 namespace stz {

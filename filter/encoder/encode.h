@@ -1,6 +1,6 @@
 // From an array to a stream.
 #pragma once
-#include "encoder/result.h"
+#include "encoder/plan/result.h"
 #include "stz.h"
 
 namespace stz {

@@ -2,9 +2,9 @@
 
 #include "base/faults.h"
 #include "encoder/axis_schedule.h"
-#include "encoder/code_sections.h"
 #include "encoder/try_edge.h"
-#include "format/content_check.h"
+#include "encoder/write/code_sections.h"
+#include "masks/content_check.h"
 
 namespace stz {
 namespace {

@@ -1,7 +1,7 @@
 // From a plan to a stream of form `blocks`: the axis schedule, the sections, edge mode, the trailer, the header (encoder).
 #pragma once
-#include "encoder/plan.h"
-#include "encoder/result.h"
+#include "encoder/plan/plan.h"
+#include "encoder/plan/result.h"
 
 namespace stz {
 

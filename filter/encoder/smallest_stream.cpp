@@ -1,10 +1,10 @@
 #include "encoder/smallest_stream.h"
 
 #include "base/faults.h"
-#include "encoder/effort.h"
-#include "encoder/find_palette.h"
-#include "encoder/floating_array.h"
 #include "encoder/make_stream.h"
+#include "encoder/plan/effort.h"
+#include "encoder/represent/find_palette.h"
+#include "encoder/represent/floating_array.h"
 #include "format/palette.h"
 
 namespace stz {

@@ -1,8 +1,8 @@
 // The stream of the numbers of an array in the representation that is smallest under its bound (encoder).
 #pragma once
-#include "encoder/array.h"
-#include "encoder/request.h"
-#include "encoder/result.h"
+#include "encoder/plan/array.h"
+#include "encoder/plan/request.h"
+#include "encoder/plan/result.h"
 
 namespace stz {
 

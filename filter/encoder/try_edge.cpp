@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/pseudo_random.h"
+#include "base/rough_log2.h"
 #include "base/stages.h"
-#include "encoder/code_sections.h"
-#include "encoder/effort.h"
-#include "encoder/pseudo_random.h"
-#include "encoder/rough_log2.h"
-#include "format/level_quantizers.h"
+#include "encoder/plan/effort.h"
+#include "encoder/write/code_sections.h"
+#include "predict/level_quantizers.h"
 
 namespace stz {
 namespace {

@@ -1,7 +1,7 @@
 // Tries edge mode where a sample of the array promises that it gives a smaller stream (encoder).
 #pragma once
-#include "encoder/plan.h"
-#include "encoder/result.h"
+#include "encoder/plan/plan.h"
+#include "encoder/plan/result.h"
 
 namespace stz {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "coding/quantize.h"
 #include "format/logarithm.h"
-#include "format/quantize.h"
 #include "simd/kernels.h"
 
 namespace stz {

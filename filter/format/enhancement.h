@@ -4,7 +4,7 @@
 #pragma once
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "format/grid.h"
+#include "grid/grid.h"
 
 namespace stz {
 

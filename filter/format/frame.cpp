@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/faults.h"
+#include "coding/checksum.h"
 #include "format/axis_map.h"
-#include "format/checksum.h"
 #include "format/extensions.h"
 
 namespace stz {

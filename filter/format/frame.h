@@ -4,11 +4,11 @@
 
 #include "base/bytes.h"
 #include "base/element_type.h"
+#include "coding/number_types.h"
 #include "format/enhancement.h"
-#include "format/grid.h"
 #include "format/layers.h"
-#include "format/number_types.h"
 #include "format/patches.h"
+#include "grid/grid.h"
 
 namespace stz {
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "format/quantize.h"
+#include "coding/quantize.h"
 
 namespace stz {
 namespace {

@@ -1,6 +1,6 @@
 #include "format/palette.h"
 
-#include "format/binary_coder.h"
+#include "coding/binary_coder.h"
 #include "format/convert.h"
 #include "format/section.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/faults.h"
-#include "format/box_rows.h"
-#include "format/checksum.h"
+#include "coding/checksum.h"
 #include "format/convert.h"
 #include "format/frame.h"
+#include "grid/box_rows.h"
 
 namespace stz {
 namespace {

@@ -6,8 +6,8 @@
 #pragma once
 #include <algorithm>
 
-#include "format/binary_coder.h"
-#include "format/checksum.h"
+#include "coding/binary_coder.h"
+#include "coding/checksum.h"
 #include "format/frame.h"
 
 namespace stz {

@@ -2,8 +2,8 @@
 
 #include "base/buffer.h"
 #include "decoder/decode.h"
-#include "format/content_check.h"
 #include "format/frame.h"
+#include "masks/content_check.h"
 
 namespace stz {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "coding/quantize.h"
 #include "format/convert.h"
-#include "format/quantize.h"
 
 namespace stz {
 namespace {

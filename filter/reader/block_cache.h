@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/buffer.h"
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
 
 namespace stz {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <algorithm>
 
-#include "format/block.h"
 #include "format/elements.h"
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
+#include "predict/block.h"
 #include "reader/selection.h"
 
 namespace stz {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "format/box_rows.h"
 #include "format/patches.h"
+#include "grid/box_rows.h"
 #include "reader/copy_elements.h"
 
 namespace stz {

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "format/block.h"
+#include "predict/block.h"
 #include "reader/block_cache.h"
 #include "reader/plan.h"
 

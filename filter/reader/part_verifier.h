@@ -1,6 +1,6 @@
 // Compares blocks that a reader decoded with the stream's content check.
 #pragma once
-#include "format/content_check.h"
+#include "masks/content_check.h"
 #include "reader/block_cache.h"
 #include "reader/stream_sections.h"
 

@@ -3,7 +3,7 @@
 // Dependencies are separable: the blocks of a level are all combinations of cuts along the axes. A block is decoded whole, but only where
 // its samples depend on what was fetched of the coarser level are they those of the whole array: `needed` says where that is so.
 #pragma once
-#include "format/stencil.h"
+#include "grid/stencil.h"
 #include "reader/selection.h"
 
 namespace stz {

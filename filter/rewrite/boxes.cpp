@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/box_rows.h"
+#include "grid/box_rows.h"
 
 namespace stz {
 namespace {

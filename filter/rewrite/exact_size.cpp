@@ -4,10 +4,10 @@
 
 #include "base/buffer.h"
 #include "encoder/encode.h"
-#include "format/box_rows.h"
 #include "format/convert.h"
 #include "format/frame.h"
 #include "format/patches.h"
+#include "grid/box_rows.h"
 
 namespace stz {
 namespace {

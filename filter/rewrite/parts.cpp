@@ -4,7 +4,7 @@
 
 #include "base/faults.h"
 #include "encoder/encode.h"
-#include "format/box_rows.h"
+#include "grid/box_rows.h"
 
 namespace stz {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/faults.h"
 #include "encoder/encode.h"
-#include "format/box_rows.h"
 #include "format/convert.h"
+#include "grid/box_rows.h"
 
 namespace stz {
 namespace {

@@ -122,7 +122,7 @@ u32 crc32c(u32 crc, const u8* p, size_t n) {
   return u32(c);
 }
 constexpr auto crc_kernel = crc32c;
-#else  // tables do as well (format/checksum.cpp)
+#else  // tables do as well (coding/checksum.cpp)
 constexpr u32 (*crc_kernel)(u32, const u8*, size_t) = nullptr;
 #endif
 

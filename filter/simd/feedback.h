@@ -1,4 +1,4 @@
-// Coding of a whole parity class with residual feedback (format/feedback.h). Included by kernels.cpp only.
+// Coding of a whole parity class with residual feedback (predict/feedback.h). Included by kernels.cpp only.
 //
 // Residuals are 16-bit integers. A row of the history has those of the samples of even index, padded with zeros to whole vectors, then
 // those of odd index, which wait for their neighbours on both sides. Rows follow one another in raster order; what they wait for is one

@@ -75,7 +75,7 @@ struct FailedSample {
   T prediction;
 };
 
-// What residual feedback (format/feedback.h) adds to a class task.
+// What residual feedback (predict/feedback.h) adds to a class task.
 template <class T>
 struct FeedbackTask {
   static constexpr int short_row = 64, slots = 8;  // of rows of at most that many samples several are worked on at once

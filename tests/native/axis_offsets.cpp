@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "encoder/code_sections.h"
+#include "encoder/write/code_sections.h"
 #include "stz.h"
 
 using namespace stz;

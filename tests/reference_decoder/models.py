@@ -9,7 +9,7 @@ from reference_decoder.conventions import clamp
 
 def read_code_tables():
     """The integers of code_tables.inc: name to list of tables (of scales for default_scale)."""
-    path = Path(__file__).resolve().parents[2] / "filter" / "format" / "code_tables.inc"
+    path = Path(__file__).resolve().parents[2] / "filter" / "coding" / "code_tables.inc"
     tables = {}
     for name, body in re.findall(r"(\w+)\[\] = \{(.*?)\n?\};", path.read_text(), re.DOTALL):
         rows = re.findall(r"\{\d+, \{(.*?)\}\}", body)

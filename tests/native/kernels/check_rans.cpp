@@ -1,5 +1,5 @@
 // Interleaved rANS: every number of lanes, tables of the codec and tables at their extremes.
-#include "format/code_tables.h"
+#include "coding/code_tables.h"
 #include "guarded.h"
 #include "values.h"
 

@@ -1,5 +1,5 @@
 // The adaptive binary coder gives back what was written, in about as many bits as the models say, and ends on bytes that end too early.
-#include "format/binary_coder.h"
+#include "coding/binary_coder.h"
 
 #include <cmath>
 #include <memory>

@@ -1,5 +1,5 @@
 // The CRCs have their published values, may be computed piece by piece, and detect what their polynomials promise.
-#include "format/checksum.h"
+#include "coding/checksum.h"
 
 #include <algorithm>
 

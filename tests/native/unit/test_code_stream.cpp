@@ -1,8 +1,8 @@
 // Code streams: what the encoder writes the decoder reads, with any models, escapes, outliers and masked samples; damage is noticed or
 // gives other codes, never more.
 #include "decoder/code_stream_decoder.h"
-#include "encoder/code_stream_encoder.h"
-#include "format/parameters.h"
+#include "encoder/write/code_stream_encoder.h"
+#include "predict/parameters.h"
 #include "simd/kernels.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // The hierarchy of grids: every sample is in one class of one level and in one block of it, and where the maps between levels say.
-#include "format/grid.h"
+#include "grid/grid.h"
 
 #include <set>
 
-#include "format/mask_coder.h"
+#include "masks/mask_coder.h"
 #include "unit.h"
 
 using namespace unit;

@@ -1,5 +1,5 @@
 // Masks of blocks: the kind of every sample comes back, and the bits of those that have their own.
-#include "encoder/choose_mask_form.h"
+#include "encoder/write/choose_mask_form.h"
 
 #include <algorithm>
 #include <map>

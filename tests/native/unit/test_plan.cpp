@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "format/block_codec.h"
+#include "predict/block_codec.h"
 #include "unit.h"
 
 using namespace unit;

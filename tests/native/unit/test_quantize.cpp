@@ -1,6 +1,6 @@
 // Quantisers of rows: what vector kernels make of a row of integers or of ULP space is what its samples give one by one, wherever
 // predictions lie, and comes back.
-#include "format/quantize.h"
+#include "coding/quantize.h"
 
 #include <cmath>
 #include <limits>

@@ -5,8 +5,8 @@
 
 #include "decoder/decode.h"
 #include "encoder/encode.h"
-#include "format/box_rows.h"
 #include "format/frame.h"
+#include "grid/box_rows.h"
 #include "rewrite/boxes.h"
 #include "unit.h"
 

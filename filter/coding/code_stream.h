@@ -1,0 +1,86 @@
+// One stream of codes (quantization indices): interleaved rANS symbols from the front, raw bits from the back.
+//
+// Layout: state of lane 0 (u32; its top bit set: a byte with log2(lanes) follows), states of the other lanes, 16-bit words in the order the
+// decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a parity class are partitioned by
+// context into bins (stable); bins are coded one after the other, each with its context's model: symbol j of a bin in direct mode belongs
+// to lane j mod lanes; so does token j of a bin in run-length mode. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and
+// the raw bits have met: a second check beside the stream's CRC. The raw bits of a bin in direct mode: the low bits of all its codes, then
+// those of its symbols.
+#pragma once
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/code_constants.h"
+#include "coding/code_tables.h"
+
+namespace stz {
+
+constexpr u8 no_context = 255;  // a masked sample: it has no code
+
+// An outlier, a sample stored with its bits: its index in the class (raster order), and the bits.
+struct Outlier {
+  u32 index;
+  u64 bits;
+};
+// A wide code, one whose byte is the escape: its index in the class, and the code. outlier_mark in its place: an outlier and its bits.
+struct WideCode {
+  u32 index;
+  i64 code;
+  u64 bits;
+};
+constexpr i64 outlier_mark = INT64_MIN;
+// The code that marks an outlier.
+template <class Code>
+constexpr Code outlier_code = Code(u64(1) << (8 * sizeof(Code) - 1));
+// Samples with larger codes are outliers.
+template <class Code>
+constexpr u64 largest_code = sizeof(Code) == 4 ? 0x7fffffff : (u64(1) << 61) - 1;
+
+// Where each code of a class goes when codes are partitioned by context. A class is walked in four parts at once: runs of one context would
+// otherwise wait for their own counter at every code.
+class ContextBins {
+ public:
+  ContextBins(const u8* context, size_t n) {
+    const size_t part = n / parts;
+    size_t count[parts][256] = {};
+    for (size_t i = 0; i < part; i++)
+      for (size_t p = 0; p < parts; p++) count[p][context[p * part + i]]++;
+    for (size_t i = parts * part; i < n; i++) count[parts - 1][context[i]]++;
+    size_t at = 0;
+    for (int k = 0; k < contexts; k++) {
+      start_[k] = at;
+      for (size_t p = 0; p < parts; p++) {
+        next_[p][k] = at;
+        at += count[p][k];
+      }
+    }
+    start_[contexts] = at;
+    masked_ = at != n;
+  }
+  size_t start(int k) const { return start_[k]; }
+  size_t length(int k) const { return start_[k + 1] - start_[k]; }
+  // Calls f(code number, place) for every code that has a context. Once.
+  template <class F>
+  void for_each(const u8* context, size_t n, F f) {
+    const size_t part = n / parts;
+    if (masked_) {
+      for (size_t i = 0; i < part; i++)
+        for (size_t p = 0; p < parts; p++)
+          if (context[p * part + i] != no_context) f(p * part + i, next_[p][context[p * part + i]]++);
+      for (size_t i = parts * part; i < n; i++)
+        if (context[i] != no_context) f(i, next_[parts - 1][context[i]]++);
+      return;
+    }
+    for (size_t i = 0; i < part; i++)
+      for (size_t p = 0; p < parts; p++) f(p * part + i, next_[p][context[p * part + i]]++);
+    for (size_t i = parts * part; i < n; i++) f(i, next_[parts - 1][context[i]]++);
+  }
+
+ private:
+  static constexpr size_t parts = 4;
+  size_t start_[contexts + 1], next_[parts][contexts];
+  bool masked_;
+};
+
+}  // namespace stz

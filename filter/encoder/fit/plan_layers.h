@@ -1,0 +1,11 @@
+// Chooses how the codes (quantization indices) of an array are split into precision layers (encoder only).
+#pragma once
+#include "encoder/block/level_source.h"
+
+namespace stz {
+
+// As the plan wants them. None if fewer than two are wanted, or no level could have any.
+template <class S>
+Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source);
+
+}  // namespace stz

@@ -1,0 +1,169 @@
+#include "encoder/represent/floating_array.h"
+
+#include "base/faults.h"
+#include "encoder/represent/dead_zone.h"
+#include "encoder/represent/fixed_point.h"
+#include "format/logarithm.h"
+
+namespace stz {
+namespace {
+
+// Distance between numbers of the dtype near v.
+double unit_in_last_place(double v, i32 dtype) {
+  if (v == 0) return 0;
+  const size_t width = component_size(dtype);
+  const int mantissa = mantissa_bits(dtype), smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
+  const int exponent = int(bit_cast_to<u64>(v) >> 52 & 0x7ff) - 1023;  // -1023 for subnormal numbers, which are then at `smallest`
+  const int e = std::max(smallest, exponent - mantissa);
+  return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
+}
+
+// Low mantissa bits that are zero in every valid sample: numbers of a shorter type, or with few binary digits.
+template <class S>
+int zero_bits_of(const S* samples, u64 n, const Masks& m) {
+  using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
+  Bits any = 0;
+  if (m.specials.empty())
+    for (u64 i = 0; i < n; i++) any |= bit_cast_to<Bits>(samples[i]);
+  else
+    for (u64 i = 0; i < n; i++) any |= m.specials[i] ? Bits(0) : bit_cast_to<Bits>(samples[i]);
+  const int mantissa = sizeof(S) == 4 ? 23 : 52;
+  return std::min(mantissa - 1, any ? __builtin_ctzll(u64(any)) : 0);
+}
+
+}  // namespace
+
+template <class S>
+FloatingArray<S>::FloatingArray(const Array& a, const Header& h, const Request& request)
+    : a_(a), request_(request), header_(h), valid_(valid_elements(h)), n_(valid_ * u64(a.parts)) {
+  header_.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
+  double largest = 0;  // magnitude
+  samples_ = plain_samples<S>(a, header_, request.threads, loaded_, largest);
+  if (!samples_) {
+    masks_ = std::make_shared<const Masks>(find_masks(a, header_));
+    loaded_ = load_samples<S>(a, header_, *masks_, &largest);
+    samples_ = loaded_.data();
+  }
+  STZ_FAULT_POINT(samples, loaded_.data(), loaded_.size() * sizeof(S));
+  STZ_FAULT_POINT(scan, &largest, sizeof largest);
+  ulp_ = unit_in_last_place(largest, a.layout.dtype);
+}
+
+template <class S>
+Plan<S> FloatingArray<S>::uniform() const {
+  Header u = header_;
+  u.quantizer = QuantizerKind::uniform;
+  // the cast eats up to half an ulp of the bound: shrink the step rather than store samples as outliers
+  u.half_step = ulp_ * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp_ : u.bound;
+  if (u.half_step < 0.1 * u.bound) u.half_step = u.bound;
+  const bool dead_zone = request_.dead_zone && u.half_step > 16 * ulp_;
+  if (dead_zone) u.half_step = half_step_with_dead_zone(u.half_step);
+  Plan<S> plan(u, request_, samples_, masks_, u.half_step);
+  plan.dead_zone = dead_zone;
+  return plan;
+}
+
+template <class S>
+Plan<S> FloatingArray<S>::lossless() const {
+  Header o = header_;
+  o.step = 1;
+  if (a_.layout.dtype == STZ_F16) {
+    o.quantizer = QuantizerKind::integer;
+    o.transform = Transform::ulp_float16;
+    return {o, request_, load_samples<S>(a_, o, *masks_), masks_, 0.5};
+  }
+  o.quantizer = QuantizerKind::ulp;
+  o.zero_bits = zero_bits_of(samples_, n_, *masks_);
+  return {o, request_, samples_, masks_, ulp_};
+}
+
+template <class S>
+std::optional<Plan<S>> FloatingArray<S>::ulp_steps() const {
+  Header o = header_;
+  const double ulps = o.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
+  if (a_.layout.dtype == STZ_F16 || ulps < 1) return {};
+  o.quantizer = QuantizerKind::ulp;
+  o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
+  return Plan<S>(o, request_, samples_, masks_, ulp_ * double(o.step));
+}
+
+// Masks zeros, what is so small that its own ulp breaks the bound, and what would come back as the fill value. Tells the signs of the rest.
+template <class S>
+Masks FloatingArray<S>::masks_of_logarithms(const Header& l, bool& positive, bool& negative) const {
+  const size_t width = component_size(a_.layout.dtype);
+  const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+  const double fill = l.has_fill ? number_of(a_.layout.dtype, l.fill) : 0, next_to_fill = __builtin_fabs(fill) * 2e-12;
+  Masks masks = *masks_;
+  if (masks.specials.empty()) masks.specials.resize(n_);
+  for (int part = 0; part < a_.parts; part++)
+    for_valid(l, [&](u64 number, u64 element) {
+      const u64 at = u64(part) * valid_ + number;
+      if (masks.specials[at]) return;
+      double v = double(samples_[at]);
+      if (__builtin_fabs(v) < 2 * smallest || __builtin_fabs(v - fill) <= next_to_fill) {
+        u64 bits = a_.bits(element, part);
+        masks.specials[at] = bits == 0 ? special_zero : special_literal;
+        if (bits) masks.literals.push_back({at, bits});
+      } else if (v > 0)
+        positive = true;
+      else
+        negative = true;
+    });
+  sort_literals(masks.literals);
+  return masks;
+}
+
+template <class S>
+std::optional<Plan<double>> FloatingArray<S>::logarithmic() const {
+  Header l = header_;
+  l.half_step = octave_bound(l.bound, mantissa_bits(a_.layout.dtype));
+  if (l.half_step == 0) return {};
+  bool positive = false, negative = false;
+  Masks masks = masks_of_logarithms(l, positive, negative);
+  if (positive && negative) return {};
+  l.masked = std::any_of(masks.specials.begin(), masks.specials.end(), [](u8 k) { return k != 0; });
+  if (!l.masked) masks.specials.clear();
+  l.quantizer = QuantizerKind::uniform;
+  l.transform = Transform::logarithmic;
+  l.negative = negative;
+  l.sample = SampleType::f64;
+  Buffer<double> octaves = load_samples<double>(a_, l, masks);
+  return Plan<double>(l, request_, std::move(octaves), std::make_shared<const Masks>(std::move(masks)), l.half_step);
+}
+
+template <class S>
+std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::fixed_point() const {
+  if (a_.layout.dtype == STZ_F16) return {};
+  const auto grid = find_fixed_point_grid(header_, samples_, masks_->specials_or_null(), n_);
+  if (!grid || grid->largest >= i64(1) << 50) return {};
+  FixedPoint found{header_};
+  Header& l = found.header;
+  l.quantizer = QuantizerKind::integer;
+  l.transform = Transform::fixed_point;
+  l.origin = grid->origin;
+  l.delta = grid->delta;
+  // steps of 2 m + 1 fixed-point units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave
+  // higher)
+  const double units = l.mode == STZ_ABSOLUTE ? (l.bound - 4 * ulp_) / grid->delta : 0;
+  if (units > 7.5) return {};
+  l.step = 2 * u64(std::max(0.0, units)) + 1;
+  found.step = double(l.step) * grid->delta;
+  found.fits_float = grid->largest < i64(1) << 21;
+  l.sample = found.fits_float ? SampleType::f32 : SampleType::f64;
+  return found;
+}
+
+template <class S>
+template <class T>
+Plan<T> FloatingArray<S>::as_fixed_point(const FixedPoint& grid) const {
+  return {grid.header, request_, load_samples<T>(a_, grid.header, *masks_), masks_, 0.5 * double(grid.header.step)};
+}
+
+template class FloatingArray<float>;
+template class FloatingArray<double>;
+template Plan<float> FloatingArray<float>::as_fixed_point(const FixedPoint&) const;
+template Plan<double> FloatingArray<float>::as_fixed_point(const FixedPoint&) const;
+template Plan<float> FloatingArray<double>::as_fixed_point(const FixedPoint&) const;
+template Plan<double> FloatingArray<double>::as_fixed_point(const FixedPoint&) const;
+
+}  // namespace stz

@@ -1,0 +1,54 @@
+// The samples of a floating-point array and the ways to represent them under a bound (encoder).
+#pragma once
+#include <optional>
+
+#include "encoder/plan/plan.h"
+
+namespace stz {
+
+template <class S>
+class FloatingArray {
+ public:
+  // `a` and `request` must live as long as this. `h`: layout, mode, bound, fill value, valid extent and axis map.
+  FloatingArray(const Array& a, const Header& h, const Request& request);
+
+  const Header& header() const { return header_; }  // with what is known of special values
+  const S* samples() const { return samples_; }
+  u64 count() const { return n_; }
+  const std::shared_ptr<const Masks>& masks() const { return masks_; }
+  double ulp() const { return ulp_; }  // of the largest magnitude
+
+  // Equal steps of the value.
+  Plan<S> uniform() const;
+  // Every bit: float16 numbers as integers, others in ULP space.
+  Plan<S> lossless() const;
+  // Steps in ULP space, which keep a point-wise relative bound of numbers of any sign. Nothing if the bound is less than a unit.
+  std::optional<Plan<S>> ulp_steps() const;
+  // Logarithms, for point-wise relative bounds of numbers of one sign. Nothing if there is no room for the bound.
+  std::optional<Plan<double>> logarithmic() const;
+
+  // Numbers origin + k * delta, as the integers k.
+  struct FixedPoint {
+    Header header;
+    bool fits_float = false;  // the integers are exact as float
+    double step = 0;          // between values that it tells apart
+  };
+  // Nothing if the numbers are on no such grid, or if it is of no use.
+  std::optional<FixedPoint> fixed_point() const;
+  template <class T>
+  Plan<T> as_fixed_point(const FixedPoint& grid) const;
+
+ private:
+  Masks masks_of_logarithms(const Header& l, bool& positive, bool& negative) const;
+
+  const Array& a_;
+  const Request& request_;
+  Header header_;
+  const u64 valid_, n_;
+  Buffer<S> loaded_;
+  std::shared_ptr<const Masks> masks_ = std::make_shared<const Masks>();
+  const S* samples_;
+  double ulp_;
+};
+
+}  // namespace stz

@@ -1,0 +1,21 @@
+// Encodes a level from what the coarser one is reconstructed to (encoder).
+#pragma once
+#include "encoder/block/level_source.h"
+
+namespace stz {
+
+// The sections of each refinement (format/layers.h), coarse to fine.
+struct RefinementSections {
+  explicit RefinementSections(size_t refinements) : bytes(refinements), sizes(refinements) {}
+  std::vector<Bytes> bytes;
+  std::vector<std::vector<u64>> sizes;
+};
+
+// Encodes level l and appends its section to `out`; `state` passes from the coarser level to this one. `checks`: takes the CRCs of the
+// blocks of level 0, or null. `refinements`: takes those of the level, or null if the header has no layers. False if an index has more
+// sizes than a decoder accepts.
+template <class S>
+bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out,
+                  RefinementSections* refinements = nullptr);
+
+}  // namespace stz

@@ -1,0 +1,63 @@
+// Where the samples of a block are in memory, and stencils laid out for that: sizes and offsets only.
+//
+// Class arrays share one shape; an index counts half-steps along split axes and steps along the others, from the block's lower corner.
+// Class arrays of bytes (activities for contexts, special values) are laid out alike with a narrower halo.
+#pragma once
+#include <vector>
+
+#include "grid/stencil.h"
+#include "simd/kernels.h"
+
+namespace stz {
+
+// How class arrays lie in memory: one after the other, each with its halo.
+struct ClassArrays {
+  Index below, above;  // halo widths
+  Index stride;        // elements between neighbours in a class array; the last is 1
+  i64 origin, size;    // of index 0; elements of one class array
+  i64 at(i64 i, i64 j, i64 k) const { return i * stride[0] + j * stride[1] + k * stride[2]; }
+};
+
+// Where the samples of a block are in its class arrays.
+struct BlockGeometry {
+  Box box;                             // samples of the level
+  int split_mask, active_mask;         // axes that are split; axes with more than one sample on the level
+  Index even, odd;                     // indexes of even and odd samples (along axes that are not split: all of them, none)
+  std::array<bool, axes> ghost_plane;  // the domain continues above the block along this split axis
+  ClassArrays values, bytes;
+  ParityClasses classes;
+  int slot[16];  // class -> array number
+
+  i64 count(int cls, int a) const { return cls >> a & 1 ? odd[a] : even[a]; }
+  Index counts(int cls) const { return {count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)}; }
+  u64 samples(int cls) const {
+    Index c = counts(cls);
+    return u64(c[0]) * u64(c[1]) * u64(c[2]) * u64(c[3]);
+  }
+  i64 start(const ClassArrays& a, int cls) const { return i64(slot[cls]) * a.size + a.origin; }  // offset of index 0 of a class
+  i64 total(const ClassArrays& a) const { return (classes.count + 1) * a.size + row_slack; }
+  ClassRows rows(const ClassArrays& a, int cls) const {
+    return {{count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)},
+            {std::ptrdiff_t(a.stride[0]), std::ptrdiff_t(a.stride[1]), std::ptrdiff_t(a.stride[2])}};
+  }
+  // Do class arrays of both have the same layout, whatever the place of the blocks?
+  bool same_layout(const BlockGeometry& g) const {
+    return split_mask == g.split_mask && active_mask == g.active_mask && even == g.even && odd == g.odd && values.below == g.values.below;
+  }
+};
+
+// `reach`: the stencil of the level with the widest reach.
+BlockGeometry block_geometry(const Level& level, const Box& box, StencilId reach);
+
+// A stencil laid out for a geometry: offsets from a sample of the class to its taps.
+struct LaidOut {
+  int groups = 0, odd = 0;
+  std::vector<int> taps;
+  std::vector<std::ptrdiff_t> offset;
+  TapTable table(int first_groups) const { return {first_groups, taps.data(), offset.data()}; }
+};
+LaidOut lay_out(const BlockGeometry& g, const ClassArrays& arrays, int cls, const Stencil& stencil);
+// One group of all taps at distance one (nearest faces and diagonals) or of the nearest faces only, for the median.
+LaidOut lay_out_nearest(const BlockGeometry& g, const ClassArrays& arrays, int cls, bool faces_only);
+
+}  // namespace stz

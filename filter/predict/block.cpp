@@ -1,0 +1,419 @@
+#include "predict/block.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "base/stages.h"
+#include "coding/quantize.h"
+
+namespace stz {
+
+namespace {
+
+constexpr i64 rows_ahead = 8;  // that are prefetched
+
+// Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
+template <class S>
+inline S extrapolated(S from, S inner, int distance) {
+  if constexpr (sizeof(S) == 1)
+    return from;
+  else if constexpr (!std::is_floating_point_v<S>)
+    return S(u64(from) + (u64(from) - u64(inner)) * u64(distance));
+  else
+    return from + (from - inner) * S(distance);
+}
+template <class S>
+void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
+  for (i64 x = 0; x < n; x++) to[x] = extrapolated(from[x], inner[x], distance);
+}
+
+// Bytes have a layout of their own.
+template <class S>
+const ClassArrays& arrays_of(const BlockGeometry& g) {
+  return sizeof(S) == 1 ? g.bytes : g.values;
+}
+
+// Calls f with `n` as a constant where it is one of the usual widths of a halo, so that loops over it disappear; else with 0.
+template <class F>
+void with_width(int n, F f) {
+  switch (n) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 3:
+      return f(std::integral_constant<int, 3>{});
+    default:
+      return f(std::integral_constant<int, 0>{});
+  }
+}
+
+// The ends of `rows` rows of n samples: `below` samples before each and `above` behind it.
+template <class S>
+void extend_rows(S* first, i64 stride, i64 rows, i64 n, int below, int above) {
+  const i64 inward = n > 1 ? 1 : 0;
+  with_width(below, [&](auto fixed_below) {
+    with_width(above, [&](auto fixed_above) {
+      const int before = fixed_below ? fixed_below : below, behind = fixed_above ? fixed_above : above;
+      S* row = first;
+      for (i64 k = 0; k < rows; k++, row += stride) {
+        S *last = row + (n - 1), start = *row, start_inner = row[inward], end = *last, end_inner = last[-inward];
+        for (int d = 1; d <= before; d++) row[-d] = extrapolated(start, start_inner, d);
+        for (int d = 1; d <= behind; d++) last[d] = extrapolated(end, end_inner, d);
+      }
+    });
+  });
+}
+
+// Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
+// along the last axis (or element by element along it).
+template <class S>
+void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 from_index, i64 to_index, Index from, Index to) {
+  const i64 step = g.stride[size_t(a)];
+  const i64 inward = high - low > 1 ? step : 0;
+  auto line = [&](S* base, i64 n) {  // base: index 0 along the axis
+    for (i64 i = low - 1; i >= from_index; i--)
+      extrapolate(base + i * step, base + low * step, base + low * step + inward, int(low - i), n);
+    for (i64 i = high; i < to_index; i++)
+      extrapolate(base + i * step, base + (high - 1) * step, base + (high - 1) * step - inward, int(i - high + 1), n);
+  };
+  if (a == 3) {
+    const int below = int(low - from_index), above = int(to_index - high);
+    for_rows({from[0], from[1], 0, 0}, {to[0], to[1], 1, 1}, [&](i64 i, i64 j, i64) {
+      extend_rows(array + g.at(i, j, from[2]) + low, g.stride[2], to[2] - from[2], high - low, below, above);
+    });
+    return;
+  }
+  from[size_t(a)] = 0;
+  to[size_t(a)] = 1;
+  for_rows(from, to, [&](i64 i, i64 j, i64 k) { line(array + g.at(i, j, k) + from[3], to[3] - from[3]); });
+}
+
+// Fills the halo of one class array: along each axis (the last first) the indexes outside [low, high).
+template <class S>
+void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& high, int skip_axes) {
+  const ClassArrays& arrays = arrays_of<S>(g);
+  Index from = low, to = high;
+  for (int a = axes - 1; a >= 0; a--) {
+    size_t s = size_t(a);
+    if (skip_axes >> a & 1 || !(g.active_mask >> a & 1)) continue;
+    extend_axis(arrays, array, a, low[s], high[s], -arrays.below[s], g.even[s] + arrays.above[s], from, to);
+    from[s] = -arrays.below[s];
+    to[s] = g.even[s] + arrays.above[s];
+  }
+}
+
+// Copies of grid rows into class 0, everything of the index box that the part has; returns the index range that is real.
+template <class S>
+void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values, Index& low, Index& high, bool inside_only) {
+  const ClassArrays& arrays = arrays_of<S>(g);
+  Index start;  // grid coordinate of index 0
+  for (size_t a = 0; a < axes; a++) {
+    start[a] = g.split_mask >> a & 1 ? g.box.low[a] / 2 : g.box.low[a];
+    low[a] = inside_only ? 0 : std::max<i64>(-arrays.below[a], coarse.box.low[a] - start[a]);
+    high[a] = inside_only ? g.even[a] : std::min<i64>(g.even[a] + arrays.above[a], coarse.box.low[a] + coarse.box.size[a] - start[a]);
+  }
+  S* base = values + g.start(arrays, 0);
+  for_rows(low, high, [&](i64 i, i64 j, i64 k) {
+    const S* row = coarse.at(start[0] + i, start[1] + j, start[2] + k, start[3]);
+    const S* ahead = row + rows_ahead * coarse.box.size[3];
+    for (i64 x = low[3]; x < high[3]; x += i64(64 / sizeof(S))) __builtin_prefetch(ahead + x);
+    memcpy(base + arrays.at(i, j, k) + low[3], row + low[3], size_t(high[3] - low[3]) * sizeof(S));
+  });
+}
+
+// Calls row(class of the even samples, offset in its class array, row of the grid, i, j, k) for every row of a part of the block's planes.
+template <class T, class F>
+void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
+  const int split = g.split_mask;
+  auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
+  auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
+  Index from{}, to = g.box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    to[size_t(planes.axis)] = planes.to;
+  }
+  for (i64 i = from[0]; i < to[0]; i++)
+    for (i64 j = from[1]; j < to[1]; j++) {
+      const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
+      T* at = grid.at(g.box.low[0] + i, g.box.low[1] + j, g.box.low[2], g.box.low[3]);
+      for (i64 k = 0; k < g.box.size[2]; k++, at += grid.box.size[3])
+        row(parity(0, i) | parity(1, j) | parity(2, k), offset + half(2, k) * arrays.stride[2], at, i, j, k);
+    }
+}
+
+// Puts n samples of a row into a line from its place `at` on, and writes the line to `out` if the others are there; all are even.
+template <class S>
+inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out) {
+  constexpr i64 half = LineEnds<S>::samples / 2;
+  for (i64 x = 0; x < n / 2; x++) {
+    line[at / 2 + x] = even[x];
+    line[half + at / 2 + x] = odd[x];
+  }
+  if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true);
+}
+
+// A row past the caches; `row` is its number in the block, k along axis 2.
+template <class S>
+void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k) {
+  constexpr i64 samples = LineEnds<S>::samples;
+  const i64 size = g.box.size[3], before = i64(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S)), rest = (before + size) % samples;
+  i64 from = 0, to = size;
+  if (before && ends.left && !(ends.left_wraps && k == 0)) {
+    from = samples - before;
+    put_in_line(even, odd, from, ends.left + row * samples, before, ends.left_there, out - before);
+  }
+  if (rest && ends.right && !(ends.right_wraps && k == g.box.size[2] - 1)) {
+    to -= rest;
+    put_in_line(even + to / 2, odd + to / 2, rest, ends.right + row * samples, 0, ends.right_there, out + to);
+  }
+  row_kernels<S>().interleave(even + from / 2, odd + from / 2, int(to - from), out + from, true);
+}
+
+template <class S>
+void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                   const LineEnds<S>& ends) {
+  const bool split_x = g.split_mask >> 3 & 1;
+  const ClassArrays& arrays = arrays_of<S>(g);
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
+  for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out, i64 i, i64 j, i64 k) {
+    if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {
+      // lines at the ends that are written in part have to be fetched, from pages that the machine does not see coming
+      if (!ends.left) __builtin_prefetch(out + ahead, 1);
+      if (!ends.right) __builtin_prefetch(out + ahead + size, 1);
+    }
+    const S* even = values + g.start(arrays, cls) + offset;
+    if (!split_x) {
+      memcpy(out, even, size_t(size) * sizeof(S));
+      return;
+    }
+    const S* odd = values + g.start(arrays, cls | 8) + offset;
+    if constexpr (sizeof(S) == 1) {
+      for (i64 x = 0; x < size / 2; x++) {
+        out[2 * x] = even[x];
+        out[2 * x + 1] = odd[x];
+      }
+      if (size & 1) out[size - 1] = even[size / 2];
+    } else if (streaming)
+      store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k);
+    else
+      row_kernels<S>().interleave(even, odd, int(size), out, streaming);
+  });
+}
+
+}  // namespace
+
+template <class S>
+void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values) {
+  STZ_STAGE(load);
+  Index low, high;
+  copy_coarse(g, coarse, values, low, high, false);
+  fill_halo(g, values + g.start(g.values, 0), low, high, 0);
+}
+
+namespace {
+
+// Samples [low, high) of a class on ghost planes: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
+// less on the same plane.
+template <class S>
+void fill_ghost_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
+  using R = RealOf<S>;
+  const TapTable taps = cubic.table(2 * cubic.odd);
+  R weights[2 * axes];
+  cubic_weights(cubic.odd, weights);
+  const int n = int(high[3] - low[3]);
+  Buffer<R> p(size_t(n + row_slack));
+  for_rows(low, high, [&](i64 i, i64 j, i64 k) {
+    S* row = values + g.start(g.values, cls) + g.values.at(i, j, k) + low[3];
+    if (n > 1) {
+      row_kernels<S>().predict(row, taps, weights, n, p.data());
+      for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
+      return;
+    }
+    // an end of the last axis: the same sums without a vector's worth of them
+    R total = 0;
+    const std::ptrdiff_t* o = taps.offset;
+    for (int group = 0; group < taps.groups; group++) {
+      R sum = R(row[*o++]);
+      for (int t = 1; t < taps.taps[group]; t++) sum += R(row[*o++]);
+      sum *= weights[group];
+      total = group ? total + sum : sum;
+    }
+    *row = sample_from_real<S>(total);
+  });
+}
+
+// Ghost planes along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
+template <class S>
+void fill_halo_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
+  for (size_t a = 0; a < axes; a++) {
+    if (!(along >> a & 1) || !g.ghost_plane[a] || cls >> a & 1) continue;
+    Index low = from, high = to;
+    low[a] = to[a];
+    high[a] = to[a] + 1;
+    fill_ghost_plane(g, cls, cubic, values, low, high);
+    to[a]++;  // later planes cover the edges that they share with this one
+  }
+  fill_halo(g, values + g.start(g.values, cls), from, to, cls | (0xf & ~along));
+}
+
+}  // namespace
+
+template <class S>
+void fill_halo_of_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values) {
+  STZ_STAGE(halo);
+  fill_halo_along(g, cls, cubic, values, 0xf, Index{}, g.counts(cls));
+}
+
+template <class S>
+void fill_halo_of_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane) {
+  STZ_STAGE(halo);
+  Index from{}, to = g.counts(cls);
+  from[size_t(axis)] = plane;
+  to[size_t(axis)] = plane + 1;
+  fill_halo_along(g, cls, cubic, values, 0xf & ~(1 << axis), from, to);
+}
+
+namespace {
+
+// The box of a class whose halo along all axes but `axis` is there.
+void box_with_halo(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
+  from = Index{};
+  to = g.counts(cls);
+  for (size_t a = 0; a < axes; a++)
+    if (int(a) != axis && !(cls >> a & 1) && g.active_mask >> a & 1) {
+      from[a] = -g.values.below[a];
+      to[a] = g.even[a] + g.values.above[a];
+    }
+}
+
+}  // namespace
+
+template <class S>
+void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis) {
+  STZ_STAGE(halo);
+  Index from, to;
+  box_with_halo(g, cls, axis, from, to);
+  const size_t a = size_t(axis);
+  // the lower halo needs the first two samples along the axis only
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, g.even[a], -g.values.below[a], g.even[a], from, to);
+}
+
+template <class S>
+void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis) {
+  STZ_STAGE(halo);
+  const size_t a = size_t(axis);
+  i64 end = g.even[a];
+  if (g.ghost_plane[a]) {
+    Index low{}, high = g.counts(cls);
+    low[a] = end;
+    high[a] = end + 1;
+    fill_ghost_plane(g, cls, cubic, values, low, high);
+    fill_halo_along(g, cls, cubic, values, 0xf & ~(1 << axis), low, high);
+    end++;
+  }
+  Index from, to;
+  box_with_halo(g, cls, axis, from, to);
+  extend_axis(g.values, values + g.start(g.values, cls), axis, 0, end, 0, g.even[a] + g.values.above[a], from, to);
+}
+
+template <class S>
+void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
+                 const LineEnds<S>& ends) {
+  STZ_STAGE(store);
+  store_samples(g, values, grid, streaming, planes, ends);
+}
+
+template <class S>
+void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out) {
+  const int split = g.split_mask;
+  const ClassArrays& arrays = g.values;
+  const i64 rows = g.box.size[2], n = g.box.size[3];
+  auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
+  auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
+  // rows of one class of even samples, and where they go
+  auto put = [&](int cls, i64 offset, i64 count, S* to, i64 step) {
+    const S* even = values + g.start(arrays, cls) + offset;
+    if (split >> 3 & 1) {
+      const S* odd = values + g.start(arrays, cls | 8) + offset;
+      row_kernels<S>().interleave_rows(even, odd, arrays.stride[2], int(count), int(n), to, step);
+    } else {
+      for (i64 k = 0; k < count; k++) memcpy(to + k * step, even + k * arrays.stride[2], size_t(n) * sizeof(S));
+    }
+  };
+  Index from{}, end = g.box.size;
+  if (planes.axis >= 0) {
+    from[size_t(planes.axis)] = planes.from;
+    end[size_t(planes.axis)] = planes.to;
+  }
+  for (i64 i = from[0]; i < end[0]; i++)
+    for (i64 j = from[1]; j < end[1]; j++, out += rows * n) {
+      const i64 offset = half(0, i) * arrays.stride[0] + half(1, j) * arrays.stride[1];
+      const int cls = parity(0, i) | parity(1, j);
+      if (split >> 2 & 1) {
+        put(cls, offset, (rows + 1) / 2, out, 2 * n);
+        put(cls | 4, offset, rows / 2, out + n, 2 * n);
+      } else {
+        put(cls, offset, rows, out, n);
+      }
+    }
+}
+
+template <class S>
+void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes) {
+  STZ_STAGE(load);
+  const bool split_x = g.split_mask >> 3 & 1;
+  const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
+  std::vector<S> coarse(size_t(size / 2 + 1 + row_slack));
+  for_grid_rows(g, g.values, grid, planes, [&](int cls, i64 offset, const S* in, i64, i64, i64) {
+    for (i64 x = 0; x < size; x += i64(64 / sizeof(S))) __builtin_prefetch(in + ahead + x);
+    S* even = cls ? values + g.start(g.values, cls) + offset : coarse.data();
+    if (split_x)
+      row_kernels<S>().separate(in, int(size), even, values + g.start(g.values, cls | 8) + offset);
+    else if (cls)
+      memcpy(even, in, size_t(size) * sizeof(S));
+  });
+}
+
+void load_coarse_bytes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* activities) {
+  STZ_STAGE(load);
+  Index low, high;
+  copy_coarse(g, coarse, activities, low, high, true);
+  fill_halo(g, activities + g.start(g.bytes, 0), low, high, 0);
+}
+
+void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities) {
+  fill_halo(g, activities + g.start(g.bytes, cls), Index{}, g.counts(cls), cls);
+}
+
+void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid) {
+  STZ_STAGE(store);
+  store_samples(g, activities, grid, false, Planes{}, {});
+}
+
+template void load_coarse(const BlockGeometry&, const GridPart<const float>&, float*);
+template void load_coarse(const BlockGeometry&, const GridPart<const double>&, double*);
+template void load_coarse(const BlockGeometry&, const GridPart<const i64>&, i64*);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, float*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, float*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, float*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, float*, int);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, double*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, double*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, double*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, double*, int);
+template void fill_halo_of_class(const BlockGeometry&, int, const LaidOut&, i64*);
+template void fill_halo_of_plane(const BlockGeometry&, int, const LaidOut&, i64*, int, i64);
+template void fill_lower_halo(const BlockGeometry&, int, i64*, int);
+template void fill_upper_halo(const BlockGeometry&, int, const LaidOut&, i64*, int);
+template void gather_planes(const BlockGeometry&, const float*, const Planes&, float*);
+template void gather_planes(const BlockGeometry&, const double*, const Planes&, double*);
+template void gather_planes(const BlockGeometry&, const i64*, const Planes&, i64*);
+template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
+template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&, const LineEnds<float>&);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&, const LineEnds<double>&);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&, const LineEnds<i64>&);
+
+}  // namespace stz
