@@ -37,13 +37,46 @@ void enhance_samples(const Header& h, S* samples, const std::vector<u8>& special
   });
 }
 
+// Puts samples in the codec's order into the elements of the array, with what is cut off and special values.
+template <class S>
+void put_elements(const Header& h, const SampleOrder& order, const ElementBits<S>& bits, const S* samples, const u8* specials, u8* out) {
+  const size_t width = component_size(h.layout.dtype);
+  const u64 parts = u64(components(h.layout.dtype)), valid = valid_elements(h);
+  const bool swap = swapped(h.layout);
+  const SpecialBits of_masked = special_bits(bits);
+  if (h.partial)
+    for (u64 e = 0; e < element_count(h.layout) * parts; e++) store_bits(out + e * width, h.padding, width, swap);
+  for (u64 part = 0; part < parts; part++) {
+    const S* of_part = samples + part * valid;
+    const u8* kinds = specials ? specials + part * valid : nullptr;
+    order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
+      for (u64 x = 0; x < n; x += special_run) {
+        const u64 count = std::min(special_run, n - x);
+        const S* from = of_part + number + x;
+        const u8* special = kinds && any_special(kinds + number + x, count) ? kinds + number + x : nullptr;
+        auto place_of = [&](u64 k) { return out + ((element + (x + k) * stride) * parts + part) * width; };
+        if (host_is_little && !swap && stride == 1 && parts == 1) {
+          components_of<S>(h, from, i64(count), place_of(0));
+          if (special) put_special_bits(special, count, of_masked, width, place_of(0));
+        } else
+          for (u64 k = 0; k < count; k++) store_bits(place_of(k), bits(from[k], special ? special[k] : u8(special_none)), width, swap);
+      }
+    });
+  }
+}
+
+// Can samples be decoded into the array? Plain native numbers in the order of the elements need no other buffer.
+template <class S>
+bool decodes_in_place(const Header& h, const SampleOrder& order, const u8* out) {
+  const i32 dtype = h.layout.dtype;
+  return !h.partial && order.as_stored() && components(dtype) == 1 && !swapped(h.layout) && h.transform == Transform::none &&
+         component_size(dtype) == sizeof(S) && is_floating(dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
+}
+
 template <class S>
 void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification, bool enhance) {
-  const stz_layout& layout = h.layout;
-  const size_t width = component_size(layout.dtype);
-  const int parts = components(layout.dtype);
-  const bool swap = swapped(layout);
-  const u64 elements = element_count(layout), valid = valid_elements(h);
+  const size_t width = component_size(h.layout.dtype);
+  const u64 parts = u64(components(h.layout.dtype)), valid = valid_elements(h);
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
   const u64 sections = sections_offset(h);
@@ -60,47 +93,22 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
       if (enhanced) enhance_samples<S>(h, samples, specials, threads);
   };
   const SampleOrder order(h);
-  // plain native numbers in the order of the elements need no other buffer
-  const bool direct = !h.partial && order.as_stored() && parts == 1 && !swap && h.transform == Transform::none && width == sizeof(S) &&
-                      is_floating(layout.dtype) && reinterpret_cast<uintptr_t>(out) % sizeof(S) == 0;
   const ElementBits<S> bits(h);
-  const SpecialBits of_masked = special_bits(bits);
-  if (direct) {
+  if (decodes_in_place<S>(h, order, out)) {
+    const SpecialBits of_masked = special_bits(bits);
     decode_to(reinterpret_cast<S*>(out), &of_masked);
     for (u64 from = 0; from < specials.size(); from += special_run) {
       const u64 count = std::min(special_run, u64(specials.size()) - from);
       if (any_special(&specials[from], count)) put_special_bits(&specials[from], count, of_masked, width, out + from * width);
     }
-    for (const LiteralElement& o : literals) {
-      require(o.index < valid, STZ_ERROR_CORRUPT);
-      store_bits(out + o.index * width, o.bits, width, swap);
-    }
-    return;
-  }
-  Buffer<S> samples(valid * u64(parts));
-  decode_to(samples.data(), nullptr);
-  if (h.partial)
-    for (u64 e = 0; e < elements * u64(parts); e++) store_bits(out + e * width, h.padding, width, swap);
-  for (int part = 0; part < parts; part++) {
-    const S* of_part = samples.data() + u64(part) * valid;
-    const u8* kinds = specials.empty() ? nullptr : specials.data() + u64(part) * valid;
-    order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
-      for (u64 x = 0; x < n; x += special_run) {
-        const u64 count = std::min(special_run, n - x);
-        const S* from = of_part + number + x;
-        const u8* special = kinds && any_special(kinds + number + x, count) ? kinds + number + x : nullptr;
-        auto place_of = [&](u64 k) { return out + ((element + (x + k) * stride) * u64(parts) + u64(part)) * width; };
-        if (host_is_little && !swap && stride == 1 && parts == 1) {
-          components_of<S>(h, from, i64(count), place_of(0));
-          if (special) put_special_bits(special, count, of_masked, width, place_of(0));
-        } else
-          for (u64 k = 0; k < count; k++) store_bits(place_of(k), bits(from[k], special ? special[k] : u8(special_none)), width, swap);
-      }
-    });
+  } else {
+    Buffer<S> samples(valid * parts);
+    decode_to(samples.data(), nullptr);
+    put_elements(h, order, bits, samples.data(), specials.empty() ? nullptr : specials.data(), out);
   }
   for (const LiteralElement& o : literals) {
-    require(o.index < valid * u64(parts), STZ_ERROR_CORRUPT);
-    store_bits(out + (order.element_of(o.index % valid) * u64(parts) + o.index / valid) * width, o.bits, width, swap);
+    require(o.index < valid * parts, STZ_ERROR_CORRUPT);
+    store_bits(out + (order.element_of(o.index % valid) * parts + o.index / valid) * width, o.bits, width, swapped(h.layout));
   }
 }
 

@@ -65,8 +65,7 @@ class Decoder {
 
  private:
   void decode_level(size_t l, ByteReader in, S* out) {
-    const Level &level_grid = h_.level[l], &coarser = h_.level[l + 1];
-    const u64 samples = level_grid.samples() * h_.batch, size = in.left();
+    const u64 samples = h_.level[l].samples() * h_.batch, size = in.left();
     const u8* section = in.take(size);
     LevelDirectory directory;
     read_directory(header_, h_, l, LevelSection{section, size, size, size}, state_, directory);
@@ -89,36 +88,48 @@ class Decoder {
     }
     S* const grid = out ? out : finer.samples.data();
 
-    auto block_of = [&](u64 number) {
-      const u64 item = number / directory.per_item;
-      BlockToDecode<S> block;
-      block.number = number;
-      const u8* at = section + directory.begin + directory.offset_of(number);
-      for (size_t k = 0; k < directory.per_block; k++) {
-        block.stream[k] = at;
-        at += directory.stored_size(size_t(number * directory.per_block) + k);
-      }
-      for (size_t r = 0; r < taken_; r++) {
-        if (!level.refined[r]) continue;
-        const LevelDirectory& d = refined[r];
-        const u8* refined_at = refined_[r][l].data + d.begin + d.offset_of(number);
-        for (size_t k = 0; k < d.per_block; k++) {
-          block.refined[r][k] = refined_at;
-          refined_at += d.stored_size(size_t(number * d.per_block) + k);
-        }
-      }
-      block.coarse = whole_grid<const S>(coarser_.samples.data() + item * coarser.samples(), coarser);
-      block.coarse_activities = whole_grid<const u8>(coarser_.activities.data() + item * coarser.samples(), coarser);
-      block.grid = whole_grid(grid + item * level_grid.samples(), level_grid);
-      if (!out) block.activities = whole_grid(finer.activities.data() + item * level_grid.samples(), level_grid);
-      if (masked_) {
-        block.coarse_specials = whole_grid<const u8>(coarser_.specials.data() + item * coarser.samples(), coarser);
-        if (!level.of_masked) block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
-      }
-      return block;
-    };
+    const auto block_of = [&](u64 number) { return block_to_decode(level, finer, section, grid, number); };
+    decode_all(level, block_of);
+    STZ_FAULT_POINT(decoded_samples, grid, size_t(samples) * sizeof(S));
+    coarser_ = std::move(finer);
+    if (out && masked_) specials_ = std::move(coarser_.specials);
+  }
+
+  // Where the streams of a block are, and what it is decoded from and to. `grid`: takes the samples of the level; `section`: its bytes.
+  BlockToDecode<S> block_to_decode(const LevelToDecode<S>& level, DecodedLevel<S>& finer, const u8* section, S* grid, u64 number) {
+    const LevelDirectory& directory = level.directory;
+    const Level &level_grid = h_.level[level.l], &coarser = h_.level[level.l + 1];
+    const u64 item = number / directory.per_item;
+    BlockToDecode<S> block;
+    block.number = number;
+    place_streams(directory, section, number, block.stream);
+    for (size_t r = 0; r < taken_; r++)
+      if (level.refined[r]) place_streams(*level.refined[r], refined_[r][level.l].data, number, block.refined[r]);
+    block.coarse = whole_grid<const S>(coarser_.samples.data() + item * coarser.samples(), coarser);
+    block.coarse_activities = whole_grid<const u8>(coarser_.activities.data() + item * coarser.samples(), coarser);
+    block.grid = whole_grid(grid + item * level_grid.samples(), level_grid);
+    if (!finer.activities.empty()) block.activities = whole_grid(finer.activities.data() + item * level_grid.samples(), level_grid);
+    if (masked_) {
+      block.coarse_specials = whole_grid<const u8>(coarser_.specials.data() + item * coarser.samples(), coarser);
+      if (!level.of_masked) block.specials = whole_grid(finer.specials.data() + item * level_grid.samples(), level_grid);
+    }
+    return block;
+  }
+  template <class Streams>
+  static void place_streams(const LevelDirectory& directory, const u8* section, u64 number, Streams& streams) {
+    const u8* at = section + directory.begin + directory.offset_of(number);
+    for (size_t k = 0; k < directory.per_block; k++) {
+      streams[k] = at;
+      at += directory.stored_size(size_t(number * directory.per_block) + k);
+    }
+  }
+
+  // Decodes the blocks that `block_of` gives, several beside each other; threads share them.
+  template <class BlockOf>
+  void decode_all(const LevelToDecode<S>& level, const BlockOf& block_of) {
+    const u64 samples = h_.level[level.l].samples() * h_.batch;
     constexpr u64 most_together = u64(BlockDecoder<S>::most_together);
-    const u64 blocks = directory.per_item * h_.batch;
+    const u64 blocks = level.directory.per_item * h_.batch;
     // Short streams have few lanes, of which more can be worked on at once, but the arrays of that many large blocks fill the caches.
     const u64 useful = samples / blocks <= small_block ? most_together : most_together / 2;
     const u64 together = std::clamp<u64>(blocks / u64(std::max(threads_, 1)), 1, useful);
@@ -149,9 +160,6 @@ class Decoder {
         decoder.literals.clear();
       }
     });
-    STZ_FAULT_POINT(decoded_samples, grid, size_t(samples) * sizeof(S));
-    coarser_ = std::move(finer);
-    if (out && masked_) specials_ = std::move(coarser_.specials);
   }
 
   const Header& header_;

@@ -308,6 +308,46 @@ std::vector<FittedRefinement> refinements_of(const Layers& layers, size_t l) {
   return refinements;
 }
 
+template <class S>
+FeedbackOptions feedback_options(const LevelSource<S>& source, size_t l, int cls, bool as_bytes) {
+  const Effort& effort = source.effort();
+  FeedbackOptions options;
+  options.may_be_bytes = may_use_byte_indices(source.quantizer(l), 0);
+  options.as_bytes = as_bytes;
+  options.least_gain = l == 0 ? effort.feedback_saves : 0;
+  options.trials = effort.feedback_trials;
+  options.class_samples = source.class_samples(l, cls);
+  options.samples = std::clamp<u64>(options.class_samples / 4, effort.feedback_samples / 2, effort.feedback_samples);
+  options.step = 2 * source.unit(l);
+  return options;
+}
+
+// Parameters and bits of what refinements add to the c-th class, which is coded. `so_far`: the parameters that they build on.
+template <class S>
+void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_t l, int c, Team& team, CodeHistogram& histogram,
+                     BinaryEncoder& unused, FittedLevel<S>& fitted) {
+  const int cls = parity_classes_of(source.level(l).split_mask()).mask[c];
+  const ClassParameters& p = fitted.parameters[cls];
+  int mean = p.mean;
+  for (size_t r = 0; r < fitted.refinements.size(); r++) {
+    FittedRefinement& refinement = fitted.refinements[r];
+    if (!refinement.any()) continue;
+    ClassParameters& q = refinement.parameters[cls];
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+      if (c == 0 && box.refined_context.empty()) {
+        box.refined_context.resize(fitted.refinements.size());
+        start_refined_activities(box.work, fitted.refinements.size());
+      }
+      refined_contexts(box.work, r, cls, p, box.refined_context[r][size_t(cls)]);
+    });
+    const AddedBits of_class = refinement.added_to(p);
+    fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, of_class, histogram, q);
+    write_refined_class(unused, so_far.refined[r], source.parameter_context(l), of_class, q);
+    mean = refined_mean(mean, refinement.before - refinement.after, q.mean);
+    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
+  }
+}
+
 }  // namespace
 
 template <class S>
@@ -347,17 +387,8 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
-    const Effort& effort = source.effort();
-    if (source.parameter_context(l).with_feedback && effort.feedback_trials > 1) {
-      FeedbackOptions options;
-      options.may_be_bytes = may_use_byte_indices(source.quantizer(l), 0);
-      options.as_bytes = as_bytes;
-      options.least_gain = l == 0 ? effort.feedback_saves : 0;
-      options.trials = effort.feedback_trials;
-      options.class_samples = source.class_samples(l, cls);
-      options.samples = std::clamp<u64>(options.class_samples / 4, effort.feedback_samples / 2, effort.feedback_samples);
-      options.step = 2 * source.unit(l);
-      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, options, team);
+    if (source.parameter_context(l).with_feedback && source.effort().feedback_trials > 1) {
+      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, feedback_options(source, l, cls, as_bytes), team);
       p.feedback = feedback.parameters;
       as_bytes = feedback.as_bytes;
     }
@@ -367,24 +398,7 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
     });
     fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
-    int mean = p.mean;
-    for (size_t r = 0; r < fitted.refinements.size(); r++) {
-      FittedRefinement& refinement = fitted.refinements[r];
-      if (!refinement.any()) continue;
-      ClassParameters& q = refinement.parameters[cls];
-      for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
-        if (c == 0 && box.refined_context.empty()) {
-          box.refined_context.resize(fitted.refinements.size());
-          start_refined_activities(box.work, fitted.refinements.size());
-        }
-        refined_contexts(box.work, r, cls, p, box.refined_context[r][size_t(cls)]);
-      });
-      const AddedBits of_class = refinement.added_to(p);
-      fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, of_class, histogram, q);
-      write_refined_class(unused, so_far.refined[r], source.parameter_context(l), of_class, q);
-      mean = refined_mean(mean, refinement.before - refinement.after, q.mean);
-      for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
-    }
+    fit_refinements(source, so_far, l, c, team, histogram, unused, fitted);
   }
   // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
   if (fitted.exact && classes.count) {
