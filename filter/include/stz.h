@@ -14,7 +14,9 @@
  * - Host: nothing is printed; no function exits, throws or changes signal handlers. The calling thread's floating-point environment
  *   (rounding, traps, flush-to-zero, exception flags) does not change results and is as before when the function returns.
  *
- * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts. */
+ * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts.
+ * Stability: everything here stays until 2.0, but for what its comment calls provisional: that may change in any minor release, which
+ * announces it (docs/compatibility.md). */
 #ifndef STZ_H
 #define STZ_H
 
@@ -199,9 +201,9 @@ typedef struct stz_options {
   double prior_bound;
   /* Largest errors of precision layers, in the unit of the data: that of the first layer, of the first two ...; above 0 and falling, all
    * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
-   * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses */
+   * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses. Provisional */
   double layer_bounds[STZ_MAX_LAYERS - 1];
-  int32_t enhance; /* stz_enhance */
+  int32_t enhance; /* stz_enhance. Provisional */
   int32_t check;   /* stz_check */
 } stz_options;
 #define STZ_OPTIONS_INIT \
@@ -303,9 +305,9 @@ STZ_API int stz_rewrite_any(const stz_layout* layout, const void* data, const st
  * Capacity, trust and errors: as for stz_compress. */
 STZ_API int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size);
 
-/* Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers stay as keep
- * every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is a whole
- * stream: its mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
+/* Provisional. Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers
+ * stay as keep every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is
+ * a whole stream: its mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
  * (stz_reader_max_error), and it has no content check. Of a patched stream, what lies beneath the patches gets shorter.
  * A stream that has no layers to spare is copied as it is.
  * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
@@ -343,36 +345,34 @@ STZ_API int stz_verify(const void* stream, size_t size, int threads, uint64_t* b
  * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
-/* Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at 255. 0 if it
- * is missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
+/* Provisional. Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at
+ * 255. 0 if it is missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
 STZ_API int stz_environment_threads(void);
 
-/* Returns 1 if the environment variable H5STZ_VERIFY is 1, else 0. The filter then decompresses chunks as stz_decompress_verified does, and
- * partial reads of HDF5 datasets check what they decode; the functions above do not obey it. */
+/* Provisional. Returns 1 if the environment variable H5STZ_VERIFY is 1, else 0. The filter then decompresses chunks as
+ * stz_decompress_verified does, and partial reads of HDF5 datasets check what they decode; the functions above do not obey it. */
 STZ_API int stz_environment_verify(void);
 
-/* Returns 1 if the environment variable H5STZ_CHECK is 1, else 0. The filter and Python then compress as with STZ_CHECK_DECODE, whatever
- * the options say; the functions above do not obey it. */
+/* Provisional. Returns 1 if the environment variable H5STZ_CHECK is 1, else 0. The filter and Python then compress as with
+ * STZ_CHECK_DECODE, whatever the options say; the functions above do not obey it. */
 STZ_API int stz_environment_check(void);
 
-/* Returns the number of bytes that the environment variable H5STZ_MAX_BYTES holds, a decimal number of 1 or more: the largest array that is
- * made because a stream claims it. 0 if it is missing or anything else. Read anew by every call. The filter refuses larger chunks, Python
- * larger arrays; the functions above, whose callers bring the memory, do not obey it. */
+/* Provisional. Returns the number of bytes that the environment variable H5STZ_MAX_BYTES holds, a decimal number of 1 or more: the largest
+ * array that is made because a stream claims it. 0 if it is missing or anything else. Read anew by every call. The filter refuses larger
+ * chunks, Python larger arrays; the functions above, whose callers bring the memory, do not obey it. */
 STZ_API uint64_t stz_environment_max_bytes(void);
 
-/* Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no number of 0 or
- * more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as stz_reader_max_error says. The
- * filter and the functions above do not obey it: what HDF5 decodes may be written again. */
+/* Provisional. Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no
+ * number of 0 or more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as
+ * stz_reader_max_error says. The filter and the functions above do not obey it: what HDF5 decodes may be written again. */
 STZ_API double stz_environment_max_error(void);
 
-/* Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter netCDF's
- * _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that have a
- * fill value as they are.
- * The rule: the smallest or the largest of evenly spread samples, if it occurs at least twice with the same bits and is farther from all
- *   other values than twice their range and, with an absolute bound, than 16 bounds. The result depends on the arguments alone.
- * The bound holds either way: samples of that value are coded as a mask, bit for bit.
- * Finds none in complex, 8-bit and half-precision data, which have no values far from their own.
- * Returns STZ_OK, or the code of a bad argument. */
+/* Provisional. Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter
+ * netCDF's _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that
+ * have a fill value as they are. The rule: the smallest or the largest of evenly spread samples, if it occurs at least twice with the same
+ * bits and is farther from all other values than twice their range and, with an absolute bound, than 16 bounds. The result depends on the
+ * arguments alone. The bound holds either way: samples of that value are coded as a mask, bit for bit. Finds none in complex, 8-bit and
+ * half-precision data, which have no values far from their own. Returns STZ_OK, or the code of a bad argument. */
 STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options);
 
 /* Returns the English text of an error code: static text, never NULL. */

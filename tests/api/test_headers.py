@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from support import abi
+from support.paths import ROOT
 from support.requirements import needs_programs
 
 STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-pedantic", "-Werror", "-fsyntax-only"]
@@ -65,3 +66,19 @@ def test_version_macros(tmp_path):
         "#endif\n"
         'const char* version = "h5stz " STZ_VERSION_STRING;\n',
     )
+
+
+def test_what_is_provisional_is_marked_in_headers_and_listed():
+    """The table of docs/compatibility.md and the comments name the same functions and fields."""
+    page = (ROOT / "docs/compatibility.md").read_text()
+    listed = dict(re.findall(r"^\| (C [^|]+|programs) \| (.+) \|$", page, re.MULTILINE))
+    names = {kind: set(re.findall(r"`(\w[\w.]*)`", text)) for kind, text in listed.items()}
+    core = (abi.INCLUDE / "stz.h").read_text()
+    functions = re.findall(r"/\* Provisional\.[^/]*?\*/\nSTZ_API [\w ]+?(?: \*)?(\w+)\(", core)
+    fields = re.findall(r"(\w+)(?:\[[^]]*\])?; /\* stz_\w+\. Provisional \*/", core) + re.findall(
+        r"Provisional \*/\n  double (\w+)\[", core
+    )
+    headers = {header.name for header in abi.headers() if "Provisional:" in header.read_text().split("*/")[0]}
+    assert names["C functions"] == set(functions)
+    assert names["C options, and their names in Python, in text and on the command line"] == set(fields)
+    assert names["C headers"] == headers

@@ -159,6 +159,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             the bytes (``view.read(max_error=)``); streams get up to 3 % longer, and compressing takes up to 4 times as long.
         layer_bounds: falling numbers, up to 6: the largest errors with one precision layer, with two ..., in the units of the
             data; the last layer has the bound. Found by trial, which takes up to six times as long again. Instead of `layers`.
+            Provisional (docs/compatibility.md).
         append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
             yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
         integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
@@ -173,6 +174,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             to the data, where that is worth its bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound``
             says, and the fit takes about as long as compressing. "both", which True stands for: one upon the other. For
             float32, float64 and complex data with an absolute bound; with several `layers` only "strict". None, False: no.
+            Provisional.
         check: True: every stream is decoded and compared with its chunk before it is stored, so that neither a flipped bit in
             memory nor a processor that errs gets into the file unnoticed (docs/guarantees.md). The bytes are the same,
             compressing takes about as much longer as decompressing takes. Every process that writes the dataset obeys it;

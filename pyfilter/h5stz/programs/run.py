@@ -40,6 +40,7 @@ def environment(base: Mapping[str, str], through: str = "preload", links: Path |
         through: "preload": a library that takes the place of HDF5's functions, for every HDF5 from 1.10.3 on; a program that
             is linked statically, or set-uid, ignores it. "connector": a VOL connector, which HDF5 1.14 and newer load, and
             older ones do not know (1.12 knows of such, and cannot load this one: it says so and goes on without it).
+            Provisional (docs/compatibility.md).
         links: directory for a symbolic link to the preload library, which is made if LD_PRELOAD cannot hold its path.
 
     Raises:
