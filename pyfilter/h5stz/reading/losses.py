@@ -89,3 +89,14 @@ def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
         if (named := attribute(dataset, "_FillValue")) is not None and np.asarray(named).dtype.kind in "biufc":
             fill = np.array(named).reshape(-1)[0].astype(dataset.dtype)
     return replacement(on_error, dataset.dtype, fill)
+
+
+class NoLosses(Losses):
+    """Of a read that fails at the first error."""
+
+    def __init__(self) -> None:
+        self.found: list[Damage] = []
+
+    def allow(self, error: BaseException) -> bool:
+        """No error is one to go on after."""
+        return False

@@ -1,0 +1,131 @@
+"""One read of a box of a dataset, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.options.precision import Precision
+from h5stz.reading.chunk_index import Chunk, ChunkIndex, Stored
+from h5stz.reading.losses import Losses, Unreadable
+from h5stz.reading.open_chunks import OpenChunks
+from h5stz.reading.opened import Instead, Opened, Place
+from h5stz.reading.prefetch import Prefetch
+from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache
+from h5stz.reading.selection import BoxAxes, Piece, pieces
+from h5stz.reading.stats import Stats
+from h5stz.reading.through_hdf5 import ThroughHdf5
+from h5stz.reading.workers import Job, Workers
+
+BATCH = 1 << 14  # chunks that are looked up at a time
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What reads of a dataset have in common."""
+
+    index: ChunkIndex
+    chunks: OpenChunks
+    prefetch: Prefetch
+    hdf5: ThroughHdf5
+    kept: ReaderCache | PartOfCache
+    stats: Stats
+    naming: Callable[[Chunk], AbstractContextManager[None]]  # errors name the chunk
+
+
+class BoxRead:
+    """Args:
+    parts: of the dataset.
+    threads: 1 or more, for decoding.
+    alone: chunks are decoded one after the other, each by all threads.
+    precision: which layers of the streams are read.
+    losses: where the read notes what it loses.
+    """
+
+    def __init__(self, parts: Parts, threads: int, alone: bool, precision: Precision, losses: Losses) -> None:
+        self._parts, self._threads, self._alone = parts, threads, alone
+        self._precision, self._losses = precision, losses
+        self._passing = False  # of a box that is too large to be kept, chunks that are needed as a whole are not kept either
+
+    def run(self, box: BoxAxes, target: Array) -> None:
+        """Reads `box` into `target`."""
+        parts = self._parts
+        self._passing = 2 * target.nbytes >= parts.kept.cache_bytes
+        wanted = pieces(box, parts.index.chunks)
+        batch = list(islice(wanted, BATCH))
+        workers = 1 if self._alone else min(self._threads, len(batch))
+        self._threads //= workers
+        with Workers(workers) as run:
+            while batch:
+                places = parts.chunks.places([piece.chunk for piece in batch], self._losses)
+                for group in parts.prefetch.groups(batch, places):
+                    some, stored = zip(*group, strict=True)
+                    readers = parts.chunks.open([piece.chunk for piece in some], stored, self._losses)
+                    parts.prefetch.blocks(some, readers, self._decodes_whole, self._precision, self._losses)
+                    for piece, kept, reader in zip(some, stored, readers, strict=True):
+                        self._read(piece, kept, reader, target[piece.place], run)
+                batch = list(islice(wanted, BATCH))
+
+    def _decodes_whole(self, piece: Piece, reader: ChunkReader) -> bool:
+        """Whether all of a chunk is decoded and not kept."""
+        return self._passing and piece.count == self._parts.index.chunks and reader.takes_all(self._precision)
+
+    def _read(self, piece: Piece, stored: Place, reader: Opened, part: Array, run: Callable[[Job], None]) -> None:
+        """Reads a piece into `part`, or has it done by `run`."""
+        if reader is Instead.NO_CHUNK and self._fill(part):
+            return
+        if isinstance(reader, ChunkReader):
+            run(partial(self._decode, reader, piece, part))
+            return
+        parts = self._parts
+        try:
+            if isinstance(reader, Unreadable):
+                raise reader.error
+            part[...] = parts.hdf5.piece(piece)
+            parts.stats.fell_back(*parts.hdf5.counted_as(piece.chunk), stored.size if isinstance(stored, Stored) else 0)
+        except Exception as error:
+            if not self._losses.allow(error):
+                raise
+            self._losses.chunk(parts.index.offset(piece.chunk), piece, part, error)
+
+    def _fill(self, part: Array) -> bool:
+        """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
+        if self._parts.index.fill_value is None:
+            return False
+        part[...] = self._parts.index.fill_value
+        return True
+
+    def _decode(self, reader: ChunkReader, piece: Piece, part: Array) -> None:
+        parts, precision = self._parts, self._precision
+        with parts.naming(piece.chunk):
+            precision.error_for(reader.info)
+            try:
+                if self._decodes_whole(piece, reader):
+                    counts = reader.read_whole(part, self._threads)
+                else:
+                    counts = reader.read(piece, part, self._threads, precision)
+                precision.check(reader.info, part)
+            except StzError as error:
+                if not self._losses.allow(error):
+                    raise
+                counts = self._decode_what_is_whole(reader, piece, part)
+            bytes_read, blocks_decoded, blocks_present = counts
+        parts.kept.keep(piece.chunk, reader)
+        parts.stats.decoded(*parts.hdf5.counted_as(piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+
+    def _decode_what_is_whole(self, reader: ChunkReader, piece: Piece, part: Array) -> tuple[int, int, int]:
+        origin = self._parts.index.offset(piece.chunk)
+        try:
+            *counts, entries = reader.read_with(self._losses.element, piece, part, self._threads, self._precision)
+        except StzError as error:
+            if not self._losses.allow(error):
+                raise
+            self._losses.chunk(origin, piece, part, error)
+            return 0, 0, 0
+        self._losses.blocks(origin, entries)
+        return counts[0], counts[1], counts[2]
