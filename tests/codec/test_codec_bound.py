@@ -229,8 +229,8 @@ def test_any_pointwise_relative_bound(pattern, dtype, shape, seed, bound):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dtype", cases.ONCE, ids=str)
 def test_bounds_on_larger_arrays(dtype, seed):
     shapes = [(70_001,), (300, 271), (33, 65, 40), (12, 17, 18, 19)]
     for number, pattern in enumerate(cases.PATTERNS):

@@ -201,8 +201,8 @@ def test_minus_zero_is_a_number_where_the_fill_value_is_zero(options):
 @pytest.mark.parametrize("block", ["default", "region"])
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f8", "<c8"])
 def test_masks_over_several_blocks(dtype, block):
-    for shape in [(40_000,), (300, 290), (40, 41, 39), (9, 20, 21, 18)]:
-        for number, name in enumerate(COVERS):
+    for place, shape in enumerate([(40_000,), (300, 290), (40, 41, 39), (9, 20, 21, 18)]):
+        for number, name in list(enumerate(COVERS))[place % 2 :: 2]:
             array = cases.make("rough", shape, dtype)
             missing = cover(name, exact.components(array).shape if np.dtype(dtype).kind == "c" else shape, 7)
             array = with_bits(array, missing, special_bits(dtype, ("nan", "all kinds", "payloads")[number % 3], missing.size))

@@ -94,8 +94,8 @@ def test_any_shape(shape, dtype, pattern, share, block):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", cases.KINDS)
-def test_every_small_plane_of_every_dtype(dtype):
-    for shape in itertools.product(SIDES, repeat=2):
+def test_small_planes_of_every_dtype(dtype):
+    for shape in itertools.islice(itertools.product(SIDES, repeat=2), cases.KINDS.index(dtype) % 2, None, 2):
         check(shape, dtype, "rough" if sum(shape) % 2 else "walk", 1e-3)
 
 
@@ -120,7 +120,6 @@ def test_every_small_volume(first):
     ids=str,
 )
 def test_large_arrays_of_several_blocks(shape, dtype, block):
-    for pattern in ("smooth", "rough", "sparse"):
+    for pattern, share in zip(("smooth", "rough", "sparse"), (1e-6, 1e-3, 0.1), strict=True):
         array = cases.make(pattern, shape, dtype)
-        for share in (0.1, 1e-3, 1e-6):
-            cases.keeps(array, absolute=cases.width(array) * share, block=block)
+        cases.keeps(array, absolute=cases.width(array) * share, block=block)

@@ -59,4 +59,4 @@ def test_a_few_changes(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 def test_many_changes(name):
-    assert {True, False} <= set(run(name, 2, 400))
+    assert {True, False} <= set(run(name, 2, 150))
