@@ -1,5 +1,7 @@
 """Missing samples: NaN with any payload, infinities and fill values come back bit for bit, the others keep the bound."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -79,34 +81,32 @@ def with_bits(array, missing, bits):
     return cases.from_bits(exact.bits(numbers), array.shape, array.dtype)
 
 
+@pytest.mark.parametrize("dtype", cases.FLOATING_ONCE, ids=str)
 @pytest.mark.parametrize(
     "which", ["nan", "negative nan", "signalling nan", "payloads", "inf", "-inf", "infinities", "all kinds"]
 )
-@pytest.mark.parametrize("dtype", [dtype for dtype in cases.ONCE if dtype.kind in "fc"], ids=str)
 def test_nan_and_infinities(dtype, which):
     for number, name in enumerate(COVERS):
-        shape = SHAPES[number % len(SHAPES)]
+        shape = SHAPES[(number + len(which)) % len(SHAPES)]
         array = cases.make("rough" if number % 2 else "smooth", shape, dtype)
         missing = cover(name, exact.components(array).shape if dtype.kind == "c" else shape)
         array = with_bits(array, missing, special_bits(dtype, which, missing.size))
-        cases.keeps(array, **MODES[number % len(MODES)])
-        cases.keeps(array, **MODES[(number + 2) % len(MODES)])
+        cases.keeps(array, **MODES[(number // 2 + len(which)) % len(MODES)])
 
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in cases.ONCE if dtype.kind != "c"], ids=str)
-@pytest.mark.parametrize("name", COVERS)
-def test_fill_values(dtype, name):
+def test_fill_values(dtype):
     if dtype.kind == "f":
         info = np.finfo(dtype)
         fills = [-9999.0, 0.0, -0.0, float(info.max / 3), float(info.max), float(info.smallest_subnormal)]
     else:
         fills = [0, *cases.limits(dtype), 42]
-    for number, fill in enumerate(fills):
-        shape = SHAPES[(number + len(name)) % len(SHAPES)]
+    modes = MODES if dtype.kind == "f" else MODES[:2] + MODES[3:]
+    for place, (name, fill) in enumerate(itertools.product(COVERS, fills)):
+        shape = SHAPES[place % len(SHAPES)]
         array = cases.make("rough", shape, dtype)
         array[cover(name, shape)] = fill
-        for options in MODES[:2] + MODES[3:] + (MODES[2:3] if dtype.kind == "f" else []):
-            cases.keeps(array, fill_value=fill, **options)
+        cases.keeps(array, fill_value=fill, **modes[place // len(SHAPES) % len(modes)])
 
 
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8"])
@@ -137,14 +137,11 @@ def test_zeros_of_both_signs_are_not_the_same_fill_value(dtype):
 
 
 @pytest.mark.parametrize("dtype", cases.ONCE, ids=str)
-@pytest.mark.parametrize("pad", ["zero", "nan", "odd nan", "value", "fill"])
-def test_chunks_padded_at_the_edge(dtype, pad):
-    if pad.endswith("nan") and dtype.kind not in "fc":
-        pad = "value"
-    bits = {"zero": 0, "value": 0x41, "fill": 7}.get(pad)
-    if bits is None:
-        bits = int(special_bits(dtype, "nan", 1)[0]) | (7 if pad == "odd nan" else 0)
-    for shape, valid in PADDED:
+def test_chunks_padded_at_the_edge(dtype):
+    nan = int(special_bits(dtype, "nan", 1)[0]) if dtype.kind in "fc" else 0x41
+    pads = {"zero": 0, "nan": nan, "odd nan": nan | 7, "value": 0x41, "fill": 7}
+    for place, (shape, valid) in enumerate(PADDED * 2):
+        pad, bits = list(pads.items())[(place + place // len(PADDED)) % len(pads)]
         array = cases.make("rough", shape, dtype)
         outside = np.ones(shape, bool)
         outside[tuple(slice(n) for n in valid)] = False
@@ -155,10 +152,11 @@ def test_chunks_padded_at_the_edge(dtype, pad):
         inside = cases.keeps(np.ascontiguousarray(array[tuple(slice(n) for n in valid)]), absolute=0.5, **fill)
         if dtype.kind != "c" or pad == "zero":
             assert len(stream) < len(inside) + 40, "what is outside costs next to nothing"
-        cases.keeps(array, lossless=True, **fill)
+        if place % 3 == 0:
+            cases.keeps(array, lossless=True, **fill)
 
 
-@pytest.mark.parametrize("dtype", cases.FLOATING, ids=str)
+@pytest.mark.parametrize("dtype", cases.FLOATING_ONCE, ids=str)
 def test_missing_everywhere_but_for_the_padding(dtype):
     bits = special_bits(dtype, "payloads", 4000)
     array = with_bits(cases.make("smooth", (30, 40), dtype), np.ones(1200 * (2 if dtype.kind == "c" else 1), bool), bits)
@@ -203,8 +201,8 @@ def test_minus_zero_is_a_number_where_the_fill_value_is_zero(options):
 @pytest.mark.parametrize("block", ["default", "region"])
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f8", "<c8"])
 def test_masks_over_several_blocks(dtype, block):
-    for shape in [(40_000,), (300, 290), (40, 41, 39), (9, 20, 21, 18)]:
-        for number, name in enumerate(COVERS):
+    for place, shape in enumerate([(40_000,), (300, 290), (40, 41, 39), (9, 20, 21, 18)]):
+        for number, name in list(enumerate(COVERS))[place % 2 :: 2]:
             array = cases.make("rough", shape, dtype)
             missing = cover(name, exact.components(array).shape if np.dtype(dtype).kind == "c" else shape, 7)
             array = with_bits(array, missing, special_bits(dtype, ("nan", "all kinds", "payloads")[number % 3], missing.size))

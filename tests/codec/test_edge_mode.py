@@ -40,15 +40,17 @@ def options_of(dtype):
 
 
 @pytest.mark.parametrize("dtype", cases.ONCE, ids=str)
-@pytest.mark.parametrize("shape", [(900,), (60, 70), (14, 15, 16), (7, 8, 9, 10)], ids=str)
-def test_every_type_keeps_its_promise(dtype, shape):
-    array = cases.rounded(layered(*shape).ravel().repeat(2 if dtype.kind == "c" else 1), dtype)
-    array = cases.from_numbers(array, shape, dtype)
-    for options in options_of(dtype):
-        stream = cases.keeps(array, **options)
-        assert exact.same_bits(h5stz.decompress(stream), reference_decoder.decode(stream))
-        if len(shape) == 2 and dtype.kind != "c":
-            assert has_edges(stream), options
+def test_every_type_keeps_its_promise(dtype):
+    """The second decoder, which is slow, takes one stream of each shape."""
+    for place, shape in enumerate([(900,), (60, 70), (11, 12, 13), (6, 7, 8, 9)], cases.ONCE.index(dtype)):
+        array = cases.rounded(layered(*shape).ravel().repeat(2 if dtype.kind == "c" else 1), dtype)
+        array = cases.from_numbers(array, shape, dtype)
+        for number, options in enumerate(options_of(dtype)):
+            stream = cases.keeps(array, **options)
+            if number == place % 3:
+                assert exact.same_bits(h5stz.decompress(stream), reference_decoder.decode(stream)), (shape, options)
+            if len(shape) == 2 and dtype.kind != "c":
+                assert has_edges(stream), options
 
 
 def near_limits(shape, dtype, seed):
@@ -65,7 +67,7 @@ def near_limits(shape, dtype, seed):
 @pytest.mark.parametrize("masked", [False, True])
 def test_values_between_elements(dtype, masked):
     """Extrapolated neighbours, ghost planes and stand-ins of masked samples are no elements; what is decoded is."""
-    for seed in range(12):
+    for seed in range(6):
         array = near_limits((150, 140), dtype, seed)
         bound = 1165.6 if dtype == "f2" else 3.5 + seed
         options = {"absolute": bound, "integers": "lossy", "fill_value": False, "effort": 9, "block": "region"}
@@ -80,12 +82,11 @@ def test_values_between_elements(dtype, masked):
 
 
 @pytest.mark.parametrize("make", [layered, sloped, sparse])
-@pytest.mark.parametrize("options", [{"absolute": 1e-3}, {"absolute": 1e-6}, {"lossless": True}], ids=str)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_what_it_is_for(make, options, dtype):
+def test_what_it_is_for(make, dtype):
     array = make(150, 200).astype(dtype)
-    stream = cases.keeps(array, **options)
-    assert has_edges(stream)
+    for options in ({"absolute": 1e-3}, {"absolute": 1e-6}, {"lossless": True}):
+        assert has_edges(cases.keeps(array, **options)), options
 
 
 def test_labels_and_masks():
@@ -98,9 +99,9 @@ def test_labels_and_masks():
 
 
 @pytest.mark.parametrize("pattern", ["smooth", "rough", "walk"])
-@pytest.mark.parametrize("options", [{"absolute": 1e-3}, {"absolute": 0.1}, {"absolute": 2.0}], ids=str)
-def test_other_data_has_none(pattern, options):
-    assert not has_edges(cases.keeps(cases.make(pattern, (150, 140), "f4"), **options))
+def test_other_data_has_none(pattern):
+    for bound in (1e-3, 0.1, 2.0):
+        assert not has_edges(cases.keeps(cases.make(pattern, (150, 140), "f4"), absolute=bound)), bound
 
 
 @pytest.mark.parametrize("options", [{"absolute": 0.3}, {"lossless": True}], ids=str)

@@ -17,7 +17,7 @@ WORST = 0.12  # of the size
 @pytest.fixture(scope="module")
 def volume():
     """More samples than are compressed to estimate them."""
-    rough = random_field((160, 144, 128), 5, 3) + 0.02 * np.random.default_rng(1).standard_normal((160, 144, 128))
+    rough = random_field((160, 144, 96), 5, 3) + 0.02 * np.random.default_rng(1).standard_normal((160, 144, 96))
     assert rough.size > MOST_COMPRESSED
     return rough.astype("f4")
 
@@ -43,7 +43,7 @@ def check_near(array, worst=WORST, **options):
     return found
 
 
-@pytest.mark.parametrize("bound", [0.1, 1e-2, 1e-3])
+@pytest.mark.parametrize("bound", [0.1, 1e-3])
 def test_volumes(volume, bound):
     check_near(volume, absolute=bound)
 
@@ -87,17 +87,14 @@ def test_layers_are_estimated_in_edge_mode(volume):
     assert found.ratio > 50
 
 
-@pytest.mark.parametrize("shape", [(1,), (7,), (300,), (40, 50), (31, 33, 35), (4, 9, 20, 21)], ids=str)
 @pytest.mark.parametrize("dtype", ["f4", ">f8", "i2", "c8", "?"])
-def test_small_arrays_are_compressed(shape, dtype):
-    array = (100 * random_field(shape, 4, 1)).astype(dtype) if math.prod(shape) > 1 else np.ones(shape, dtype)
-    found = h5stz.estimate(array, absolute=0.5)
-    stream = h5stz.compress(array, absolute=0.5)
-    assert found.exact
-    assert found.bytes == len(stream)
-    error = np.abs(h5stz.decompress(stream).astype("c16") - array.astype("c16"))
-    assert found.rmse == pytest.approx(math.sqrt(np.mean(error**2) / (2 if dtype == "c8" else 1)))
-    assert found.spread == 0
+def test_small_arrays_are_compressed(dtype):
+    for shape in ((1,), (7,), (300,), (40, 50), (31, 33, 35), (4, 9, 20, 21)):
+        array = (100 * random_field(shape, 4, 1)).astype(dtype) if math.prod(shape) > 1 else np.ones(shape, dtype)
+        found, stream = h5stz.estimate(array, absolute=0.5), h5stz.compress(array, absolute=0.5)
+        assert (found.exact, found.bytes, found.spread) == (True, len(stream), 0), shape
+        error = np.abs(h5stz.decompress(stream).astype("c16") - array.astype("c16"))
+        assert found.rmse == pytest.approx(math.sqrt(np.mean(error**2) / (2 if dtype == "c8" else 1))), shape
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8", ">u8"])
@@ -132,7 +129,7 @@ def test_only_sampled_chunks_are_read(volume):
     watched = Watched(volume)
     found = h5stz.estimate(watched, absolute=1e-2, chunks=(32, 32, 32), sample_bytes=20 << 17)
     assert found.sampled == watched.elements >> 15 == 20
-    assert found.chunk_count == 5 * 5 * 4
+    assert found.chunk_count == 5 * 5 * 3
     size = sum(len(h5stz.compress(np.ascontiguousarray(volume[box]), absolute=1e-2)) for box in boxes(volume.shape, (32,) * 3))
     assert found.bytes == pytest.approx(size, rel=0.1)
     assert 0 < found.spread < 0.2 * found.bytes
@@ -141,7 +138,7 @@ def test_only_sampled_chunks_are_read(volume):
 def test_datasets(volume, tmp_path):
     """The chunks of the file, and what a file with them takes."""
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        plain = file.create_dataset("plain", data=volume, chunks=(40, 48, 64), compression="gzip", compression_opts=1)
+        plain = file.create_dataset("plain", data=volume, chunks=(40, 48, 48), compression="gzip", compression_opts=1)
         found = h5stz.estimate(plain, relative=1e-3)
         assert found.chunks == plain.chunks
         made = file.create_dataset("made", data=volume, chunks=plain.chunks, **h5stz.STZ(found.options))
@@ -151,7 +148,7 @@ def test_datasets(volume, tmp_path):
         assert found.psnr == pytest.approx(psnr(volume, made[...]), abs=1e-6)
 
 
-@pytest.mark.parametrize("wanted", [{"psnr": 60}, {"psnr": 90}, {"ratio": 8}, {"ratio": 40}], ids=str)
+@pytest.mark.parametrize("wanted", [{"psnr": 60}, {"ratio": 40}], ids=str)
 def test_bounds_for_what_is_wanted(volume, wanted):
     found = h5stz.estimate(volume, **wanted)
     decoded = h5stz.decompress(stream := h5stz.compress(volume, absolute=found.bound))
@@ -161,8 +158,7 @@ def test_bounds_for_what_is_wanted(volume, wanted):
         assert volume.nbytes / len(stream) == pytest.approx(wanted["ratio"], rel=WORST)
 
 
-@pytest.mark.parametrize("ratio", [3.5, 10, 60])
-@pytest.mark.parametrize("chunks", [(160, 144, 128), (64, 64, 64)], ids=str)
+@pytest.mark.parametrize(("ratio", "chunks"), [(3.5, (64, 64, 64)), (10, (160, 144, 96)), (60, (64, 64, 64))], ids=str)
 def test_ratio_is_met_through_hdf5(volume, tmp_path, ratio, chunks):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         made = file.create_dataset("x", data=volume, chunks=chunks, **h5stz.STZ(ratio=ratio, data=volume, chunks=chunks))

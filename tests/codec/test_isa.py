@@ -5,6 +5,7 @@ The codec runs in processes of their own (this file as a program), because an in
 
 import ctypes
 import hashlib
+import itertools
 import json
 import os
 import subprocess
@@ -30,7 +31,7 @@ def arrays():
             yield f"{dtype} {pattern} absolute", array, {"absolute": cases.width(array) * 10.0 ** -(1 + place % 7)}
             if array.dtype.kind in "fc" and array.dtype.itemsize > 2:
                 bound = cases.width(array) * 10.0 ** -(1 + place % 4)
-                kind = ("strict", "both")[place % 2]
+                kind = ("strict", "both", "relaxed")[place % 3]
                 yield f"{dtype} {pattern} {kind}", array, {"absolute": bound, "enhance": kind}
             if place % 3 == 0:
                 yield f"{dtype} {pattern} lossless", array, {"lossless": True}
@@ -50,10 +51,10 @@ def arrays():
         yield f"several wide blocks, {block}", cases.make("walk", (38, 35, 34), "f8"), {"absolute": 0.3, "block": block}
 
 
-def digests():
-    """{name: [sha256 of the stream, sha256 of the decoded bits]}."""
+def digests(every=1):
+    """{name: [sha256 of the stream, sha256 of the decoded bits]} of the arrays, or of some of them."""
     found = {}
-    for name, array, options in arrays():
+    for name, array, options in itertools.islice(arrays(), None, None, every):
         stream = h5stz.compress(array, fill_value=False, integers="lossy", **options)
         decoded = h5stz.decompress(stream)
         found[name] = [hashlib.sha256(data).hexdigest() for data in (stream, decoded.tobytes())]
@@ -146,7 +147,7 @@ def reference():
     return run("digests", "baseline")
 
 
-@pytest.mark.parametrize("isa", [*each_instruction_set()[1:], None], ids=str)
+@pytest.mark.parametrize("isa", each_instruction_set()[1:], ids=str)
 def test_bytes_and_bits_do_not_depend_on_the_instruction_set(isa, reference):
     found = run("digests", isa)
     assert found.keys() == reference.keys() and len(found) > 200
@@ -154,8 +155,10 @@ def test_bytes_and_bits_do_not_depend_on_the_instruction_set(isa, reference):
     assert not different, "stream and decoded array agree with those of baseline"
 
 
-def test_an_unknown_instruction_set_changes_nothing(reference):
-    assert run("digests", "no such thing") == reference
+@pytest.mark.parametrize("isa", [None, "no such thing"])
+def test_the_best_instruction_set_is_that_of_who_names_none(isa, reference):
+    found = run("some digests", isa)
+    assert len(found) > 20 and found.items() <= reference.items()
 
 
 SLOW = [pytest.param(*isa.values, marks=[*isa.marks, pytest.mark.slow]) for isa in each_instruction_set()]
@@ -174,4 +177,5 @@ def test_bytes_and_bits_do_not_depend_on_the_floating_point_environment(isa, ref
 
 
 if __name__ == "__main__":
-    print(json.dumps(digests() if sys.argv[1] == "digests" else digests_in_environments()))
+    what = {"digests": digests, "some digests": lambda: digests(12), "environments": digests_in_environments}
+    print(json.dumps(what[sys.argv[1]]()))

@@ -5,6 +5,7 @@ machine. An entry is never changed or removed: what the encoder once made of it 
 """
 
 import hashlib
+import json
 
 import numpy as np
 
@@ -234,3 +235,10 @@ def compress(array, options):
 def digest(array):
     """SHA-256 of an array's bytes."""
     return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def in_lines(table, depth=1):
+    """The JSON of a dictionary (or dictionaries `depth` deep), a line for each entry."""
+    if not depth or not isinstance(table, dict):
+        return json.dumps(table)
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {in_lines(value, depth - 1)}" for key, value in table.items()) + "\n}"

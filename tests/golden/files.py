@@ -176,7 +176,7 @@ def main(name, writer):
     assert found
     by = f"{writer}, h5stz {h5stz.__version__}, h5py {h5py.__version__}, HDF5 {h5py.version.hdf5_version} of h5py"
     index[path.name] = {"written by": by, "datasets": found}
-    INDEX.write_text(json.dumps(index, indent=1) + "\n")
+    INDEX.write_text(arrays.in_lines(index, 3) + "\n")
     print(f"{path}: {path.stat().st_size} bytes, {len(found)} datasets")
 
 

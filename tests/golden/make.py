@@ -52,7 +52,7 @@ def write_missing():
         known[name] = described(stream)
         (folder / f"{name}.stz").write_bytes(stream)
         print(f"{name}: {len(stream)} bytes")
-    index.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+    index.write_text(arrays.in_lines(dict(sorted(known.items()))) + "\n")
     print(f"{len(streams)} streams written, {len(known)} in {folder}")
 
 
@@ -60,7 +60,7 @@ def write_encoder():
     """Writes encoder.json."""
     streams = {name: arrays.compress(*case) for name, case in sorted(arrays.cases().items())}
     hashes = {name: hashlib.sha256(stream).hexdigest() for name, stream in streams.items()}
-    ENCODER.write_text(json.dumps(hashes, indent=1) + "\n")
+    ENCODER.write_text(arrays.in_lines(hashes) + "\n")
     print(f"{len(hashes)} hashes, {sum(map(len, streams.values()))} bytes of streams")
 
 

@@ -77,7 +77,7 @@ def test_after_validation_the_limits_hold():
         assert claimed > LARGEST_ARRAY or "decode" in operations
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_streams_that_were_changed_behind_their_checks(seed):
     rng = np.random.default_rng(seed)
     turns = 3 if seed == 1 else 30

@@ -1,7 +1,7 @@
 """Damaged streams: whatever was changed, decoding raises StzError or gives the exact original, quickly and in bounded memory.
 
 One small stream of every form. What it decodes to is compared with its content check, which covers the trailer too.
-Flipped bits, every truncation, appended bytes, pieces of one stream in another.
+Flipped bits (all of them: test_every_damage.py), every truncation, appended bytes, pieces of one stream in another.
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ def test_the_streams_are_of_every_form():
 @pytest.mark.parametrize("name", NAMES)
 def test_flipped_bits(name):
     original, stream = STREAMS[name]
-    bits = np.random.default_rng(2).permutation(8 * len(stream))[:5000]
+    bits = np.random.default_rng(2).permutation(8 * len(stream))[:2000]
     for bit in bits.tolist():
         damaged = bytearray(stream)
         damaged[bit // 8] ^= 1 << bit % 8
@@ -89,7 +89,7 @@ def test_appended_and_leading_bytes(name):
 def test_inserted_removed_and_repeated_pieces(name):
     original, stream = STREAMS[name]
     rng = np.random.default_rng(3)
-    for _ in range(300):
+    for _ in range(150):
         start, end = sorted(rng.integers(0, len(stream) + 1, 2))
         place = rng.integers(0, len(stream) + 1)
         before, piece, after = stream[:start], stream[start:end], stream[end:]
@@ -104,7 +104,7 @@ def test_pieces_of_other_streams(name):
     for other in NAMES:
         if STREAMS[other][1] == stream:
             continue
-        for share in (0.1, 0.3, 0.5, 0.9):
+        for share in ((0.1, 0.5), (0.3, 0.9))[(NAMES.index(name) + NAMES.index(other)) % 2]:
             cut, other_cut = int(len(stream) * share), int(len(STREAMS[other][1]) * share)
             outcome_of_splice = outcome_or_other(stream[:cut] + STREAMS[other][1][other_cut:], original, STREAMS[other][0])
             assert outcome_of_splice is not None
@@ -123,7 +123,7 @@ def outcome_or_other(damaged, original, other):
 def test_two_errors_that_a_plain_sum_would_miss(name):
     original, stream = STREAMS[name]
     rng = np.random.default_rng(4)
-    for _ in range(300):
+    for _ in range(150):
         first, second = rng.integers(0, len(stream), 2)
         delta = int(rng.integers(1, 256))
         damaged = bytearray(stream)
@@ -139,16 +139,13 @@ def header(form, dtype, shape, tail=b""):
 
 
 @pytest.mark.parametrize("form", [0, 1, 2], ids=["raw", "constant", "blocks"])
-@pytest.mark.parametrize(
-    "shape",
-    [(2**55,), (2**31, 2**24), (2**20, 2**20, 2**15), (2**7,) * 7, (2**40,) + (1,) * 6, (3,) * 32, (2**63,) * 9, (2**64 - 1,)],
-    ids=str,
-)
-def test_a_shape_too_large_fails_before_anything_is_allocated(form, shape):
-    for tail in (b"", bytes(20), bytes(400), b"\x01" * 400, b"\xff" * 400):
-        for dtype in range(1, 14):
-            with pytest.raises(h5stz.StzError):
-                h5stz.decompress(header(form, dtype, shape, tail))
+def test_a_shape_too_large_fails_before_anything_is_allocated(form):
+    shapes = [(2**55,), (2**31, 2**24), (2**20, 2**20, 2**15), (2**7,) * 7, (2**40,) + (1,) * 6, (3,) * 32, (2**63,) * 9]
+    for shape in (*shapes, (2**64 - 1,)):
+        for tail in (b"", bytes(20), bytes(400), b"\x01" * 400, b"\xff" * 400):
+            for dtype in range(1, 14):
+                with pytest.raises(h5stz.StzError):
+                    h5stz.decompress(header(form, dtype, shape, tail))
 
 
 def test_a_constant_stream_of_a_gigantic_array_is_not_allocated():
@@ -177,13 +174,3 @@ def test_headers_of_junk(data, form, shape, dtype):
             h5stz.info(junk)
         except h5stz.StzError as error:
             assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_flipped_bit(name):
-    original, stream = STREAMS[name]
-    for bit in range(8 * len(stream)):
-        damaged = bytearray(stream)
-        damaged[bit // 8] ^= 1 << bit % 8
-        assert outcome(damaged, original) is not None

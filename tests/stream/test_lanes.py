@@ -16,8 +16,9 @@ NAMES = [name for name, (_, stream) in STREAMS.items() if h5stz.info(stream).lev
 
 @pytest.mark.parametrize("name", NAMES)
 def test_small_streams(name):
+    """In three numbers of lanes each: every number meets every third stream."""
     original, stream = STREAMS[name]
-    for log_lanes in LOG_LANES:
+    for log_lanes in sorted({(NAMES.index(name) + step) % len(LOG_LANES) for step in (0, 2, 4)}):
         assert exact.same_bits(original, h5stz.decompress(relaned(stream, log_lanes)))
 
 

@@ -49,4 +49,4 @@ def test_some_streams(tmp_path):
 
 @pytest.mark.slow
 def test_many_streams(tmp_path):
-    compare(written(tmp_path, 700))
+    compare(written(tmp_path, 300))

@@ -1,4 +1,7 @@
-"""The decoder written from docs/format.md alone (reference_decoder/) and the library read every stream to the same bits."""
+"""The decoder written from docs/format.md alone (reference_decoder/) and the library read every stream to the same bits.
+
+Golden streams are in test_golden_features.py.
+"""
 
 import json
 
@@ -26,11 +29,6 @@ def agree(stream):
 def smooth(*shape, seed=1):
     """A smooth field with a little noise, about -3 to 3."""
     return random_field(shape, 4, seed) + 0.02 * np.random.default_rng(seed).standard_normal(shape)
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_golden_streams(name):
-    agree((VERSION / f"{name}.stz").read_bytes())
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("feedback")])
@@ -134,7 +132,11 @@ FRESH = {
 }
 
 
-@pytest.mark.parametrize("name", FRESH)
+#: Which take a second or more each.
+LARGE = {"standard", "throughput", "blocks_3d", "regions_4d"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in FRESH])
 def test_fresh_streams(name):
     make, options = FRESH[name]
     assert agree(h5stz.compress(make(), integers="lossy", **options)).form.startswith("blocks")

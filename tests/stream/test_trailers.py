@@ -38,8 +38,9 @@ def read_all(stream):
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize("trailer", [with_crc(RECORDS), b"junk of a later version", bytes(4)], ids=["sound", "junk", "least"])
-def test_a_trailer_is_skipped(name, trailer):
+def test_a_trailer_is_skipped(name):
+    """Sound ones, junk of a later version, and the least that a trailer may be."""
+    trailer = (with_crc(RECORDS), b"junk of a later version", bytes(4))[list(PLAIN).index(name) % 3]
     stream = with_trailer(PLAIN[name], trailer)
     array = h5stz.decompress(PLAIN[name])
     assert exact.same_bits(decoded(stream), array)
@@ -77,9 +78,9 @@ FEATURES = {
 }
 
 
-@pytest.mark.parametrize("tag", FEATURES)
 @pytest.mark.parametrize("name", PLAIN)
-def test_an_unknown_critical_record_is_named(name, tag):
+def test_an_unknown_critical_record_is_named(name):
+    tag = list(FEATURES)[list(PLAIN).index(name) % len(FEATURES)]
     stream = extended(PLAIN[name], record(tag, b"abc") + (record(tag + 1) if tag < 2**63 else b""))
     for call in (h5stz.decompress, h5stz.info, lambda data: _core.Reader.of_bytes(data, 0)):
         with pytest.raises(h5stz.StzError, match=f"newer version.*{FEATURES[tag]}"):

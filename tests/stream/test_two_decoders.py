@@ -53,10 +53,10 @@ def test_a_stream_in_parts_is_the_stream(name):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_few_changes(name):
-    run(name, 1, 12)
+    run(name, 1, 8)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
 def test_many_changes(name):
-    assert {True, False} <= set(run(name, 2, 400))
+    assert {True, False} <= set(run(name, 2, 150))

@@ -13,7 +13,10 @@ DTYPES = [np.dtype(order + kind) for kind in KINDS for order in "<>" if not (ord
 FLOATING = [dtype for dtype in DTYPES if dtype.kind in "fc"]
 #: Every kind once, in one byte order or the other.
 ONCE = [np.dtype("<>"[place % 2] + kind) for place, kind in enumerate(KINDS)]
+FLOATING_ONCE = [dtype for dtype in ONCE if dtype.kind in "fc"]
 INTEGERS = [dtype for dtype in DTYPES if dtype.kind in "iu"]
+INTEGERS_ONCE = [dtype for dtype in ONCE if dtype.kind in "iu"]
+FLOATING_KINDS = [kind for kind in KINDS if kind[0] in "fc"]
 
 #: Bytes that a stream may be longer than its array.
 OVERHEAD = 64
@@ -111,11 +114,9 @@ PATTERNS = {
 }
 
 
-#: Every pair of a kind and a pattern, in one byte order or the other.
-PAIRS = [
-    (np.dtype("<>"[(len(pattern) + place) % 2] + kind), pattern) for place, kind in enumerate(KINDS) for pattern in PATTERNS
-]
-FLOATING_PAIRS = [(dtype, pattern) for dtype, pattern in PAIRS if dtype.kind in "fc"]
+def pairs(kind):
+    """(dtype, pattern) of every pattern, in one byte order or the other."""
+    return [(np.dtype("<>"[(len(pattern) + KINDS.index(kind)) % 2] + kind), pattern) for pattern in PATTERNS]
 
 
 def make(pattern, shape, dtype, seed=1):

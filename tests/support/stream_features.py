@@ -25,7 +25,7 @@ ARRANGEMENTS = "a stream for each class", "merged", "edge mode"
 
 
 def of(stream):
-    """The features of a stream."""
+    """The features of a stream, and the array that the second decoder makes of it."""
     found = set()
     with contextlib.ExitStack() as stack:
         for owner, name, wrapper in _wrappers(found.add):
@@ -33,7 +33,7 @@ def of(stream):
         array = reference_decoder.decode(stream, verify=True)
     if array.dtype.byteorder == ">":
         found.add("big-endian")
-    return found
+    return found, array
 
 
 def _wrappers(add):

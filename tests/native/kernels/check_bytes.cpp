@@ -256,80 +256,19 @@ void check_spread(const Kernels& tested, Random& random) {
       }
 }
 
-// ---------------------------------------------------------------- timings
-
-struct TimedBytes {
-  static constexpr size_t n = 8192, pitch = n + row_slack;
-  std::vector<u8> code, context, bins, out;
-  std::vector<u32> index = std::vector<u32>(n);
-  std::vector<u64> words = std::vector<u64>(n / 8);
-  std::vector<u16> weights = {64, 64, 16, 16},
-                   thresholds = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
-  size_t counts[contexts];
-  Taps taps;
-  TimedBytes() : code(n + 2 * row_slack), context(n + row_slack), bins(17 * pitch), out(n + 2 * row_slack) {
-    Random random(9);
-    for (u8& c : code) c = u8(std::min(40.0, std::fabs(8 * random.normal())));
-    double level = 7;  // contexts as they are in nature: neighbours have similar ones
-    for (u8& c : context) c = u8(level = std::clamp(level + random.normal(), 3.0, 11.99));
-    taps = random_taps(random, 4, 2, 60);
-    taps.taps = {2, 2, 4, 8};
-    taps.offset.resize(16, 7);
-    reference.bytes.partition_by_context(code.data(), context.data(), n, bins.data(), pitch, counts);
-  }
-};
-
-template <class Call>
-void time_bytes(std::vector<Timed>& add, const char* name, Call call) {
-  auto b = std::make_shared<TimedBytes>();
-  add.push_back({name, double(b->n), [=](const Kernels& k) { call(k.bytes, *b); }});
-}
-
 }  // namespace
 
 void add_bytes(std::vector<Entry>& entries) {
-  using Add = std::vector<Timed>&;
-  entries.push_back({CHECK_SLOT(bytes.context), check_context, [](Add add) {
-                       time_bytes(add, "taps 2 2 4 8", [](const ByteKernels& k, TimedBytes& b) {
-                         k.context(b.code.data() + row_slack, b.taps.table(), b.weights.data(), b.thresholds.data(), int(b.n) - 128,
-                                   b.out.data());
-                       });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.activities), check_activities, [](Add add) {
-                       time_bytes(add, "rows of 64", [](const ByteKernels& k, TimedBytes& b) {
-                         k.activities(b.code.data(), {{1, 1, i64(b.n) / 64, 64}, {0, 0, 64}}, b.bins.data(), b.out.data());
-                       });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.count_contexts), check_count_contexts, [](Add add) {
-                       time_bytes(add, "9 contexts",
-                                  [](const ByteKernels& k, TimedBytes& b) { k.count_contexts(b.context.data(), b.n, b.counts); });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.partition_by_context), check_partition_by_context, [](Add add) {
-                       time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
-                         k.partition_by_context(b.code.data(), b.context.data(), b.n, b.bins.data(), b.pitch, b.counts);
-                       });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.merge_contexts), check_merge_contexts, [](Add add) {
-                       time_bytes(add, "9 contexts", [](const ByteKernels& k, TimedBytes& b) {
-                         k.merge_contexts(b.bins.data(), b.pitch, b.context.data(), b.n, b.out.data());
-                       });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.largest), check_largest,
-                     [](Add add) { time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.largest(b.code.data(), b.n); }); }});
-  entries.push_back({CHECK_SLOT(bytes.find), check_find, [](Add add) {
-                       time_bytes(add, "few found",
-                                  [](const ByteKernels& k, TimedBytes& b) { k.find(b.code.data(), b.n, 20, b.index.data()); });
-                     }});
-  entries.push_back({CHECK_SLOT(bytes.shift), check_shift,
-                     [](Add add) { time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.shift(b.out.data(), b.n, 2); }); }});
-  entries.push_back(
-      {CHECK_SLOT(bytes.gather_low_bits), check_gather, [](Add add) {
-         time_bytes(add, "", [](const ByteKernels& k, TimedBytes& b) { k.gather_low_bits(b.code.data(), b.n / 8, 3, b.words.data()); });
-       }});
-  entries.push_back({CHECK_SLOT(bytes.spread_low_bits), check_spread, [](Add add) {
-                       time_bytes(add, "",
-                                  [](const ByteKernels& k, TimedBytes& b) { k.spread_low_bits(b.words.data(), b.n / 8, 3, b.out.data()); });
-                     }});
+  entries.push_back({CHECK_SLOT(bytes.context), check_context});
+  entries.push_back({CHECK_SLOT(bytes.activities), check_activities});
+  entries.push_back({CHECK_SLOT(bytes.count_contexts), check_count_contexts});
+  entries.push_back({CHECK_SLOT(bytes.partition_by_context), check_partition_by_context});
+  entries.push_back({CHECK_SLOT(bytes.merge_contexts), check_merge_contexts});
+  entries.push_back({CHECK_SLOT(bytes.largest), check_largest});
+  entries.push_back({CHECK_SLOT(bytes.find), check_find});
+  entries.push_back({CHECK_SLOT(bytes.shift), check_shift});
+  entries.push_back({CHECK_SLOT(bytes.gather_low_bits), check_gather});
+  entries.push_back({CHECK_SLOT(bytes.spread_low_bits), check_spread});
 }
 
 }  // namespace check

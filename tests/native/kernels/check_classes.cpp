@@ -95,32 +95,12 @@ void check_decode(const Kernels& tested, Random& random) {
   }
 }
 
-// ---------------------------------------------------------------- timings
-
-template <class T>
-void time_encode(std::vector<Timed>& add) {
-  for (bool median : {false, true}) {
-    auto c = std::make_shared<TimedClass<T>>(median);
-    if (median) c->task.quantizer = {T(1e-2), T(1e2), T(50), T(1 << 21)};
-    add.push_back({median ? "median of 6" : "taps 2 2 4 8", double(c->samples),
-                   [=](const Kernels& k) { uniform_of<T>(k).encode_class(c->task, nullptr, c->bytes.data(), c->failed.data()); }});
-  }
-}
-template <class T>
-void time_decode(std::vector<Timed>& add) {
-  for (bool median : {false, true}) {
-    auto c = std::make_shared<TimedClass<T>>(median);
-    add.push_back({median ? "median of 6" : "taps 2 2 4 8", double(c->samples),
-                   [=](const Kernels& k) { uniform_of<T>(k).decode_class(c->task, c->bytes.data()); }});
-  }
-}
-
 }  // namespace
 
 void add_classes(std::vector<Entry>& entries) {
-#define CLASSES(uniform, T)                                                               \
-  entries.push_back({CHECK_SLOT(uniform.encode_class), check_encode<T>, time_encode<T>}); \
-  entries.push_back({CHECK_SLOT(uniform.decode_class), check_decode<T>, time_decode<T>});
+#define CLASSES(uniform, T)                                               \
+  entries.push_back({CHECK_SLOT(uniform.encode_class), check_encode<T>}); \
+  entries.push_back({CHECK_SLOT(uniform.decode_class), check_decode<T>});
   CLASSES(uniform32, float)
   CLASSES(uniform64, double)
 }

@@ -97,42 +97,14 @@ void check_enhancement(const Kernels& tested, Random& random) {
     }
 }
 
-// ---------------------------------------------------------------- timings
-
-struct TimedEnhancement {
-  static constexpr int n = 4096;
-  std::vector<float> x = std::vector<float>(n);
-  std::vector<i16> units = std::vector<i16>(n + 200), negative = units;
-  std::vector<std::ptrdiff_t> offset;
-  std::vector<u32> weights;
-  TimedEnhancement() {
-    Random random(5);
-    for (i16& u : units) u = i16(40 * random.normal());
-    for (int d = 1; d <= 16; d++) {
-      offset.push_back(3 * d);
-      for (int c = 0; c < 3; c++) weights.push_back(u32(random.next()) & 0x0fff0fff);
-    }
-  }
-  EnhancementRow row() const { return {units.data() + 100, nullptr, offset.data(), weights.data(), 16, 256}; }
-};
-template <auto call>
-void timed(std::vector<Timed>& add) {
-  auto t = std::make_shared<TimedEnhancement>();
-  add.push_back({"", double(t->n), [=](const Kernels& k) { call(k, *t); }});
-}
-
 }  // namespace
 
 void add_enhancement(std::vector<Entry>& entries) {
-  using T = TimedEnhancement&;
-  entries.push_back({CHECK_SLOT(enhancement32.to_units), check_to_units<float>,
-                     timed<[](const Kernels& k, T t) { k.enhancement32.to_units(t.x.data(), t.n, 64, t.negative.data()); }>});
-  entries.push_back({CHECK_SLOT(enhancement32.subtract), check_subtract<float>,
-                     timed<[](const Kernels& k, T t) { k.enhancement32.subtract(t.x.data(), t.units.data(), t.n, 0.1f); }>});
-  entries.push_back({CHECK_SLOT(enhancement64.to_units), check_to_units<double>, nullptr});
-  entries.push_back({CHECK_SLOT(enhancement64.subtract), check_subtract<double>, nullptr});
-  entries.push_back(
-      {CHECK_SLOT(enhancement), check_enhancement, timed<[](const Kernels& k, T t) { k.enhancement(t.row(), t.n, t.negative.data()); }>});
+  entries.push_back({CHECK_SLOT(enhancement32.to_units), check_to_units<float>});
+  entries.push_back({CHECK_SLOT(enhancement32.subtract), check_subtract<float>});
+  entries.push_back({CHECK_SLOT(enhancement64.to_units), check_to_units<double>});
+  entries.push_back({CHECK_SLOT(enhancement64.subtract), check_subtract<double>});
+  entries.push_back({CHECK_SLOT(enhancement), check_enhancement});
 }
 
 }  // namespace check

@@ -150,60 +150,12 @@ void check_decode(const Kernels& tested, Random& random) {
   }
 }
 
-// ---------------------------------------------------------------- timings
-
-// The class of TimedClass with feedback along two axes and of both neighbours.
-template <class T>
-struct TimedFeedback {
-  TimedClass<T> c{false};
-  std::vector<i16> history = std::vector<i16>(16 * 64), zeros = std::vector<i16>(64), shorts = std::vector<i16>(2 * 8 * 64);
-  std::vector<T> even = std::vector<T>(32), predictions = std::vector<T>(4 * TimedClass<T>::pitch + row_slack);
-  FeedbackTask<T> task() {
-    FeedbackTask<T> t;
-    t.terms = 2;
-    t.axis[0] = 2;
-    t.axis[1] = 1;
-    for (auto& weights : t.before)
-      for (i16& w : weights) w = 16;
-    t.beside = 16;
-    t.bits = 7;
-    t.unit = c.task.quantizer.step / 128;
-    t.slowest = 1;
-    t.history = history.data();
-    t.pitch = 64;
-    t.zeros = zeros.data();
-    t.sums = shorts.data();
-    t.codes = t.sums + 8 * 64;
-    t.even = even.data();
-    t.predictions = predictions.data();
-    t.requantize = requantize<T>;
-    t.encoder = nullptr;
-    return t;
-  }
-};
-template <class T>
-void time_encode(std::vector<Timed>& add) {
-  auto f = std::make_shared<TimedFeedback<T>>();
-  add.push_back({"taps 2 2 4 8, feedback of 2 and both", double(f->c.samples), [=](const Kernels& k) {
-                   std::vector<u32> kept;
-                   FeedbackTask<T> task = f->task();
-                   task.encoder = &kept;
-                   uniform_of<T>(k).encode_feedback(f->c.task, task, nullptr, f->c.bytes.data());
-                 }});
-}
-template <class T>
-void time_decode(std::vector<Timed>& add) {
-  auto f = std::make_shared<TimedFeedback<T>>();
-  add.push_back({"taps 2 2 4 8, feedback of 2 and both", double(f->c.samples),
-                 [=](const Kernels& k) { uniform_of<T>(k).decode_feedback(f->c.task, f->task(), f->c.bytes.data()); }});
-}
-
 }  // namespace
 
 void add_feedback(std::vector<Entry>& entries) {
-#define FEEDBACK(uniform, T)                                                                 \
-  entries.push_back({CHECK_SLOT(uniform.encode_feedback), check_encode<T>, time_encode<T>}); \
-  entries.push_back({CHECK_SLOT(uniform.decode_feedback), check_decode<T>, time_decode<T>});
+#define FEEDBACK(uniform, T)                                                 \
+  entries.push_back({CHECK_SLOT(uniform.encode_feedback), check_encode<T>}); \
+  entries.push_back({CHECK_SLOT(uniform.decode_feedback), check_decode<T>});
   FEEDBACK(uniform32, float)
   FEEDBACK(uniform64, double)
 }

@@ -199,80 +199,15 @@ void check_feedback(const Kernels& tested, Random& random) {
   }
 }
 
-// ---------------------------------------------------------------- timings
-
-template <class S>
-void time_collect(std::vector<Timed>& add) {
-  Random random(7);
-  auto in = std::make_shared<std::vector<S>>(run + 2 * 40 + row_slack);
-  fill_values(random, smooth, in->data(), in->size());
-  auto out = std::make_shared<std::vector<float>>(7 * run);
-  Taps taps = random_taps(random, 6, 2, 40);
-  taps.taps = {2, 2, 2, 2, 4, 8};
-  taps.offset.resize(20, 5);
-  add.push_back({"taps 2 2 2 2 4 8", run, [=](const Kernels& k) {
-                   collect_of<S>(k)(in->data() + 40, taps.table(), 2, 1, out->data(), run, out->data() + 6 * run);
-                 }});
-}
-
-// Of a fit with ten weights.
-struct TimedFit {
-  static constexpr int n = 2048, columns = 10;
-  std::vector<std::vector<float>> values;
-  std::vector<const float*> column;
-  std::vector<double> sums = std::vector<double>(columns * columns);
-  TimedFit() {
-    Random random(8);
-    for (int c = 0; c < columns + 2; c++) {
-      values.emplace_back(n + 16 * c);
-      for (float& v : values.back()) v = float(random.normal());
-    }
-    for (int c = 0; c < columns; c++) column.push_back(values[size_t(c)].data());
-  }
-};
-void time_cost(std::vector<Timed>& add) {
-  auto f = std::make_shared<TimedFit>();
-  add.push_back({"10 columns", double(f->n), [=](const Kernels& k) {
-                   k.fit.cost(f->column.data(), f->columns, f->values[10].data(), f->values[0].data(), f->n, 1, f->values[11].data());
-                 }});
-}
-void time_products(std::vector<Timed>& add) {
-  auto f = std::make_shared<TimedFit>();
-  add.push_back({"10 columns", double(f->n),
-                 [=](const Kernels& k) { k.fit.products(f->column.data(), f->columns, f->values[10].data(), f->n, f->sums.data()); }});
-}
-void time_feedback(std::vector<Timed>& add) {
-  auto f = std::make_shared<TimedFit>();
-  auto bytes = std::make_shared<std::vector<u8>>(2048);
-  add.push_back({"2 terms and both neighbours", 1024, [=](const Kernels& k) {
-                   std::vector<float>* v = f->values.data();
-                   u8* b = bytes->data();
-                   FeedbackTrial trial{{1, 4, 8},
-                                       16,
-                                       {v[0].data(), v[1].data()},
-                                       2,
-                                       {2, 1},
-                                       {{0.1f, 0.2f}, {0.2f, 0.1f}},
-                                       0.3f,
-                                       1,
-                                       127,
-                                       {v[2].data(), v[3].data()},
-                                       {b, b + 512},
-                                       {b + 1024, b + 1536}};
-                   FeedbackSums sums{};
-                   k.fit.feedback(trial, sums);
-                 }});
-}
-
 }  // namespace
 
 void add_fit(std::vector<Entry>& entries) {
-  entries.push_back({CHECK_SLOT(fit.collect32), check_collect<float>, time_collect<float>});
-  entries.push_back({CHECK_SLOT(fit.collect64), check_collect<double>, time_collect<double>});
-  entries.push_back({CHECK_SLOT(fit.collect_integers), check_collect<i64>, time_collect<i64>});
-  entries.push_back({CHECK_SLOT(fit.cost), check_cost, time_cost});
-  entries.push_back({CHECK_SLOT(fit.products), check_products, time_products});
-  entries.push_back({CHECK_SLOT(fit.feedback), check_feedback, time_feedback});
+  entries.push_back({CHECK_SLOT(fit.collect32), check_collect<float>});
+  entries.push_back({CHECK_SLOT(fit.collect64), check_collect<double>});
+  entries.push_back({CHECK_SLOT(fit.collect_integers), check_collect<i64>});
+  entries.push_back({CHECK_SLOT(fit.cost), check_cost});
+  entries.push_back({CHECK_SLOT(fit.products), check_products});
+  entries.push_back({CHECK_SLOT(fit.feedback), check_feedback});
 }
 
 }  // namespace check

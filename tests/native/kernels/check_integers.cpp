@@ -241,72 +241,16 @@ void check_store(const Kernels& tested, Random& random) {
     }
 }
 
-// ---------------------------------------------------------------- timings
-
-constexpr int row = 1000;
-
-template <class T>
-struct Integers {
-  std::vector<T> x = std::vector<T>(row), p = x, r = x;
-  std::vector<CodeOf<T>> code = std::vector<CodeOf<T>>(row);
-  Integers() {
-    Random random(3);
-    for (size_t i = 0; i < row; i++) {
-      p[i] = T(1000 * random.normal());
-      x[i] = std::nearbyint(p[i] + T(5 * random.normal()));
-      code[i] = CodeOf<T>(5 * random.normal());
-    }
-  }
-};
-
-template <class T, class Call>
-void time_integers(std::vector<Timed>& add, Call call) {
-  auto a = std::make_shared<Integers<T>>();
-  add.push_back({"", row, [=](const Kernels& k) { call(numbers_of<T>(k), *a); }});
-}
-
-template <class T>
-void time_quantize_integers(std::vector<Timed>& add) {
-  time_integers<T>(add, [](auto& k, auto& a) { k.quantize_integers(a.x.data(), a.p.data(), row, 5, a.code.data(), a.r.data()); });
-}
-template <class T>
-void time_dequantize_integers(std::vector<Timed>& add) {
-  time_integers<T>(add, [](auto& k, auto& a) { k.dequantize_integers(a.code.data(), a.p.data(), row, 5, a.r.data()); });
-}
-template <class T>
-void time_quantize_ulps(std::vector<Timed>& add) {
-  time_integers<T>(add, [](auto& k, auto& a) { k.quantize_ulps(a.x.data(), a.p.data(), row, 0, a.code.data(), a.r.data()); });
-}
-template <class T>
-void time_dequantize_ulps(std::vector<Timed>& add) {
-  time_integers<T>(add, [](auto& k, auto& a) { k.dequantize_ulps(a.code.data(), a.p.data(), row, 1, 0, a.r.data()); });
-}
-
-template <class T>
-void time_load(std::vector<Timed>& add) {
-  auto a = std::make_shared<Integers<T>>();
-  for (int bytes : {1, 2, 4})
-    add.push_back({std::to_string(8 * bytes) + " bits", row,
-                   [=](const Kernels& k) { elements_of<T>(k).load(a->code.data(), bytes, true, row, a->x.data()); }});
-}
-template <class T>
-void time_store(std::vector<Timed>& add) {
-  auto a = std::make_shared<Integers<T>>();
-  for (int bytes : {1, 2, 4})
-    add.push_back({std::to_string(8 * bytes) + " bits", row,
-                   [=](const Kernels& k) { elements_of<T>(k).store(a->x.data(), row, bytes, true, a->code.data()); }});
-}
-
 }  // namespace
 
 void add_integers(std::vector<Entry>& entries) {
-#define INTEGERS(member, elements, T)                                                                                     \
-  entries.push_back({CHECK_SLOT(member.quantize_integers), check_quantize_integers<T>, time_quantize_integers<T>});       \
-  entries.push_back({CHECK_SLOT(member.dequantize_integers), check_dequantize_integers<T>, time_dequantize_integers<T>}); \
-  entries.push_back({CHECK_SLOT(member.quantize_ulps), check_quantize_ulps<T>, time_quantize_ulps<T>});                   \
-  entries.push_back({CHECK_SLOT(member.dequantize_ulps), check_dequantize_ulps<T>, time_dequantize_ulps<T>});             \
-  entries.push_back({CHECK_SLOT(elements.load), check_load<T>, time_load<T>});                                            \
-  entries.push_back({CHECK_SLOT(elements.store), check_store<T>, time_store<T>});
+#define INTEGERS(member, elements, T)                                                        \
+  entries.push_back({CHECK_SLOT(member.quantize_integers), check_quantize_integers<T>});     \
+  entries.push_back({CHECK_SLOT(member.dequantize_integers), check_dequantize_integers<T>}); \
+  entries.push_back({CHECK_SLOT(member.quantize_ulps), check_quantize_ulps<T>});             \
+  entries.push_back({CHECK_SLOT(member.dequantize_ulps), check_dequantize_ulps<T>});         \
+  entries.push_back({CHECK_SLOT(elements.load), check_load<T>});                             \
+  entries.push_back({CHECK_SLOT(elements.store), check_store<T>});
   INTEGERS(number32, element32, float)
   INTEGERS(number64, element64, double)
 }

@@ -198,57 +198,21 @@ void check_refine_numbers(const Kernels& tested, Random& random) {
                      [&](bool right, auto... arguments) { codes_of<Code>(right ? reference : tested).refine(arguments...); });
 }
 
-// ---------------------------------------------------------------- timings
-
-struct TimedLayers {
-  static constexpr size_t n = 8192;
-  std::vector<u8> code = std::vector<u8>(n + slack), low = std::vector<u8>(n + slack), known = low, out = low;
-  std::vector<i32> number = std::vector<i32>(n), other = number;
-  TimedLayers() {
-    Random random(9);
-    for (size_t i = 0; i < n; i++) {
-      code[i] = u8(std::min(9.0, std::fabs(2 * random.normal())));
-      number[i] = i32(40 * random.normal());
-      known[i] = code[i] ? 255 : 0;
-    }
-  }
-};
-template <auto call>
-void timed(std::vector<Timed>& add) {
-  auto t = std::make_shared<TimedLayers>();
-  add.push_back({"", double(t->n), [=](const Kernels& k) { call(k, *t); }});
-}
-
-template <class Code>
-void time_nothing(std::vector<Timed>&) {}
-
 }  // namespace
 
 void add_layers(std::vector<Entry>& entries) {
-  using T = TimedLayers&;
-  entries.push_back(
-      {CHECK_SLOT(bytes.count_nonzero), check_count, timed<[](const Kernels& k, T t) { k.bytes.count_nonzero(t.code.data(), t.n); }>});
-  entries.push_back({CHECK_SLOT(bytes.spread_fields), check_spread_fields,
-                     timed<[](const Kernels& k, T t) { k.bytes.spread_fields(t.low.data(), t.code.data(), t.n, t.out.data()); }>});
-  entries.push_back({CHECK_SLOT(bytes.append_bits), check_append,
-                     timed<[](const Kernels& k, T t) { k.bytes.append_bits(t.out.data(), t.low.data(), t.n, 3); }>});
-  entries.push_back(
-      {CHECK_SLOT(bytes.cut_bits), check_cut, timed<[](const Kernels& k, T t) { k.bytes.cut_bits(t.code.data(), t.n, 2, t.out.data()); }>});
-  entries.push_back(
-      {CHECK_SLOT(bytes.refine), check_refine_bytes,
-       timed<[](const Kernels& k, T t) { k.bytes.refine(t.code.data(), t.n, 3, 1, t.out.data(), t.low.data(), t.known.data()); }>});
-  entries.push_back({CHECK_SLOT(bytes.pack_fields), check_pack,
-                     timed<[](const Kernels& k, T t) { k.bytes.pack_fields(t.low.data(), t.known.data(), t.n, t.out.data()); }>});
-  entries.push_back({CHECK_SLOT(code32.append_bits), check_append_numbers<i32>,
-                     timed<[](const Kernels& k, T t) { k.code32.append_bits(t.other.data(), t.low.data(), t.n, 3, 0x7fffffff); }>});
-  entries.push_back({CHECK_SLOT(code32.cut_bits), check_cut_numbers<i32>,
-                     timed<[](const Kernels& k, T t) { k.code32.cut_bits(t.number.data(), t.n, 3, t.other.data()); }>});
-  entries.push_back(
-      {CHECK_SLOT(code32.refine), check_refine_numbers<i32>,
-       timed<[](const Kernels& k, T t) { k.code32.refine(t.number.data(), t.n, 5, 1, t.out.data(), t.low.data(), t.known.data()); }>});
-  entries.push_back({CHECK_SLOT(code64.append_bits), check_append_numbers<i64>, time_nothing<i64>});
-  entries.push_back({CHECK_SLOT(code64.cut_bits), check_cut_numbers<i64>, time_nothing<i64>});
-  entries.push_back({CHECK_SLOT(code64.refine), check_refine_numbers<i64>, time_nothing<i64>});
+  entries.push_back({CHECK_SLOT(bytes.count_nonzero), check_count});
+  entries.push_back({CHECK_SLOT(bytes.spread_fields), check_spread_fields});
+  entries.push_back({CHECK_SLOT(bytes.append_bits), check_append});
+  entries.push_back({CHECK_SLOT(bytes.cut_bits), check_cut});
+  entries.push_back({CHECK_SLOT(bytes.refine), check_refine_bytes});
+  entries.push_back({CHECK_SLOT(bytes.pack_fields), check_pack});
+  entries.push_back({CHECK_SLOT(code32.append_bits), check_append_numbers<i32>});
+  entries.push_back({CHECK_SLOT(code32.cut_bits), check_cut_numbers<i32>});
+  entries.push_back({CHECK_SLOT(code32.refine), check_refine_numbers<i32>});
+  entries.push_back({CHECK_SLOT(code64.append_bits), check_append_numbers<i64>});
+  entries.push_back({CHECK_SLOT(code64.cut_bits), check_cut_numbers<i64>});
+  entries.push_back({CHECK_SLOT(code64.refine), check_refine_numbers<i64>});
 }
 
 }  // namespace check

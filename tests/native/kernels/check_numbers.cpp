@@ -232,100 +232,20 @@ void check_crc32c(const Kernels& tested, Random& random) {
     }
 }
 
-// ---------------------------------------------------------------- timings
-
-constexpr int row = 1000;
-
-template <class T>
-struct Quantized {
-  std::vector<T> x, p, r;
-  std::vector<CodeOf<T>> code;
-  Uniform<T> q;
-  Quantized() : x(row + row_slack), p(x), r(x), code(row + row_slack) {
-    Random random(3);
-    const T step = T(0.5);
-    q = {1 / step, step, step / 2, T(1 << 21)};
-    for (size_t i = 0; i < row; i++) {
-      p[i] = T(random.normal());
-      x[i] = p[i] + T(5 * random.normal());
-    }
-  }
-};
-
-template <class T>
-void time_quantize(std::vector<Timed>& add) {
-  auto a = std::make_shared<Quantized<T>>();
-  add.push_back(
-      {"", row, [=](const Kernels& k) { uniform_of<T>(k).quantize(a->x.data(), 1, a->p.data(), row, a->q, a->code.data(), a->r.data()); }});
-}
-template <class T>
-void time_dequantize(std::vector<Timed>& add) {
-  auto a = std::make_shared<Quantized<T>>();
-  uniform_of<T>(reference).quantize(a->x.data(), 1, a->p.data(), row, a->q, a->code.data(), a->r.data());
-  add.push_back({"", row, [=](const Kernels& k) { uniform_of<T>(k).dequantize(a->code.data(), a->p.data(), row, a->q, a->r.data()); }});
-}
-
-template <class Code>
-std::shared_ptr<std::vector<Code>> some_codes(size_t n) {
-  Random random(n);
-  auto v = std::make_shared<std::vector<Code>>(n);
-  for (Code& c : *v) c = Code(20 * random.normal());
-  return v;
-}
-template <class Code>
-void time_largest(std::vector<Timed>& add) {
-  auto code = some_codes<Code>(row);
-  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).largest(code->data(), row); }});
-}
-template <class Code>
-void time_activity(std::vector<Timed>& add) {
-  auto code = some_codes<Code>(row);
-  auto out = std::make_shared<std::vector<u8>>(row);
-  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).activity(code->data(), row, 0, 3, 3444, out->data()); }});
-}
-template <class Code>
-void time_split(std::vector<Timed>& add) {
-  auto code = some_codes<Code>(row);
-  auto symbols = std::make_shared<std::vector<u8>>(row);
-  auto low = std::make_shared<std::vector<std::make_unsigned_t<Code>>>(row);
-  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).split(code->data(), row, 3, symbols->data(), low->data()); }});
-}
-template <class Code>
-void time_join(std::vector<Timed>& add) {
-  auto code = some_codes<Code>(row);
-  auto symbols = std::make_shared<std::vector<u8>>(row, u8(5));
-  auto low = std::make_shared<std::vector<std::make_unsigned_t<Code>>>(row, std::make_unsigned_t<Code>(3));
-  add.push_back({"", row, [=](const Kernels& k) { codes_of<Code>(k).join(symbols->data(), low->data(), row, 3, code->data()); }});
-}
-template <class T>
-void time_scan(std::vector<Timed>& add) {
-  auto code = some_codes<CodeOf<T>>(row);
-  add.push_back({"", row, [=](const Kernels& k) {
-                   bool equal;
-                   scans_of<T>(k).scan(reinterpret_cast<const T*>(code->data()), row, 1, &equal);
-                 }});
-}
-void time_crc32c(std::vector<Timed>& add) {
-  auto data = some_codes<u8>(8 * row);
-  add.push_back({"", 8 * row, [=](const Kernels& k) {
-                   if (k.crc32c) k.crc32c(~0u, data->data(), 8 * row);
-                 }});
-}
-
 }  // namespace
 
 void add_numbers(std::vector<Entry>& entries) {
-#define NUMBERS(uniform, code, scans, T)                                                               \
-  entries.push_back({CHECK_SLOT(uniform.quantize), check_quantize<T>, time_quantize<T>});              \
-  entries.push_back({CHECK_SLOT(uniform.dequantize), check_dequantize<T>, time_dequantize<T>});        \
-  entries.push_back({CHECK_SLOT(code.largest), check_largest<CodeOf<T>>, time_largest<CodeOf<T>>});    \
-  entries.push_back({CHECK_SLOT(code.activity), check_activity<CodeOf<T>>, time_activity<CodeOf<T>>}); \
-  entries.push_back({CHECK_SLOT(code.split), check_split<CodeOf<T>>, time_split<CodeOf<T>>});          \
-  entries.push_back({CHECK_SLOT(code.join), check_join<CodeOf<T>>, time_join<CodeOf<T>>});             \
-  entries.push_back({CHECK_SLOT(scans.scan), check_scan<T>, time_scan<T>});
+#define NUMBERS(uniform, code, scans, T)                                     \
+  entries.push_back({CHECK_SLOT(uniform.quantize), check_quantize<T>});      \
+  entries.push_back({CHECK_SLOT(uniform.dequantize), check_dequantize<T>});  \
+  entries.push_back({CHECK_SLOT(code.largest), check_largest<CodeOf<T>>});   \
+  entries.push_back({CHECK_SLOT(code.activity), check_activity<CodeOf<T>>}); \
+  entries.push_back({CHECK_SLOT(code.split), check_split<CodeOf<T>>});       \
+  entries.push_back({CHECK_SLOT(code.join), check_join<CodeOf<T>>});         \
+  entries.push_back({CHECK_SLOT(scans.scan), check_scan<T>});
   NUMBERS(uniform32, code32, scan32, float)
   NUMBERS(uniform64, code64, scan64, double)
-  entries.push_back({CHECK_SLOT(crc32c), check_crc32c, time_crc32c});
+  entries.push_back({CHECK_SLOT(crc32c), check_crc32c});
 }
 
 }  // namespace check

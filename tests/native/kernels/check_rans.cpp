@@ -252,63 +252,11 @@ void check_decode(const Kernels& tested, Random& random) {
     }
 }
 
-// ---------------------------------------------------------------- timings
-
-struct TimedRans {
-  static constexpr size_t n = 1 << 14;
-  Tables tables;
-  std::vector<u8> symbols = std::vector<u8>(n), bytes, out = std::vector<u8>(n);
-  std::vector<u32> state;
-  std::vector<u16> words = std::vector<u16>(n + rans_slack);
-  explicit TimedRans(u32 lanes) : tables(std::vector<u32>{1400, 900, 600, 400, 250, 180, 120, 80, 60, 40, 30, 20, 10, 6}, "falling") {
-    Random random(11);
-    for (u8& s : symbols) s = u8(tables.decoding[random.below(4096)]);
-    const Coded coded = encoded(reference, tables, std::vector<u32>(lanes, rans_low), symbols.data(), n);
-    state = coded.state;
-    for (u16 w : coded.words) bytes.push_back(u8(w)), bytes.push_back(u8(w >> 8));
-    bytes.resize(bytes.size() + 2 * lanes + 32);
-  }
-};
-
-void time_encode(std::vector<Timed>& add) {
-  for (int count : {1, 4})
-    for (u32 lanes : {1, 4, 16, 32}) {
-      auto r = std::make_shared<TimedRans>(lanes);
-      const std::string name = std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane") + (count > 1 ? ", 4 streams" : "");
-      add.push_back({name, double(r->n) * count, [=](const Kernels& k) {
-                       const RansSegment segment = segment_of(r->tables, r->tables, r->symbols.data(), r->n);
-                       u32 state[4][64];
-                       RansOutput outputs[4];
-                       for (int s = 0; s < count; s++) {
-                         std::fill(state[s], state[s] + lanes, rans_low);
-                         outputs[s] = {state[s], &segment, 1, r->words.data()};
-                       }
-                       k.rans.encode(lanes, outputs, count);
-                     }});
-    }
-}
-void time_decode(std::vector<Timed>& add) {
-  for (int count : {1, 4})
-    for (u32 lanes : {1, 4, 16, 32}) {
-      auto r = std::make_shared<TimedRans>(lanes);
-      const std::string name = std::to_string(lanes) + (lanes > 1 ? " lanes" : " lane") + (count > 1 ? ", 4 streams" : "");
-      add.push_back({name, double(r->n) * count, [=](const Kernels& k) {
-                       u32 state[4][64];
-                       RansStream streams[4];
-                       for (int s = 0; s < count; s++) {
-                         std::copy(r->state.begin(), r->state.end(), state[s]);
-                         streams[s] = {state[s], r->out.data(), r->n, 0, r->bytes.data(), r->bytes.data() + r->bytes.size()};
-                       }
-                       k.rans.decode(r->tables.decoding.data(), lanes, streams, count);
-                     }});
-    }
-}
-
 }  // namespace
 
 void add_rans(std::vector<Entry>& entries) {
-  entries.push_back({CHECK_SLOT(rans.decode), check_decode, time_decode});
-  entries.push_back({CHECK_SLOT(rans.encode), check_encode, time_encode});
+  entries.push_back({CHECK_SLOT(rans.decode), check_decode});
+  entries.push_back({CHECK_SLOT(rans.encode), check_encode});
 }
 
 }  // namespace check

@@ -163,92 +163,20 @@ void check_separate(const Kernels& tested, Random& random) {
 
 void check_finish_streaming(const Kernels& tested, Random&) { tested.finish_streaming(); }
 
-// ---------------------------------------------------------------- timings
-
-template <class T>
-std::shared_ptr<std::vector<T>> ordinary(size_t n) {
-  Random random(n);
-  auto v = std::make_shared<std::vector<T>>(n);
-  fill_values(random, smooth, v->data(), n);
-  return v;
-}
-
-constexpr int row = 1000;
-
-template <class S>
-void time_predict(std::vector<Timed>& add) {
-  using R = RealOf<S>;
-  auto in = ordinary<S>(row + 2 * 40 + row_slack);
-  auto p = std::make_shared<std::vector<R>>(row + row_slack);
-  Random random(1);
-  Taps taps = random_taps(random, 4, 2, 40);
-  taps.taps = {2, 2, 4, 8};  // as of two odd axes
-  taps.offset.resize(16, 3);
-  auto weights = std::make_shared<std::vector<R>>(random_weights<R>(random, smooth, 4));
-  add.push_back({"taps 2 2 4 8", row,
-                 [=](const Kernels& k) { rows_of<S>(k).predict(in->data() + 40, taps.table(), weights->data(), row, p->data()); }});
-}
-
-template <class S>
-void time_median(std::vector<Timed>& add) {
-  auto in = ordinary<S>(row + 2 * 40 + row_slack);
-  auto p = std::make_shared<std::vector<RealOf<S>>>(row + row_slack);
-  Random random(1);
-  Taps taps = random_taps(random, 1, 6, 40);
-  add.push_back({"of 6", row, [=](const Kernels& k) { rows_of<S>(k).median(in->data() + 40, taps.offset.data(), 6, row, p->data()); }});
-}
-
-template <class S>
-void time_mean_of_valid(std::vector<Timed>& add) {
-  auto in = ordinary<S>(row + 2 * 40 + row_slack);
-  auto kinds = std::make_shared<std::vector<u8>>(row + 2 * 40 + row_slack);
-  auto mean = std::make_shared<std::vector<RealOf<S>>>(row + row_slack);
-  Random random(1);
-  for (u8& kind : *kinds) kind = u8(random.next() % 3 == 0);
-  const Taps taps = random_taps(random, 1, 10, 40);
-  add.push_back({"of 10", row, [=, taps = taps](const Kernels& k) {
-                   rows_of<S>(k).mean_of_valid(in->data() + 40, kinds->data() + 40, taps.offset.data(), taps.offset.data(), 10, row,
-                                               mean->data());
-                 }});
-}
-
-template <class S>
-void time_interleave(std::vector<Timed>& add) {
-  auto even = ordinary<S>(row + 2 * row_slack), odd = ordinary<S>(row + 2 * row_slack), out = ordinary<S>(2 * row);
-  add.push_back({"", row, [=](const Kernels& k) {
-                   rows_of<S>(k).interleave(even->data() + row_slack, odd->data() + row_slack, row, out->data() + 3, false);
-                 }});
-}
-
-template <class S>
-void time_interleave_rows(std::vector<Timed>& add) {
-  auto even = ordinary<S>(row + 2 * row_slack), odd = ordinary<S>(row + 2 * row_slack), out = ordinary<S>(2 * row);
-  add.push_back({"", row, [=](const Kernels& k) {
-                   constexpr int rows = 10, n = row / rows;
-                   rows_of<S>(k).interleave_rows(even->data() + row_slack, odd->data() + row_slack, n / 2, rows, n, out->data() + 3, n);
-                 }});
-}
-
-template <class S>
-void time_separate(std::vector<Timed>& add) {
-  auto even = ordinary<S>(row), odd = ordinary<S>(row), in = ordinary<S>(row + 3);
-  add.push_back({"", row, [=](const Kernels& k) { rows_of<S>(k).separate(in->data() + 3, row, even->data(), odd->data()); }});
-}
-
 }  // namespace
 
 void add_rows(std::vector<Entry>& entries) {
-#define ROWS(member, S)                                                                                       \
-  entries.push_back({CHECK_SLOT(member.predict), check_predict<S>, time_predict<S>});                         \
-  entries.push_back({CHECK_SLOT(member.median), check_median<S>, time_median<S>});                            \
-  entries.push_back({CHECK_SLOT(member.mean_of_valid), check_mean_of_valid<S>, time_mean_of_valid<S>});       \
-  entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>, time_interleave<S>});                \
-  entries.push_back({CHECK_SLOT(member.interleave_rows), check_interleave_rows<S>, time_interleave_rows<S>}); \
-  entries.push_back({CHECK_SLOT(member.separate), check_separate<S>, time_separate<S>});
+#define ROWS(member, S)                                                              \
+  entries.push_back({CHECK_SLOT(member.predict), check_predict<S>});                 \
+  entries.push_back({CHECK_SLOT(member.median), check_median<S>});                   \
+  entries.push_back({CHECK_SLOT(member.mean_of_valid), check_mean_of_valid<S>});     \
+  entries.push_back({CHECK_SLOT(member.interleave), check_interleave<S>});           \
+  entries.push_back({CHECK_SLOT(member.interleave_rows), check_interleave_rows<S>}); \
+  entries.push_back({CHECK_SLOT(member.separate), check_separate<S>});
   ROWS(f32, float)
   ROWS(f64, double)
   ROWS(int64, i64)
-  entries.push_back({CHECK_SLOT(finish_streaming), check_finish_streaming, nullptr});
+  entries.push_back({CHECK_SLOT(finish_streaming), check_finish_streaming});
 }
 
 }  // namespace check

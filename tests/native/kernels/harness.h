@@ -1,4 +1,4 @@
-// What checks and timings share: random numbers, the description of the running case, failures, the list of all kernels.
+// What checks share: random numbers, the description of the running case, failures, the list of all kernels.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -64,18 +64,10 @@ constexpr int lengths = short_lengths + 3;
 
 // ---------------------------------------------------------------- kernels
 
-// The time of one call over so many elements.
-struct Timed {
-  std::string name;
-  double elements;
-  std::function<void(const Kernels&)> call;
-};
-
 struct Entry {
   const char* name;  // as in struct Kernels
   size_t slot;       // number of the function pointer there
   void (*check)(const Kernels& tested, Random& random);
-  void (*timings)(std::vector<Timed>& add);  // may be null
 };
 // Every function pointer of struct Kernels, once each; made of those that the check_*.cpp list.
 std::vector<Entry> all_entries();

@@ -1,8 +1,6 @@
-// Checks every kernel of filter/simd, in every instruction set that this machine has, bit for bit against its reference, a plain loop; or
-// times them.
+// Checks every kernel of filter/simd, in every instruction set that this machine has, bit for bit against its reference, a plain loop.
 //
 //   check_kernels [--isa NAME]... [--seed N] [PATTERN]...        checks; status 1 and a line for each kernel that is wrong
-//   check_kernels --bench [--json] [--isa NAME]... [PATTERN]...  nanoseconds per element (sample, byte, symbol) beside the reference's
 //   check_kernels --list                                         instruction sets of this machine, then kernels
 //   check_kernels --self-test [--isa NAME]... [PATTERN]...       a mistake in each kernel in turn; status 1 if its check does not notice
 //   check_kernels --wrong KERNEL [...]                           checks with a mistake in that kernel
@@ -12,7 +10,6 @@
 #include <cstdlib>
 
 #include "harness.h"
-#include "timing.h"
 
 namespace check {
 namespace {
@@ -36,7 +33,7 @@ int run(int argc, char** argv) {
   std::vector<const Kernels*> tables;
   std::vector<std::string> patterns;
   u64 seed = 1;
-  bool bench = false, json = false, list = false, self_test = false;
+  bool list = false, self_test = false;
   std::string broken;
   for (int i = 1; i < argc; i++) {
     const std::string word = argv[i];
@@ -48,10 +45,6 @@ int run(int argc, char** argv) {
       seed = strtoull(value, nullptr, 10), i++;
     else if (word == "--wrong")
       broken = value, i++;
-    else if (word == "--bench")
-      bench = true;
-    else if (word == "--json")
-      json = true;
     else if (word == "--list")
       list = true;
     else if (word == "--self-test")
@@ -79,7 +72,6 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (entries.empty() || !is_kernel) return fprintf(stderr, "no kernel has such a name\n"), 2;
-  if (bench) return time_kernels(tables, entries, json), 0;
 
   int failures = 0;
   for (const Kernels* k : tables)

@@ -1,4 +1,4 @@
-// The table of all reference kernels. Compiled without vectorisation, so that their times are those of plain loops.
+// The table of all reference kernels.
 #include "reference_coding.h"
 #include "reference_enhancement.h"
 #include "reference_integers.h"

@@ -63,7 +63,7 @@ TEST(streams_take_as_much_memory_as_they_may) {
   const Host host;
   std::vector<Bytes> streams;
   size_t bytes = 0;
-  for (u64 seed = 0; bytes < size_t(24) << 20; bytes += streams[seed++].size()) streams.push_back(stored_alone(noisy, field(noisy, seed)));
+  for (u64 seed = 0; bytes < size_t(16) << 20; bytes += streams[seed++].size()) streams.push_back(stored_alone(noisy, field(noisy, seed)));
   constexpr long mebibyte = 1 << 20, others = 4 * mebibyte;  // others: what the test itself and the C library may take or give back
   for (const long mib : {0, 1, 12}) {
     empty_memory(std::to_string(mib).c_str());
