@@ -48,9 +48,7 @@ def test_what_is_found(file):
     cure = f"get the file again, or h5stz salvage {file} OUT keeps what is whole"
     assert (done.status, done.err) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
     assert run("verify", file, "--json").err == done.err
-    lines = dict(
-        line.removeprefix(f"{file}: ").split(": ", 1) for line in done.out.splitlines() if line.startswith(str(file))
-    )
+    lines = dict(line.removeprefix(f"{file}: ").split(": ", 1) for line in done.out.splitlines() if line.startswith(str(file)))
     assert lines == {
         "/constant": "3 chunks decoded, 3 compared with content checks, 1 not decoded (stored without h5stz)",
         "/empty": "0 chunks decoded, 0 compared with content checks: no chunk is stored",
