@@ -40,6 +40,16 @@ def test_a_file_replaced_in_place_is_an_error(path, tmp_path, original):
             view[10:20, 10:20]
 
 
+def test_a_file_changed_in_place_that_has_the_same_size_is_an_error(path):
+    with opened(path) as dataset:
+        view = h5stz.view(dataset)
+        view[0, 0]
+        overwrite(path, path.stat().st_size - 1, b"\1")
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(h5stz.StzError, match="open it again"):
+            view[100:, 200:]
+
+
 def test_a_file_replaced_by_another_one_is_read_as_it_was(path, tmp_path, original):
     other = write(tmp_path / "other.h5", original + 1, CHUNKS)
     with opened(path) as dataset:

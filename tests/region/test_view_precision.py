@@ -240,6 +240,21 @@ def test_a_file_without_its_last_layers(path, written, tmp_path):
         assert exact.same_bits(again, preview)
 
 
+def test_a_chunk_without_the_filter_stays_exact_in_a_file_without_its_last_layers(tmp_path, field):
+    field = np.ascontiguousarray(field[:64, :64])
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        options = h5stz.STZ(absolute=BOUND, layers=3)
+        made = file.create_dataset("x", data=field, chunks=(32, *field.shape[1:]), **options)
+        file.flush()
+        made.id.write_direct_chunk((32, 0, 0), field[32:].tobytes(), 1)
+    with h5py.File(tmp_path / "x.h5") as file:
+        error = h5stz.view(file["x"]).layer_errors(np.s_[:32])[0]
+    h5stz.repack(tmp_path / "x.h5", tmp_path / "small.h5", max_error=error)
+    with h5py.File(tmp_path / "small.h5") as file:
+        assert BOUND < distance(file["x"][:32], field[:32]) <= error
+        assert exact.same_bits(file["x"][32:], field[32:])
+
+
 def test_repack_on_the_command_line(path, tmp_path):
     with h5py.File(path) as file:
         first, _, last = h5stz.view(file["x"]).layer_errors()
