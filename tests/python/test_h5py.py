@@ -46,8 +46,8 @@ def test_the_bound_holds_for_any_chunks(data, dtype, bound):
 @pytest.mark.parametrize("name", fields.names())
 def test_fields_keep_the_bound_of_the_whole_dataset_in_every_chunk(name):
     field = fields.load(name)
-    corner = (slice(70),) * field.array.ndim
-    array, valid = np.ascontiguousarray(field.array[corner]), field.valid[corner]
+    middle = tuple(slice(max(0, extent // 2 - 35), extent // 2 + 35) for extent in field.array.shape)
+    array, valid = np.ascontiguousarray(field.array[middle]), field.valid[middle]
     options = h5stz.STZ(relative=1e-3, data=array, integers="lossy")
     chunks = tuple(min(extent, 32) for extent in array.shape)
     decoded, stored = written(array, chunks, **options)

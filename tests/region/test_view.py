@@ -123,7 +123,8 @@ def test_enumerations_keep_their_names(tmp_path):
 def test_fields(tmp_path, name):
     """Missing samples among them: boxes, a level, and levels of all axes but one."""
     array = fields.load(name).array
-    array = np.ascontiguousarray(array[(slice(70),) * array.ndim if array.ndim > 1 else ...])
+    middle = tuple(slice(max(0, extent // 2 - 35), extent // 2 + 35) for extent in array.shape)
+    array = np.ascontiguousarray(array[middle]) if array.ndim > 1 else array
     chunks = tuple(min(extent, 32 if array.ndim > 1 else 1000) for extent in array.shape)
     with opened(write(tmp_path / "x.h5", array, chunks, {"relative": 1e-3, "data": array})) as dataset:
         view, full = h5stz.view(dataset), dataset[...]
