@@ -21,7 +21,7 @@ from h5stz import cli
 from h5stz.files import verify_files
 from support.damaged_files import INDEXES, damaged, lookup3, structures, written
 
-SECONDS = 10  # of processor time, after which a process that reads 150 KB counts as one that never ends
+SECONDS = 2  # of processor time, after which a process that reads 150 KB counts as one that never ends
 SURVIVES, FAILS = 0, 3
 
 
@@ -107,7 +107,7 @@ def ends(read, path):
 
     def run():
         faulthandler.disable()
-        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # the time of the system counts too
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
         wrong = read(path)
@@ -139,4 +139,4 @@ def test_every_reader(tmp_path, index, tier):
         if outcome != SURVIVES:
             assert ends(of_hdf5, path) not in (SURVIVES, FAILS), damage.text
         outcomes[outcome] += 1
-    assert outcomes[SURVIVES] > TURNS[tier] / 2
+    assert outcomes[SURVIVES] >= TURNS[tier] / 2

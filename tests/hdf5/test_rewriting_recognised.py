@@ -173,7 +173,9 @@ def test_a_chunk_beside_nine_thousand_that_were_read(tmp_path):
     assert answer(tmp_path, "many_read") == 0
 
 
-@pytest.mark.parametrize("program", ["flush_small", "read_equal", "flush_large"])
+@pytest.mark.parametrize(
+    "program", ["flush_small", *(pytest.param(name, marks=pytest.mark.slow) for name in ("read_equal", "flush_large"))]
+)
 def test_time_grows_with_the_number_of_chunks(program, tmp_path):
     """Processor time of four times as many chunks: 4 if it grows with their number, 16 with its square; 8 lies between."""
     assert answer(tmp_path, "growth", program) <= 8

@@ -1,6 +1,7 @@
 """Chunks that h5py wrote again in part, read by unmodified programs through the preload library and the connector."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -48,12 +49,9 @@ def through(route, words, tmp_path):
     return done.stderr
 
 
-#: Everything; regions in new and in old samples, and across both; levels, which unmodified programs ask for by steps.
-PARTS = {
-    "whole": [np.s_[...]],
-    "region": [np.s_[7], np.s_[8, 30:40, 5:9], np.s_[60:70, 20:60, 41:90:3], np.s_[3:90:7, 4, 99:102], np.s_[99, 95, 111]],
-    "level": [np.s_[::2, ::2, ::2], np.s_[::4, ::4, ::4], np.s_[8:72:8, ::8, 32:80:8]],
-}
+#: Regions in new and in old samples, and across both; levels, which unmodified programs ask for by steps; everything.
+PARTS = [np.s_[7], np.s_[8, 30:40, 5:9], np.s_[60:70, 20:60, 41:90:3], np.s_[3:90:7, 4, 99:102], np.s_[99, 95, 111]]
+PARTS += [np.s_[::2, ::2, ::2], np.s_[::4, ::4, ::4], np.s_[8:72:8, ::8, 32:80:8], np.s_[...]]
 
 READ = {
     "h5py": "import h5py; x = h5py.File(path, rdcc_nbytes=0)['x']",
@@ -64,21 +62,19 @@ READ = {
 
 @pytest.mark.parametrize("route", run.ROUTES)
 @pytest.mark.parametrize("package", each_package(READ))
-@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
-def test_python_packages_find_what_plain_h5py_finds(parts, package, route, rewritten, tmp_path):
+def test_python_packages_find_what_plain_h5py_finds(package, route, rewritten, tmp_path):
     path, expected = rewritten
     code = f"""
 import numpy as np
 path = {str(path)!r}
 {READ[package]}
-np.savez("found.npz", *[np.asarray(x[part]) for part in {parts!r}])
+np.savez("found.npz", *[np.asarray(x[part]) for part in {PARTS!r}])
 """
     said = through(route, [sys.executable, "-c", code], tmp_path)
     with np.load(tmp_path / "found.npz") as found:
-        for part, array in zip(parts, found.values(), strict=True):
+        for part, array in zip(PARTS, found.values(), strict=True):
             assert exact.same_bits(np.asarray(expected[part]), array), part
-    if parts != PARTS["whole"]:  # this is HDF5's
-        assert f" {len(parts)} reads, 0 of them by HDF5 alone" in said
+    assert re.search(f" {len(PARTS)} reads, [01] of them by HDF5 alone", said), "that of everything may be"
 
 
 @needs_programs("h5dump")

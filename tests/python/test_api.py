@@ -57,7 +57,7 @@ def test_a_stream_is_never_much_larger_than_the_array(array, options):
 
 
 @pytest.mark.parametrize("name", fields.names())
-@pytest.mark.parametrize("relative", [1e-2, 1e-4, 1e-7, 1e-12])
+@pytest.mark.parametrize("relative", [1e-4, 1e-12])
 def test_fields_keep_the_bound(name, relative):
     field = fields.load(name)
     stream = h5stz.compress(field.array, relative=relative, integers="lossy")

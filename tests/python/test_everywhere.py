@@ -55,7 +55,9 @@ def read(stored, *names, **variables):
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["h5stz first", "h5stz last"])
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "reader", [pytest.param(each, marks=pytest.mark.slow if number % 2 else ()) for number, each in enumerate(READERS)]
+)
 def test_every_library(stored, reader, first):
     require(needs_packages(*READERS[reader]))
     names = ("h5stz", reader) if first else (reader, "h5stz")
@@ -98,10 +100,10 @@ print(netCDF4.Dataset(sys.argv[1])["x"][...].shape)
 
 
 @needs_packages("netCDF4")
-@pytest.mark.parametrize("value", [None, "", "/nowhere", "/nowhere:/nothing"])
+@pytest.mark.parametrize("value", ["", "/nowhere:/nothing"])
 def test_the_variable_keeps_what_it_holds(value):
     script = "import h5stz, os; print(os.environ['HDF5_PLUGIN_PATH'])"
-    (path,) = run("-c", script, **({} if value is None else {VARIABLE: value}))
+    (path,) = run("-c", script, **{VARIABLE: value})
     directories = path.split(os.pathsep)
     assert h5stz.plugin_path() in directories
     if value:
@@ -110,22 +112,24 @@ def test_the_variable_keeps_what_it_holds(value):
 
 
 @needs_packages("netCDF4")
-@pytest.mark.parametrize("compression", ["zstd", "blosc_lz", "bzip2"])
-def test_the_filters_that_netcdf4_brings_are_found_as_before(tmp_path, compression):
+def test_the_filters_that_netcdf4_brings_are_found_as_before(tmp_path):
+    """Those that this netCDF4 has: of the others nothing is asked."""
     script = """
 import sys
 import h5stz, netCDF4
-path, compression = sys.argv[1:]
-with netCDF4.Dataset(path, "w") as file:
-    file.createDimension("x", 1000)
-    file.createVariable("x", "f4", ("x",), compression=compression)[...] = range(1000)
-with netCDF4.Dataset(path) as file:
-    print(file["x"][...].sum(), file["x"].filters()[compression.partition("_")[0]] is not False)
+for compression, known in {"zstd": "zstandard", "blosc_lz": "blosc", "bzip2": "bzip2"}.items():
+    if not getattr(netCDF4, f"__has_{known}_support__"):
+        continue
+    with netCDF4.Dataset(sys.argv[1], "w") as file:
+        file.createDimension("x", 1000)
+        file.createVariable("x", "f4", ("x",), compression=compression)[...] = range(1000)
+    with netCDF4.Dataset(sys.argv[1]) as file:
+        print(file["x"][...].sum(), file["x"].filters()[compression.partition("_")[0]] is not False)
 """
-    known = {"zstd": "zstandard", "blosc_lz": "blosc"}.get(compression, compression)
-    if run("-c", f"import netCDF4; print(netCDF4.__has_{known}_support__)") != ["1"]:
-        pytest.skip(f"needs a netCDF4 with the filter {known}")
-    assert run("-c", script, tmp_path / "x.nc", compression) == ["499500.0 True"]
+    found = run("-c", script, tmp_path / "x.nc")
+    if not found:
+        pytest.skip("needs a netCDF4 with filters")
+    assert set(found) == {"499500.0 True"}
 
 
 SPAWN = """

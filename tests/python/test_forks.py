@@ -133,7 +133,7 @@ def test_a_fork_during_the_first_call():
 
 
 @needs("fork", hasattr(os, "fork"))
-@pytest.mark.parametrize("name", ["view", "estimate", "repack", "to_hdf5", "xarray_encoding", "open"])
+@pytest.mark.parametrize("name", ["view", "to_hdf5", "open"])
 def test_a_fork_while_a_name_loads(name):
     done = subprocess.run([sys.executable, "-c", FORK_OF_NAMES, name], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -63,7 +63,7 @@ CHECKERS = {
 }
 
 
-@pytest.fixture(params=CHECKERS)
+@pytest.fixture(params=["mypy", pytest.param("basedpyright", marks=pytest.mark.slow)])
 def checker(request):
     """Runs a type checker with arguments in a directory: (exit status, output)."""
     module, *options = CHECKERS[request.param]

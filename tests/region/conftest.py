@@ -54,7 +54,7 @@ def large_chunks(tmp_path_factory):
     return directory
 
 
-@pytest.fixture(scope="session", params=["shared", "static"])
+@pytest.fixture(scope="session", params=["shared", pytest.param("static", marks=pytest.mark.slow)])
 def region_reader(request, tmp_path_factory):
     """tests/programs/region.c with HDF5 as a shared library and linked in."""
     require(region_program.needs_hdf5_for_c)

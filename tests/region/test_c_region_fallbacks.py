@@ -96,6 +96,17 @@ def test_raw_edge_chunk_that_looks_like_a_stream(tmp_path, region_reader):
     read_direct(region_reader, tmp_path / "f.h5", "field", *box((40, 0), (10, 30)))
 
 
+def test_chunk_without_the_filter_that_looks_like_a_stream(tmp_path, region_reader):
+    """Its filter mask decides, not the bytes."""
+    raw = h5stz.compress(smooth((16, 24)), absolute=1e-2).ljust(16 * 24 * 4, b"\0")
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        options = h5stz.STZ(absolute=1e-2)
+        field = file.create_dataset("field", data=smooth((32, 48)), chunks=(16, 24), **options)
+        file.flush()
+        field.id.write_direct_chunk((0, 24), raw, 1)
+    read_direct(region_reader, tmp_path / "f.h5", "field", *box((0, 0), (30, 40)))
+
+
 def test_samples_that_are_not_in_the_file_yet(tmp_path, region_file, region_reader):
     copy = tmp_path / "copy.h5"
     copy.write_bytes(region_file.read_bytes())

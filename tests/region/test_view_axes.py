@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import h5stz
-from support import fields
 from support.region_files import opened, same, smooth, write
 
 SHAPE = (6, 40, 44, 52)
@@ -111,18 +110,6 @@ def test_an_axis_that_is_split_costs_the_parts_of_blocks_that_are_needed(tmp_pat
         everything[...]
         some.level(2, (1, 2))[...]
         assert some.stats.bytes_read < 0.6 * everything.stats.bytes_read
-
-
-@pytest.mark.parametrize("name", [name for name in fields.names() if fields.load(name).array.ndim > 1])
-def test_fields(tmp_path, name):
-    field = fields.load(name)
-    chunks = tuple(min(extent, 64) for extent in field.array.shape)
-    path = write(tmp_path / "x.h5", field.array, chunks, {"relative": 1e-3, "data": field.array})
-    with opened(path) as dataset:
-        full = dataset[...]
-        for axis in range(full.ndim):
-            others = [other for other in range(full.ndim) if other != axis]
-            assert same(thinned(full, 4, others), h5stz.view(dataset).level(2, others)[...])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import warnings
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import h5stz
@@ -149,6 +149,7 @@ def test_a_damaged_chunk_leaves_the_others_alone(files, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in WHOLE_CHUNKS])
+@settings(max_examples=settings().max_examples // 3)
 @given(seed=st.integers(0, 2**32))
 def test_random_damage(files, tmp_path_factory, name, seed):
     """Many bytes anywhere in the chunks, and reads of boxes, levels and with steps, which share what they keep. A level loses

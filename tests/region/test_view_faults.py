@@ -1,5 +1,6 @@
 """Files that are damaged or change under h5stz.view; what a view holds open."""
 
+import io
 import os
 import shutil
 import subprocess
@@ -9,6 +10,12 @@ import pytest
 
 import h5stz
 from support.region_files import CHUNKS, opened, overwrite, same, smooth, write
+
+SOURCES = {
+    "file": opened,
+    "core": lambda path: opened(path, driver="core"),
+    "object": lambda path: opened(io.BytesIO(path.read_bytes())),
+}
 
 
 def test_a_file_cut_short_is_an_error(path):
@@ -33,6 +40,16 @@ def test_a_file_replaced_in_place_is_an_error(path, tmp_path, original):
             view[10:20, 10:20]
 
 
+def test_a_file_changed_in_place_that_has_the_same_size_is_an_error(path):
+    with opened(path) as dataset:
+        view = h5stz.view(dataset)
+        view[0, 0]
+        overwrite(path, path.stat().st_size - 1, b"\1")
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(h5stz.StzError, match="open it again"):
+            view[100:, 200:]
+
+
 def test_a_file_replaced_by_another_one_is_read_as_it_was(path, tmp_path, original):
     other = write(tmp_path / "other.h5", original + 1, CHUNKS)
     with opened(path) as dataset:
@@ -47,33 +64,33 @@ def test_damage_is_an_error_that_names_the_chunk(path):
     for place in range(0, info.size, 997):
         byte = path.read_bytes()[info.byte_offset + place]
         overwrite(path, info.byte_offset + place, bytes([byte ^ 0x55]))
-        for options in ({}, {"driver": "core"}):
-            with opened(path, **options) as dataset, pytest.raises((h5stz.StzError, OSError)) as raised:
+        for source in SOURCES.values():
+            with source(path) as dataset, pytest.raises((h5stz.StzError, OSError)) as raised:
                 h5stz.view(dataset)[:128, 128:256]
             if raised.type is h5stz.StzError:
                 assert "the chunk at (0, 128) of /x in" in str(raised.value) and raised.value.code < 0
         overwrite(path, info.byte_offset + place, bytes([byte]))
 
 
-@pytest.mark.parametrize("driver", [None, "core"])
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 @pytest.mark.parametrize(
     "other",
     [smooth((128, 127)), smooth((128, 128), "f8"), smooth((128, 128), ">f4"), smooth((128,))],
     ids=lambda a: f"{a.shape}{a.dtype.str}",
 )
-def test_a_stream_of_another_array_is_an_error(path, other, driver):
+def test_a_stream_of_another_array_is_an_error(path, other, source):
     with opened(path, "r+") as dataset:
         dataset.id.write_direct_chunk((0, 0), h5stz.compress(other, absolute=1e-3))
-    with opened(path, driver=driver) as dataset:
+    with source(path) as dataset:
         with pytest.raises(h5stz.StzError, match="as the dataset says"):
             h5stz.view(dataset)[3, 4]
 
 
-@pytest.mark.parametrize("driver", [None, "core"])
-def test_what_is_no_stream_is_an_error_of_hdf5(path, driver):
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_what_is_no_stream_is_an_error_of_hdf5(path, source):
     with opened(path, "r+") as dataset:
         dataset.id.write_direct_chunk((0, 0), b"no stream at all, just some text")
-    with opened(path, driver=driver) as dataset, pytest.raises(OSError, match="h5stz"):
+    with source(path) as dataset, pytest.raises(OSError, match="h5stz"):
         h5stz.view(dataset)[3, 4]
 
 

@@ -14,7 +14,7 @@ from h5py._objects import phil
 
 import h5stz
 from h5stz.sources import file_objects
-from support.region_files import CHUNKS, USERBLOCK, agrees, opened, overwrite, route, same, smooth, write
+from support.region_files import CHUNKS, USERBLOCK, opened, overwrite, route, same, write
 from support.requirements import needs_packages
 
 
@@ -300,44 +300,6 @@ def test_whole_chunks_where_the_object_cannot_be_found(path, monkeypatch):
     monkeypatch.setattr("h5stz.sources.file_objects._driver_info", lambda: None)
     with opened(io.BytesIO(path.read_bytes())) as dataset:
         assert route(dataset) == "chunk"
-
-
-def test_h5py_where_it_has_to_read(tmp_path, original, path):
-    other = write(tmp_path / "other.h5", original, CHUNKS, {"absolute": 1e-3}, fletcher32=True)
-    with opened(io.BytesIO(other.read_bytes())) as dataset:
-        assert route(dataset) == "h5py"
-    raw = np.ascontiguousarray(original[:128, 128:256])
-    with opened(path, "r+") as dataset:
-        dataset.id.write_direct_chunk((0, 128), raw.tobytes(), 1)
-    with opened(io.BytesIO(path.read_bytes())) as dataset:
-        view = h5stz.view(dataset)
-        agrees(view, dataset[...])
-        assert same(raw[:9, :9], view[:9, 128:137])
-        assert view.stats.fallback_chunks == 1
-
-
-def test_damage_is_an_error_that_names_the_chunk(path):
-    with opened(path) as dataset:
-        info = dataset.id.get_chunk_info_by_coord((0, 128))
-    content = path.read_bytes()
-    for place in range(0, info.size, 997):
-        damaged = bytearray(content)
-        damaged[info.byte_offset + place] ^= 0x55
-        with opened(io.BytesIO(damaged)) as dataset, pytest.raises((h5stz.StzError, OSError)) as raised:
-            h5stz.view(dataset)[:128, 128:256]
-        if raised.type is h5stz.StzError:
-            assert "the chunk at (0, 128) of /x in" in str(raised.value)
-
-
-def test_streams_of_others(path):
-    with opened(path, "r+") as dataset:
-        dataset.id.write_direct_chunk((0, 0), h5stz.compress(smooth((128, 127)), absolute=1e-3))
-        dataset.id.write_direct_chunk((0, 128), b"no stream at all, just some text")
-    with opened(io.BytesIO(path.read_bytes())) as dataset:
-        with pytest.raises(h5stz.StzError, match="as the dataset says"):
-            h5stz.view(dataset)[3, 4]
-        with pytest.raises(OSError, match="h5stz"):
-            h5stz.view(dataset)[3, 140]
 
 
 @pytest.mark.parametrize("driver", ["sec2", "core", "stdio"])

@@ -1,7 +1,6 @@
 """Reads with a largest error: views, programs under H5STZ_MAX_ERROR, xarray, zarr, repacked files; each keeps the error."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from support import exact, region_files
+from support import commands, exact, region_files
 from support.requirements import needs_packages, needs_programs
 
 SHAPE, CHUNKS = (90, 100, 110), (64, 64, 110)
@@ -182,22 +181,26 @@ def test_h5py_under_partial_reads(path, written, monkeypatch):
         assert exact.same_bits(file["x"][...], full)  # the filter obeys nothing of the kind
 
 
-PROGRAM = "import h5py, numpy, sys; numpy.save(sys.argv[2], h5py.File(sys.argv[1])['x'][{}])"
+PROGRAM = """
+import h5py, numpy, sys
+for name in sys.argv[2:]:
+    with h5py.File(sys.argv[1]) as file:
+        numpy.save(name, file["x"][eval(name.removesuffix(".npy"))])
+"""
 
 
-@pytest.mark.parametrize("index", ["10:60", "..."])
 @pytest.mark.parametrize("through", ["preload", "connector"])
-def test_a_program_under_run(path, written, tmp_path, index, through):
+def test_a_program_under_run(path, written, tmp_path, through):
     with h5py.File(path) as file:
         full, error = file["x"][...], h5stz.view(file["x"]).layer_errors()[0]
-    part = np.s_[10:60] if index == "10:60" else ...
     for options, exactly in (([], True), (["--max-error", repr(error)], False), (["--max-error", "1e-9"], True)):
-        out = tmp_path / "out.npy"
         command = [sys.executable, "-m", "h5stz", "run", "--through", through, *options, "--", sys.executable]
-        subprocess.run([*command, "-c", PROGRAM.format(index), path, out], check=True)
-        found = np.load(out)
-        assert distance(found, written[part]) <= (BOUND if exactly else error)
-        assert exact.same_bits(found, full[part]) == exactly
+        parts = {"slice(10,60).npy": np.s_[10:60], "Ellipsis.npy": ...}
+        subprocess.run([*command, "-c", PROGRAM, path, *parts], check=True, cwd=tmp_path)
+        for name, part in parts.items():
+            found = np.load(tmp_path / name)
+            assert distance(found, written[part]) <= (BOUND if exactly else error)
+            assert exact.same_bits(found, full[part]) == exactly
 
 
 @needs_programs("h5dump")
@@ -237,20 +240,34 @@ def test_a_file_without_its_last_layers(path, written, tmp_path):
         assert exact.same_bits(again, preview)
 
 
+def test_a_chunk_without_the_filter_stays_exact_in_a_file_without_its_last_layers(tmp_path, field):
+    field = np.ascontiguousarray(field[:64, :64])
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        options = h5stz.STZ(absolute=BOUND, layers=3)
+        made = file.create_dataset("x", data=field, chunks=(32, *field.shape[1:]), **options)
+        file.flush()
+        made.id.write_direct_chunk((32, 0, 0), field[32:].tobytes(), 1)
+    with h5py.File(tmp_path / "x.h5") as file:
+        error = h5stz.view(file["x"]).layer_errors(np.s_[:32])[0]
+    h5stz.repack(tmp_path / "x.h5", tmp_path / "small.h5", max_error=error)
+    with h5py.File(tmp_path / "small.h5") as file:
+        assert BOUND < distance(file["x"][:32], field[:32]) <= error
+        assert exact.same_bits(file["x"][32:], field[32:])
+
+
 def test_repack_on_the_command_line(path, tmp_path):
     with h5py.File(path) as file:
         first, _, last = h5stz.view(file["x"]).layer_errors()
-    command = [sys.executable, "-m", "h5stz", "repack", "--json", path, tmp_path / "small.h5"]
 
     def run(*options):
-        return subprocess.run([*command, *options], capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
+        return commands.run("repack", "--json", path, tmp_path / "small.h5", *options)
 
-    assert "error of 0 or more" in run("--max-error", "-1").stderr
-    planned = json.loads(run("--max-error", repr(first), "--dry-run").stdout)["datasets"]
+    assert "error of 0 or more" in run("--max-error", "-1").err
+    planned = json.loads(run("--max-error", repr(first), "--dry-run").out)["datasets"]
     assert {each["path"]: each["reason"] for each in planned} == {"/x": None, "/plain": "not chosen", "/raw": "not chosen"}
-    report = json.loads(run("--max-error", repr(last / 2)).stdout)
+    report = json.loads(run("--max-error", repr(last / 2)).out)
     assert {each["path"]: each["reason"] for each in report["outcomes"]}["/x"] == "less precise"
-    assert "give a bound" in run().stderr
+    assert "give a bound" in run().err
 
 
 @needs_packages("xarray", "h5netcdf", "netCDF4")

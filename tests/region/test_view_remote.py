@@ -178,15 +178,6 @@ def test_a_cache_that_keeps_everything_is_used(server, full, tmp_path):
         assert same(full[CUBE], h5stz.view(file["one"])[CUBE]) and not server.bytes_sent, "its blocks are on this machine"
 
 
-def test_a_userblock(server):
-    server.files["x.h5"] = written(userblock_size=1 << 16)
-    with opened(server) as dataset:
-        wanted, view = dataset[CUBE], looked_up(dataset)
-        server.reset()
-        assert same(wanted, view[CUBE])
-        assert 0 < server.bytes_sent < view.stats.bytes_touched_chunks / 8
-
-
 class OneAtATime(fsspec.spec.AbstractFileSystem):
     """A file system that is not made for several threads; its files read ahead."""
 
@@ -244,7 +235,7 @@ def test_faults_on_the_way_are_errors(server, content, name, fault):
     with h5py.File(io.BytesIO(content)) as file:
         wanted = file[name][NEAR]
     with opened(server, name) as dataset:
-        for before in {"one": (0, 2, 4), "chunks": (0, 9, 20)}[name]:  # so many ranges come before it, in each round
+        for before in {"one": (0, 4), "chunks": (9,)}[name]:  # so many ranges come before it, in several rounds
             left = iter(range(before))
 
             def then(handler, *answer, left=left):
@@ -313,14 +304,6 @@ def test_whole_chunks_where_the_version_cannot_be_told(server, full):
             view = h5stz.view(file["one"])
             assert same(full[CUBE], view[CUBE])
             assert view.stats.bytes_read == view.stats.bytes_touched_chunks
-
-
-def test_a_closed_file_is_an_error(server):
-    with fsspec.open(f"{server.url}/x.h5") as remote, h5py.File(remote) as file:
-        view = h5stz.view(file["one"])
-        remote.close()
-        with pytest.raises(h5stz.StzError, match="was closed: open it again"):
-            view[CUBE]
 
 
 def test_nothing_is_left_of_a_view(server):

@@ -323,3 +323,16 @@ def test_without_the_filter(deflate, tmp_path):
     assert h5stz.unpack(tmp_path / "b.h5", tmp_path / "c.h5", dataset="/n*", overwrite=True) == ([], [])
     with pytest.raises(h5stz.StzError, match="deflate"):
         h5stz.unpack(tmp_path / "b.h5", tmp_path / "d.h5", deflate=10)
+
+
+@pytest.mark.parametrize("bound", [{"absolute": 1e-3}, {"relative": 1e-3}, {"psnr": 60}], ids=str)
+def test_options_beside_the_bound_are_kept(tmp_path, bound):
+    field = random_field((40, 50, 60), 4, 1).astype("f4")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x"] = field
+    options = {"layers": 2, "block": "region", "effort": 2}
+    h5stz.repack(tmp_path / "a.h5", tmp_path / "b.h5", **bound, **options)
+    with h5py.File(tmp_path / "b.h5") as file:
+        found = h5stz.STZ.from_dataset(file["x"]).get_config()
+        assert {name: found[name] for name in options} == options
+        assert len(h5stz.view(file["x"]).layer_errors()) == 2

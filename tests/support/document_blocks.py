@@ -76,30 +76,26 @@ def _program(path, code):
     path.chmod(0o755)
 
 
-def _call(words, directory):
+def _call(words, directory, programs):
     """What a program prints in the directory; it must end well."""
     variables = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
-    variables["PATH"] = f"{directory / 'bin'}:{os.environ['PATH']}"
+    variables["PATH"] = f"{programs}:{os.environ['PATH']}"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     done = subprocess.run([str(word) for word in words], cwd=directory, env=variables, text=True, timeout=240, **pipes)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
-def run(block, case, directory):
-    """Runs a block with what its case says that it needs; what it prints."""
-    (directory / "bin").mkdir()
-    _program(directory / "bin" / "h5stz", "import sys\nfrom h5stz.cli import main\nsys.exit(main())\n")
-    (directory / "bin" / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (directory / "bin" / "python").chmod(0o755)
+def run(block, case, directory, programs):
+    """Runs a block with what its case says that it needs; what it prints. `programs`: those of support/warm_python.py."""
     for name, original in case.examples.items():
         (directory / name).parent.mkdir(exist_ok=True)
         shutil.copy(EXAMPLES / original, directory / name)
     for name, code in case.programs.items():
         _program(directory / name, code)
     if case.files:
-        _call([sys.executable, "-c", case.files], directory)
+        _call([programs / "python", "-c", case.files], directory, programs)
     if block.language != "python":
-        return _call(["bash", "-euo", "pipefail", "-c", block.code], directory)
+        return _call(["bash", "-euo", "pipefail", "-c", block.code], directory, programs)
     (directory / "block.py").write_text("\n".join([case.before, block.code, case.after]))
-    return _call([sys.executable, "block.py"], directory)
+    return _call([programs / "python", "block.py"], directory, programs)

@@ -17,7 +17,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from h5stz.options import arguments
-from support import cases, exact, fields, host_tools
+from support import cases, commands, exact, fields, host_tools
 from support.patched_streams import Patch, compose, record
 from support.requirements import needs_packages, needs_programs
 
@@ -157,7 +157,7 @@ def test_a_fill_value_that_is_not_clear_is_asked_for_in_the_words_of_the_command
     assert status == 1 and errors.startswith("h5stz: group is no dataset of ") and "it is a group" in errors
 
 
-@pytest.mark.parametrize("words", [["doctor"], ["args", "--lossless"], ["plugin-path"]], ids=str)
+@pytest.mark.parametrize("words", [["info", "--help"], ["plugin-path"]], ids=str)
 def test_a_reader_of_the_output_that_has_ended_is_no_error(words):
     """As with `| head`: nothing on standard error, neither now nor when the interpreter ends."""
     reading, writing = os.pipe()
@@ -272,11 +272,10 @@ def test_doctor(capsys):
 
 
 def report(status=0, **variables):
-    """What `h5stz doctor --report` prints in a process of its own with these variables."""
-    words = [sys.executable, "-m", "h5stz", "doctor", "--report"]
-    done = subprocess.run(words, env=os.environ | variables, capture_output=True, text=True)
-    assert done.returncode == status, done.stderr
-    return done.stdout
+    """What `h5stz doctor --report` prints with these variables."""
+    done = commands.run("doctor", "--report", **variables)
+    assert done.status == status, done.err
+    return done.out
 
 
 def test_the_report_has_what_an_issue_needs():
@@ -291,10 +290,11 @@ def test_the_report_has_what_an_issue_needs():
     assert "secret" not in out
 
 
-def test_the_report_names_neither_the_home_folder_nor_the_user(tmp_path):
+def test_the_report_names_neither_the_home_folder_nor_the_user(tmp_path, monkeypatch):
     home, user = Path(h5stz.__file__).parents[2], "somebody"
     path = f"{home}/plugins:{home}er/x:/scratch/{user}/{user}s/y"
-    out = report(HOME=str(home), LOGNAME=user, HDF5_PLUGIN_PATH=path)
+    monkeypatch.setattr("h5stz.hdf5.registration.variable_at_import", lambda: path)
+    out = report(HOME=str(home), LOGNAME=user)
     assert f"HDF5_PLUGIN_PATH=~/plugins:{home}er/x:/scratch/USER/{user}s/y`" in out
     assert f"`~/{Path(h5stz.plugin_path()).relative_to(home)}`" in out and f"{home}/" not in out
     (tmp_path / "link").symlink_to(home)
@@ -309,15 +309,21 @@ def test_the_report_of_a_filter_that_fails():
 
 
 @needs_packages("netCDF4", "tables")
-@pytest.mark.parametrize("told", [True, False])
-def test_doctor_on_what_the_shell_and_other_packages_find(told):
+def test_doctor_on_what_the_shell_and_other_packages_find(capsys, monkeypatch):
     """What `import h5stz` exports is no merit of the shell's."""
-    environment = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
-    environment |= {"HDF5_PLUGIN_PATH": h5stz.plugin_path()} if told else {}
-    words = [sys.executable, "-m", "h5stz", "doctor"]
-    out = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
-    assert ("HDF5_PLUGIN_PATH: names it" in out) == told
-    assert out.count(": has the filter") >= 3 and "does not find the filter" not in out
+    monkeypatch.setenv("HDF5_PLUGIN_PATH", "/what/the/import/exported")
+    for told in (False, True):
+        monkeypatch.setattr(
+            "h5stz.hdf5.registration.variable_at_import", lambda told=told: h5stz.plugin_path() if told else None
+        )
+        _, out, _ = run(capsys, "doctor")
+        assert ("HDF5_PLUGIN_PATH: names it" in out) == told
+        assert out.count(": has the filter") >= 3 and "does not find the filter" not in out
+    monkeypatch.undo()
+    variables = {name: value for name, value in os.environ.items() if name != "HDF5_PLUGIN_PATH"}
+    program = "import h5stz; from h5stz.hdf5 import registration; print(registration.variable_at_import())"
+    words = [sys.executable, "-c", program]
+    assert subprocess.run(words, env=variables, capture_output=True, text=True, check=True).stdout == "None\n"
 
 
 def pasted(line, replacements):

@@ -2,21 +2,23 @@
 
 import os
 import re
+import shutil
 import subprocess
-import sys
 
+from support import warm_python
 from support.paths import ROOT
 
 PAGE = ROOT / "docs" / "command_line.md"
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
-def printed(language, code, directory):
+def printed(programs, language, code, directory):
     """What a block prints, on both channels; it must end well."""
-    words = [sys.executable, "-c", code] if language == "python" else ["bash", "-euo", "pipefail", "-c", code]
-    path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # where h5stz and python are
+    words = ["python", "-c", code] if language == "python" else ["bash", "-euo", "pipefail", "-c", code]
+    variables = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     done = subprocess.run(
-        words, cwd=directory, env=os.environ | {"PATH": path}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [shutil.which(words[0], path=variables["PATH"]), *words[1:]], cwd=directory, env=variables, text=True, **pipes
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -30,5 +32,6 @@ def comparable(text):
 def test_the_blocks_print_what_stands_below_them(tmp_path):
     blocks = BLOCK.findall(PAGE.read_text())
     assert len(blocks) > 10
-    for language, code, below in blocks:
-        assert comparable(printed(language, code, tmp_path)) == comparable(below)
+    with warm_python.commands() as programs:
+        for language, code, below in blocks:
+            assert comparable(printed(programs, language, code, tmp_path)) == comparable(below)

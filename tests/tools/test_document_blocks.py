@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support import document_blocks
+from support import document_blocks, warm_python
 from support.document_blocks import Case
 from support.paths import EXAMPLES, ROOT
 from support.requirements import needs_packages, needs_programs, require
@@ -342,26 +342,46 @@ CASES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def programs():
+    """`h5stz` and `python` for the blocks."""
+    with warm_python.commands("netCDF4", "xarray.backends.api", "h5netcdf", "dask.array", "zarr", "fsspec", "scipy") as folder:
+        yield folder
+
+
 def test_every_block_has_one_case():
     found = [block for case in CASES for block in document_blocks.of_case(case)]
     assert {case.name: len(document_blocks.of_case(case)) for case in CASES} == {case.name: 1 for case in CASES}
     assert [block for block in document_blocks.blocks() if block not in found] == []
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.skipped], ids=lambda case: case.name)
-def test_blocks_run(case, tmp_path):
+#: Documents whose blocks compute for seconds.
+SLOW = ("enhancement.md", "estimates.md")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=pytest.mark.slow if case.document in SLOW else ())
+        for case in CASES
+        if not case.skipped
+    ],
+)
+def test_blocks_run(case, tmp_path, programs):
     for mark in (needs_programs(*case.host), needs_packages(*case.packages)):
         require(mark)
     (block,) = document_blocks.of_case(case)
-    printed = document_blocks.run(block, case, tmp_path)
+    printed = document_blocks.run(block, case, tmp_path, programs)
     assert case.prints in printed
     for name in case.makes:
         assert (tmp_path / name).stat().st_size > 0
 
 
-def test_readme_says_what_its_first_block_prints(tmp_path):
+def test_readme_says_what_its_first_block_prints(tmp_path, programs):
     case = Case("README.md", "import numpy as np")
     (block,) = document_blocks.of_case(case)
-    printed = [float(number) for number in re.findall(r": (\S+)$", document_blocks.run(block, case, tmp_path), re.MULTILINE)]
+    printed = [
+        float(number) for number in re.findall(r": (\S+)$", document_blocks.run(block, case, tmp_path, programs), re.MULTILINE)
+    ]
     said = re.search(r"This prints a ratio of (\S+) for a very smooth field, and a largest error of (\S+)\.\n", README)
     assert printed == pytest.approx([float(number) for number in said.groups()], rel=0.01)

@@ -1,14 +1,13 @@
 """`h5stz estimate` and `compress --ratio`: what they expect is what compressing gives."""
 
 import json
-import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
 
 import h5stz
+from support.commands import run
 from support.fields import random_field
 
 
@@ -22,14 +21,10 @@ def path(tmp_path_factory):
     return path
 
 
-def call(*words):
-    return subprocess.run([sys.executable, "-m", "h5stz", *map(str, words)], capture_output=True, text=True, timeout=120)
-
-
 def test_the_grid_of_all_datasets(path):
-    done = call("estimate", path)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    done = run("estimate", path)
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
     said = [line for line in lines if line.startswith("/")]
     assert [line.split()[0] for line in said if "not estimated" not in line] == ["/counts", "/run/rho"]
     assert "/time: not estimated, as compress leaves it as it is (less than 4096 bytes)" in said
@@ -38,11 +33,11 @@ def test_the_grid_of_all_datasets(path):
 
 @pytest.mark.parametrize("words", [("--relative", 1e-3), ("--absolute", 0.01), ("--ratio", 20), ("--psnr", 70)], ids=str)
 def test_it_is_what_compress_makes(path, tmp_path, words):
-    (found,) = json.loads(call("estimate", f"{path}::/run/rho", *words, "--json").stdout)["datasets"]
+    (found,) = json.loads(run("estimate", f"{path}::/run/rho", *words, "--json").out)["datasets"]
     assert found["path"] == "/run/rho"
     assert found["seconds"] > 0
     if words[0] != "--psnr":  # whose bound compress finds with the codec, within 0.7 dB
-        assert call("compress", path, tmp_path / "made.h5", "--dataset", f"/run/rho={words[0][2:]}:{words[1]}").returncode == 0
+        assert run("compress", path, tmp_path / "made.h5", "--dataset", f"/run/rho={words[0][2:]}:{words[1]}").status == 0
         with h5py.File(tmp_path / "made.h5") as file:
             stored = file["run/rho"].id.get_storage_size()
             bound = h5stz.STZ.from_dataset(file["run/rho"]).bound
@@ -62,10 +57,10 @@ def test_it_is_what_compress_makes(path, tmp_path, words):
     ids=str,
 )
 def test_errors_are_one_line(path, words, message):
-    done = call("estimate", f"{path}{words[0]}", *words[1:])
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    done = run("estimate", f"{path}{words[0]}", *words[1:])
+    assert done.status == 1
+    assert message in done.err
+    assert done.err.count("\n") == 1
 
 
 @pytest.fixture
@@ -95,17 +90,17 @@ def odd(tmp_path):
     ids=lambda value: " ".join(map(str, value)),
 )
 def test_it_goes_on_after_a_dataset_that_cannot_be_estimated(odd, words, estimated, skipped, failed):
-    done = call("estimate", odd, *words, "--json")
-    told = json.loads(done.stdout)
+    done = run("estimate", odd, *words, "--json")
+    told = json.loads(done.out)
     assert {each["path"] for each in told["datasets"]} == set(estimated)
     assert {each["path"]: each["reason"] for each in told["skipped"]} == skipped
     assert {each["path"] for each in told["failed"]} == set(failed)
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == len(failed)
-    assert all(any(f"{path} " in line and str(odd) in line for line in done.stderr.splitlines()) for path in failed)
-    assert f"or h5stz extract {odd}::/gz --region INDICES reads what is in other chunks" in done.stderr
-    said = call("estimate", odd, *words)
-    assert said.returncode == 1 and said.stderr == done.stderr
-    assert {line.split()[0].rstrip(":") for line in said.stdout.splitlines() if line.startswith("/")} == {*estimated, *skipped}
+    assert done.status == 1 and len(done.err.splitlines()) == len(failed)
+    assert all(any(f"{path} " in line and str(odd) in line for line in done.err.splitlines()) for path in failed)
+    assert f"or h5stz extract {odd}::/gz --region INDICES reads what is in other chunks" in done.err
+    said = run("estimate", odd, *words)
+    assert said.status == 1 and said.err == done.err
+    assert {line.split()[0].rstrip(":") for line in said.out.splitlines() if line.startswith("/")} == {*estimated, *skipped}
 
 
 def test_a_range_that_exceeds_float64(odd, tmp_path):
@@ -120,7 +115,7 @@ def test_a_range_that_exceeds_float64(odd, tmp_path):
     assert h5stz.estimate(array, lossless=True).psnr == np.inf
     found = h5stz.estimate(array, pointwise_relative=1e-3)
     assert np.isnan(found.psnr) and found.rmse == np.inf, "float64 does not hold the square of such an error"
-    done = call("compress", odd, tmp_path / "out.h5", "--relative", 1e-3, "--dataset", "/gz=none")
-    assert done.returncode == 0, done.stderr
+    done = run("compress", odd, tmp_path / "out.h5", "--relative", 1e-3, "--dataset", "/gz=none")
+    assert done.status == 0, done.err
     reason = "its range, or its range times relative, exceeds float64: compress it with absolute or lossless"
-    assert f"/huge: as it was ({reason})" in done.stdout
+    assert f"/huge: as it was ({reason})" in done.out

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import h5stz
-from support import exact
+from support import exact, warm_python
 from support.paths import EXAMPLES, ROOT
 from support.requirements import needs_packages, needs_programs
 
 
-def run(directory, *command):
+def run(directory, *command, python=sys.executable):
     """The output of an example run in `directory`."""
-    environment = {**os.environ, "PYTHON": sys.executable}
+    environment = {**os.environ, "PYTHON": str(python)}
     done = subprocess.run(
         [str(word) for word in command],
         cwd=directory,
@@ -78,7 +78,7 @@ def test_the_series_of_the_page_on_appending_grows_as_it_says(tmp_path):
 
 
 @needs_packages("matplotlib")
-@pytest.mark.parametrize("relative", ["1e-3", "1e-5"])
+@pytest.mark.parametrize("relative", ["1e-3", pytest.param("1e-5", marks=pytest.mark.slow)])
 def test_simulation(tmp_path, relative):
     output = run_python(tmp_path, "simulation.py", "--samples", 64, "--frames", 20, "--relative", relative)
     check_bound(output)
@@ -202,7 +202,8 @@ def test_climatebenchpress(tmp_path):
 
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
-    output = run(tmp_path, "bash", EXAMPLES / "command_line.sh")
+    with warm_python.commands() as programs:
+        output = run(tmp_path, "bash", EXAMPLES / "command_line.sh", python=programs / "python")
     check_bound(output, count=4)
     assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
     assert output.count("(0,0,0):") == 2
@@ -211,6 +212,7 @@ def test_command_line(tmp_path):
         assert ratio > 10, f"{name} is hardly compressed"
 
 
+@pytest.mark.slow
 def test_choosing_a_bound(tmp_path):
     output = run_python(tmp_path, "choose_bound.py")
     assert output.index("0.1 ") < output.index("1e-05")

@@ -95,16 +95,16 @@ def test_what_is_no_file(folder, capsys, command):
         assert "addresses are not read here" in run(capsys, "https://example.org/x.h5", command)[2]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_files_that_a_program_writes(folder, capsys, command):
+def test_files_that_a_program_writes(folder, capsys):
     script = "import h5py, sys\nfile = h5py.File('used.h5', 'w', libver='latest')\nprint(flush=True)\nsys.stdin.read()"
     words = [sys.executable, "-c", script]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder) as writer:
         writer.stdout.readline()
-        status, _, errors = run(capsys, "used.h5", command)
+        found = {command: run(capsys, "used.h5", command) for command in COMMANDS}
         writer.stdin.close()
-    assert status == 1 and errors.count("\n") == 1
-    assert "used.h5: another program has it open for writing: wait until it is closed" in errors
+    for command, (status, _, errors) in found.items():
+        assert status == 1 and errors.count("\n") == 1, command
+        assert "used.h5: another program has it open for writing: wait until it is closed" in errors
 
 
 def test_a_file_that_its_writer_did_not_close(folder, capsys):

@@ -1,6 +1,7 @@
 """The packages of pyfilter/h5stz depend on each other in one direction only: the table says which may import which."""
 
 import ast
+import functools
 import re
 
 import pytest
@@ -45,8 +46,10 @@ ALLOWED: dict[str, set[str]] = {
 WITHOUT_ROW = {"__init__", "__main__", "cli", "_pyinstaller"}  # the surface, made of all others; hooks for PyInstaller
 
 
+@functools.cache
 def modules():
     """(package or module, path, names of h5stz.… that it imports) of everything."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).with_suffix("").parts[0]
         imported = set()
@@ -58,7 +61,8 @@ def modules():
             elif isinstance(node, ast.Import):
                 imported |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("h5stz.")}
             assert not isinstance(node, ast.ImportFrom) or node.level == 0, f"{path}: imports are absolute"
-        yield name, path.relative_to(PACKAGE), imported
+        found.append((name, path.relative_to(PACKAGE), imported))
+    return found
 
 
 def test_every_package_has_a_row():

@@ -177,7 +177,8 @@ def test_what_is_not_there_or_no_file_is_named(path, server, command, tmp_path, 
     wanted = {name: (make(path.read_bytes()), what, cure) for name, (make, what, _, cure) in FILES.items()}
     server.files |= {name.replace(" ", "-"): content for name, (content, _, _) in wanted.items()}
     said_of = {name.replace(" ", "-"): told[1:] for name, told in wanted.items()}
-    for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **said_of}.items():
+    some = dict(list(said_of.items())[list(READERS).index(command) % 4 :: 4])
+    for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **some}.items():
         url = f"{server.url}/{name}"
         status, out, err = call(*(url if word == "IN" else word for word in READERS[command]))
         assert status == 1 and err.count(f"{url}: it " if name != "no.h5" else f"{url}: there ") == 1, err

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import h5py
 import numpy as np
@@ -11,14 +9,9 @@ import pytest
 
 import h5stz
 from support import boxes, cases
+from support.commands import run
 from support.patched_streams import with_wrong_check
 from support.requirements import needs_packages
-
-
-def command(*words):
-    done = subprocess.run([sys.executable, "-m", "h5stz", *map(str, words)], capture_output=True, text=True, timeout=100)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 @pytest.fixture
@@ -72,9 +65,9 @@ def end_of_level_0(path, name, number):
 
 def test_a_whole_file(file, tmp_path):
     before = read(file)
-    done = command("salvage", file, tmp_path / "copy.h5")
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert done.stdout.splitlines() == [
+    done = run("salvage", file, tmp_path / "copy.h5")
+    assert (done.status, done.err) == (0, ""), done.err
+    assert done.out.splitlines() == [
         "/checked: whole",
         "/counts: whole",
         "/flow/u: whole",
@@ -95,11 +88,11 @@ def test_what_is_whole_is_copied(file, tmp_path):
     _, counts, _ = places(file, "counts")[1]
     _, checked, size = places(file, "checked")[2]
     flipped(file, end_of_level_0(file, "flow/u", 0), counts + 2, checked + size // 2)
-    done = command("salvage", file, tmp_path / "copy.h5", "--json")
+    done = run("salvage", file, tmp_path / "copy.h5", "--json")
     copy = tmp_path / "copy.h5"
-    told = json.loads(done.stdout)
+    told = json.loads(done.out)
     lost = sum(one["lost"] for found in told["damaged"].values() for one in found)
-    assert (done.returncode, done.stderr) == (1, f"h5stz: {file}: {lost} samples of 3 datasets lost: {copy} has all else\n")
+    assert (done.status, done.err) == (1, f"h5stz: {file}: {lost} samples of 3 datasets lost: {copy} has all else\n")
     assert not told["sound"] and not told["whole"] and not told["lost"] and told["copied"] == ["/plain"]
     assert {path: [one["chunk"] for one in found] for path, found in told["damaged"].items()} == {
         "/checked": [[2000]],
@@ -119,9 +112,9 @@ def test_what_is_whole_is_copied(file, tmp_path):
         assert copy["flow/u"].attrs["h5stz_damage"].startswith("the chunk at (0, 0, 0): level 0, block")
         stream = copy["flow/u"].id.read_direct_chunk((0, 0, 0))[1]
         assert h5stz.info(stream).mode == "lossless" and h5stz.info(stream).bound_used
-    assert command("verify", tmp_path / "copy.h5").returncode == 0
-    said = command("salvage", file, tmp_path / "copy.h5", "--overwrite", "--on-error", "-7")
-    assert said.returncode == 1 and "/flow/u: " in said.stdout and "samples lost, 1 damaged part\n" in said.stdout
+    assert run("verify", tmp_path / "copy.h5").status == 0
+    said = run("salvage", file, tmp_path / "copy.h5", "--overwrite", "--on-error", "-7")
+    assert said.status == 1 and "/flow/u: " in said.out and "samples lost, 1 damaged part\n" in said.out
     assert (read(tmp_path / "copy.h5")["flow/u"][is_lost] == -7).all()
 
 
@@ -139,8 +132,8 @@ def test_a_file_that_was_cut_short(file, tmp_path):
     (tmp_path / "cut.h5").write_bytes(content[: address + length // 2])
     with pytest.raises(OSError):
         h5py.File(tmp_path / "cut.h5")
-    done = command("salvage", tmp_path / "cut.h5", tmp_path / "copy.h5")
-    assert done.returncode == 1 and "bytes missing at the end" in done.stdout, done.stderr
+    done = run("salvage", tmp_path / "cut.h5", tmp_path / "copy.h5")
+    assert done.status == 1 and "bytes missing at the end" in done.out, done.err
     after = read(tmp_path / "copy.h5")
     is_lost = np.isnan(after["x"])
     assert np.array_equal(after["small"], np.arange(100)) and 0 < is_lost.sum() < is_lost.size
@@ -160,29 +153,29 @@ def test_damaged_structures_of_hdf5(tmp_path):
     with h5py.File(path) as opened:
         header = h5py.h5o.get_info(opened["b/c"].id).addr
     flipped(path, nodes[2], header)
-    done = command("salvage", path, tmp_path / "copy.h5")
-    assert done.returncode == 1
-    assert any(line.startswith("h5stz: lost: /b/c: all of it: ") for line in done.stderr.splitlines()), done.stderr
+    done = run("salvage", path, tmp_path / "copy.h5")
+    assert done.status == 1
+    assert any(line.startswith("h5stz: lost: /b/c: all of it: ") for line in done.err.splitlines()), done.err
     after = read(tmp_path / "copy.h5")
     assert np.array_equal(after["d"], before["d"])
     is_lost = np.isnan(after["a"])
     assert 0 < is_lost.sum() < is_lost.size / 2 and np.array_equal(after["a"][~is_lost], before["a"][~is_lost])
     with h5py.File(tmp_path / "copy.h5") as copy:
         assert "/b/c: all of it" in copy.attrs["h5stz_damage"]
-    said = command("verify", path)
-    assert said.returncode == 1 and "/a: " in said.stdout and "damaged: the chunk at (" in said.stdout
+    said = run("verify", path)
+    assert said.status == 1 and "/a: " in said.out and "damaged: the chunk at (" in said.out
 
 
 def test_verify_names_blocks_and_elements(file):
     flipped(file, end_of_level_0(file, "flow/u", 1))
-    done = command("verify", file)
+    done = run("verify", file)
     cure = f"get the file again, or h5stz salvage {file} OUT keeps what is whole"
-    assert (done.returncode, done.stderr) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
-    lines = done.stdout.splitlines()
+    assert (done.status, done.err) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
+    lines = done.out.splitlines()
     at = next(number for number, line in enumerate(lines) if "damaged: the chunk at (40, 0, 0)" in line)
     assert lines[at + 1].startswith("    level 0, block ") and ": elements [" in lines[at + 1] and "checksum" in lines[at + 1]
-    assert f"{file}: /counts: 3 chunks decoded" in done.stdout, "it goes on to the end"
-    (told,) = json.loads(command("verify", "--json", file).stdout)["files"]
+    assert f"{file}: /counts: 3 chunks decoded" in done.out, "it goes on to the end"
+    (told,) = json.loads(run("verify", "--json", file).out)["files"]
     (chunk,) = next(one for one in told["datasets"] if one["path"] == "/flow/u")["damaged"]
     (block,) = chunk["blocks"]
     assert chunk["chunk"] == [40, 0, 0] and block["level"] == 0 and block["patch"] is None
@@ -195,10 +188,10 @@ def test_verify_names_blocks_and_elements(file):
 
 def test_arguments(file, tmp_path):
     (tmp_path / "copy.h5").write_text("mine")
-    done = command("salvage", file, tmp_path / "copy.h5")
-    assert done.returncode == 1 and "exists" in done.stderr and (tmp_path / "copy.h5").read_text() == "mine"
-    assert command("salvage", file, tmp_path / "other.h5", "--on-error", "what").returncode == 2
-    assert command("salvage", tmp_path / "copy.h5", tmp_path / "other.h5").returncode == 1
+    done = run("salvage", file, tmp_path / "copy.h5")
+    assert done.status == 1 and "exists" in done.err and (tmp_path / "copy.h5").read_text() == "mine"
+    assert run("salvage", file, tmp_path / "other.h5", "--on-error", "what").status == 2
+    assert run("salvage", tmp_path / "copy.h5", tmp_path / "other.h5").status == 1
     with pytest.raises(h5stz.StzError, match="on_error='raise' is not for salvage"):
         h5stz.salvage(file, tmp_path / "other.h5", on_error="raise")
     assert not (tmp_path / "other.h5").exists()
@@ -221,7 +214,7 @@ def test_netcdf(tmp_path):
     before = read(path)
     _, address, size = places(path, "t")[1]
     flipped(path, address + size // 2)
-    assert command("salvage", path, tmp_path / "copy.nc").returncode == 1
+    assert run("salvage", path, tmp_path / "copy.nc").status == 1
     with netCDF4.Dataset(tmp_path / "copy.nc") as copy:
         assert copy["t"].dimensions == ("y", "x") and "the chunk at (30, 0)" in copy["t"].h5stz_damage
         t = np.ma.getdata(copy["t"][:])
@@ -236,14 +229,14 @@ def test_values_that_differ_from_their_check(tmp_path):
             stream, whole[name] = boxes.volume(shape, "region")
             dataset = made.create_dataset(name, shape, "f4", chunks=shape, **h5stz.STZ(absolute=1.0))
             dataset.id.write_direct_chunk((0, 0, 0), with_wrong_check(stream))
-    done = command("salvage", path, tmp_path / "copy.h5")
+    done = run("salvage", path, tmp_path / "copy.h5")
     said = f"h5stz: {path}: values of 2 datasets differ from their content checks: {tmp_path / 'copy.h5'} has all else\n"
-    assert (done.returncode, done.stderr) == (1, said)
-    assert "lost" not in done.stdout and "nothing is damaged" not in done.stdout
+    assert (done.status, done.err) == (1, said)
+    assert "lost" not in done.out and "nothing is damaged" not in done.out
     for name in whole:
         said = f"/{name}: the values were read, but differ from the recorded check in 1 part\n  the chunk at (0, 0, 0): "
-        assert said in done.stdout, done.stdout
-    told = json.loads(command("salvage", path, tmp_path / "copy.h5", "--overwrite", "--json").stdout)
+        assert said in done.out, done.out
+    told = json.loads(run("salvage", path, tmp_path / "copy.h5", "--overwrite", "--json").out)
     assert not told["sound"] and not told["whole"] and sorted(told["damaged"]) == ["/blocks", "/one"]
     assert all(part["lost"] == 0 and "differ from" in part["reason"] for found in told["damaged"].values() for part in found)
     with h5py.File(path) as one, h5py.File(tmp_path / "copy.h5") as other:
@@ -287,8 +280,8 @@ def test_reasons_are_sentences(tmp_path):
     flips = [content[:at] + b"\x1f\x2f\x3f\x4f" + content[at + 4 :] for at in (*headers, *marks, address + size // 2)]
     for number, damaged in enumerate((*cuts, *flips)):
         path.write_bytes(damaged)
-        done = command("salvage", path, tmp_path / f"{number}.h5")
-        for line in done.stdout.splitlines() + done.stderr.splitlines():
+        done = run("salvage", path, tmp_path / f"{number}.h5")
+        for line in done.out.splitlines() + done.err.splitlines():
             assert not re.search("synchronously|Can't|Unable|signature|iteration|version|cache", line), line
             if line.startswith("h5stz: lost: "):
                 assert line.split(": ")[-1] in (
@@ -312,10 +305,10 @@ def test_it_says_what_was_checked_and_what_was_not(tmp_path, kind):
             made["x"].id.write_direct_chunk((0, 0), array[:20].tobytes(), filter_mask=1)
     if kind == "other filters":  # damage that nobody looks for
         flipped(path, places(path, "d3")[0][1] + 40)
-    done = command("salvage", path, tmp_path / "copy.h5")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run("salvage", path, tmp_path / "copy.h5")
+    assert (done.status, done.err) == (0, "")
     assert (
-        done.stdout.splitlines()
+        done.out.splitlines()
         == {
             "nothing": ["nothing was checked: no dataset is compressed with h5stz"],
             "other filters": [
@@ -334,6 +327,6 @@ def test_a_file_of_which_nothing_can_be_kept(tmp_path):
         made["x"] = np.arange(10)
     content = path.read_bytes()
     flipped(path, content.index(b"OHDR") + 4)
-    done = command("salvage", path, tmp_path / "copy.h5")
-    assert done.returncode == 1 and not (tmp_path / "copy.h5").exists()
-    assert "HDF5 finds nothing in it that could be kept: copy or download it again" in done.stderr
+    done = run("salvage", path, tmp_path / "copy.h5")
+    assert done.status == 1 and not (tmp_path / "copy.h5").exists()
+    assert "HDF5 finds nothing in it that could be kept: copy or download it again" in done.err
