@@ -47,7 +47,6 @@ VOLUMES = (
 )
 MASKED = ("ocean_sst_masked", "radar_reflectivity", "reservoir_porosity", "submm_gc_nan", "chlorophyll_nan")
 FILL_VALUES = {"ocean_sst_masked": 1e20, "radar_reflectivity": -9999, "reservoir_porosity": -999, "filled": -9999}
-POINTWISE = ("qchem_acrolein_density", "chlorophyll_nan")
 INTEGER = ("ct_head_i16",)
 BOX_FIELD = "turb_wmag_91"  # the odd-sized field whose edge chunks are compared with its valid boxes
 
@@ -93,13 +92,6 @@ def masked(directory):
     if directory is None:
         return synthetic.masked_fields()
     return {name: _stored(directory, name).astype(np.float32) for name in MASKED}
-
-
-def pointwise(directory):
-    """Fields that span many decades, in their native precision."""
-    if directory is None:
-        return synthetic.positive_fields()
-    return {name: _stored(directory, name) for name in POINTWISE}
 
 
 def integers(directory):

@@ -1,31 +1,20 @@
-"""Precision layers: what they cost, and the bytes that a wanted error takes, beside codecs whose streams can be cut short.
+"""What precision layers cost.
 
 Three-dimensional float32 fields, one chunk each; errors and bounds are relative to the range.
 
-First table: h5stz with layers at 1e-5: bytes over those without layers, the share of the first layer, its bytes over those of
+h5stz with layers at 1e-5: bytes over those without layers, the share of the first layer, its bytes over those of
 a single stream with the same PSNR, and times over those without layers.
-
-Second table: bits per sample in the file at 1e-5, and those that must be read for a wanted largest error. h5stz with three
-layers, and with layers that end at the wanted errors (layer_bounds); SPERR, whose streams give less at any length (here: of
-the length that suffices, found by bisection; the file is made in its point-wise error mode); ZFP, whose blocks can be cut at a
-bit plane by a reader that knows where they begin (the size with the tolerance, a power of two, that suffices); single streams
-of h5stz for each error. IPComp and MGARD's HP-MDR are not among the peers: they come as source only and were not built.
 """
 
-import math
-
-import hdf5plugin
 import numpy as np
 
 import fields
 import h5stz
-import peers
 import report
 import targets
 import timing
 
 FILE = 1e-5  # bound of the file
-WANTED = (1e-2, 1e-3, 1e-4)
 LAYERS = (2, 3)
 STEPS = 10  # of a bisection
 
@@ -74,63 +63,6 @@ def layer_costs(array, layers, repeats):
     }
 
 
-def by_layers(array, **options):
-    """{error: bytes} of h5stz with layers, FILE among the errors."""
-    span = fields.value_range(array)
-    stream = h5stz.compress(array, absolute=FILE * span, fill_value=False, **options)
-    layers = h5stz.info(stream).layers
-    enough = {
-        error: next((layer.bytes for layer in layers if layer.max_error is not None and layer.max_error <= error * span), None)
-        for error in WANTED
-    }
-    return {error: size or len(stream) for error, size in enough.items()} | {FILE: len(stream)}
-
-
-def cut_sperr(array):
-    """{error: bytes} of SPERR: the file is in the mode that keeps a bound, what is read has the least rate that suffices."""
-    span = fields.value_range(array)
-    file, _ = peers.sperr(array, FILE * span)
-    found = {}
-    for error in WANTED:
-        low, high, found[error] = 0.0, 32.0, file
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            size, decoded = peers.through_hdf5(array, hdf5plugin.Sperr(rate=max(middle, 1e-3), swap=True))
-            if np.abs(decoded.astype(float) - array).max() <= error * span:
-                high, found[error] = middle, min(size, file)
-            else:
-                low = middle
-    return found | {FILE: file}
-
-
-def cut_zfp(array):
-    """{error: bytes} of ZFP's streams whose blocks all end at the highest bit plane that suffices."""
-    span, found = fields.value_range(array), {}
-    for error in (*WANTED, FILE):
-        exponent = math.floor(math.log2(error * span)) + 8  # errors are far below the tolerance
-        while error not in found:
-            size, decoded = peers.zfp(array, 2.0**exponent)
-            if np.abs(decoded.astype(float) - array).max() <= error * span:
-                found[error] = size
-            exponent -= 1
-    return found
-
-
-def bits_read(array):
-    """{codec: {error: bits per sample}}."""
-    span = fields.value_range(array)
-    sizes = {
-        "h5stz, 3 layers": by_layers(array, layers=3),
-        "h5stz, layer_bounds": by_layers(array, layer_bounds=[error * span for error in WANTED]),
-        "SPERR, cut": cut_sperr(array),
-        "ZFP, cut": cut_zfp(array),
-        "h5stz, single streams": {
-            error: len(h5stz.compress(array, absolute=error * span, fill_value=False)) for error in (*WANTED, FILE)
-        },
-    }
-    return {codec: {error: 8 * size / array.size for error, size in found.items()} for codec, found in sizes.items()}
-
-
 def costs_table(records):
     header = [
         "field",
@@ -162,7 +94,6 @@ def check_costs(checks, records):
 
 def main():
     parser = report.parser(__doc__)
-    parser.add_argument("--figures", action="store_true", help="the first table only")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="of times. Default: 5")
     arguments = parser.parse_args()
     checks = report.Checks(arguments.directory is not None)
@@ -175,16 +106,7 @@ def main():
     print(costs_table(costs), end="\n\n")
     check_costs(checks, costs)
 
-    reads = []
-    for name, array in {} if arguments.figures else volumes.items():
-        reads += [{"field": name, "codec": codec, "bits": bits} for codec, bits in bits_read(array).items()]
-    if reads:
-        header = ["field", "codec", *(f"error {error:g}" for error in WANTED), f"file, {FILE:g}"]
-        rows = [[r["field"], r["codec"], *(f"{b:.2f}" for b in r["bits"].values())] for r in reads]
-        print("\nBits per sample that are read\n\n" + report.markdown(header, rows))
-    for record in reads:
-        record["bits"] = {f"{error:g}": bits for error, bits in record["bits"].items()}
-    report.finish(arguments, [*costs, *reads], checks)
+    report.finish(arguments, costs, checks)
 
 
 if __name__ == "__main__":

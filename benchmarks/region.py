@@ -17,8 +17,6 @@ import numpy as np
 
 import fields
 import h5stz
-import region_peers
-import region_programs
 import report
 import synthetic
 import targets
@@ -217,8 +215,6 @@ def main():
     parser.add_argument("--positions", type=int, default=200, help="positions of the 16^3 box; default %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="counted repeats; default %(default)s")
     parser.add_argument("--field", nargs="+", help="only these fields")
-    parser.add_argument("--peers", action="store_true", help="also a 32^3 box against Blosc2, SZ3 and ZFP")
-    parser.add_argument("--programs", action="store_true", help="also what unmodified programs decode under h5stz run")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time and bytes over the size of a box")
     arguments = parser.parse_args()
     arrays = synthetic.volumes(arguments.edge)
@@ -243,19 +239,7 @@ def main():
                     records.append(refine(name, dataset, block, arguments.repeats, limited, checks))
                     records += sliding(name, dataset, block, full, limited, checks)
                     curves[name, block] = curve(dataset, full, arguments.repeats)
-        if arguments.peers:
-            name, array = next(iter(arrays.items()))
-            records += region_peers.measure(
-                Path(directory), name, np.ascontiguousarray(array, "f4"), RELATIVE, arguments.repeats
-            )
-        if arguments.programs:
-            name, array = next(iter(arrays.items()))
-            records += region_programs.measure(Path(directory), name, array, RELATIVE * fields.value_range(array))
     tables(records)
-    if arguments.programs:
-        region_programs.table(records)
-    if arguments.peers:
-        region_peers.table([r for r in records if r["part"] == "peers"])
     if arguments.plot:
         import plots
 

@@ -15,7 +15,6 @@ LOSSLESS_MEAN = 1.0  # over fpzip and over Blosc2, geometric mean of the float f
 RANDOM_EXPANSION = 64  # bytes that random samples may grow by
 LAYERED_RATIO = 1.4  # layered models, labels, mask, sparse data over SZ3, every array and bound
 LAYERED_LOSSLESS = 1.2  # labels, mask and sparse data over the best of Blosc2 (both shuffles), fpzip and pcodec
-POINTWISE_RATIO = 1.0  # every field, over SZ3 with the log transform
 
 # Speed on the generated fields; "into" is decompression into the caller's array, "fresh" into a new one.
 SPEED = {"compress": (3.2, 2.4), "into": (2.4, 2.0)}  # over SZ3: geometric mean, least case
@@ -81,8 +80,6 @@ REWRITING = {
     "reading": 1.01,
 }
 
-# Arrays with short axes: bytes over those of the same samples in the order that suits the codec best; MB/s both ways.
-SHAPES = {"last axes over first": 1.02, "cut axis over whole": 1.05, "cut axis speed": 300.0}
 # The frame of streams and content checks: shares of bytes and of time.
 FRAME = 0.001  # bytes, 64^3 at a ratio of about 20
 CONTENT_CHECK = 0.03  # time of compression, for it to be written by default

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from support.paths import BENCHMARKS, ROOT
@@ -82,15 +81,9 @@ def test_layered(tmp_path):
 
 @pytest.mark.slow
 def test_precision_layers(tmp_path):
-    records = run("progressive", tmp_path / "figures.json", "--repeats", "1")["records"]
-    costs, reads = [r for r in records if "layers" in r], [r for r in records if "codec" in r]
+    costs = run("progressive", tmp_path / "figures.json", "--repeats", "1")["records"]
     assert [record["layers"] for record in costs] == [2, 3]
     assert all(1 <= record["bytes"] < 1.1 and record["first layer"] < 0.8 for record in costs)
-    assert len(reads) == 5
-    assert {read["codec"] for read in reads} >= {"SPERR, cut", "ZFP, cut"}
-    for record in reads:
-        bits = list(record["bits"].values())
-        assert bits == sorted(bits) and 0 < bits[0] < bits[-1] < 32
 
 
 @pytest.mark.slow
@@ -101,7 +94,7 @@ def test_enhancement(tmp_path):
     assert min(record["best"] for record in records) < 0.95
 
 
-@pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "pointwise", "readme_table"])
+@pytest.mark.parametrize("command", ["ratio", "masked", "lossless", "readme_table"])
 def test_generated_fields(command, tmp_path):
     document = run(command, tmp_path / "figures.json")
     assert document["records"]
@@ -138,42 +131,6 @@ def test_results_beside_programs_that_were_built(tmp_path, monkeypatch):
     volume, *_ = run("results", tmp_path / "figures.json", "--relative", "1e-2", "--codecs", "h5stz,QoZ 2,MGARD-X")["records"]
     assert set(volume) == {"field", "relative", "h5stz", "QoZ 2"}
     assert volume["QoZ 2"]["error_over_bound"] == 0 and volume["QoZ 2"]["ratio"] == 48**3 * 4 / 1000
-
-
-@needs_packages("jax", "optax")
-@pytest.mark.slow  # compiles the network
-def test_network_on_a_generated_field(tmp_path):
-    """--check: no enhanced sample is farther off than twice the bound; what is saved is less by the weights."""
-    loose, tight = run("enhance_network", tmp_path / "figures.json", "--seconds", "2", "--fields", "turb_wmag_91")["records"]
-    for record in (loose, tight):
-        assert record["steps"] > 0 and record["net"] < record["saved"] and record["error_over_bound"] <= 2.0001
-    assert loose["bytes"] < tight["bytes"]
-
-
-@needs_packages("numcodecs_wasm_ebcc", "scipy")
-def test_climate_measures(tmp_path):
-    records = run("climate_score", tmp_path / "figures.json")["records"]
-    assert {record["codec"] for record in records} == {"h5stz", "SZ3 3.4", "ZFP", "SPERR", "EBCC"}
-    ours = [record for record in records if record["codec"] == "h5stz"]
-    assert [record["dssim"] for record in ours] == sorted(record["dssim"] for record in ours)  # the bounds get smaller
-    assert [record["spectral_error"] for record in ours] == sorted((record["spectral_error"] for record in ours), reverse=True)
-    assert all(0 < record["dssim"] <= 1 and record["ratio"] > 1 for record in ours) and ours[-1]["correlation"]
-
-
-def test_climate_measures_of_what_is_known(tmp_path):
-    code = """
-import numpy as np
-from climate_score import score, similarity, spectra
-
-x = np.add.outer(np.sin(np.arange(40) * np.pi / 5), np.zeros(60))
-power = spectra(x[None])[0]
-assert abs(similarity(x, x) - 1) < 1e-12 and similarity(x, -x) < -0.6
-assert power.argmax() == 4 and power.sum() > 0.99 * power[4] and power.shape == (30,)
-same = score(x, x, x.nbytes, 1)
-assert same["ratio"] == 1 and same["spectral_error"] == 0 and same["correlation"] and same["small_errors"]
-assert not score(x, x * 1.01, 1, 1)["small_errors"]
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=BENCHMARKS)
 
 
 @pytest.mark.slow
@@ -270,7 +227,7 @@ def test_peak_memory_is_measured(tmp_path):
 
 def test_region_reads(tmp_path):
     picture = tmp_path / "region.png"
-    options = ["--edge", "80", "--positions", "4", "--repeats", "1", "--field", "grf", "--peers", "--plot", picture]
+    options = ["--edge", "80", "--positions", "4", "--repeats", "1", "--field", "grf", "--plot", picture]
     records = run("region", tmp_path / "figures.json", *options)["records"]
     assert picture.read_bytes().startswith(PNG)
     cases = [record for record in records if record["part"] == "parts"]
@@ -280,20 +237,6 @@ def test_region_reads(tmp_path):
     small = {record["block"]: record["bytes"] for record in cases if record["case"] == "16^3 box"}
     assert small["region"] < small["default"] < 1
     assert [record["axis"] for record in records if record["part"] == "sliding"] == [0, 1, 2] * 2
-    peers = {record["reader"]: record for record in records if record["part"] == "peers"}
-    assert len(peers) >= 5
-    assert all(record["seconds"] > 0 and record["bytes"] > 0 and record["dataset_bytes"] > 0 for record in peers.values())
-
-
-def test_shapes(tmp_path):
-    options = ["--edge", "16", "--rows", "200", "--repeats", "1"]
-    document = run("shapes", tmp_path / "figures.json", *options)
-    records = document["records"]
-    assert len(records) == 5 and not document["checks"], "no targets for small arrays"
-    assert all(np.prod(record["shape"]) == np.prod(record["other shape"]) for record in records)
-    ways = ("compress", "decompress", "compress other", "decompress other")
-    assert all(record[way] > 0 for record in records for way in ways)
-    assert all(0.8 < record["bytes over other"] < 1.25 for record in records)
 
 
 def test_effort(tmp_path):
@@ -304,14 +247,6 @@ def test_effort(tmp_path):
     assert {record["effort"] for record in records} == set(range(1, 10)) and len(records) == 18
     ratio = {record["effort"]: record["ratio"] for record in records if record["samples"] == "40^3"}
     assert ratio[1] < ratio[5] and (tmp_path / "effort.png").stat().st_size
-
-
-@pytest.mark.slow
-def test_sizes_of_shapes(tmp_path):
-    """Those of speed depend on the machine: the command prints them, nobody checks."""
-    checks = run("shapes", tmp_path / "figures.json", "--repeats", "1", check=False)["checks"]
-    sizes = [check for check in checks if "bytes" in check["what"]]
-    assert len(sizes) == 5 and all(check["met"] for check in sizes)
 
 
 @pytest.mark.slow
@@ -394,7 +329,7 @@ def test_violations_are_found():
 @needs_data()
 @pytest.mark.parametrize(
     "command",
-    [pytest.param(name, marks=pytest.mark.slow) for name in ("ratio", "masked", "pointwise", "readme_table")]
+    [pytest.param(name, marks=pytest.mark.slow) for name in ("ratio", "masked", "readme_table")]
     + [pytest.param("lossless", marks=pytest.mark.night)],  # minutes: other compressors at their highest efforts
 )
 def test_figures(command, tmp_path):
@@ -407,11 +342,3 @@ def test_figures(command, tmp_path):
 @pytest.mark.slow
 def test_bound_on_development_fields(tmp_path):
     run("bound", tmp_path / "figures.json", "--edge", "24", data=DATA, timeout=900)
-
-
-@pytest.mark.slow
-@needs_packages("distributed")
-def test_scaling_with_workers():
-    command = [sys.executable, BENCHMARKS / "dask_scaling.py", "--blocks", "4", "--repeats", "1"]
-    printed = subprocess.run(command, text=True, timeout=280, capture_output=True, check=True).stdout
-    assert "1 workers:" in printed and "2 workers:" in printed and "32 workers: at most" in printed
