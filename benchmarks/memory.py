@@ -1,7 +1,7 @@
 """Peak memory of h5stz above its input and output, as a multiple of the array, each case in a process of its own.
 
 The child loads the array, warms the library up on a small one, touches the output buffer, resets its high-water mark
-(/proc/self/clear_refs) and reads it again (VmHWM) after the call. Linux only.
+(/proc/self/clear_refs) and reads it again (VmHWM) after the call. Linux only. `speed.py --memory` prints the figures.
 
 As a program, `memory.py FILE OPERATION BOUND THREADS` is the child: it prints the bytes.
 """
@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-import fields
 import h5stz
-import speed_cases
+from shared import fields, report, targets
 
 
 def kilobytes(name):
@@ -54,10 +53,10 @@ def child(file, operation, bound, threads):
 
 
 def measure(arrays, threads):
-    """Records of both operations on every array at the bound of the parts that have one only."""
+    """Records of both operations on every array; prints them."""
     records = []
     for name, array in arrays.items():
-        bound = speed_cases.RELATIVE * fields.value_range(array)
+        bound = fields.RELATIVE * fields.value_range(array)
         with tempfile.TemporaryDirectory() as directory:
             files = {"compress": Path(directory) / "array.npy", "decompress": Path(directory) / "array.stz"}
             np.save(files["compress"], array)
@@ -69,7 +68,15 @@ def measure(arrays, threads):
                     done = subprocess.run(command, check=True, capture_output=True, text=True)
                     record[operation] = int(done.stdout) / array.nbytes
                 records.append(record)
+    columns = {"field": "{field}", "threads": "{threads}"}
+    columns |= {"compress": "{compress:.2f}", "decompress(out=)": "{decompress:.2f}"}
+    report.table(records, columns, "Peak memory above input and output, in arrays")
     return records
+
+
+def check(records, checks):
+    for operation in ("compress", "decompress") if records else ():
+        checks.at_most(f"peak memory, {operation}, arrays", max(r[operation] for r in records), targets.PEAK_MEMORY)
 
 
 if __name__ == "__main__":

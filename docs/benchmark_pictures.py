@@ -1,8 +1,8 @@
-"""Draws the pictures of docs/benchmarks.md: runs four benchmarks on generated fields, for about 5 minutes.
+"""Draws the pictures of docs/benchmarks.md: runs three benchmarks on generated fields, for about 4 minutes.
 
     ./run python docs/benchmark_pictures.py [--output DIRECTORY] [--quick]
 
-Speeds are ratios to SZ3, and times ratios to a full read, in the same run; do it on a machine that has nothing else to do.
+Times of region reads are ratios to a full read in the same run; do it on a machine that has nothing else to do.
 """
 
 import argparse
@@ -20,11 +20,10 @@ COLORS = 64
 #: Picture -> benchmark, its option for a file or a directory, other options; those of --quick.
 PICTURES = {
     "rate_distortion": ("rate_distortion", "--plots", ["--fields", "grf"], ["--edge", "16"]),
-    "speed": ("speed", "--plot", ["--threads", "1"], ["--edge", "24", "--repeats", "1"]),
     "regions": (
         "region",
         "--plot",
-        ["--field", "grf", "--positions", "50"],
+        ["--fields", "grf", "--positions", "50"],
         ["--edge", "80", "--positions", "4", "--repeats", "1"],
     ),
     "effort": ("effort", "--plot", [], ["--edge", "40", "--repeats", "1"]),
