@@ -1,10 +1,4 @@
-"""The promise |x - x'| <= bound, sample by sample, over fields, dtypes, byte orders and bounds from 1e-1 to below one
-ulp.
-
-Each case runs in memory (`h5stz.compress`) and through an HDF5 file. The difference is compared in float64, and every
-sample within 4 ulp of the bound once more in exact rational arithmetic (`fractions.Fraction`). NaN and infinities
-must keep their bits.
-"""
+"""The promise |x - x'| <= bound, sample by sample, over fields, types, byte orders and bounds from 1e-1 to below one ulp."""
 
 from fractions import Fraction
 

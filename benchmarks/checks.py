@@ -12,23 +12,16 @@ import numpy as np
 import h5stz
 from shared import clock, fields, report, synthetic, targets
 
-FRAME_EDGE, FRAME_RATIO = 64, 20
 CALLS = 1 << 21  # samples of one timed action; of small arrays several calls
 KINDS = {"float64": 1, "int16": 3000, "int32": 3e6, "uint8": 20, "float16": 1}  # and what the field is multiplied by
-
-
-def streams(array, bound):
-    """Without and with a content check."""
-    options = {"absolute": bound, "fill_value": False, "integers": "lossy"}
-    return [h5stz.compress(array, content_check=check, **options) for check in (False, True)]
 
 
 def costs(name, array, relative, repeats, samples):
     """The record of one array and bound; the quotients are over the call without checks."""
     bound = relative * fields.value_range(array[np.isfinite(array)])
-    plain, checked = streams(array, bound)
-    out = np.empty_like(array)
     options = {"absolute": bound, "fill_value": False, "integers": "lossy"}
+    plain, checked = (h5stz.compress(array, content_check=check, **options) for check in (False, True))
+    out = np.empty_like(array)
     calls = {
         "plain": lambda: h5stz.compress(array, content_check=False, **options),
         "content check": lambda: h5stz.compress(array, content_check=True, **options),
@@ -50,21 +43,6 @@ def costs(name, array, relative, repeats, samples):
     return record | {"verify": quotient("verify", "decompress") - 1, "decode": quotient("decompress", "plain")}
 
 
-def frame(seeds=8):
-    """Bytes of a content check in chunks of 64^3 at a ratio of about 20, over those of the stream."""
-    sizes = []
-    for seed in range(seeds):
-        array = synthetic.gaussian_field(FRAME_EDGE, 100 + seed, FRAME_EDGE / 6)
-        found = [streams(array, bound * np.ptp(array)) for bound in np.geomspace(5e-3, 2e-2, 8)]
-        sizes.append(min(found, key=lambda pair: abs(array.nbytes / len(pair[0]) - FRAME_RATIO)))
-    plain, checked = (sum(len(pair[place]) for pair in sizes) for place in (0, 1))
-    ratio, share = seeds * FRAME_EDGE**3 * 4 / plain, (checked - plain) / plain
-    print(
-        f"{seeds} chunks of {FRAME_EDGE}^3 at a ratio of {ratio:.1f}: {(checked - plain) / seeds:.1f} bytes more ({share:.4%})"
-    )
-    return {"ratio": ratio, "content check": share}
-
-
 def arrays(edge):
     """(name, array, bound) of all cases."""
     edges = sorted({edge, *(each for each in (64, 32) if each < edge)}, reverse=True)
@@ -79,7 +57,6 @@ def arrays(edge):
 def main():
     arguments = report.parser(__doc__, directory=False, edge=synthetic.EDGE, repeats=9).parse_args()
     checks = report.Checks(have_targets=arguments.edge == synthetic.EDGE)
-    records = [frame()]
     samples = CALLS if checks.have_targets else 1
     found = [costs(*case, arguments.repeats, samples) for case in arrays(arguments.edge)]
     columns = {"samples": "{samples} {edge}^3", "bound": "{relative:g}", "ratio": "{ratio:.1f}", "bytes more": "{bytes}"}
@@ -92,7 +69,7 @@ def main():
             checks.at_most(what, r["content check"], targets.CONTENT_CHECK)
     verify = max(r["verify"] for r in found if r["samples"] == "float32")
     checks.at_most("decompression with verify, largest share more of float32 (by default only below)", verify, targets.VERIFY)
-    report.finish(arguments, records + found, checks)
+    report.finish(arguments, found, checks)
 
 
 if __name__ == "__main__":

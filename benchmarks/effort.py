@@ -1,7 +1,6 @@
 """What each effort gives: ratio, and speed of compression and decompression, on one volume and on the same cut into chunks.
 
-Also the ratio over SZ3 3.4 on the fields of ratio.py. One thread; the efforts take turns in each repeat.
---over-default prints instead what efforts 6 to 9 cost and save on those fields, as quotients over effort 5.
+Then the ratio over SZ3 3.4 on the fields of ratio.py. --over-default prints what efforts 6 to 9 cost and save there.
 """
 
 import statistics
@@ -67,18 +66,8 @@ def over_default(directory, crop, repeats):
     return records
 
 
-def draw(path, records):
-    """Ratio over speed of compression, a line for each size with its efforts."""
-    from shared import plots
-
-    lines = {}
-    for record in records:
-        lines.setdefault(record["field"], []).append((record["compress"], record["ratio"]))
-    plots.draw(path, [plots.Panel(("compression, MB/s (efforts 1 to 9 at the points)", "ratio"), lines, notes=True)])
-
-
 def main():
-    parser = report.parser(__doc__, edge=256, repeats=5, crop=96, plot=None)
+    parser = report.parser(__doc__, edge=256, repeats=5, crop=96)
     parser.add_argument("--over-default", action="store_true", help="efforts 6 to 9 over effort 5, on crops, and nothing else")
     arguments = parser.parse_args()
     checks = report.Checks(have_targets=arguments.directory is not None)
@@ -86,8 +75,6 @@ def main():
         records = over_default(arguments.directory, arguments.crop, min(arguments.repeats, 2))
         report.finish(arguments, records, checks)
     records = on_a_volume(arguments.edge, arguments.repeats)
-    if arguments.plot:
-        draw(arguments.plot, records)
     means = over_sz3(arguments.directory)
     for record in means:
         for relative, target in zip(fields.RELATIVE_BOUNDS, targets.EFFORT_RATIO.get(int(record["case"]), ()), strict=False):

@@ -1,10 +1,4 @@
-"""Enhancement: bytes for the PSNR of a plain stream with a relative bound, largest errors and decoding speed.
-
-For each field and bound, per cent of the bytes of a plain stream that less or more are needed for its PSNR (the loosest bound
-that has it, found by bisection) with enhance="strict", "relaxed" and "both"; the fewest of these and none at all, as
-STZ(psnr=, enhance=True) chooses, with their largest error in plain bounds and decoding speed over plain decoding, one thread.
-"tighter": what "relaxed" gains at the same bound would cost with a plain stream at a tighter one.
-"""
+"""Enhancement: bytes for the PSNR of a plain stream with a relative bound, largest errors and decoding speed."""
 
 import math
 

@@ -1,8 +1,6 @@
-"""How far h5stz.estimate() is from what compress() makes: size and PSNR, and the time of one over that of the other.
+"""How far h5stz.estimate() is from the result of compress(): size and PSNR, and the time of one over that of the other.
 
-Generated float32 volumes at relative bounds of 1e-2, 1e-3 and 1e-4, on one thread, and variants of one of them: double
-precision, with missing samples, whole numbers, a picture, and as a dataset of which some chunks are looked at. With a directory
-also its fields: arrays of up to 2^21 samples are compressed to estimate them, so what is said of those is exact.
+Arrays of up to 2^21 samples are compressed to estimate them, so that their figures are exact.
 """
 
 import statistics
@@ -57,7 +55,6 @@ def measure(name, array, edge, relative, repeats):
         "relative": relative,
         "bytes": size,
         "error": found.bytes / size - 1,
-        "spread": found.spread / size,
         "decibels": found.psnr - psnr(pieces, streams) if np.isfinite(found.psnr) else 0.0,
         "time": seconds["estimate"] / seconds["compress"],
         "exact": found.exact,

@@ -1,31 +1,16 @@
-"""What precision layers cost: three-dimensional float32 fields, one chunk each, bound 1e-5 of the range.
-
-Bytes over those without layers, the share of the first layer, its bytes over those of a single stream with the same PSNR, and
-times over those without layers.
-"""
+"""The price of precision layers: three-dimensional float32 fields, one chunk each, bound 1e-5 of the range."""
 
 import numpy as np
 
 import h5stz
-from shared import clock, fields, report, targets
+from shared import clock, codecs, fields, report, targets
 
 FILE = 1e-5  # bound of the file, over the range
 LAYERS = (2, 3)
-STEPS = 20  # of a bisection
 
 
 def psnr(array, decoded):
     return report.psnr(fields.value_range(array), np.abs(array.astype(float) - decoded))
-
-
-def bytes_at_psnr(array, wanted):
-    """The bytes of a single stream with at least this PSNR, and hardly more."""
-    span, low, high = fields.value_range(array), 1e-8, 0.3
-    for _ in range(STEPS):
-        middle = (low * high) ** 0.5
-        stream = h5stz.compress(array, absolute=middle * span, fill_value=False)
-        low, high = (middle, high) if psnr(array, h5stz.decompress(stream)) >= wanted else (low, middle)
-    return len(h5stz.compress(array, absolute=low * span, fill_value=False))
 
 
 def costs(name, array, layers, repeats):
@@ -37,6 +22,7 @@ def costs(name, array, layers, repeats):
         return None
     first, out = found[0], np.empty_like(array)
     preview = h5stz.decompress(stream, max_error=first.max_error)
+    alike = h5stz.compress(array, absolute=codecs.bound_of_psnr(array, psnr(array, preview)), fill_value=False)
     actions = {
         "compress": lambda: h5stz.compress(array, **options),
         "compress layers": lambda: h5stz.compress(array, layers=layers, **options),
@@ -50,16 +36,17 @@ def costs(name, array, layers, repeats):
         "bytes": len(stream) / len(plain),
         "first layer": first.bytes / len(stream),
         "first error": first.max_error / fields.value_range(array),
-        "over one of its PSNR": first.bytes / bytes_at_psnr(array, psnr(array, preview)),
+        "over one of its PSNR": first.bytes / len(alike),
         "decompress speed": seconds["decompress"] / seconds["decompress layers"],
         "compress time": seconds["compress layers"] / seconds["compress"],
     }
 
 
 def main():
-    arguments = report.parser(__doc__, fields=None, repeats=5).parse_args()
+    arguments = report.parser(__doc__, fields=None, repeats=5, crop=None).parse_args()
     checks = report.Checks(arguments.directory is not None)
     arrays = fields.chosen(fields.volumes(arguments.directory), arguments.fields)
+    arrays = {name: fields.crop(array, arguments.crop) for name, array in arrays.items()}
     found = [costs(*item, layers, arguments.repeats) for item in arrays.items() for layers in LAYERS]
     records = [record for record in found if record]
     columns = {"field": "{field}", "layers": "{layers}", "bytes": "{bytes:.4f}", "first layer": "{first layer:.0%}"}

@@ -1,10 +1,4 @@
-"""Compression ratio against SZ3 3.4 at the same absolute bound (the relative bound times max - min of the field).
-
-Parts: each field as one chunk; the arrays with more axes, whole; the volumes cut into chunks (--chunks), edge chunks as HDF5
-pads them; masked fields, also with the mean of the valid samples in place of the others and a zlib-compressed mask beside it;
-generated layered models, labels, a mask and sparse data. Sizes of h5stz are those of the chunks in the HDF5 file, its settings
-the defaults throughout. `results.py` has more codecs.
-"""
+"""Compression ratio against SZ3 3.4 at the same absolute bound; docs/benchmarks.md describes the parts (--only)."""
 
 import zlib
 
@@ -81,9 +75,8 @@ def masked(name, array, relative):
 def check_means(records, checks, over, wanted, key="gain"):
     """Compares the mean at each bound with its target, if it has one."""
     for relative in dict.fromkeys(r["relative"] for r in records):
-        checks.at_least(
-            f"geometric mean {over} at {relative:g}", report.mean_of(records, key, relative=relative), wanted.get(relative, 0)
-        )
+        mean = report.mean_of(records, key, relative=relative)
+        checks.at_least(f"geometric mean {over} at {relative:g}", mean, wanted.get(relative, 0))
     largest = max(record["h5stz"].error for record in records)
     checks.promise(f"largest error / bound, {records[0]['part']}", largest, 1)
 
@@ -127,9 +120,12 @@ def run_masked(arguments, checks):
 def run_layered(_, checks):
     title = "Layered models, labels, a mask and sparse data, float32"
     records = one_chunk("layered", title, synthetic.layered(), LAYERED_BOUNDS)
-    least = min(r["gain"] for r in records)
-    checks.promise("SZ3 over h5stz, largest of all layered models and bounds", 1 / least, 1 / targets.LAYERED_RATIO)
-    checks.promise("largest error / bound, layered", max(r["h5stz"].error for r in records), 1)
+    check_means(records, checks, "over SZ3, layered models,", {})
+    checks.promise(
+        "SZ3 over h5stz, largest of all layered models and bounds",
+        1 / min(r["gain"] for r in records),
+        1 / targets.LAYERED_RATIO,
+    )
     return records
 
 

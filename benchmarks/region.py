@@ -1,10 +1,6 @@
 """Region reads: time and bytes of a box, a slice and a coarse level, against reading everything.
 
-One chunk per generated field (and of a development field, if there is a DIR) at a relative bound of 1e-3, with both
-kinds of blocks. The file is in the page cache; one thread reads first all of it through h5py, then parts through
-`h5stz.view`, with a new view without a cache for each. Times are medians over repeats, relative to reading everything in
-the same run; bytes are those that the view fetched, relative to the chunk. The tables show the mean and the worst over
-the positions.
+Times are relative to reading everything through h5py in the same run, bytes to the chunk; mean and worst over the positions.
 """
 
 import dataclasses
@@ -143,29 +139,8 @@ def sliding(volume):
         yield record | {"blocks_decoded": view.stats.blocks_decoded}
 
 
-def curve(volume):
-    """[(edge, mean share of time, mean share of bytes)] of boxes of growing size."""
-    rng, points, edge = np.random.default_rng(2), [], 4
-    while edge <= min(volume.dataset.shape):
-        times, sizes, *_ = volume.read(0, random_boxes(rng, volume.dataset.shape, edge, 12))
-        points.append((edge, statistics.mean(times), statistics.mean(sizes)))
-        edge *= 2
-    return volume.record("curve", points=points)
-
-
-def draw(path, curves):
-    """Time and bytes of a box over its edge, both relative to reading everything."""
-    from shared import plots
-
-    panels = []
-    for place, label in ((1, "time over a full read"), (2, "bytes over the chunk")):
-        lines = {f"{r['field']}, {r['block']}": [(point[0], point[place]) for point in r["points"]] for r in curves}
-        panels.append(plots.Panel(("edge of the box (samples)", label), lines, y_log=True))
-    plots.draw(path, panels)
-
-
 def main():
-    parser = report.parser(__doc__, edge=synthetic.EDGE, repeats=3, fields=None, plot=None)
+    parser = report.parser(__doc__, edge=synthetic.EDGE, repeats=3, fields=None)
     parser.add_argument("--positions", type=int, default=200, help="positions of the 16^3 box; default %(default)s")
     arguments = parser.parse_args()
     arrays = synthetic.volumes(arguments.edge)
@@ -182,12 +157,10 @@ def main():
                 with h5py.File(path) as file:
                     volume = Volume(name, block, file["field"], full, arguments.repeats, checks)
                     records += parts(volume, arguments.positions)
-                    records += [refine(volume), *sliding(volume), curve(volume)]
+                    records += [refine(volume), *sliding(volume)]
     moving = [r for r in records if "what" in r]
     columns = {"field": "{field}", "blocks": "{block}", "what": "{what}", "view": "{view:.2f}", "h5py": "{h5py:.0f}"}
     report.table(moving, columns, "A slice through all planes, and level after level")
-    if arguments.plot:
-        draw(arguments.plot, [r for r in records if r["part"] == "curve"])
     report.finish(arguments, records, checks)
 
 

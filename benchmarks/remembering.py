@@ -1,10 +1,6 @@
-"""What readers and writers of whole chunks pay for what the HDF5 plug-in remembers, against a plug-in that remembers nothing.
+"""The price of the memory of the HDF5 plug-in: time of readers and writers of whole chunks, over a plug-in without memory.
 
-Both are built from this checkout (build/remembering). A process uses them in turn, on one processor: it reads the same file, or
-writes the same samples, through h5py. Several processes do so one after the other, since where the memory of a process lies can
-make a difference of some hundredths for as long as it runs. "Empty": the memory is emptied before each turn, as in a process
-that has just begun to read: all that is kept goes to new memory. "Full": more than H5STZ_REWRITE_MEMORY was read before, so
-that for each stream older ones are dropped. Writers have read nothing. Seconds are those of the processor, of one thread.
+Both plug-ins are built from this checkout (build/remembering). A process uses them in turn, on one processor.
 """
 
 import json

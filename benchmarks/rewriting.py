@@ -1,10 +1,7 @@
 """Programs that write piece by piece: largest error / bound, size and time, beside SZ3 and ZFP.
 
-The error is that of a new reader with respect to the values that the program wrote last, judged in exact arithmetic. Sizes are
-relative to three files: the same final values with every chunk written once, in chunks of one frame (both with the same
-codec), and what the program's own file holds, without loss. Times are of the whole program, once. The last part reads a large
-dataset and then writes new data of the same shape: that must take the time and the bytes of a program that has read nothing,
-with which it takes turns.
+The error is that of a new reader with respect to the values that the program wrote last, judged in exact arithmetic. Times are
+of the whole program, once. The last part reads a large dataset and then writes new data of the same shape.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
-"""A program that reads much and then writes: what it writes must not be taken for what it has read.
+"""A program that reads much and then writes: its writes must not be taken for what it has read.
 
-Each program is a process of its own; `python rewriting_reading.py` is such a process. One that has read everything and one
-that has read nothing take turns, a few chunks each; times are those of the processor, one thread. A third one reads, computes
-and writes chunk by chunk: other data, so that only its bytes are judged.
+Each program is a process of its own; `python rewriting_reading.py` is such a process. A third one reads, computes and writes
+chunk by chunk: other data, so that only its bytes are judged.
 """
 
 import sys

@@ -1,8 +1,6 @@
-"""Time per stage of compression and decompression, beside a copy of the array.
+"""Time per stage of compression and decompression, beside a copy of the array, in a build with a clock per stage.
 
-Builds the codec with a clock per stage (STZ_STAGES, see filter/base/stages.h) in build/stages of the checkout; the
-clocks cost about 2 %. One thread, generated float32 fields, medians of the repeats; decompression into memory that has
-been touched. The time of a stage excludes the stages that it calls, except for fits, which include them.
+The clocks cost about 2 %. The time of a stage excludes the stages that it calls, except for fits, which include them.
 """
 
 import ctypes

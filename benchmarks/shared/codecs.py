@@ -97,11 +97,11 @@ def h5stz_psnr(array, psnr):
     try:
         return through_hdf5(array, package.STZ(psnr=psnr, data=array))
     except package.StzError:
-        return h5stz(array, _bound_of_psnr(array, psnr))
+        return h5stz(array, bound_of_psnr(array, psnr))
 
 
-def _bound_of_psnr(array, psnr):
-    """By bisection, to 1e-4 of itself."""
+def bound_of_psnr(array, psnr):
+    """The loosest bound with at least this PSNR, by bisection, to 1e-4 of itself."""
     extent = value_range(array)
     low, high = 1e-7 * extent, extent
     while high > 1.0001 * low:
@@ -143,24 +143,7 @@ def ebcc(array, bound):
     from numcodecs_wasm_ebcc import Ebcc
 
     _require(array.dtype == np.float32 and array.ndim in (2, 3), "EBCC is for 2-D and 3-D arrays of float32")
-    return _through_numcodecs(Ebcc(residual="absolute", error=bound, base_cr=100, chunk_shape="auto"), array)
-
-
-def lc(array, bound):
-    """LC (PyPI `numcodecs-wasm-lc`): quantization at an absolute bound, then differences, bit shuffle, zero removal.
-
-    LC is a framework that searches a pipeline for each kind of data; this one is fixed, for float32 and any rank. It
-    runs in WebAssembly: its sizes are LC's, its speed is not.
-    """
-    from numcodecs_wasm_lc import Lc
-
-    _require(array.dtype == np.float32, "the pipeline is for float32")
-    quantize = {"id": "QUANT", "dtype": "f32", "kind": "ABS", "error_bound": bound, "decorrelation": "0"}
-    steps = [{"id": "DIFFNB", "size": 4}, {"id": "BIT", "size": 4}, {"id": "RZE", "size": 1}]
-    return _through_numcodecs(Lc(preprocessors=[quantize], components=steps), array)
-
-
-def _through_numcodecs(codec, array):
+    codec = Ebcc(residual="absolute", error=bound, base_cr=100, chunk_shape="auto")
     stream = np.asarray(codec.encode(np.ascontiguousarray(array)))
     return stream.nbytes, np.asarray(codec.decode(stream)).reshape(array.shape)
 
@@ -244,7 +227,6 @@ LOSSY = {
     "ZFP": _filter("zfp"),
     "MGARD-X": mgard,
     "EBCC": ebcc,
-    "LC": lc,
 }
 #: {name: function of an array}. Blosc2: zstd at its highest level, one thread.
 LOSSLESS = {

@@ -32,7 +32,6 @@ COMPARISON = sorted(
 )
 MASKED = ("ocean_sst_masked", "radar_reflectivity", "reservoir_porosity", "submm_gc_nan", "chlorophyll_nan")
 FILL_VALUES = {"ocean_sst_masked": 1e20, "radar_reflectivity": -9999, "reservoir_porosity": -999, "filled": -9999}
-INTEGER = ("ct_head_i16",)
 BOX_FIELD = "turb_wmag_91"  # the odd-sized field whose edge chunks are compared with its valid boxes
 
 
@@ -80,7 +79,7 @@ def masked(directory):
 
 def integers(directory):
     """Integer fields as stored."""
-    return synthetic.counts() if directory is None else _stored(directory, INTEGER)
+    return synthetic.counts() if directory is None else _stored(directory, ["ct_head_i16"])
 
 
 def floats(directory):

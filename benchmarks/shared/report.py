@@ -4,7 +4,6 @@ import argparse
 import dataclasses
 import json
 import math
-import platform
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -122,7 +121,6 @@ OPTIONS = {
     "relative": {"type": numbers, "metavar": "BOUNDS", "help": "bounds over the range, comma-separated; default %(default)s"},
     "threads": {"type": int, "nargs": "+", "metavar": "N", "help": "numbers of threads of h5stz; default %(default)s"},
     "crop": {"type": int, "metavar": "N", "help": "first N^3 samples of each field only"},
-    "plot": {"type": Path, "metavar": "FILE", "help": "draws the figure"},
 }
 
 
@@ -146,7 +144,6 @@ def finish(arguments, records, checks):
     if arguments.json:
         packages = ("h5stz", "pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "h5py", "numpy")
         document = {
-            "machine": {"processor": platform.machine(), "system": platform.system(), "python": platform.python_version()},
             "versions": {name: _version(name) for name in packages},
             "records": [_plain(record) for record in records],
             "checks": checks.entries,

@@ -12,14 +12,13 @@ import sys
 import numpy as np
 import pytest
 
-from support.paths import BENCHMARKS, ROOT
+from support.paths import BENCHMARKS
 from support.requirements import needs_data, needs_packages
 
 pytestmark = needs_packages("pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "matplotlib")
 
 # Targets that are not met today (docs/benchmarks.md).
 MISSED = {"geometric mean over SZ3 on the filled array at 0.01"}
-PNG = b"\x89PNG"
 TINY = ("--edge", "24", "--repeats", "1", "--fields", "grf")
 
 #: Program, options, records.
@@ -29,17 +28,17 @@ PROGRAMS = [
     ("ratio", ["--only", "chunks"], 3),
     ("ratio", ["--only", "masked"], 6),
     ("results", ["--short"], 3),
-    ("lossless", ["--only", "fields"], 11),
+    ("lossless", ["--only", "fields", "--crop", "20"], 11),
     ("bound", ["--crop", "6", "--fields", "nan", "--dtypes", "float32,int16"], 30),
     ("speed", [*TINY, "--peers", "all"], 3 * 9),
     ("speed", [*TINY, "--all", "--threads", "1", "--chunks", "8", "--isa", "baseline", "--hdf5", "0.1"], 56),
-    ("effort", [*TINY[:4], "--plot", "figure.png"], 9 + 9),
+    ("effort", [*TINY[:4]], 9 + 9),
     ("effort", ["--over-default", "--crop", "12", "--repeats", "1"], 3 * 3 * 5),
-    ("region", ["--edge", "40", *TINY[2:], "--positions", "4", "--plot", "figure.png"], 2 * (10 + 1 + 3 + 1)),
-    ("rate_distortion", ["--edge", "16", "--fields", "grf", "--plots", "."], 11 * 4 + 2),
+    ("region", ["--edge", "40", *TINY[2:], "--positions", "4"], 2 * (10 + 1 + 3)),
+    ("results", ["--edge", "16", "--fields", "grf", "--plots", ".", "--codecs", "h5stz,ZFP"], 11),
     ("estimates", ["--edge", "16", "--repeats", "1"], 8 * 3),
     ("enhance", ["--repeats", "1", "--fields", "line"], 1),
-    ("progressive", ["--repeats", "1"], 2),
+    ("progressive", ["--repeats", "1", "--crop", "48"], 2),
     ("rewriting", ["--quick", "--only", "fixed size", "--codecs", "h5stz,SZ3"], 2 * 3),
     ("timing", ["--repeats", "1"], 2),
 ]
@@ -47,7 +46,6 @@ SLOW = [
     ("ratio", ["--only", "layered"], 30),
     ("lossless", ["--only", "layered"], 7),
     ("enhance", ["--repeats", "1"], 7),
-    ("stages", [*TINY, "--edge", "64"], 3),  # compiles the codec
     ("remembering", ["--edge", "64", "--chunks", "32", "--starts", "2", *TINY[2:]], 3),  # compiles two plug-ins
 ]
 
@@ -79,7 +77,7 @@ def test_a_tiny_run(program, options, count, tmp_path):
     assert document["versions"]["h5stz"]
     pictures = [path.read_bytes() for path in tmp_path.glob("*.png")]
     assert len(pictures) == sum(option.startswith("--plot") for option in options)
-    assert all(picture.startswith(PNG) for picture in pictures)
+    assert all(picture.startswith(b"\x89PNG") for picture in pictures)
 
 
 def test_parts_of_the_speed_figure(tmp_path):
@@ -91,22 +89,17 @@ def test_parts_of_the_speed_figure(tmp_path):
         over = 1 if record["case"] == record["base"] else record["compress over"]
         assert over > 0 and record["ratio"] > 0 and record["compress"] > 0 and record.get("into", 1) > 0
     assert [r["case"] for r in parts["fields"]] == ["SZ3 3.4", "h5stz", "h5stz, 2 threads"] * 3
+    threads = "", ", 2 threads"
     settings = ["effort 3", "throughput, effort 3", "throughput, effort 1"]
     assert [r["case"] for r in parts["settings"]] == ["SZ3 3.4", *settings] * 3
-    chunks = [
-        f"{case}, effort {effort}{threads}"
-        for effort in (5, 3)
-        for case in ("whole", "chunks of 8")
-        for threads in ("", ", 2 threads")
-    ]
+    chunks = [f"{case}, effort {effort}{more}" for effort in (5, 3) for case in ("whole", "chunks of 8") for more in threads]
     assert [r["case"] for r in parts["chunks"]] == chunks
     assert {"float64", "1-D", "4-D", "30 % NaN", "int16, lossless", "noise"} < {r["case"] for r in parts["kinds"]}
     assert {check["what"] for check in document["checks"]} == {"largest error / bound of h5stz"}, "no targets for small fields"
 
 
 def test_bytes_of_a_content_check(tmp_path):
-    frame, *costs = run(tmp_path, "checks", "--edge", "16", "--repeats", "1")["records"]
-    assert 18 < frame["ratio"] < 22 and 0 < frame["content check"] < 0.001
+    costs = run(tmp_path, "checks", "--edge", "16", "--repeats", "1")["records"]
     assert {record["samples"] for record in costs} > {"float32", "float64", "int16", "float16"}
     # One block: a record of the header, a trailer with one CRC. Arrays that do not get smaller are stored.
     assert all(record["bytes"] == 14 for record in costs if record["ratio"] > 1.01)
@@ -119,20 +112,19 @@ cp "$in" "$out" && head -c 1000 "$in" > "$stream"
 """
 
 
-@needs_packages("numcodecs_wasm_lc")
 def test_results_beside_peers(tmp_path, monkeypatch):
     """A codec that refuses an array, or is not built, has no figure."""
     program = tmp_path / "qoz"
     program.write_text(STAND_IN)
     program.chmod(0o755)
     monkeypatch.setenv("H5STZ_QOZ", str(program))
-    options = ["--relative", "1e-2", "--codecs", "h5stz,SPERR,QoZ 2,MGARD-X,LC", "--fields", "volume,line"]
+    options = ["--relative", "1e-2", "--codecs", "h5stz,SPERR,QoZ 2,MGARD-X", "--fields", "volume,line"]
     volume, line, quality = run(tmp_path, "results", *options)["records"]
     assert set(volume) - set(line) == {"SPERR"}
-    assert set(volume) == {"field", "relative", "h5stz", "SPERR", "QoZ 2", "LC"}
+    assert set(volume) == {"field", "relative", "h5stz", "SPERR", "QoZ 2"}
     assert volume["QoZ 2"] == {"ratio": 48**3 * 4 / 1000, "psnr": None, "error": 0}
-    assert all(volume[codec]["error"] <= 1 < volume[codec]["ratio"] for codec in ("h5stz", "SPERR", "LC"))
-    assert set(quality["equal PSNR"]) == {"SPERR", "LC"} and min(quality["equal PSNR"].values()) > 1
+    assert all(volume[codec]["error"] <= 1 < volume[codec]["ratio"] for codec in ("h5stz", "SPERR"))
+    assert quality["equal PSNR"].keys() == {"SPERR"} and quality["equal PSNR"]["SPERR"] > 1
 
 
 def test_violations_are_found(shared):
@@ -211,21 +203,10 @@ def test_tables_checks_and_results(shared, capsys, monkeypatch):
     with pytest.raises(SystemExit, match="1"):
         monkeypatch.setattr(sys, "argv", ["program", "--check"])
         report.finish(report.parser("", repeats=1).parse_args(), [], checks)
-    cases = [
-        {"part": "p", "field": f, "case": c, "into": v, "bytes per sample": 4}
-        for f, c, v in [("f", "a", 8.0), ("f", "b", 2.0), ("g", "a", 2.0), ("g", "b", 2.0)]
-    ]
+    values = {("f", "a"): 8.0, ("f", "b"): 2.0, ("g", "a"): 2.0, ("g", "b"): 2.0}
+    cases = [{"part": "p", "field": f, "case": c, "into": v, "bytes per sample": 4} for (f, c), v in values.items()]
     speeds.check(cases, [("p", "a", "b", {"into": (2.0, 1.5)}), ("p", "missing", "b", {"into": (1, 1)})], checks)
     assert [(entry["value"], entry["met"]) for entry in checks.entries[2:]] == [(pytest.approx(2.0), True), (1.0, False)]
-
-
-@pytest.mark.slow
-def test_precision_layers_and_enhancement(tmp_path):
-    for record in run(tmp_path, "progressive", "--repeats", "1")["records"]:
-        assert 1 <= record["bytes"] < 1.1 and record["first layer"] < 0.8
-    records = run(tmp_path, "enhance", "--repeats", "1")["records"]
-    assert all(0.5 < record["best"] <= 1 and record["largest"] < 3 for record in records)
-    assert min(record["best"] for record in records) < 0.95
 
 
 @pytest.mark.slow  # compiles the codec
@@ -250,15 +231,6 @@ def test_rewriting(tmp_path):
     assert all(record["error_over_bound"] <= 1 for record in ours)
     assert max(record["error_over_bound"] for record in programs if record["codec"] == "SZ3" and "failed" not in record) > 1
     assert [record["bytes_over_memory"] for record in records if record["part"] == "reading"] == [1] * 3
-
-
-@pytest.mark.slow
-def test_the_pictures_of_the_documents(tmp_path):
-    script = ROOT / "docs/benchmark_pictures.py"
-    subprocess.run([sys.executable, script, "--quick", "--output", tmp_path], check=True, capture_output=True)
-    pictures = {path.name for path in tmp_path.iterdir() if path.read_bytes().startswith(PNG)}
-    assert pictures == {"rate_distortion.png", "regions.png", "effort.png"}
-    assert all(f"]({name})" in (ROOT / "docs/benchmarks.md").read_text() for name in pictures)
 
 
 @needs_data()
