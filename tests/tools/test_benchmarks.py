@@ -44,9 +44,13 @@ PROGRAMS = [
 ]
 SLOW = [
     ("ratio", ["--only", "layered"], 30),
-    ("lossless", ["--only", "layered"], 7),
+    ("lossless", ["--only", "layered"], 10),
     ("enhance", ["--repeats", "1"], 7),
-    ("remembering", ["--edge", "64", "--chunks", "32", "--starts", "2", *TINY[2:]], 3),  # compiles two plug-ins
+    (
+        "remembering",
+        ["--edge", "64", "--chunks", "32", "--starts", "2", "--fields", "grf", "--repeats", "3"],
+        3,
+    ),  # compiles two plug-ins
 ]
 
 
