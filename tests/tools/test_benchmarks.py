@@ -46,11 +46,7 @@ SLOW = [
     ("ratio", ["--only", "layered"], 30),
     ("lossless", ["--only", "layered"], 10),
     ("enhance", ["--repeats", "1"], 7),
-    (
-        "remembering",
-        ["--edge", "64", "--chunks", "32", "--starts", "2", "--fields", "grf", "--repeats", "3"],
-        3,
-    ),  # compiles two plug-ins
+    ("remembering", "--edge 64 --chunks 32 --starts 2 --fields grf --repeats 3".split(), 3),  # compiles two plug-ins
 ]
 
 
