@@ -1,19 +1,11 @@
-"""The promise |x - x'| <= bound, sample by sample, over fields, dtypes, byte orders and bounds from 1e-1 to below one
-ulp.
-
-Each case runs in memory (`h5stz.compress`) and through an HDF5 file. The difference is compared in float64, and every
-sample within 4 ulp of the bound once more in exact rational arithmetic (`fractions.Fraction`). NaN and infinities
-must keep their bits.
-"""
+"""The promise |x - x'| <= bound, sample by sample, over fields, types, byte orders and bounds from 1e-1 to below one ulp."""
 
 from fractions import Fraction
 
 import numpy as np
 
-import fields
 import h5stz
-import peers
-import report
+from shared import codecs, fields, report
 
 DTYPES = ("float16", "float32", "float64", "int16", "int32")
 RELATIVE = tuple(10.0**-exponent for exponent in range(1, 16, 2))
@@ -72,7 +64,7 @@ def run_case(name, array, bound):
     stream = h5stz.compress(array, absolute=bound, integers="lossy")
     decoded = np.asarray(h5stz.decompress(stream)).reshape(array.shape)
     violations, error = largest_error(array, decoded, bound)
-    _, stored = peers.through_hdf5(array, h5stz.STZ(absolute=bound, integers="lossy"))
+    _, stored = codecs.through_hdf5(array, h5stz.STZ(absolute=bound, integers="lossy"))
     if stored.tobytes() != decoded.tobytes():
         more, stored_error = largest_error(array, stored, bound)
         violations, error = violations + more, max(error, stored_error)
@@ -81,28 +73,24 @@ def run_case(name, array, bound):
 
 
 def main():
-    parser = report.parser(__doc__)
-    parser.add_argument("--edge", type=int, metavar="N", help="first N^3 samples of each field only; default all")
-    parser.add_argument("--fields", help="comma-separated names; default all")
-    parser.add_argument("--dtypes", default=",".join(DTYPES), help="comma-separated; default %(default)s")
+    parser = report.parser(__doc__, crop=None, fields=None)
+    parser.add_argument("--dtypes", type=report.names, default=DTYPES, help="comma-separated; default %(default)s")
     arguments = parser.parse_args()
     native = fields.floats(arguments.directory) | fields.integers(arguments.directory)
-    names = arguments.fields.split(",") if arguments.fields else list(native)
-
     records, rows = [], []
-    for name in names:
-        field = fields.crop(native[name], arguments.edge)
-        for dtype in arguments.dtypes.split(","):
-            array = cast(field, dtype)
+    for name, field in fields.chosen(native, arguments.fields).items():
+        for dtype in arguments.dtypes:
+            array = cast(fields.crop(field, arguments.crop), dtype)
             ordered = [array.astype(array.dtype.newbyteorder(order)) for order in "<>"]
             cases = [run_case(name, entry, bound) for entry in ordered for bound in bounds(array)]
             records += cases
             tried = [case["bound"] for case in cases]
-            row = [name, dtype, str(len(cases)), f"{min(tried):.3g}", f"{max(tried):.3g}"]
-            row += [str(sum(case["violations"] for case in cases))]
-            rows.append([*row, f"{max(case['error_over_bound'] for case in cases):.6f}"])
-    header = ["field", "dtype", "cases", "least bound", "largest bound", "violations", "max error / bound"]
-    print(report.markdown(header, rows), end="\n\n")
+            rows.append({"field": name, "dtype": dtype, "cases": len(cases), "least": min(tried), "largest": max(tried)})
+            rows[-1] |= {"violations": sum(case["violations"] for case in cases)}
+            rows[-1] |= {"error": max(case["error_over_bound"] for case in cases)}
+    columns = {"field": "{field}", "dtype": "{dtype}", "cases": "{cases}", "least bound": "{least:.3g}"}
+    columns |= {"largest bound": "{largest:.3g}", "violations": "{violations}", "max error / bound": "{error:.6f}"}
+    report.table(rows, columns)
     checks = report.Checks()
     checks.promise(f"samples outside the bound in {len(records)} cases", sum(r["violations"] for r in records), 0)
     checks.promise("max error / bound", max(r["error_over_bound"] for r in records), 1)

@@ -1,7 +1,7 @@
-"""What the frame of a stream and its content check cost: bytes, and time of compression and decompression with and without it;
-and what a check of streams before they are stored (check=True) costs.
+"""What a content check costs: bytes, and time of compression with it and of decompression that compares it; and what a check of
+streams before they are stored (check=True) costs.
 
-Times are of the calling thread (processor time), paired: both take turns, and the median of the quotients counts.
+Times are of the calling thread (processor time), paired: the calls take turns, and the median of the quotients counts.
 """
 
 import statistics
@@ -10,158 +10,66 @@ import time
 import numpy as np
 
 import h5stz
-import report
-import synthetic
-import targets
+from shared import clock, fields, report, synthetic, targets
 
-RELATIVE_BOUNDS = (1e-2, 1e-3, 1e-4)
-FRAME_EDGE, FRAME_RATIO = 64, 20
+CALLS = 1 << 21  # samples of one timed action; of small arrays several calls
 KINDS = {"float64": 1, "int16": 3000, "int32": 3e6, "uint8": 20, "float16": 1}  # and what the field is multiplied by
 
 
-def records_bytes(stream):
-    """Bytes of the extension records of a header with a bound and without a fill value."""
-    if not stream[4] & 64:
-        return 0
-    at = 7
-    for _ in range(stream[6]):
-        while stream[at] > 127:
-            at += 1
-        at += 1
-    return 1 + stream[at + 8]  # behind the bound; fewer than 128
-
-
-def streams(array, bound):
-    """Without and with a content check."""
-    return [
-        h5stz.compress(array, absolute=bound, content_check=check, fill_value=False, integers="lossy")
-        for check in (False, True)
-    ]
-
-
-def extra(first, second, repeats, calls):
-    """What the second function takes longer, as a share: median over pairs; and the seconds of the first one."""
-    quotients, seconds = [], []
-    for repeat in range(repeats + 1):
-        times = []
-        for function in (first, second):
-            start = time.thread_time()
-            for _ in range(calls):
-                function()
-            times.append(time.thread_time() - start)
-        if repeat:
-            quotients.append(times[1] / times[0])
-            seconds.append(times[0] / calls)
-    return statistics.median(quotients) - 1, min(seconds)
-
-
-def costs(name, array, relative, repeats):
-    """The record of one array and bound."""
-    numbers = array[np.isfinite(array)].astype(np.float64)
-    bound = relative * float(np.ptp(numbers))
-    plain, checked = streams(array, bound)
-    out = np.empty_like(array)
-    calls = max(1, (1 << 21) // array.size)
+def costs(name, array, relative, repeats, samples):
+    """The record of one array and bound; the quotients are over the call without checks."""
+    bound = relative * fields.value_range(array[np.isfinite(array)])
     options = {"absolute": bound, "fill_value": False, "integers": "lossy"}
-    compress, seconds = extra(
-        lambda: h5stz.compress(array, content_check=False, **options),
-        lambda: h5stz.compress(array, content_check=True, **options),
-        repeats,
-        calls,
-    )
-    decompress, _ = extra(
-        lambda: h5stz.decompress(checked, out=out), lambda: h5stz.decompress(checked, out=out, verify=True), repeats, calls
-    )
-    check, _ = extra(
-        lambda: h5stz.compress(array, content_check=False, **options),
-        lambda: h5stz.compress(array, content_check=False, check=True, **options),
-        repeats,
-        calls,
-    )
-    decode, _ = extra(
-        lambda: h5stz.compress(array, content_check=False, **options), lambda: h5stz.decompress(plain, out=out), repeats, calls
-    )
-    more = len(checked) - len(plain)
-    return {
-        "samples": name,
-        "edge": array.shape[0],
-        "relative": relative,
-        "ratio": array.nbytes / len(plain),
-        "bytes": more,
-        "share": more / len(plain),
-        "compress": compress,
-        "verify": decompress,
-        "check": check,
-        "decode": 1 + decode,
-        "MB/s": array.nbytes / 1e6 / seconds,
+    plain, checked = (h5stz.compress(array, content_check=check, **options) for check in (False, True))
+    out = np.empty_like(array)
+    calls = {
+        "plain": lambda: h5stz.compress(array, content_check=False, **options),
+        "content check": lambda: h5stz.compress(array, content_check=True, **options),
+        "check": lambda: h5stz.compress(array, content_check=False, check=True, **options),
+        "decompress": lambda: h5stz.decompress(checked, out=out),
+        "verify": lambda: h5stz.decompress(checked, out=out, verify=True),
     }
+    count = max(1, samples // array.size)
+    actions = {key: lambda call=call: [call() for _ in range(count)] and None for key, call in calls.items()}
+    seconds = clock.times(actions, repeats, time.thread_time)
+
+    def quotient(key, base):
+        return statistics.median(mine / theirs for mine, theirs in zip(seconds[key], seconds[base], strict=True))
+
+    more = len(checked) - len(plain)
+    record = {"samples": name, "edge": array.shape[0], "relative": relative, "ratio": array.nbytes / len(plain)}
+    record |= {"bytes": more, "share": more / len(plain), "speed": array.nbytes * count / 1e6 / min(seconds["plain"])}
+    record |= {key: quotient(key, "plain") - 1 for key in ("content check", "check")}
+    return record | {"verify": quotient("verify", "decompress") - 1, "decode": quotient("decompress", "plain")}
 
 
-def frame(checks, seeds=8):
-    """Bytes of the frame in chunks of 64^3 at a ratio of about 20: records and trailer over the stream."""
-    sizes, plain_frame, check_frame = [], [], []
-    for seed in range(seeds):
-        array = synthetic.gaussian_field(FRAME_EDGE, 100 + seed, FRAME_EDGE / 6)
-        ratios = {bound: array.nbytes / len(streams(array, bound * np.ptp(array))[0]) for bound in np.geomspace(1e-3, 5e-2, 18)}
-        relative = min(ratios, key=lambda bound: abs(ratios[bound] - FRAME_RATIO))
-        plain, checked = streams(array, relative * np.ptp(array))
-        sizes.append(len(plain))
-        plain_frame.append(records_bytes(plain))
-        check_frame.append(len(checked) - len(plain))
-    ratio = FRAME_EDGE**3 * 4 / statistics.mean(sizes)
-    shares = [sum(found) / sum(sizes) for found in (plain_frame, check_frame)]
-    print(f"{seeds} chunks of {FRAME_EDGE}^3 at a ratio of {ratio:.1f}, {statistics.mean(sizes):.0f} bytes each:")
-    print(f"records and trailer without a content check {statistics.mean(plain_frame):.1f} bytes ({shares[0]:.4%}),")
-    print(f"the content check {statistics.mean(check_frame):.1f} more ({shares[1]:.4%})\n")
-    checks.at_most("bytes of the frame without checks, share", shares[0], targets.FRAME)
-    return {"ratio": ratio, "frame": shares[0], "content check": shares[1]}
+def arrays(edge):
+    """(name, array, bound) of all cases."""
+    edges = sorted({edge, *(each for each in (64, 32) if each < edge)}, reverse=True)
+    volumes = {each: synthetic.gaussian_field(each, 7, each / 6) for each in edges}
+    yield from (("float32", volumes[each], relative) for each in edges for relative in fields.RELATIVE_BOUNDS)
+    half = volumes[edge][tuple(slice(edge // 2) for _ in range(3))]
+    missing = np.random.default_rng(1).random(half.shape) < 0.3
+    yield "float32, 30 % NaN", np.where(missing, np.float32(np.nan), half), fields.RELATIVE
+    yield from ((kind, (half * scale).astype(kind), fields.RELATIVE) for kind, scale in KINDS.items())
 
 
 def main():
-    parser = report.parser(__doc__, directory=False)
-    parser.add_argument("--edge", type=int, default=synthetic.EDGE, help="samples per axis of the largest field")
-    parser.add_argument("--repeats", type=int, default=9, metavar="N")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, directory=False, edge=synthetic.EDGE, repeats=9).parse_args()
     checks = report.Checks(have_targets=arguments.edge == synthetic.EDGE)
-    records = [frame(checks)]
-    edges = sorted({arguments.edge, *(edge for edge in (64, 32) if edge < arguments.edge)}, reverse=True)
-    fields = {edge: synthetic.gaussian_field(edge, 7, edge / 6) for edge in edges}
-    found = [costs("float32", fields[edge], relative, arguments.repeats) for edge in edges for relative in RELATIVE_BOUNDS]
-    half = fields[arguments.edge][tuple(slice(arguments.edge // 2) for _ in range(3))]
-    masked = np.where(np.random.default_rng(1).random(half.shape) < 0.3, np.float32(np.nan), half)
-    found.append(costs("float32, 30 % NaN", masked, 1e-3, arguments.repeats))
-    found += [costs(kind, (half * scale).astype(kind), 1e-3, arguments.repeats) for kind, scale in KINDS.items()]
-    rows = [
-        [
-            f"{r['samples']} {r['edge']}^3",
-            f"{r['relative']:g}",
-            f"{r['ratio']:.1f}",
-            f"{r['bytes']}",
-            f"{r['share']:.4%}",
-            f"{r['MB/s']:.0f}",
-            f"{r['compress']:+.1%}",
-            f"{r['verify']:+.1%}",
-            f"{r['check']:+.0%}",
-            f"{r['decode']:.0%}",
-        ]
-        for r in found
-    ]
-    header = ["samples", "bound", "ratio", "bytes more", "share", "MB/s without", "compress", "decompress with verify"]
-    header += ["compress with check=True", "decompress / compress"]
-    print(report.markdown(header, rows), end="\n\n")
-    float32 = [r for r in found if r["samples"] == "float32"]
-    for edge in edges:
-        largest = max(r["compress"] for r in float32 if r["edge"] == edge)
-        checks.at_most(f"compression of float32 {edge}^3, largest share more", largest, targets.CONTENT_CHECK)
+    samples = CALLS if checks.have_targets else 1
+    found = [costs(*case, arguments.repeats, samples) for case in arrays(arguments.edge)]
+    columns = {"samples": "{samples} {edge}^3", "bound": "{relative:g}", "ratio": "{ratio:.1f}", "bytes more": "{bytes}"}
+    columns |= {"share": "{share:.4%}", "MB/s without": "{speed:.0f}", "compress": "{content check:+.1%}"}
+    columns |= {"decompress with verify": "{verify:+.1%}", "compress with check=True": "{check:+.0%}"}
+    report.table(found, columns | {"decompress / compress": "{decode:.0%}"})
     for r in found:
-        if r["samples"] in ("float64", "float32, 30 % NaN"):  # the others: not by default
-            checks.at_most(f"compression of {r['samples']}, share more", r["compress"], targets.CONTENT_CHECK)
-    checks.at_most(
-        "decompression with verify, largest share more of float32 (by default only below)",
-        max(r["verify"] for r in float32),
-        targets.VERIFY,
-    )
-    report.finish(arguments, records + found, checks)
+        if r["samples"] in ("float32", "float64", "float32, 30 % NaN"):  # the others: not by default
+            what = f"compression of {r['samples']} {r['edge']}^3 at {r['relative']:g}, share more"
+            checks.at_most(what, r["content check"], targets.CONTENT_CHECK)
+    verify = max(r["verify"] for r in found if r["samples"] == "float32")
+    checks.at_most("decompression with verify, largest share more of float32 (by default only below)", verify, targets.VERIFY)
+    report.finish(arguments, found, checks)
 
 
 if __name__ == "__main__":

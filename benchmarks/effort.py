@@ -1,140 +1,85 @@
 """What each effort gives: ratio, and speed of compression and decompression, on one volume and on the same cut into chunks.
 
-With a directory also the ratio over SZ3 3.4 on the fields of ratio.py. One thread; the efforts take turns in each repeat.
---over-default prints instead what efforts 6 to 9 cost and save on those fields, as quotients over effort 5.
+Then the ratio over SZ3 3.4 on the fields of ratio.py. --over-default prints what efforts 6 to 9 cost and save there.
 """
 
-import functools
 import statistics
 
-import numpy as np
-
-import fields
 import h5stz
-import peers
-import report
-import synthetic
-import targets
-import timing
+from shared import codecs, fields, report, speeds, synthetic, targets
 
 EFFORTS = range(1, 10)
-RELATIVE_BOUND = 1e-3
+DEFAULT = 5
+OPERATIONS = ("compress", "into")
 
 
-def pieces(volume, edge):
-    """A volume cut into cubes, at most 64 of them."""
-    corners = np.ndindex(*(extent // edge for extent in volume.shape))
-    cuts = (tuple(slice(edge * at, edge * (at + 1)) for at in corner) for corner in corners)
-    return [np.ascontiguousarray(volume[cut]) for cut, _ in zip(cuts, range(64), strict=False)]
+def cases(arrays, bound, efforts=EFFORTS):
+    return [speeds.ours(str(effort), arrays, absolute=bound, effort=effort) for effort in efforts]
 
 
-def measure(name, arrays, bound, repeats):
-    """Records of all efforts on arrays that are chunks of one volume."""
-    size = sum(array.nbytes for array in arrays)
-    actions, streams = {}, {}
-    for effort in EFFORTS:
-        options = {"absolute": bound, "effort": effort, "threads": 1}
-        streams[effort] = [h5stz.compress(array, **options) for array in arrays]
-        outputs = [np.empty_like(array) for array in arrays]
-
-        def compress(options=options):
-            for array in arrays:
-                h5stz.compress(array, **options)
-
-        def decompress(made=streams[effort], outputs=outputs):
-            for stream, out in zip(made, outputs, strict=True):
-                h5stz.decompress(stream, out=out, threads=1)
-
-        actions |= {(effort, "compress"): compress, (effort, "decompress"): decompress}
-    times = timing.interleaved(actions, repeats, choose=min)
-    records = []
-    for effort in EFFORTS:
-        speed = {way: timing.megabytes_per_second(size, times[effort, way]) for way in ("compress", "decompress")}
-        records.append({"samples": name, "effort": effort, "ratio": size / sum(map(len, streams[effort]))} | speed)
+def on_a_volume(edge, repeats):
+    """Records of all efforts on a generated volume, and on at most 64 of the chunks that it is cut into."""
+    volume, records = synthetic.gaussian_field(edge, 1, 8), []
+    bound = fields.RELATIVE * fields.value_range(volume)
+    for size in dict.fromkeys((edge, min(64, edge), min(32, edge))):
+        chunks = [piece for piece in fields.pieces(volume, size) if piece.shape == (size,) * 3][:64]
+        records += speeds.measure(cases(chunks, bound), repeats, min, OPERATIONS, DEFAULT - 1, field=f"{size}^3")
+    speeds.table(records, "Efforts 1 to 9 on a volume and its chunks", ("field", "case"))
     return records
 
 
 def over_sz3(directory):
-    """{(effort, relative bound): geometric mean of the ratio over SZ3's}."""
-    found = {}
-    arrays = fields.comparison(directory)
+    """Records: geometric means of the ratio over that of SZ3 on all fields."""
+    arrays, found = fields.comparison(directory), {effort: {} for effort in EFFORTS}
     for relative in fields.RELATIVE_BOUNDS:
-        bounds = {name: relative * fields.value_range(array) for name, array in arrays.items()}
-        rival = {name: peers.sz3(array, bounds[name])[0] for name, array in arrays.items()}
+        gains = {effort: [] for effort in EFFORTS}
+        for array in arrays.values():
+            bound = relative * fields.value_range(array)
+            rival = codecs.sz3(array, bound)[0]
+            for effort in EFFORTS:
+                gains[effort].append(rival / len(h5stz.compress(array, absolute=bound, effort=effort)))
         for effort in EFFORTS:
-            gains = [rival[n] / len(h5stz.compress(array, absolute=bounds[n], effort=effort)) for n, array in arrays.items()]
-            found[effort, relative] = report.geometric_mean(gains)
-    return found
-
-
-def over_default(directory, edge, repeats):
-    """Records of the efforts above the default on a crop of each field: time and bytes over those of effort 5."""
-    records = []
-    for relative in fields.RELATIVE_BOUNDS:
-        for name, array in fields.comparison(directory).items():
-            part = np.ascontiguousarray(fields.crop(array, edge))
-            bound = relative * fields.value_range(part)
-            if not bound:
-                continue
-            actions = {
-                effort: functools.partial(h5stz.compress, part, absolute=bound, effort=effort) for effort in range(5, 10)
-            }
-            sizes = {effort: len(action()) for effort, action in actions.items()}
-            times = timing.interleaved(actions, repeats, choose=min)
-            records += [
-                {"field": name, "bound": relative, "effort": effort}
-                | {"time": times[effort] / times[5], "bytes": sizes[effort] / sizes[5]}
-                for effort in range(6, 10)
-            ]
+            found[effort][f"{relative:g}"] = report.geometric_mean(gains[effort])
+    records = [{"field": "over SZ3", "case": str(effort)} | means for effort, means in found.items()]
+    columns = {f"ratio over SZ3 at {at:g}": report.item(f"{at:g}", ".3f") for at in fields.RELATIVE_BOUNDS}
+    report.table(records, {"effort": "{case}"} | columns)
     return records
 
 
-def print_over_default(records):
-    """The quotients by effort, over all fields and bounds."""
+def over_default(directory, crop, repeats):
+    """Records of the efforts above the default on a crop of each field: speed and ratio over those of effort 5."""
+    records = []
+    for relative in fields.RELATIVE_BOUNDS:
+        for name, array in fields.comparison(directory).items():
+            part = fields.crop(array, crop)
+            if bound := relative * fields.value_range(part):
+                table = cases([part], bound, range(DEFAULT, 10))
+                records += speeds.measure(table, repeats, min, ("compress",), field=name, relative=relative)
     rows = []
-    for effort in range(6, 10):
-        times, sizes = ([r[key] for r in records if r["effort"] == effort] for key in ("time", "bytes"))
-        figures = min(times), statistics.median(times), max(times), report.geometric_mean(sizes), min(sizes)
-        rows.append([str(effort), *(f"{figure:.{2 + (place > 2)}f}" for place, figure in enumerate(figures))])
-    header = ["effort", "time, least", "median", "most", "bytes, mean", "least"]
-    print(report.markdown(header, rows), end="\n\n", flush=True)
+    for effort in range(DEFAULT + 1, 10):
+        found = [r for r in records if r["case"] == str(effort)]
+        times, sizes = [1 / r["compress over"] for r in found], [1 / r["ratio over"] for r in found]
+        rows.append({"effort": effort, "least": min(times), "median": statistics.median(times), "most": max(times)})
+        rows[-1] |= {"mean": report.geometric_mean(sizes), "smallest": min(sizes)}
+    columns = {"effort": "{effort}", "time over effort 5, least": "{least:.2f}", "median": "{median:.2f}", "most": "{most:.2f}"}
+    report.table(rows, columns | {"bytes over effort 5, mean": "{mean:.3f}", "least": "{smallest:.3f}"})
+    return records
 
 
 def main():
-    parser = report.parser(__doc__)
-    parser.add_argument("--over-default", action="store_true", help="efforts 6 to 9 over effort 5, and nothing else")
-    parser.add_argument("--edge", type=int, default=256, help="edge of the volume, default %(default)s")
-    parser.add_argument("--repeats", type=int, default=5, help="default %(default)s")
-    parser.add_argument("--plot", metavar="FILE", help="draws ratio over speed")
+    parser = report.parser(__doc__, edge=256, repeats=5, crop=96)
+    parser.add_argument("--over-default", action="store_true", help="efforts 6 to 9 over effort 5, on crops, and nothing else")
     arguments = parser.parse_args()
-    if arguments.over_default:
-        records = over_default(arguments.directory, min(arguments.edge, 96), min(arguments.repeats, 2))
-        print_over_default(records)
-        report.finish(arguments, records, report.Checks(have_targets=False))
-        return
-    volume = synthetic.gaussian_field(arguments.edge, 1, 8)
-    bound = RELATIVE_BOUND * fields.value_range(volume)
-    records = []
-    for edge in dict.fromkeys((arguments.edge, min(64, arguments.edge), min(32, arguments.edge))):
-        records += measure(f"{edge}^3", pieces(volume, edge), bound, arguments.repeats)
-    header = ["samples", "effort", "ratio", "compress MB/s", "decompress MB/s"]
-    rows = [
-        [r["samples"], str(r["effort"]), *(f"{r[key]:.1f}" for key in ("ratio", "compress", "decompress"))] for r in records
-    ]
-    print(report.markdown(header, rows), end="\n\n", flush=True)
     checks = report.Checks(have_targets=arguments.directory is not None)
+    if arguments.over_default:
+        records = over_default(arguments.directory, arguments.crop, min(arguments.repeats, 2))
+        report.finish(arguments, records, checks)
+    records = on_a_volume(arguments.edge, arguments.repeats)
     means = over_sz3(arguments.directory)
-    header = ["effort", *(f"{relative:g}" for relative in fields.RELATIVE_BOUNDS)]
-    rows = [[str(effort), *(f"{means[effort, relative]:.3f}" for relative in fields.RELATIVE_BOUNDS)] for effort in EFFORTS]
-    print(report.markdown(header, rows), end="\n\n")
-    for effort, least in targets.EFFORT_RATIO.items():
-        for relative, target in zip(fields.RELATIVE_BOUNDS, least, strict=True):
-            checks.at_least(f"effort {effort}: ratio over SZ3 at {relative:g}", means[effort, relative], target)
-    if arguments.plot:
-        import plots
-
-        plots.efforts(arguments.plot, records)
-    report.finish(arguments, records, checks)
+    for record in means:
+        for relative, target in zip(fields.RELATIVE_BOUNDS, targets.EFFORT_RATIO.get(int(record["case"]), ()), strict=False):
+            checks.at_least(f"effort {record['case']}: ratio over SZ3 at {relative:g}", record[f"{relative:g}"], target)
+    report.finish(arguments, records + means, checks)
 
 
 if __name__ == "__main__":

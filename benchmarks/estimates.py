@@ -1,8 +1,6 @@
-"""How far h5stz.estimate() is from what compress() makes: size and PSNR, and the time of one over that of the other.
+"""How far h5stz.estimate() is from the result of compress(): size and PSNR, and the time of one over that of the other.
 
-Generated float32 volumes at relative bounds of 1e-2, 1e-3 and 1e-4, on one thread, and variants of one of them: double
-precision, with missing samples, whole numbers, a picture, and as a dataset of which some chunks are looked at. With a directory
-also its fields: arrays of up to 2^21 samples are compressed to estimate them, so what is said of those is exact.
+Arrays of up to 2^21 samples are compressed to estimate them, so that their figures are exact.
 """
 
 import statistics
@@ -10,114 +8,87 @@ from pathlib import Path
 
 import numpy as np
 
-import fields
 import h5stz
-import report
-import synthetic
-import targets
-import timing
-from h5stz.slabs import boxes
+from shared import clock, fields, report, synthetic, targets
 
 CHUNK_EDGE, SAMPLED_BYTES = 64, 8 << 20
 
 
 def variants(volume):
-    """{name: (array, chunks)} of other kinds than the volumes."""
+    """{name: (array, edge of chunks)} of other kinds than the volumes."""
     land = synthetic.gaussian_field(volume.shape[0], 4, 3.0) > 0.4
     return {
         "float64": (volume.astype("f8"), None),
         "land of NaN": (np.where(land, np.float32(np.nan), volume), None),
         "int16, lossless": (np.round(volume * 1000).astype("i2"), None),
         "picture": (volume.reshape(-1, volume.shape[2])[: 16 * volume.shape[0]], None),
-        "eighth of the chunks": (volume, (CHUNK_EDGE,) * 3),
+        "eighth of the chunks": (volume, CHUNK_EDGE),
     }
 
 
-def stored_fields(directory):
-    """{name: (array, chunks)} of all fields of a directory."""
-    return {path.stem: (np.load(path), None) for path in sorted(Path(directory).glob("*.npy"))}
-
-
-def pieces(array, chunks):
-    """The chunks of an array, or itself."""
-    if chunks is None:
-        return [array]
-    return [np.ascontiguousarray(array[box]) for box in boxes(array.shape, chunks)]
-
-
-def psnr(array, streams, chunks):
+def psnr(pieces, streams):
     """Of what the streams hold, in dB."""
-    errors, values = [], []
-    for piece, stream in zip(pieces(array, chunks), streams, strict=True):
-        finite = np.isfinite(piece)
-        before = piece[finite].astype("f8")
-        errors.append(np.abs(before - h5stz.decompress(stream)[finite].astype("f8")))
-        values.append(before)
-    return report.psnr(fields.value_range(np.concatenate(values)), np.concatenate(errors))
+    finite = [np.isfinite(piece) for piece in pieces]
+    values = [piece[where].astype("f8") for piece, where in zip(pieces, finite, strict=True)]
+    decoded = [h5stz.decompress(stream)[where].astype("f8") for stream, where in zip(streams, finite, strict=True)]
+    values, decoded = np.concatenate(values), np.concatenate(decoded)
+    return report.psnr(fields.value_range(values), np.abs(values - decoded))
 
 
-def measure(name, array, chunks, relative, repeats):
+def measure(name, array, edge, relative, repeats):
     """The record of one array and bound."""
     array = np.ascontiguousarray(array)
-    finite = array[np.isfinite(array)].astype("f8")
-    options = {"absolute": relative * fields.value_range(finite), "threads": 1, "fill_value": False}
-    streams = [h5stz.compress(piece, **options) for piece in pieces(array, chunks)]
-
-    def compress():
-        for piece in pieces(array, chunks):
-            h5stz.compress(piece, **options)
-
-    def estimate():
-        return h5stz.estimate(array, chunks=chunks or array.shape, sample_bytes=SAMPLED_BYTES if chunks else 1 << 40, **options)
-
-    times = timing.interleaved({"compress": compress, "estimate": estimate}, repeats, choose=min)
-    found, size = estimate(), sum(map(len, streams))
+    pieces = fields.pieces(array, edge) if edge else [array]
+    bound = relative * fields.value_range(array[np.isfinite(array)].astype("f8"))
+    options = {"absolute": bound, "threads": 1, "fill_value": False}
+    sample = (
+        {"chunks": (edge,) * 3, "sample_bytes": SAMPLED_BYTES} if edge else {"chunks": array.shape, "sample_bytes": 1 << 40}
+    )
+    actions = {
+        "compress": lambda: [h5stz.compress(piece, **options) for piece in pieces],
+        "estimate": lambda: h5stz.estimate(array, **sample, **options),
+    }
+    streams, found = actions["compress"](), actions["estimate"]()
+    seconds, size = clock.interleaved(actions, repeats, choose=min), sum(map(len, streams))
     return {
         "array": name,
         "relative": relative,
-        "megabytes": array.nbytes / 1e6,
         "bytes": size,
         "error": found.bytes / size - 1,
-        "spread": found.spread / size,
-        "decibels": found.psnr - psnr(array, streams, chunks) if np.isfinite(found.psnr) else 0.0,
-        "time": times["estimate"] / times["compress"],
+        "decibels": found.psnr - psnr(pieces, streams) if np.isfinite(found.psnr) else 0.0,
+        "time": seconds["estimate"] / seconds["compress"],
         "exact": found.exact,
     }
 
 
 def table(records):
     """One row for each array."""
-    rows = []
-    for name in dict.fromkeys(record["array"] for record in records):
-        row = [f"{name}"]
-        for record in (each for each in records if each["array"] == name):
-            size = "exact" if record["exact"] else f"{100 * record['error']:+.1f} %"
-            row.append(f"{size}, {record['decibels']:+.1f} dB, {100 * record['time']:.0f} %")
-        rows.append(row)
-    header = ["array", *(f"{relative:g}" for relative in fields.RELATIVE_BOUNDS)]
-    return report.markdown(header, rows)
+    rows = {}
+    for r in records:
+        size = "exact" if r["exact"] else f"{100 * r['error']:+.1f} %"
+        cell = f"{size}, {r['decibels']:+.1f} dB, {100 * r['time']:.0f} %"
+        rows.setdefault(r["array"], {"array": r["array"]})[f"{r['relative']:g}"] = cell
+    columns = {f"{at:g}": report.item(f"{at:g}", "") for at in fields.RELATIVE_BOUNDS}
+    title = "Expected size, PSNR and time over what compressing gives and takes, at relative bounds of"
+    report.table(rows.values(), {"array": "{array}"} | columns, title)
 
 
 def main():
-    parser = report.parser(__doc__)
-    parser.add_argument("--edge", type=int, default=synthetic.EDGE, help="samples per axis; default %(default)s")
-    parser.add_argument("--repeats", type=int, default=5, help="counted repeats; default %(default)s")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, edge=synthetic.EDGE, repeats=5).parse_args()
     volumes = {name: (np.ascontiguousarray(each, "f4"), None) for name, each in synthetic.volumes(arguments.edge).items()}
     others = variants(volumes["grf"][0])
-    if arguments.directory:
-        others |= stored_fields(arguments.directory)
+    for path in sorted(Path(arguments.directory).glob("*.npy")) if arguments.directory else ():
+        others[path.stem] = np.load(path), None
     records = [
-        measure(name, *array, relative, arguments.repeats if name in volumes else 2)
+        measure(name, *array, relative, arguments.repeats if name in volumes else min(2, arguments.repeats))
         for name, array in (volumes | others).items()
         for relative in fields.RELATIVE_BOUNDS
     ]
-    print("\nExpected size, PSNR and time over what compressing gives and takes, at relative bounds of\n")
-    print(table(records) + "\n")
+    table(records)
     checks = report.Checks(arguments.edge == synthetic.EDGE)
-    errors = [abs(each["error"]) for each in records if not each["exact"]]
-    checks.at_most("size, estimated: median error", statistics.median(errors), targets.ESTIMATE_ERROR["median"])
-    checks.at_most("size, estimated: worst error", max(errors), targets.ESTIMATE_ERROR["worst"])
+    if errors := [abs(each["error"]) for each in records if not each["exact"]]:
+        checks.at_most("size, estimated: median error", statistics.median(errors), targets.ESTIMATE_ERROR["median"])
+        checks.at_most("size, estimated: worst error", max(errors), targets.ESTIMATE_ERROR["worst"])
     slowest = max(each["time"] for each in records if each["array"] in volumes)
     checks.at_most("time over compressing, worst volume", slowest, targets.ESTIMATE_TIME)
     report.finish(arguments, records, checks)

@@ -1,70 +1,80 @@
-"""Lossless ratio in native precision against Blosc2 (zstd with byte and with bit shuffle), fpzip, pcodec, and the best of
-them on each field; and how much random 64-bit samples grow.
+"""Lossless ratio in native precision against Blosc2, fpzip, pcodec, and the best of them on each field; growth of random data.
 
-Every result is compared with the original bit for bit. fpzip takes no integers.
+Every result is compared with the original bit for bit.
 """
 
 import numpy as np
 
-import fields
-import peers
-import report
-import targets
+from shared import codecs, fields, report, synthetic, targets
 
-RIVALS = {"blosc2": peers.blosc2, "blosc2 bits": peers.blosc2_bits, "fpzip": peers.fpzip, "pcodec": peers.pcodec}
+RIVALS = [name for name in codecs.LOSSLESS if name != "h5stz"]
+COLUMNS = {"field": "{field}", "dtype": "{dtype}"} | {name: f"{{{name}:.3f}}" for name in codecs.LOSSLESS}
+COLUMNS |= {"h5stz over the best other": "{over best:.3f}"}
 
 
 def ratio(array, run):
     """Original over stored bytes; None if any bit changed or the codec does not take the type."""
     try:
         size, decoded = run(array)
-    except peers.Unsupported:
+    except codecs.Unsupported:
         return None
     return array.nbytes / size if decoded.tobytes() == array.tobytes() else None
 
 
-def compare(name, array):
+def compare(part, name, array, crop=None):
     """The ratios of all codecs on a field, and h5stz over the best of the others."""
-    record = {"field": name, "dtype": str(array.dtype), "h5stz": ratio(array, peers.h5stz_lossless)}
-    record |= {rival: ratio(array, run) for rival, run in RIVALS.items()}
-    best = max(record[rival] or 0 for rival in RIVALS)
-    return record | {"over best": record["h5stz"] / best if record["h5stz"] else None}
+    array = fields.crop(array, crop)
+    record = {"part": part, "field": name, "dtype": str(array.dtype)}
+    record |= {codec: ratio(array, run) for codec, run in codecs.LOSSLESS.items()}
+    return record | {"over best": (record["h5stz"] or 0) / max(record[rival] or 0 for rival in RIVALS)}
 
 
-def table(records):
-    """One line for each field."""
-    codecs = ("h5stz", *RIVALS, "over best")
-    rows = [[r["field"], r["dtype"], *(f"{r[c]:.3f}" if r[c] else "-" for c in codecs)] for r in records]
-    print(report.markdown(["field", "dtype", *codecs], rows), end="\n\n")
+def layered():
+    """(name, array) of the generated models, with labels and mask as integers too."""
+    arrays = synthetic.layered()
+    return [*arrays.items(), ("labels", arrays["labels"].astype(np.int32)), ("mask", arrays["mask"].astype(np.uint8))]
 
 
-def mean_over(records, codec):
-    """Geometric mean over a peer, on the fields that the peer restores exactly."""
-    return report.geometric_mean([r["h5stz"] / r[codec] for r in records if r[codec]])
+def check(floats, integers, models, checks):
+    changed = [r["field"] for r in floats + integers + models if r["h5stz"] is None]
+    checks.promise("fields that came back changed", len(changed), 0)
+    if floats:
+        best = report.mean_of(floats + integers, "over best")
+        checks.at_least("all fields, geometric mean over the best rival of each", best, targets.LOSSLESS_OVER_BEST)
+    for rival in RIVALS if floats else ():
+        gains = [r["h5stz"] / r[rival] for r in floats if r[rival]]
+        checks.at_least(f"float fields, geometric mean over {rival}", report.geometric_mean(gains), targets.LOSSLESS_MEAN)
+    for r in integers:
+        checks.at_least(f"{r['field']} over the best other", r["over best"], targets.LOSSLESS_MEAN)
+    for r in models:
+        if r["field"] in ("labels", "mask", "blobs"):
+            checks.at_least(f"{r['field']} {r['dtype']} over the best other", r["over best"], targets.LAYERED_LOSSLESS)
 
 
 def main():
-    arguments = report.parser(__doc__).parse_args()
+    arguments = report.parser(__doc__, only=("fields", "layered"), crop=None).parse_args()
     checks = report.Checks(have_targets=arguments.directory is not None)
-
-    floats = [compare(name, array) for name, array in fields.floats(arguments.directory).items()]
-    integers = [compare(name, array) for name, array in fields.integers(arguments.directory).items()]
-    table(floats + integers)
-    checks.promise("fields that came back changed", sum(r["h5stz"] is None for r in floats + integers), 0)
-    if all(r["h5stz"] for r in floats + integers):
-        over_best = report.geometric_mean([r["over best"] for r in floats + integers])
-        checks.at_least("all fields, geometric mean over the best rival of each", over_best, targets.LOSSLESS_OVER_BEST)
-        for codec in RIVALS:
-            checks.at_least(f"float fields, geometric mean over {codec}", mean_over(floats, codec), targets.LOSSLESS_MEAN)
-        checks.at_least("integer fields over blosc2", min(r["h5stz"] / r["blosc2"] for r in integers), targets.LOSSLESS_MEAN)
-
-    random = np.random.default_rng(1).integers(0, 2**64, 2**16, dtype=np.uint64)
-    random_records = []
+    floats = integers = models = []
+    if arguments.only != "layered":
+        floats = [compare("float", *item, arguments.crop) for item in fields.floats(arguments.directory).items()]
+        integers = [compare("integer", *item, arguments.crop) for item in fields.integers(arguments.directory).items()]
+    if arguments.only != "fields":
+        models = [compare("layered", *item) for item in layered()]
+    report.table(floats + integers + models, COLUMNS)
+    check(floats, integers, models, checks)
+    random, records = np.random.default_rng(1).integers(0, 2**64, 2**16, dtype=np.uint64), []
     for array in (random, random.view(np.float64), random.view(np.int64)):
-        growth = peers.h5stz_lossless(array)[0] - array.nbytes
-        checks.promise(f"growth of {array.size} random {array.dtype} samples, bytes", growth, targets.RANDOM_EXPANSION)
-        random_records.append({"field": "random", "dtype": str(array.dtype), "growth": growth})
-    report.finish(arguments, floats + integers + random_records, checks)
+        records.append(
+            {
+                "part": "random",
+                "field": "random",
+                "dtype": str(array.dtype),
+                "growth": codecs.h5stz_lossless(array)[0] - array.nbytes,
+            }
+        )
+        what = f"growth of {array.size} random {array.dtype} samples, bytes"
+        checks.promise(what, records[-1]["growth"], targets.RANDOM_EXPANSION)
+    report.finish(arguments, floats + integers + models + records, checks)
 
 
 if __name__ == "__main__":

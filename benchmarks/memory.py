@@ -1,9 +1,6 @@
-"""Peak memory of h5stz above its input and output, as a multiple of the array, each case in a process of its own.
+"""Peak memory of h5stz above its input and output, as a multiple of the array; `speed.py --memory` prints it. Linux only.
 
-The child loads the array, warms the library up on a small one, touches the output buffer, resets its high-water mark
-(/proc/self/clear_refs) and reads it again (VmHWM) after the call. Linux only.
-
-As a program, `memory.py FILE OPERATION BOUND THREADS` is the child: it prints the bytes.
+As a program, `memory.py FILE OPERATION BOUND THREADS` is the process of one case: it prints the bytes.
 """
 
 import subprocess
@@ -13,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-import fields
 import h5stz
-import speed_cases
+from shared import fields, report
 
 
 def kilobytes(name):
@@ -54,10 +50,10 @@ def child(file, operation, bound, threads):
 
 
 def measure(arrays, threads):
-    """Records of both operations on every array at the bound of the parts that have one only."""
+    """Records of both operations on every array; prints them."""
     records = []
     for name, array in arrays.items():
-        bound = speed_cases.RELATIVE * fields.value_range(array)
+        bound = fields.RELATIVE * fields.value_range(array)
         with tempfile.TemporaryDirectory() as directory:
             files = {"compress": Path(directory) / "array.npy", "decompress": Path(directory) / "array.stz"}
             np.save(files["compress"], array)
@@ -69,6 +65,9 @@ def measure(arrays, threads):
                     done = subprocess.run(command, check=True, capture_output=True, text=True)
                     record[operation] = int(done.stdout) / array.nbytes
                 records.append(record)
+    columns = {"field": "{field}", "threads": "{threads}"}
+    columns |= {"compress": "{compress:.2f}", "decompress(out=)": "{decompress:.2f}"}
+    report.table(records, columns, "Peak memory above input and output, in arrays")
     return records
 
 

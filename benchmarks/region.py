@@ -1,43 +1,24 @@
 """Region reads: time and bytes of a box, a slice and a coarse level, against reading everything.
 
-One chunk per generated field (and of a development field, if there is a DIR) at a relative bound of 1e-3, with both
-kinds of blocks. The file is in the page cache; one thread reads first all of it through h5py, then parts through
-`h5stz.view`, with a new view without a cache for each. Times are medians over repeats, relative to reading everything in
-the same run; bytes are those that the view fetched, relative to the chunk. The tables show the mean and the worst over
-the positions.
+Times are relative to reading everything through h5py in the same run, bytes to the chunk; mean and worst over the positions.
 """
 
+import dataclasses
 import statistics
 import tempfile
-import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-import fields
 import h5stz
-import region_peers
-import region_programs
-import report
-import synthetic
-import targets
+from shared import clock, codecs, fields, report, synthetic, targets
 
-RELATIVE = 1e-3
-BLOCKS = ("default", "region")
-REAL_FIELD = "turb_wmag_91"
 LIMITED_FIELD = "grf"  # the one that has targets
 
 
 def seconds(action, repeats):
-    """Median seconds of an action, the first run not counted."""
-    times = []
-    for repeat in range(repeats + 1):
-        start = time.perf_counter()
-        action()
-        if repeat:
-            times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return clock.interleaved({"": action}, repeats)[""]
 
 
 def random_boxes(rng, shape, edge, count, aligned=False):
@@ -48,11 +29,9 @@ def random_boxes(rng, shape, edge, count, aligned=False):
         yield tuple(slice(low, low + min(edge, extent)) for low, extent in zip(corner, shape, strict=True))
 
 
-def random_slices(rng, shape, axis, parity, count):
-    """`count` slices across an axis at an even or odd index."""
-    for _ in range(count):
-        index = 2 * int(rng.integers(0, shape[axis] // 2)) + parity
-        yield tuple(index if a == axis else slice(None) for a in range(len(shape)))
+def across(rank, axis, index):
+    """A slice across an axis."""
+    return tuple(index if a == axis else slice(None) for a in range(rank))
 
 
 def cases(shape, count):
@@ -60,209 +39,129 @@ def cases(shape, count):
     rng = np.random.default_rng(1)
     yield "16^3 box", "box 16", 0, list(random_boxes(rng, shape, 16, count))
     yield "aligned 64^3 box", "box 64", 0, list(random_boxes(rng, shape, 64, max(1, count // 4), aligned=True))
-    for axis in range(len(shape)):
-        for parity in (0, 1):
-            name = f"slice across axis {axis}, {('even', 'odd')[parity]} index"
-            yield name, f"slices across axis {axis}", 0, list(random_slices(rng, shape, axis, parity, max(1, count // 10)))
+    for axis, extent in enumerate(shape):
+        for parity, name in enumerate(("even", "odd")):
+            indices = 2 * rng.integers(0, extent // 2, max(1, count // 10)) + parity
+            regions = [across(len(shape), axis, index) for index in indices.tolist()]
+            yield f"slice across axis {axis}, {name} index", f"slices across axis {axis}", 0, regions
     yield "level 2", "level 2", 2, [...]
     yield "level 1", "level 1", 1, [...]
 
 
-def measure_case(dataset, level, regions, repeats):
-    """[(seconds, bytes fetched, blocks decoded, blocks of the chunk)] of each region, read through new views."""
-    found = []
-    for region in regions:
-        seen = []
+@dataclasses.dataclass
+class Volume:
+    """A dataset of one chunk in an open file; `full`: seconds of reading everything through h5py."""
 
-        def read(region=region, seen=seen):
-            view = h5stz.view(dataset, cache_bytes=0)
-            view.level(level)[region]
-            seen.append(view.stats)
+    name: str
+    block: str
+    dataset: h5py.Dataset
+    full: float
+    repeats: int
+    checks: report.Checks
 
-        taken = seconds(read, repeats)
-        stats = seen[-1]
-        found.append((taken, stats.bytes_read, stats.blocks_decoded, stats.blocks_present))
-    return found
+    @property
+    def limited(self):
+        return self.name == LIMITED_FIELD
+
+    def record(self, part, **more):
+        return {"part": part, "field": self.name, "block": self.block, **more}
+
+    def check(self, what, value, target):
+        if self.limited:
+            self.checks.at_most(f"{self.name}, {self.block} blocks, {what}", value, target)
+
+    def read(self, level, regions):
+        """For each region: share of the time of reading everything, share of the bytes, blocks decoded, blocks present."""
+        found, size = [], self.dataset.id.get_storage_size()
+        for region in regions:
+            seen = []
+
+            def read(region=region, seen=seen):
+                view = h5stz.view(self.dataset, cache_bytes=0)
+                view.level(level)[region]
+                seen.append(view.stats)
+
+            share = seconds(read, self.repeats) / self.full
+            stats = seen[-1]
+            found.append((share, stats.bytes_read / size, stats.blocks_decoded, stats.blocks_present))
+        return [list(column) for column in zip(*found, strict=True)]
 
 
-def parts(name, dataset, block, full, count, repeats, limited, checks):
-    """Records of all cases of one dataset of one chunk; `full`: seconds of reading everything through h5py."""
-    size = dataset.id.get_storage_size()
-    records = []
+def parts(volume, count):
+    """Records of all cases."""
+    dataset, records = volume.dataset, []
     for case, key, level, regions in cases(dataset.shape, count):
-        found = measure_case(dataset, level, regions, repeats)
-        shares = [taken / full for taken, *_ in found], [fetched / size for _, fetched, *_ in found]
-        blocks = statistics.mean(decoded for _, _, decoded, _ in found)
-        record = {"part": "parts", "field": name, "block": block, "case": case, "full_seconds": full, "chunk_bytes": size}
-        record |= {"time": statistics.mean(shares[0]), "worst_time": max(shares[0]), "positions": len(regions)}
-        record |= {
-            "bytes": statistics.mean(shares[1]),
-            "worst_bytes": max(shares[1]),
-            "blocks": blocks,
-            "blocks_present": found[0][3],
-        }
-        records.append(record | {"key": key})
-        if limited and key.startswith("level"):
+        times, sizes, decoded, present = volume.read(level, regions)
+        record = volume.record("parts", case=case, key=key, positions=len(regions), present=present[0])
+        record |= {"time": statistics.mean(times), "worst_time": max(times), "blocks": statistics.mean(decoded)}
+        records.append(record | {"bytes": statistics.mean(sizes), "worst_bytes": max(sizes)})
+        if key.startswith("level"):
             stream = dataset.id.read_direct_chunk((0,) * dataset.ndim)[1]
             share = h5stz.info(stream).level_bytes[level] / len(stream)
-            checks.at_most(f"{name}, {block} blocks, {case}: bytes over those of the level", record["bytes"] / share, 1.0)
-    if limited:
-        check_parts(name, block, records, checks)
-    return records
-
-
-def check_parts(name, block, records, checks):
-    """Time and bytes of the cases that have limits; the mean where several share one."""
+            volume.check(f"{case}: bytes over those of the level", records[-1]["bytes"] / share, 1.0)
     for key, limits in targets.REGION_READS.items():
         found = [record for record in records if record["key"] == key]
-        for what, limit in zip(("time", "bytes"), limits[block], strict=True):
+        for what, limit in zip(("time", "bytes"), limits[volume.block], strict=True):
             if found and limit is not None:
-                share = statistics.mean(record[what] for record in found)
-                checks.at_most(f"{name}, {block} blocks, {key}: {what} over reading everything", share, limit)
-
-
-def refine(name, dataset, block, repeats, limited, checks):
-    """Time of reading all levels one after the other, over reading level 0 at once, with a view that caches blocks."""
-
-    def by_levels():
-        for _level, _array in h5stz.view(dataset, cache_bytes=1 << 30).refine(...):
-            pass
-
-    def at_once():
-        h5stz.view(dataset, cache_bytes=1 << 30).read(...)
-
-    ratio = seconds(by_levels, repeats) / seconds(at_once, repeats)
-    if limited:
-        checks.at_most(f"{name}, {block} blocks: refining over reading at once", ratio, targets.REFINE)
-    return {"part": "refine", "field": name, "block": block, "over_at_once": ratio}
-
-
-def sliding(name, dataset, block, full, limited, checks):
-    """A slice that moves through all planes, one view; and the same through h5py (some slices, scaled to all)."""
-    records = []
-    for axis, planes in enumerate(dataset.shape):
-        view = h5stz.view(dataset)
-        start = time.perf_counter()
-        for index in range(planes):
-            view[tuple(index if a == axis else slice(None) for a in range(dataset.ndim))]
-        moving = (time.perf_counter() - start) / full
-        few = range(0, planes, max(1, planes // 4))
-        start = time.perf_counter()
-        for index in few:
-            dataset[tuple(index if a == axis else slice(None) for a in range(dataset.ndim))]
-        plain = (time.perf_counter() - start) / len(few) * planes / full
-        record = {"part": "sliding", "field": name, "block": block, "axis": axis, "over_full": moving, "h5py_over_full": plain}
-        records.append(record | {"blocks_decoded": view.stats.blocks_decoded})
-        if limited:
-            checks.at_most(f"{name}, {block} blocks: all slices across axis {axis} over one full read", moving, targets.SLIDING)
+                volume.check(f"{key}: {what} over reading everything", statistics.mean(r[what] for r in found), limit)
+    columns = {"part": "{case}", "time": "{time:.1%}", "worst time": "{worst_time:.1%}", "bytes": "{bytes:.1%}"}
+    columns |= {"worst bytes": "{worst_bytes:.1%}", "blocks decoded / present": "{blocks:.1f} / {present}"}
+    size = dataset.id.get_storage_size()
+    title = f"{volume.name}, blocks {volume.block}: everything through h5py {1e3 * volume.full:.0f} ms, {size} bytes"
+    report.table(records, columns, title)
     return records
 
 
-def curve(dataset, full, repeats):
-    """[(edge, mean share of time, mean share of bytes)] of boxes of growing size."""
-    size, rng, points = dataset.id.get_storage_size(), np.random.default_rng(2), []
-    edge = 4
-    while edge <= min(dataset.shape):
-        found = measure_case(dataset, 0, list(random_boxes(rng, dataset.shape, edge, 12)), repeats)
-        points.append((edge, statistics.mean(f[0] for f in found) / full, statistics.mean(f[1] for f in found) / size))
-        edge *= 2
-    return points
+def refine(volume):
+    """Time of reading all levels one after the other, over reading level 0 at once, with a view that caches blocks."""
+    view = lambda: h5stz.view(volume.dataset, cache_bytes=1 << 30)  # noqa: E731
+    by_levels = seconds(lambda: [None for _ in view().refine(...)], volume.repeats)
+    ratio = by_levels / seconds(lambda: view().read(...), volume.repeats)
+    volume.check("refining over reading at once", ratio, targets.REFINE)
+    return volume.record("refine", what="levels 3 to 0, over level 0 at once", view=ratio)
 
 
-def full_read(path, repeats):
-    """Seconds of reading everything through h5py from a newly opened file: HDF5's cache is empty."""
+def sliding(volume):
+    """A slice that moves through all planes, one view; and the same through h5py (some slices, scaled to all)."""
+    dataset = volume.dataset
 
-    def read():
-        with h5py.File(path) as file:
-            file["field"][...]
+    def move(source, axis, indices):
+        for index in indices:
+            source[across(dataset.ndim, axis, index)]
 
-    return seconds(read, repeats)
-
-
-def tables(records):
-    """Markdown of the records of all parts."""
-    share = lambda value: f"{100 * value:.1f} %"  # noqa: E731
-    for name, block in dict.fromkeys((r["field"], r["block"]) for r in records if r["part"] == "parts"):
-        own = [r for r in records if r["part"] == "parts" and (r["field"], r["block"]) == (name, block)]
-        full, size = 1e3 * own[0]["full_seconds"], own[0]["chunk_bytes"]
-        print(f"\n{name}, blocks {block}: everything through h5py {full:.0f} ms, {size} bytes\n")
-        header = ["part", "time", "worst", "bytes", "worst", "blocks decoded / present"]
-        rows = [
-            [
-                r["case"],
-                *(share(r[key]) for key in ("time", "worst_time", "bytes", "worst_bytes")),
-                f"{r['blocks']:.1f} / {r['blocks_present']}",
-            ]
-            for r in own
-        ]
-        print(report.markdown(header, rows))
-    print("\nA slice through all planes, and level after level\n")
-    rows = []
-    for r in records:
-        if r["part"] == "sliding":
-            rows.append(
-                [r["field"], r["block"], f"slices across axis {r['axis']}, over one full read", f"{r['over_full']:.2f}"]
-            )
-            rows[-1].append(f"{r['h5py_over_full']:.0f}")
-        if r["part"] == "refine":
-            rows.append([r["field"], r["block"], "levels 3 to 0, over level 0 at once", f"{r['over_at_once']:.2f}", "-"])
-    print(report.markdown(["field", "blocks", "what", "view", "h5py"], rows))
+    for axis, planes in enumerate(dataset.shape):
+        view, few = h5stz.view(dataset), range(0, planes, max(1, planes // 4))
+        moving = clock.once(lambda: move(view, axis, range(planes))) / volume.full  # noqa: B023
+        plain = clock.once(lambda: move(dataset, axis, few)) / len(few) * planes / volume.full  # noqa: B023
+        what = f"slices across axis {axis}, over one full read"
+        volume.check(f"all {what}", moving, targets.SLIDING)
+        record = volume.record("sliding", axis=axis, what=what, view=moving, h5py=plain)
+        yield record | {"blocks_decoded": view.stats.blocks_decoded}
 
 
 def main():
-    parser = report.parser(__doc__)
-    parser.add_argument(
-        "--edge", type=int, default=synthetic.EDGE, help="samples per axis of generated fields; default %(default)s"
-    )
+    parser = report.parser(__doc__, edge=synthetic.EDGE, repeats=3, fields=None)
     parser.add_argument("--positions", type=int, default=200, help="positions of the 16^3 box; default %(default)s")
-    parser.add_argument("--repeats", type=int, default=3, help="counted repeats; default %(default)s")
-    parser.add_argument("--field", nargs="+", help="only these fields")
-    parser.add_argument("--peers", action="store_true", help="also a 32^3 box against Blosc2, SZ3 and ZFP")
-    parser.add_argument("--programs", action="store_true", help="also what unmodified programs decode under h5stz run")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time and bytes over the size of a box")
     arguments = parser.parse_args()
     arrays = synthetic.volumes(arguments.edge)
     if arguments.directory:
-        arrays |= {name: array for name, array in fields.comparison(arguments.directory).items() if name == REAL_FIELD}
-    checks = report.Checks(have_targets=arguments.edge == synthetic.EDGE)
-    records, curves = [], {}
+        arrays |= fields.chosen(fields.comparison(arguments.directory), [fields.BOX_FIELD])
+    checks, records = report.Checks(have_targets=arguments.edge == synthetic.EDGE), []
     with tempfile.TemporaryDirectory() as directory:
-        for name, array in arrays.items():
-            if arguments.field and name not in arguments.field:
-                continue
-            array = np.ascontiguousarray(array, "f4")
-            for block in BLOCKS:
-                path = Path(directory) / f"{name}-{block}.h5"
-                bound = RELATIVE * fields.value_range(array)
-                with h5py.File(path, "w") as file:
-                    file.create_dataset("field", data=array, chunks=array.shape, **h5stz.STZ(absolute=bound, block=block))
-                full, limited = full_read(path, max(5, arguments.repeats)), name == LIMITED_FIELD
+        path = Path(directory) / "field.h5"
+        for name, array in fields.chosen(arrays, arguments.fields).items():
+            bound = fields.RELATIVE * fields.value_range(array)
+            for block in ("default", "region"):
+                codecs.write_hdf5(path, np.ascontiguousarray(array, "f4"), h5stz.STZ(absolute=bound, block=block))
+                full = seconds(lambda: codecs.read_hdf5(path), max(5, arguments.repeats))  # HDF5's cache is empty
                 with h5py.File(path) as file:
-                    dataset = file["field"]
-                    records += parts(name, dataset, block, full, arguments.positions, arguments.repeats, limited, checks)
-                    records.append(refine(name, dataset, block, arguments.repeats, limited, checks))
-                    records += sliding(name, dataset, block, full, limited, checks)
-                    curves[name, block] = curve(dataset, full, arguments.repeats)
-        if arguments.peers:
-            name, array = next(iter(arrays.items()))
-            records += region_peers.measure(
-                Path(directory), name, np.ascontiguousarray(array, "f4"), RELATIVE, arguments.repeats
-            )
-        if arguments.programs:
-            name, array = next(iter(arrays.items()))
-            records += region_programs.measure(Path(directory), name, array, RELATIVE * fields.value_range(array))
-    tables(records)
-    if arguments.programs:
-        region_programs.table(records)
-    if arguments.peers:
-        region_peers.table([r for r in records if r["part"] == "peers"])
-    if arguments.plot:
-        import plots
-
-        plots.region_curves(arguments.plot, curves)
-    report.finish(
-        arguments, records + [{"part": "curve", "field": f, "block": b, "points": p} for (f, b), p in curves.items()], checks
-    )
+                    volume = Volume(name, block, file["field"], full, arguments.repeats, checks)
+                    records += parts(volume, arguments.positions)
+                    records += [refine(volume), *sliding(volume)]
+    moving = [r for r in records if "what" in r]
+    columns = {"field": "{field}", "blocks": "{block}", "what": "{what}", "view": "{view:.2f}", "h5py": "{h5py:.0f}"}
+    report.table(moving, columns, "A slice through all planes, and level after level")
+    report.finish(arguments, records, checks)
 
 
 if __name__ == "__main__":

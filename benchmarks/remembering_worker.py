@@ -14,7 +14,7 @@ import time
 import h5py
 import numpy as np
 
-import turns
+from shared import clock
 
 
 class Plugin:
@@ -77,7 +77,7 @@ def main():
         seconds = [[plugin.seconds(program.turn, bool(forget)) for plugin in plugins] for _ in range(rounds)]
         return {"seconds": seconds[int(uncounted) :]}
 
-    turns.serve(take_turns)
+    clock.serve(take_turns)
 
 
 if __name__ == "__main__":

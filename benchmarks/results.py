@@ -1,114 +1,131 @@
 """The tables of docs/results.md: h5stz beside all peers at the same absolute bound, and at the same PSNR.
 
-For each bound: ratio (PSNR) of every codec on every field as one chunk of float32, and the geometric means of h5stz's
-ratio over each peer's. A peer whose result breaks the bound is marked with its error / bound. Then, for each result of
-a peer, h5stz's ratio with `psnr=` that of the peer over the peer's ratio: codecs that stay far below their bound win
-there what they lose in the first table. Peers that are not installed are named and left out; those of `built_peers`
-have to be built.
+Peers that are not installed, or not built, are named and left out. A peer that breaks the bound is marked with error / bound.
+--short prints the table of README.md: one bound, four codecs, no search for a PSNR. --plots draws PSNR and largest error over
+the bit rate, also without that search.
 """
 
 import math
+from pathlib import Path
 
-import built_peers
-import fields
-import peers
-import report
+from shared import codecs, fields, report, synthetic
 
-CODECS = {
-    "h5stz": peers.h5stz,
-    "SZ3 3.4": peers.sz3,
-    "QoZ 2": built_peers.qoz,
-    "SPERR": peers.sperr,
-    "ZFP": peers.zfp,
-    "MGARD-X": built_peers.mgard,
-    "EBCC": peers.ebcc,
-    "LC": peers.lc,
-}
+SHORT = ["h5stz", "SZ3 3.4", "ZFP", "SPERR"]
+PLOTTED = [10.0 ** -(half / 2) for half in range(2, 13)]  # bounds over the range, two per decade
 
 
-def measure(array, bound, codecs):
+def measure(array, bound, wanted):
     """{codec: Result}, without codecs that do not support the array."""
     results = {}
-    for codec, run in codecs.items():
+    for codec in wanted:
         try:
-            size, decoded = run(array, bound)
-        except peers.Unsupported:
+            size, decoded = codecs.LOSSY[codec](array, bound)
+        except codecs.Unsupported:
             continue
         results[codec] = report.measure(array, decoded, size, bound)
     return results
 
 
-def cell(result):
-    """Ratio and PSNR, with the error where it is beyond the bound."""
-    if result is None:
-        return "-"
-    broken = f", error {result.error_over_bound:.8g} x bound" if result.error_over_bound > 1 else ""
+def cell(record, codec):
+    """Ratio and PSNR, with the error where it is beyond the bound; the mean in the last row."""
+    result = record[codec]
+    if isinstance(result, str):
+        return result
+    broken = f", error {result.error:.8g} x bound" if result.error > 1 else ""
     return f"{result.ratio:.1f} ({result.psnr:.0f}{broken})"
 
 
-def mean_cell(results, codec):
-    """Geometric mean of h5stz's ratio over a peer's, on the fields that the peer supports."""
-    gains = [result["h5stz"].ratio / result[codec].ratio for result in results if codec in result]
-    return f"{report.geometric_mean(gains):.2f}" if gains else "-"
+def table(records, wanted, relative):
+    """A row for each field, and one with the geometric means of h5stz's ratio over that of each peer."""
+    means = {"field": "**h5stz over this codec, geometric mean**", "h5stz": ""}
+    for codec in wanted[1:]:
+        gains = [record["h5stz"].ratio / record[codec].ratio for record in records if codec in record]
+        means[codec] = f"{report.geometric_mean(gains):.2f}" if gains else "-"
+    columns = {codec: lambda record, codec=codec: cell(record, codec) for codec in wanted}
+    report.table([*records, means], {f"field, bound {relative:g} x range": "{field}"} | columns, "")
 
 
-def table(results, codecs, first):
-    """Markdown: a row for each field, {field: {codec: Result}}, and one of means."""
-    rows = [[name, *(cell(result.get(codec)) for codec in codecs)] for name, result in results.items()]
-    means = [mean_cell(results.values(), codec) for codec in codecs if codec != "h5stz"]
-    rows.append(["**h5stz over this codec, geometric mean**", "", *means])
-    return report.markdown([first, *codecs], rows)
-
-
-def equal_quality(arrays, results):
-    """{codec: [h5stz's ratio at a PSNR of at least the peer's over the peer's ratio, for each field]}."""
-    gains = {}
-    for name, result in results.items():
-        for codec, peer in result.items():
-            if codec != "h5stz" and not math.isinf(peer.psnr):
-                size, decoded = peers.h5stz_psnr(arrays[name], peer.psnr)
-                ours = report.measure(arrays[name], decoded, size, 1)
-                gains.setdefault(codec, []).append(ours.ratio / peer.ratio)
-    return gains
+def equal_quality(arrays, records, wanted):
+    """{codec: geometric mean of h5stz's ratio at a PSNR of at least the peer's, over the peer's ratio}."""
+    gains = {codec: [] for codec in wanted[1:]}
+    for record in records:
+        array = arrays[record["field"]]
+        for codec, found in gains.items():
+            if codec in record and not math.isinf(record[codec].psnr):
+                size, _ = codecs.h5stz_psnr(array, record[codec].psnr)
+                found.append(array.nbytes / size / record[codec].ratio)
+    return {codec: report.geometric_mean(found) for codec, found in gains.items() if found}
 
 
 def installed(wanted):
     """The codecs among `wanted` that run here; names the others."""
     probe = fields.comparison(None)["volume"]
-    found = {}
+    found = []
     for codec in wanted:
         try:
-            CODECS[codec](probe, 0.1 * fields.value_range(probe))
-            found[codec] = CODECS[codec]
-        except (ImportError, peers.Unsupported) as reason:
+            codecs.LOSSY[codec](probe, 0.1 * fields.value_range(probe))
+            found.append(codec)
+        except (ImportError, codecs.Unsupported) as reason:
             print(f"left out: {codec}: {reason}", flush=True)
     return found
 
 
+def draw(path, records, wanted, bits):
+    """PSNR and largest error over the bits per sample; `bits` has those of the array itself."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    for codec, marker in zip(wanted, "osD^vXP*", strict=False):
+        points = [(bits / r[codec].ratio, r[codec].psnr, r[codec].error * r["relative"]) for r in records if codec in r]
+        for axes, place in zip(panels, (1, 2), strict=True):
+            axes.plot([p[0] for p in points], [p[place] for p in points], label=codec, marker=marker, markersize=5)
+    for axes, label in zip(panels, ("PSNR (dB)", "largest error / (max - min)"), strict=True):
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.set(xlabel="bit rate (bits/sample)", ylabel=label)
+        axes.grid(alpha=0.3)
+    panels[1].set_yscale("log")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
 def main():
-    parser = report.parser(__doc__)
-    bounds = ",".join(f"{relative:g}" for relative in fields.RELATIVE_BOUNDS)
-    parser.add_argument("--relative", default=bounds, help="bounds in units of max - min; default %(default)s")
-    parser.add_argument("--codecs", default=",".join(CODECS), help="default %(default)s")
+    bounds = list(fields.RELATIVE_BOUNDS)
+    parser = report.parser(__doc__, fields=None, codecs=list(codecs.LOSSY), relative=bounds, edge=128)
+    parser.add_argument("--short", action="store_true", help="the table of README.md")
+    parser.add_argument("--plots", type=Path, metavar="DIRECTORY", help="draws NAME.png of each field there, from 11 bounds")
     arguments = parser.parse_args()
-    wanted = arguments.codecs.split(",")
-    if "h5stz" not in wanted or not set(wanted) <= set(CODECS):
-        parser.error(f"--codecs takes h5stz and any of {', '.join(CODECS)}, separated by commas")
-    codecs = installed(wanted)
-    others = [codec for codec in codecs if codec != "h5stz"]
+    wanted = SHORT if arguments.short else arguments.codecs
+    if wanted[0] != "h5stz" or not set(wanted) <= set(codecs.LOSSY):
+        parser.error(f"--codecs takes h5stz and then any of {', '.join(codecs.LOSSY)}, separated by commas")
+    wanted, checks = installed(wanted), report.Checks()
     arrays = fields.comparison(arguments.directory)
-    records, quality, checks = [], [], report.Checks()
-    for relative in map(float, arguments.relative.split(",")):
-        results = {name: measure(array, relative * fields.value_range(array), codecs) for name, array in arrays.items()}
-        print("\n" + table(results, codecs, f"field, bound {relative:g} x range"), flush=True)
-        gains = {codec: report.geometric_mean(values) for codec, values in equal_quality(arrays, results).items()}
-        quality.append([f"{relative:g}", *(f"{gains[codec]:.2f}" if codec in gains else "-" for codec in others)])
-        largest = max(result["h5stz"].error_over_bound for result in results.values())
-        records += [{"field": name, "relative": relative} | result for name, result in results.items()]
-        records.append({"relative": relative, "equal PSNR": gains})
-        checks.promise(f"largest error / bound of h5stz at {relative:g}", largest, 1)
-    print("\n" + report.markdown(["h5stz over this codec at its PSNR", *others], quality), end="\n\n")
-    report.finish(arguments, records, checks)
+    if set(arguments.fields or ()) & set(synthetic.VOLUMES):
+        arrays |= synthetic.volumes(arguments.edge)
+    arrays = fields.chosen(arrays, arguments.fields)
+    records, quality = [], []
+    bounds = [fields.RELATIVE] if arguments.short else PLOTTED if arguments.plots else arguments.relative
+    for relative in bounds:
+        found = [
+            {"field": name, "relative": relative} | measure(array, relative * fields.value_range(array), wanted)
+            for name, array in arrays.items()
+        ]
+        table(found, wanted, relative)
+        checks.promise(f"largest error / bound of h5stz at {relative:g}", max(r["h5stz"].error for r in found), 1)
+        records += found
+        if not arguments.short and not arguments.plots:
+            quality.append({"relative": relative, "equal PSNR": equal_quality(arrays, found, wanted)})
+    for name, array in arrays.items() if arguments.plots else ():
+        own = [record for record in records if record["field"] == name]
+        draw(arguments.plots / f"{name}.png", own, wanted, 8 * array.itemsize)
+    if quality:
+        columns = {codec: report.item(codec, ".2f", "equal PSNR") for codec in wanted[1:]}
+        report.table(quality, {"h5stz over this codec at its PSNR": "{relative:g}"} | columns, "")
+    report.finish(arguments, records + quality, checks)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
 """Programs that write piece by piece: largest error / bound, size and time, beside SZ3 and ZFP.
 
-The error is that of a new reader with respect to the values that the program wrote last, judged in exact arithmetic. Sizes are
-relative to three files: the same final values with every chunk written once, in chunks of one frame (both with the same
-codec), and what the program's own file holds, without loss. Times are of the whole program, once. The last part reads a large
-dataset and then writes new data of the same shape: that must take the time and the bytes of a program that has read nothing,
-with which it takes turns.
+The error is that of a new reader with respect to the values that the program wrote last, judged in exact arithmetic. Times are
+of the whole program, once. The last part reads a large dataset and then writes new data of the same shape.
 """
 
 import hashlib
@@ -12,13 +9,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import fields
 import h5stz
-import report
 import rewriting_cases
 import rewriting_reading
-import targets
-from rewriting_cases import ABSOLUTE_CODECS, POINTWISE, RELATIVE
+from rewriting_cases import ABSOLUTE_CODECS, POINTWISE
+from shared import fields, report, targets
 from support import exact, host_tools, piecewise
 from support.piecewise import Task
 
@@ -59,7 +54,7 @@ def codecs_of(case, wanted):
 
 def run_case(case, codec, pointwise, path, sizes):
     """The record of one program with one codec."""
-    bound = POINTWISE if pointwise else RELATIVE * fields.value_range(case.values)
+    bound = POINTWISE if pointwise else fields.RELATIVE * fields.value_range(case.values)
     task = Task(path, case.values, case.chunks, rewriting_cases.options(codec, bound, pointwise), case.cache)
     record = {"part": "programs", "case": case.name, "chunks": list(case.chunks), "codec": codec, "pointwise": pointwise}
     start = time.perf_counter()
@@ -91,18 +86,11 @@ def compare(record, case, checks):
 
 def table(records):
     """Prints the records of the programs."""
-    header = ["program", "chunks", "bound", "codec", "error / bound", "bytes"]
-    relative = ["over whole chunks", "over one chunk per frame", "over lossless"]
-    rows = []
-    for record in records:
-        kind = "point-wise" if record["pointwise"] else "absolute"
-        row = [record["case"], " x ".join(map(str, record["chunks"])), kind, record["codec"]]
-        if "failed" in record:
-            rows.append([*row, "fails", *["-"] * 5])
-            continue
-        row += [f"{record['error_over_bound']:.3f}", str(record["bytes"])]
-        rows.append(row + [f"{record[key]:.3f}" for key in relative] + [f"{record['seconds']:.2f}"])
-    print(report.markdown([*header, *relative, "time (s)"], rows), end="\n\n")
+    columns = {"program": "{case}", "chunks": lambda r: " x ".join(map(str, r["chunks"]))}
+    columns |= {"bound": lambda r: "point-wise" if r["pointwise"] else "absolute", "codec": "{codec}"}
+    columns |= {"error / bound": lambda r: "fails" if "failed" in r else f"{r['error_over_bound']:.3f}", "bytes": "{bytes}"}
+    columns |= {f"over {what}": f"{{over {what}:.3f}}" for what in ("whole chunks", "one chunk per frame", "lossless")}
+    report.table(records, columns | {"time (s)": "{seconds:.2f}"})
 
 
 def main():

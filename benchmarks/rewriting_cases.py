@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 
 import h5stz
-import synthetic
+from shared import synthetic
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # for support
 
 from support import piecewise, piecewise_hosts
 
-RELATIVE = 1e-3  # of the range: the absolute bound
 POINTWISE = 1e-3
 ABSOLUTE_CODECS = ("h5stz", "h5stz, append_axis=0", "SZ3", "ZFP")
 

@@ -1,8 +1,7 @@
-"""A program that reads much and then writes: what it writes must not be taken for what it has read.
+"""A program that reads much and then writes: its writes must not be taken for what it has read.
 
-Each program is a process of its own; `python rewriting_reading.py` is such a process. One that has read everything and one
-that has read nothing take turns (turns.py), a few chunks each; times are those of the processor, one thread. A third one reads,
-computes and writes chunk by chunk: other data, so that only its bytes are judged.
+Each program is a process of its own; `python rewriting_reading.py` is such a process. A third one reads, computes and writes
+chunk by chunk: other data, so that only its bytes are judged.
 """
 
 import sys
@@ -12,16 +11,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-import fields
 import h5stz
 import memory
-import report
-import synthetic
-import targets
-import turns
+from shared import clock, fields, report, synthetic, targets
 
 CHUNK = (64, 256, 256)
-RELATIVE = 1e-3
 NOTHING, ALL, IN_TURN = WAYS = ("nothing read", "all read before", "read, computed and written in turn")
 MOST_IN_TURN = 64  # chunks of the third program
 SAMPLES = 16  # chunks whose streams are compared with those of h5stz.compress
@@ -36,7 +30,7 @@ def chunk_values(base, index):
 
 def options(base):
     """The filter."""
-    return h5stz.STZ(absolute=RELATIVE * fields.value_range(base))
+    return h5stz.STZ(absolute=fields.RELATIVE * fields.value_range(base))
 
 
 def part(index):
@@ -96,7 +90,7 @@ def main():
             programs.append(Program(way, source, goal, *map(int, numbers)))
         return programs[0].turn()
 
-    turns.serve(turn)
+    clock.serve(turn)
 
 
 def start(directory, ways, chunks, at_a_time):
@@ -105,7 +99,7 @@ def start(directory, ways, chunks, at_a_time):
     for way in ways:
         files = directory / "source.h5", directory / f"goal {way}.h5"
         programs[way] = [__file__, way, *files, chunks, at_a_time], {"H5STZ_THREADS": "1"}
-    return turns.take(programs, -(-chunks // at_a_time), uncounted=0)
+    return clock.take(programs, -(-chunks // at_a_time), uncounted=0)
 
 
 def measure(directory, gigabytes, checks):
@@ -117,23 +111,17 @@ def measure(directory, gigabytes, checks):
     found = start(directory, (NOTHING, ALL), chunks, at_a_time)
     found |= start(directory, (IN_TURN,), min(chunks, MOST_IN_TURN), at_a_time)
     seconds = {way: [turn["seconds"] for turn in entries] for way, entries in found.items()}
-    median, low, high = turns.ratio(seconds[NOTHING], seconds[ALL])
-    records = []
-    for way, entries in found.items():
-        records.append({"part": "reading", "way": way, "chunks": chunks, "turns": seconds[way], **entries[-1]})
-    header = [
-        "program",
-        "processor time of writing (s)",
-        "over nothing read",
-        "bytes over the same in memory",
-        "peak memory (MB)",
-    ]
-    rows = []
-    for record in records:
-        ratio = f"{median:.4f} ({low:.4f} to {high:.4f})" if record["way"] == ALL else "-"
-        row = [record["way"], f"{sum(record['turns']):.2f}", ratio, f"{record['bytes_over_memory']:.4f}"]
-        rows.append([*row, f"{record['peak_bytes'] / 1e6:.0f}"])
-    print(f"\n{chunks} chunks of {' x '.join(map(str, CHUNK))} samples, read and written\n\n{report.markdown(header, rows)}\n")
+    median, low, high = clock.ratio(seconds[NOTHING], seconds[ALL])
+    common = {"part": "reading", "chunks": chunks}
+    records = [common | {"way": way, "turns": seconds[way]} | entries[-1] for way, entries in found.items()]
+    columns = {
+        "program": "{way}",
+        "processor time of writing (s)": lambda record: f"{sum(record['turns']):.2f}",
+        "over nothing read": lambda record: f"{median:.4f} ({low:.4f} to {high:.4f})" if record["way"] == ALL else "-",
+        "bytes over the same in memory": "{bytes_over_memory:.4f}",
+        "peak memory (MB)": lambda record: f"{record['peak_bytes'] / 1e6:.0f}",
+    }
+    report.table(records, columns, f"{chunks} chunks of {' x '.join(map(str, CHUNK))} samples, read and written")
     for record in records:
         name = f"{chunks} chunks written, {record['way']}"
         checks.promise(f"{name}: bytes over the same in memory", record["bytes_over_memory"], 1)

@@ -1,25 +1,14 @@
-"""Time per stage of compression and decompression, beside a copy of the array.
+"""Time per stage of compression and decompression, beside a copy of the array, in a build with a clock per stage.
 
-Builds the codec with a clock per stage (STZ_STAGES, see filter/base/stages.h) in build/stages of the checkout; the
-clocks cost about 2 %. One thread, generated float32 fields, medians of the repeats; decompression into memory that has
-been touched. The time of a stage excludes the stages that it calls, except for fits, which include them.
+The clocks cost about 2 %. The time of a stage excludes the stages that it calls, except for fits, which include them.
 """
 
 import ctypes
 import statistics
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 
-import fields
-import report
-import synthetic
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "filter/tools"))
-import build_filter  # noqa: E402
+from shared import builds, clock, fields, report, synthetic
 
 STAGES = {
     "scan": "largest magnitude, values that are not finite, fill value",
@@ -53,13 +42,6 @@ class Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("mode", ctypes.c_int32), ("has_fill", ctypes.c_int32)]
     _fields_ += [("bound", ctypes.c_double), ("fill", ctypes.c_uint64)]
     _fields_ += [(name, ctypes.c_int32) for name in ("block", "threads", "effort", "layers")]
-
-
-def build():
-    """The path of the library, built if a source is newer."""
-    directory = ROOT / "build/stages"
-    build_filter.build(directory, ["stz"], preset="stages")
-    return directory / "libstz.so"
 
 
 class Codec:
@@ -109,39 +91,36 @@ class Codec:
 
 def copy_seconds(array, repeats):
     """The median time of a copy into memory that has been touched: one read and one write of the array."""
-    target, times = np.zeros_like(array), []
-    for _ in range(max(5, repeats)):
-        start = time.perf_counter()
-        np.copyto(target, array)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    target = np.zeros_like(array)
+    return clock.interleaved({"copy": lambda: np.copyto(target, array)}, max(5, repeats))["copy"]
+
+
+def measure(codec, name, array, repeats):
+    """The records of all bounds; prints milliseconds of each stage."""
+    copy, records = copy_seconds(array, repeats), []
+    rows = {stage: {"stage": f"{stage}: {what}"} for stage, what in STAGES.items()}
+    rows |= {name: {"stage": name} for name in ("all", "all / copy")}
+    for relative in fields.RELATIVE_BOUNDS:
+        *ways, size = codec.run(array, relative * fields.value_range(array), repeats)
+        found = dict(zip(("compress", "decompress"), ways, strict=True))
+        record = {"part": "stages", "field": name, "relative": relative, "ratio": array.nbytes / size, "copy": copy}
+        records.append(record | found)
+        for way, seconds in found.items():
+            total = sum(seconds.values())
+            rows["all"][f"{way} {relative:g}"], rows["all / copy"][f"{way} {relative:g}"] = 1e3 * total, total / copy
+            for stage in STAGES:
+                rows[stage][f"{way} {relative:g}"] = 1e3 * seconds[stage]
+    keys = [key for key in rows["all"] if key != "stage"]
+    title = f"{name}, {' x '.join(map(str, array.shape))} float32: ms per stage; a copy of the array takes {1e3 * copy:.1f} ms"
+    report.table(rows.values(), {"stage": "{stage}"} | {key: report.item(key, ".1f") for key in keys}, title)
+    return records
 
 
 def main():
-    parser = report.parser(__doc__, directory=False)
-    parser.add_argument("--edge", type=int, default=synthetic.EDGE, help="samples per axis; default %(default)s")
-    parser.add_argument("--repeats", type=int, default=5, help="counted repeats; default %(default)s")
-    parser.add_argument("--field", choices=synthetic.VOLUMES, nargs="+", default=["grf"], help="default grf")
-    arguments = parser.parse_args()
-    codec = Codec(build())
-    volumes, records = synthetic.volumes(arguments.edge), []
-    for name in arguments.field:
-        array = np.ascontiguousarray(volumes[name], "f4")
-        copy = copy_seconds(array, arguments.repeats)
-        columns = []
-        for relative in fields.RELATIVE_BOUNDS:
-            bound = relative * float(np.ptp(array.astype("f8")))
-            packed, unpacked, size = codec.run(array, bound, arguments.repeats)
-            columns += [packed, unpacked]
-            entry = {"part": "stages", "field": name, "relative": relative, "ratio": array.nbytes / size, "copy": copy}
-            records.append(entry | {"compress": packed, "decompress": unpacked})
-        print(f"\n{name}, {arguments.edge}^3 float32: ms per stage; a copy of the array takes {1e3 * copy:.1f} ms\n")
-        header = ["stage", *(f"{way} {bound:g}" for bound in fields.RELATIVE_BOUNDS for way in ("compress", "decompress"))]
-        cell = lambda seconds: f"{1e3 * seconds:.1f}" if seconds >= 5e-5 else "-"  # noqa: E731
-        rows = [[f"{stage}: {what}", *(cell(c[stage]) for c in columns)] for stage, what in STAGES.items()]
-        rows.append(["all", *(cell(sum(c.values())) for c in columns)])
-        rows.append(["all / copy", *(f"{sum(c.values()) / copy:.1f}" for c in columns)])
-        print(report.markdown(header, rows))
+    arguments = report.parser(__doc__, directory=False, edge=synthetic.EDGE, repeats=5, fields=["grf"]).parse_args()
+    codec, records = Codec(builds.build("stages", ["stz"], "stages")["stz"]), []
+    for name, array in fields.chosen(synthetic.volumes(arguments.edge), arguments.fields).items():
+        records += measure(codec, name, np.ascontiguousarray(array, "f4"), arguments.repeats)
     report.finish(arguments, records, report.Checks(have_targets=False))
 
 

@@ -15,30 +15,20 @@ LOSSLESS_MEAN = 1.0  # over fpzip and over Blosc2, geometric mean of the float f
 RANDOM_EXPANSION = 64  # bytes that random samples may grow by
 LAYERED_RATIO = 1.4  # layered models, labels, mask, sparse data over SZ3, every array and bound
 LAYERED_LOSSLESS = 1.2  # labels, mask and sparse data over the best of Blosc2 (both shuffles), fpzip and pcodec
-POINTWISE_RATIO = 1.0  # every field, over SZ3 with the log transform
 
-# Speed on the generated fields; "into" is decompression into the caller's array, "fresh" into a new one.
-SPEED = {"compress": (3.2, 2.4), "into": (2.4, 2.0)}  # over SZ3: geometric mean, least case
-FRESH = 0.85  # decompression into a new array over that into the caller's
-SETTING_SPEED = {
-    "effort 3": {"compress": (3.6, None), "into": (2.7, None)},
-    "throughput, effort 3": {"compress": (4.3, 3.2), "into": (3.1, 2.5)},
-    "throughput, effort 1": {"compress": (5.5, None), "into": (3.3, None)},
-}  # as SPEED
-SETTING_BYTES = {"throughput, effort 1": ("throughput, effort 3", 1.08)}  # bytes over those of another setting
-ISA_SPEED = {
-    "avx2": {"compress": 2.5, "into": 1.8},
-    "baseline": {"compress": 1.6, "into": 1.1},
-}  # geometric mean over SZ3
-TWO_THREADS = 1.8  # over one thread, both ways
-REGION = {"compress": 0.70, "into": 0.70, "ratio": 0.97}  # block="region" over the default
-# By effort and chunk edge, over the volume as one chunk with the same effort: compress, decompress.
-CHUNK_SPEED = {
+# Speeds on the generated fields of speed.py: part, case, the case that it is divided by, and for each operation (and the ratio)
+# the geometric mean over all fields and bounds and the least case. "into" is decompression into the caller's array.
+
+
+def _both(compress, into):
+    return {"compress": (compress, None), "into": (into, None)}
+
+
+_CHUNKS = {
     5: {64: (0.45, 0.80), 32: (0.18, 0.45), 16: (0.07, 0.20)},
     3: {64: (0.55, 0.85), 32: (0.25, 0.50), 16: (0.10, 0.25)},
 }
-# Samples/s over float32 3-D: compress, decompress.
-KIND_SPEED = {
+_KINDS = {
     "int16, bound": (0.75, 0.70),
     "int16, lossless": (0.40, 0.40),
     "int32, lossless": (0.30, 0.30),
@@ -50,12 +40,31 @@ KIND_SPEED = {
     "1-D": (0.70, 0.70),
     "2-D": (0.70, 0.70),
 }
-HDF5_OVER_MEMORY = 0.60  # through h5py over the same chunks in memory, decompressed into new arrays
-# Through h5py over filters of hdf5plugin, by effort and chunk edge.
-HDF5_OVER_PEERS = {
-    (5, 64): {"sz3": {"write": 3.0, "read": 2.3}, "zfp": {"write": 1.0, "read": 1.0}},
-    (3, 32): {"zfp": {"write": 0.7}},
-}
+SPEED = [
+    ("fields", "h5stz", "SZ3 3.4", {"compress": (3.2, 2.4), "into": (2.4, 2.0)}),
+    ("fields", "h5stz, 2 threads", "h5stz", _both(1.8, 1.8)),
+    ("settings", "effort 3", "SZ3 3.4", _both(3.6, 2.7)),
+    ("settings", "throughput, effort 3", "SZ3 3.4", {"compress": (4.3, 3.2), "into": (3.1, 2.5)}),
+    ("settings", "throughput, effort 1", "SZ3 3.4", _both(5.5, 3.3)),
+    ("settings", "throughput, effort 1", "throughput, effort 3", {"ratio": (1 / 1.08, None)}),
+    ("kernels for avx2 alone", "h5stz", "SZ3 3.4", _both(2.5, 1.8)),
+    ("kernels for baseline alone", "h5stz", "SZ3 3.4", _both(1.6, 1.1)),
+    ("blocks", "region", "default", _both(0.70, 0.70) | {"ratio": (0.97, None)}),
+    *(
+        ("chunks", f"chunks of {edge}, effort {effort}", f"whole, effort {effort}", _both(*least))
+        for effort, edges in _CHUNKS.items()
+        for edge, least in edges.items()
+    ),
+    *(("kinds", kind, "float32 3-D", _both(*least)) for kind, least in _KINDS.items()),
+    *(
+        (f"h5py, chunks of {chunks}", f"h5stz in HDF5{threads}", f"h5stz in memory{threads}", _both(0.60, 0.60))
+        for chunks in ("128, effort 5", "64, effort 5", "32, effort 3")
+        for threads in ("", ", 2 threads")
+    ),
+    ("h5py, chunks of 64, effort 5", "h5stz in HDF5", "SZ3 of hdf5plugin", _both(3.0, 2.3)),
+    ("h5py, chunks of 64, effort 5", "h5stz in HDF5", "ZFP of hdf5plugin", _both(1.0, 1.0)),
+    ("h5py, chunks of 32, effort 3", "h5stz in HDF5", "ZFP of hdf5plugin", {"compress": (0.7, None)}),
+]
 PEAK_MEMORY = 1.0  # above input and output, in arrays
 
 # Region reads of the field grf in one chunk: (time, bytes) over reading everything through h5py, by kind of blocks.
@@ -81,12 +90,9 @@ REWRITING = {
     "reading": 1.01,
 }
 
-# Arrays with short axes: bytes over those of the same samples in the order that suits the codec best; MB/s both ways.
-SHAPES = {"last axes over first": 1.02, "cut axis over whole": 1.05, "cut axis speed": 300.0}
-# The frame of streams and content checks: shares of bytes and of time.
-FRAME = 0.001  # bytes, 64^3 at a ratio of about 20
-CONTENT_CHECK = 0.03  # time of compression, for it to be written by default
-VERIFY = 0.01  # time of decompression, for it to be compared by default
+# Content checks: shares of time.
+CONTENT_CHECK = 0.03  # of compression, for it to be written by default
+VERIFY = 0.01  # of decompression, for it to be compared by default
 # Ratio over SZ3 at the bounds of ratio.py, by effort.
 EFFORT_RATIO = {3: (1.60, 1.44, 1.36), 5: (1.74, 1.54, 1.43), 9: (1.79, 1.57, 1.45)}
 
@@ -100,5 +106,5 @@ LAYER_BYTES = {2: 1.02, 3: 1.03}
 FIRST_LAYER = 0.7
 LAYER_PSNR = 1.25
 LAYER_SPEED = 0.75
-ENHANCED_BYTES = 0.93  # at the PSNR of 1e-2, geometric mean over all floating-point fields
+ENHANCED_BYTES = {1e-2: 0.93}  # at the PSNR of a bound, geometric mean over all floating-point fields
 ENHANCED_SPEED = 0.6  # of decoding, over plain streams

@@ -1,4 +1,4 @@
-"""Generated fields: Gaussian random fields with a turbulent spectrum, and small fields with masks and zeros.
+"""Generated fields: Gaussian random fields with a turbulent spectrum, small fields with masks and zeros, layered models.
 
 Everything is a function of its seed, so a run can be repeated anywhere without data files.
 """
@@ -7,6 +7,8 @@ import numpy as np
 
 EDGE = 256  # samples per axis of the fields of the speed figure
 VOLUMES = ("grf", "logn", "grfs")  # their names
+LAYERED_SHAPE = (1600, 400)
+LAYERS, FAULTS, BLOBS, WAVES = 400, 5, 60, 24
 
 
 def gaussian_field(edge, seed, cutoff, rank=3, outer=2.0):
@@ -64,3 +66,48 @@ def positive_fields(edge=48):
 def counts(edge=48):
     """int16 samples that resemble values of a detector or scanner."""
     return {"counts": (300 * np.abs(gaussian_field(edge, 10, edge / 12))).astype(np.int16)}
+
+
+def _geology(rng):
+    """(layer of each sample, its distance from the layer's top): dips, a fold and faults."""
+    y, x = np.indices(LAYERED_SHAPE).astype(float)
+    depth = y + 0.08 * x + 12 * np.sin(x / 90 + 1)
+    for _ in range(FAULTS):
+        place, lean, throw = rng.uniform(0.1, 0.9) * LAYERED_SHAPE[1], rng.uniform(-0.15, 0.15), rng.uniform(-25, 25)
+        depth = np.where(x > place + lean * y, depth + throw, depth)
+    tops = np.cumsum(rng.uniform(8, 40, LAYERS)) - 200
+    layer = np.searchsorted(tops, depth)
+    return layer, depth - tops[np.maximum(layer - 1, 0)]
+
+
+def _blobs(rng):
+    """Smooth bumps of compact support on zeros."""
+    y, x = np.indices(LAYERED_SHAPE)
+    total = np.zeros(LAYERED_SHAPE)
+    for _ in range(BLOBS):
+        square = (y - rng.uniform(0, LAYERED_SHAPE[0])) ** 2 + (x - rng.uniform(0, LAYERED_SHAPE[1])) ** 2
+        distance = square / (6 * rng.uniform(4, 14) ** 2)
+        total += rng.uniform(1, 100) * np.maximum(0, 1 - distance) ** 2
+    return total
+
+
+def _waves(rng):
+    """A sum of plane waves."""
+    y, x = np.indices(LAYERED_SHAPE)
+    return sum(np.sin(x * rng.normal(0, 0.02) + y * rng.normal(0, 0.02) + rng.uniform(0, 6)) for _ in range(WAVES))
+
+
+def layered(seed=1):
+    """float32: constant layers, layers with gradients, their labels, a mask, zeros with a few smooth blobs."""
+    rng = np.random.default_rng(seed)
+    layer, below = _geology(rng)
+    speed = 1500 + np.linspace(0, 2500, LAYERS + 1) + rng.normal(0, 400, LAYERS + 1)
+    gradient = rng.uniform(-1, 4, LAYERS + 1)
+    made = {
+        "layers": speed[layer],
+        "gradients": speed[layer] + gradient[layer] * below + 0.3 * np.arange(LAYERED_SHAPE[1]),
+        "labels": rng.integers(1, 12, LAYERS + 1)[layer],
+        "mask": _waves(rng) > 0.5,
+        "blobs": _blobs(rng),
+    }
+    return {name: array.astype(np.float32) for name, array in made.items()}
