@@ -16,10 +16,9 @@ with h5py.File("plain.h5", "w", track_order=True) as file:
     file.create_dataset("constants", data=np.arange(4))
 EOF
 
-# A whole file in one go: what would be done, then what became of each dataset. Were the second command killed, the same
-# command again would go on where it was.
+# A whole file in one go: what would be done, then what became of each dataset.
 "$python" -m h5stz compress plain.h5 --absolute 0.001 --dry-run
-"$python" -m h5stz compress plain.h5 whole.h5 --absolute 0.001 --resume
+"$python" -m h5stz compress plain.h5 whole.h5 --absolute 0.001
 "$python" -m h5stz info whole.h5
 
 # The arguments for a bound. The client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.

@@ -1,6 +1,6 @@
 """Keys of `--json` stay until 2.0 (docs/compatibility.md), with the types of their values: every command that has it.
 
-json_1.0.json is what 1.0.0 printed; it is never written again. New keys may come.
+json_1.0.json is what 1.0.0 printed, without what 1.1 has withdrawn (test_compatibility.py). New keys may come.
 
     python tests/python/test_json_keys.py    # prints what this version has, for the file of another release
 """

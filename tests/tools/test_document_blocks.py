@@ -128,7 +128,6 @@ COMMAND_LINE = (
     'file["flow/u"]',
     "h5stz compress run.h5 small.h5",
     "--dry-run",
-    "--resume",
     "h5stz decompress",
     "h5stz info small.h5\n",
     "h5stz info small.h5 --json",
