@@ -135,11 +135,11 @@ COMMAND_LINE = (
     "h5stz salvage",
     "h5stz extract",
     "h5stz compare",
-    "h5stz preview",
+    "plt.imshow(",
     "h5stz run --stats",
     "h5stz args",
     "PKG_CONFIG_PATH",
-    "h5stz completion bash",
+    "_H5STZ_COMPLETE",
 )
 
 KERCHUNK = ("zarr", "numcodecs", "fsspec", "xarray", "h5netcdf", "kerchunk")

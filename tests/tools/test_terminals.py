@@ -24,9 +24,7 @@ COMMANDS = (
     ["compress", "PLAIN", "--dry-run", "--absolute", "1e-3"],
     ["decompress", "IN", "OUT"],
     ["salvage", "IN", "OUT"],
-    ["compare", "IN", "PLAIN", "--no-ssim"],
-    ["compare", "IN", "PLAIN", "--no-ssim", "--plot", "OUT"],
-    ["preview", "ONE"],
+    ["compare", "IN", "PLAIN"],
     ["extract", "ONE", "-o", "PART"],
 )
 
@@ -69,12 +67,12 @@ def test_names_that_the_terminal_cannot_print(locales, files, words, locale):
     done = run(words, LC_ALL=locale, LOCPATH=str(locales))
     assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode(errors="replace")
     assert b"\x1b" not in done.stdout and b"\nz" not in done.stdout
-    if words[0] not in ("preview", "extract"):
+    if words[0] != "extract":
         assert b"z\\nz" in done.stdout  # the last dataset too
     for made in (files["OUT"], files["PART"]):
         if os.path.exists(made):
             os.unlink(made)
-    if "--plot" not in words and locale == LOCALES[-1]:
+    if locale == LOCALES[-1]:
         done = run([*words, "--json"], LC_ALL=locale, LOCPATH=str(locales))
         assert done.returncode == 0 and isinstance(json.loads(done.stdout.decode("ascii")), dict)
 

@@ -24,7 +24,6 @@ from h5stz.errors import StzError
 _COMMANDS = {
     "args": "args:args",
     "compare": "compare:compare",
-    "completion": "completion:completion",
     "compress": "compress:compress",
     "decompress": "decompress:decompress",
     "doctor": "doctor:doctor",
@@ -33,7 +32,6 @@ _COMMANDS = {
     "info": "info:info",
     "pkg-config-path": "paths:pkg_config_path",
     "plugin-path": "paths:plugin_path",
-    "preview": "preview:preview",
     "run": "run:run",
     "salvage": "salvage:salvage",
     "verify": "verify:verify",

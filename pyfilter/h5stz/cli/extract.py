@@ -25,7 +25,7 @@ from h5stz.reading.view import View
 @click.option("--region", metavar="0:10,:,5", help="Indices of samples, as of NumPy.")
 @click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
 @click.option("--axes", type=Parsed("axes", regions.axes), metavar="N,N", help="The axes that the level thins. [default: all]")
-@click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5, .nc or .vti file.")
+@click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5 or .nc file.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(
@@ -33,8 +33,8 @@ def extract(
 ) -> int:
     """Write a part of a dataset, or a coarse level of it, without compression.
 
-    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too; .vti is for ParaView and has one
-    to three axes. FILE may be the address of a remote file.
+    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too. FILE may be the address of a
+    remote file.
 
     Exit status 1, too, if the file lacks the coordinates of an axis, as its scale is damaged.
     """

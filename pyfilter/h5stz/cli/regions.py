@@ -30,12 +30,3 @@ def axes(text: str) -> tuple[int, ...]:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
         raise ValueError(f"{text!r}: give numbers of axes, such as 1,2") from None
-
-
-def cut(text: str) -> tuple[int, int]:
-    """An axis and an index, such as 0=10."""
-    axis, _, index = text.partition("=")
-    try:
-        return int(axis), int(index)
-    except ValueError:
-        raise ValueError(f"{text!r}: give axis=index, such as 0=10") from None
