@@ -125,7 +125,7 @@ for name in ("plain.nc", "plain.h5", "run.h5"):
 XARRAY = ("xarray", "h5netcdf", "dask")
 IN_ORDER = "tests/tools/test_command_line_page.py runs the blocks of this page one after another and compares what they print"
 COMMAND_LINE = (
-    'file["flow/u"]',
+    'file["grid/z"]',
     "h5stz compress run.h5 small.h5",
     "--dry-run",
     "h5stz decompress",
