@@ -116,7 +116,7 @@ class _Parts:
         self.chunks = (*chunks, 2) if (chunks := getattr(source, "chunks", None)) else None
 
     def __getitem__(self, box: Box) -> Array:
-        array = slabs.piece(self._source, box[:-1])
+        array: Any = slabs.piece(self._source, box[:-1])
         stack: Any = np.ma.stack if is_masked(array) else np.stack
         made: Array = stack([array.real, array.imag], -1)
         return made[..., box[-1]].astype(self.dtype, copy=False)  # stacking leaves the order of bytes behind
