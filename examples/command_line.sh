@@ -16,10 +16,9 @@ with h5py.File("plain.h5", "w", track_order=True) as file:
     file.create_dataset("constants", data=np.arange(4))
 EOF
 
-# A whole file in one go: what would be done, then what became of each dataset. Were the second command killed, the same
-# command again would go on where it was.
+# A whole file in one go: what would be done, then what became of each dataset.
 "$python" -m h5stz compress plain.h5 --absolute 0.001 --dry-run
-"$python" -m h5stz compress plain.h5 whole.h5 --absolute 0.001 --resume
+"$python" -m h5stz compress plain.h5 whole.h5 --absolute 0.001
 "$python" -m h5stz info whole.h5
 
 # The arguments for a bound. The client data are integers: 102 = integer form, 1 = absolute, then 1 x 10^-3.
@@ -47,10 +46,9 @@ with h5py.File("plain.h5") as plain:
             print(f"{name}: ratio {ratio:.1f}, max error / bound: {error / 1e-3:.6f}")
 EOF
 
-# How far the compressed file is from the original; a part of a dataset for another program; a look at a slice of it.
+# How far the compressed file is from the original; a part of a dataset for another program.
 "$python" -m h5stz compare plain.h5 whole.h5 --within 0.001
 "$python" -m h5stz extract whole.h5::/rho --region 0:8,:,5 -o part.npy --overwrite
-"$python" -m h5stz preview whole.h5::/rho --width 40
 
 # A program that creates a plain dataset writes it compressed; a program that reads a small part of it decodes a few blocks.
 cat > sim.py <<'EOF'

@@ -52,7 +52,7 @@ with RangeServer({"remote.h5": content}) as server:
         report("h5stz.open of a file of fsspec", server, file.datasets() == ["rho"])
         report("  a box of 16 x 16 x 16", server, np.array_equal(file["rho"][box], full[box]))
 
-    # The command line takes addresses too: h5stz info, verify, estimate, compare, extract, preview.
+    # The command line takes addresses too: h5stz info, verify, estimate, compare, extract.
     subprocess.run([sys.executable, "-m", "h5stz", "verify", url], check=True)
     server.reset()
 

@@ -1,13 +1,11 @@
-"""zarr: arrays compressed with a bound, parts and coarse levels of them, and an HDF5 file as a zarr store without copying."""
+"""zarr: arrays compressed with a bound, and parts and coarse levels of them."""
 
 import warnings
 
-import h5py
 import numpy as np
 import zarr
 
-import h5stz
-from h5stz.zarr import StzCodec, level, reference
+from h5stz.zarr import StzCodec, level
 
 warnings.simplefilter("ignore", zarr.errors.ZarrUserWarning)  # of codecs that format 3 does not list
 
@@ -56,11 +54,3 @@ report("level 2", level(array, 2), full[::4, ::4, ::4])
 for _ in range(5):  # writing the same part again and again adds no errors to the rest of the chunk
     array[40:48, 80:88, 100:108] = field[40:48, 80:88, 100:108]
 print("max error / bound:", abs(array[...].astype("f8") - field).max() / BOUND)
-
-with h5py.File("field.h5", "w") as file:
-    file.create_dataset("rho", data=field, chunks=(64, 128, 128), **h5stz.STZ(absolute=BOUND))
-references = reference("field.h5")  # a dict: json.dump keeps it
-hdf5 = zarr.storage.FsspecStore.from_url("reference://", storage_options={"fo": references}, read_only=True)
-with h5py.File("field.h5") as file:
-    same = np.array_equal(zarr.open_group(hdf5, mode="r")["rho"][10:20, 64], file["rho"][10:20, 64])
-print("the HDF5 file through zarr as h5py reads it:", same)

@@ -55,19 +55,3 @@ def in_one_line(error: BaseException) -> str:
     """The text of an error, which of HDF5 may have several lines or none."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return " ".join(text.split()) or type(error).__name__
-
-
-def add_note(error: BaseException, note: str) -> None:
-    """Adds a line to what Python prints of an error, and to what notes_of() finds; as BaseException.add_note of Python 3.11."""
-    error.__dict__.setdefault("__notes__", []).append(note)
-
-
-def notes_of(error: BaseException | None) -> list[str]:
-    """The notes of an error, and of what it was raised from."""
-    notes: list[str] = []
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:  # causes may go round in a circle
-        seen.add(id(error))
-        notes += getattr(error, "__notes__", [])
-        error = error.__cause__
-    return notes

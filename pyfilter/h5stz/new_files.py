@@ -55,9 +55,8 @@ class _WriteError(OSError):
 @contextmanager
 def written_file(
     target: str | os.PathLike[str],
-    overwrite: bool | bytes,
+    overwrite: bool,
     like: Path | None = None,
-    direct: bool = False,
     source: str | os.PathLike[str] | None = None,
 ) -> Iterator[Path]:
     """The path of an empty file to write, which becomes `target` when the block ends without an error.
@@ -67,9 +66,8 @@ def written_file(
 
     Args:
         target: as the user named it.
-        overwrite: whether a file may be there. Bytes: one that is empty, or begins with them.
+        overwrite: whether a file may be there.
         like: a file whose permissions and owner a new file gets.
-        direct: what is no regular file, such as /dev/stdout, is written itself; else it is an error.
         source: a file of which the new one has a part only, and which it must not replace.
 
     Raises:
@@ -78,13 +76,9 @@ def written_file(
         OSError: no file can be made there, or the disk is full.
     """
     named, place = os.fsdecode(target), Path(os.path.realpath(target))
-    if direct and os.path.exists(named) and not (os.path.isfile(named) or os.path.isdir(named)):
-        with errors_named(named):
-            yield Path(named)
-        return
     if source is not None and os.path.exists(source) and os.path.exists(place) and os.path.samefile(source, place):
         raise StzError(f"{named} is the file that is read, and the new file holds a part of it: choose another name", _ARGUMENT)
-    check_target(named, _allows(place, overwrite), isinstance(overwrite, bool))
+    check_target(named, overwrite)
     part = _new_part(named, place, 0o666 if like is None else 0o600)
     try:
         with errors_named(named, part):
@@ -92,21 +86,10 @@ def written_file(
             if place.exists() or like is not None:
                 _take_over_permissions(place if place.exists() else like, part)
             _flush(part)
-            _rename(part, place, named, bool(overwrite))
+            _rename(part, place, named, overwrite)
             _flush(place.parent)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _allows(place: Path, overwrite: bool | bytes) -> bool:
-    """Whether `overwrite` allows to replace a file, if there is one."""
-    if isinstance(overwrite, bool):
-        return overwrite
-    try:
-        with place.open("rb") as file:
-            return file.read(len(overwrite)) in (b"", overwrite)
-    except OSError:
-        return True  # others say what it is
 
 
 @contextmanager
@@ -124,17 +107,7 @@ def written_directly(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
 
 
-def check_place(target: str, overwrite: bool | bytes) -> None:
-    """Raises the errors of written_file() about a file that may be replaced, before the work that it takes to fill it."""
-    if os.path.exists(target) and not os.path.isdir(target):
-        if os.path.isfile(target):
-            check_target(target, _allows(Path(target), overwrite), isinstance(overwrite, bool))
-        return
-    check_target(target, overwrite=True)
-    _new_part(target, Path(os.path.realpath(target)), 0o600).unlink()
-
-
-def check_target(named: str, overwrite: bool, may_be_allowed: bool = True) -> None:
+def check_target(named: str, overwrite: bool) -> None:
     """Raises the errors of written_file() about a file that is there already."""
     try:
         found = os.stat(os.path.realpath(named))
@@ -145,8 +118,8 @@ def check_target(named: str, overwrite: bool, may_be_allowed: bool = True) -> No
     if stat.S_ISDIR(found.st_mode):
         raise FileExistsError(f"{named} is a directory: name the new file in it, such as {os.path.join(named, 'out.h5')}")
     if not overwrite:
-        cure = ", or allow it to be replaced (overwrite=True, --overwrite)" if may_be_allowed else ", or remove it first"
-        raise FileExistsError(f"{named} exists: choose another name{cure}")
+        cure = "choose another name, or allow it to be replaced (overwrite=True, --overwrite)"
+        raise FileExistsError(f"{named} exists: {cure}")
     if not stat.S_ISREG(found.st_mode):
         raise StzError(f"{named} is not a regular file: choose another name", _ARGUMENT)
     if found.st_nlink > 1:

@@ -40,7 +40,7 @@ for bound in bounds:
     h5stz.STZ(data=a, **bound)
 h5stz.decompress(stream), h5stz.info(stream), h5stz.verify(stream), h5stz.rewrite(a, stream, absolute=1e-3)
 h5stz.estimate(a, psnr=60), h5stz.estimate(a, relative=1e-3, chunks=(8, 8), sample_bytes=512)
-h5stz.compare(a, a + 1e-3, ssim=False)
+h5stz.compare(a, a + 1e-3)
 h5stz.suggest_chunks((1000, 1000), "f4")
 with h5py.File("x.h5", "w") as file:
     file.create_dataset("x", data=a, chunks=(32, 32), **h5stz.STZ(absolute=1e-3, layers=2))

@@ -1,6 +1,6 @@
 """Keys of `--json` stay until 2.0 (docs/compatibility.md), with the types of their values: every command that has it.
 
-json_1.0.json is what 1.0.0 printed; it is never written again. New keys may come.
+json_1.0.json is what 1.0.0 printed, without what 1.1 has withdrawn (test_compatibility.py). New keys may come.
 
     python tests/python/test_json_keys.py    # prints what this version has, for the file of another release
 """
@@ -19,7 +19,7 @@ import pytest
 import h5stz
 from h5stz import cli
 from support.fields import random_field
-from support.requirements import needs_packages, needs_programs
+from support.requirements import needs_programs
 
 RECORD = Path(__file__).with_name("json_1.0.json")
 FIELD = random_field((64, 48), 4, 1).astype("f4")
@@ -67,7 +67,6 @@ def command_lines(directory):
         "salvage": [broken, directory / "saved.h5"],
         "extract": [f"{small}::/d0", "--region", "3:9,5", "-o", directory / "part.npy"],
         "compare": [f"{run}::/flow/rho", f"{small}::/d0", "--within", "1"],
-        "preview": [f"{small}::/d0"],
         "estimate": [run, "--relative", "1e-3"],
         "args": ["--absolute", "1e-3", "--variable", "rho"],
         "doctor": [],
@@ -87,7 +86,6 @@ def printed():
     return found
 
 
-@needs_packages("skimage", "scipy")
 @needs_programs("h5repack", "nccopy")  # which doctor lists
 def test_keys_and_types_stay():
     now = printed()

@@ -296,7 +296,7 @@ def test_xarray(tmp_path, field):
 def test_zarr(tmp_path, field, path):
     import zarr
 
-    from h5stz.zarr import StzCodec, reference
+    from h5stz.zarr import StzCodec
 
     codec = StzCodec(absolute=BOUND, layers=2)
     store = zarr.create_array(tmp_path / "a.zarr", data=field, chunks=(64, 64, 110), serializer=codec, compressors=None)
@@ -315,9 +315,3 @@ def test_zarr(tmp_path, field, path):
     again = zarr.open_array(tmp_path / "a.zarr")[...]
     full[0, 0, :50] = again[0, 0, :50]
     assert exact.same_bits(again, full)
-    with h5py.File(path) as file:
-        first = h5stz.view(file["x"]).layer_errors()[0]
-    refs = reference(path, max_error=first)
-    codecs = {name: json.loads(refs["refs"][f"{name}/zarr.json"])["codecs"][0] for name in ("x", "plain")}
-    assert codecs["x"]["configuration"]["max_error"] == first
-    assert "max_error" not in codecs["plain"]["configuration"]

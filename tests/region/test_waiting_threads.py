@@ -45,14 +45,12 @@ CALLS = {
     "view": "h5stz.view(item, threads=3)[...]",
     "estimate": "h5stz.estimate(item, jobs=3, psnr=60, chunks=(32, 32, 32))",
     "compress": "h5stz.repack(path, 'copy.h5', jobs=3, lossless=True, again=True)",
-    "zarr": "zarr.reference(file)",
     "open": "read(item)",
     "fsspec": "h5stz.view(other['chunks'])[3:5, 3:5, 3:5]",
     "fsspec in h5stz": "given['chunks'][3:5, 3:5, 3:5]",
 }
 
 PREPARE = {
-    "zarr": "from h5stz import zarr",
     "open": "far = h5stz.open(url)\ndef read(item):\n    far['chunks'][3:5, 3:5, 3:5]",
     "fsspec": "import fsspec\nother = h5py.File(fsspec.open(url).open())\nother['chunks']",
     "fsspec in h5stz": "import fsspec\ngiven = h5stz.open(fsspec.open(url).open())\ngiven['chunks']",
@@ -73,7 +71,7 @@ def path(tmp_path_factory):
 
 
 REMOTE = ["fsspec", "aiohttp"]
-NEEDED = {"zarr": ["zarr"], "open": REMOTE, "fsspec": REMOTE, "fsspec in h5stz": REMOTE}
+NEEDED = {"open": REMOTE, "fsspec": REMOTE, "fsspec in h5stz": REMOTE}
 
 
 @pytest.mark.parametrize("call", [pytest.param(call, marks=needs_packages(*NEEDED.get(call, []))) for call in CALLS])

@@ -50,21 +50,3 @@ def test_a_full_disk(library, directory, command, room):
     last = done.stderr.splitlines()[-1]  # h5py prints what it could not close before
     assert last.startswith("h5stz: ") and "No space left on device" in last, done.stderr
     assert interrupted.files_in(directory) == before
-
-
-@pytest.mark.parametrize("room", [0, 60000, 70000])
-def test_a_full_disk_with_resume(library, directory, room):
-    """The error names the file that keeps what is compressed, if one is left; with room the same command goes on there."""
-    before = interrupted.files_in(directory)
-    variables = interrupted.environment(library, FAULTY_WRITES_UNDER=f"{directory}/", FAULTY_WRITES_ROOM=room)
-    words = [sys.executable, "-m", "h5stz", *COMMANDS["compress"], "--chunks", "2,40,50", "--resume"]
-    done = subprocess.run(words, cwd=directory, env=variables, capture_output=True, text=True)
-    last = done.stderr.splitlines()[-1]
-    assert done.returncode == 1 and "No space left on device" in last, done.stderr
-    kept = directory / ".target.h5.unfinished"
-    assert kept.exists() == (room > 0)
-    assert (f"{kept} keeps what was compressed: run the same with --resume to go on, else remove it" in last) == kept.exists()
-    assert interrupted.files_in(directory).keys() - before.keys() == ({kept.name} if room else set())
-    done = subprocess.run(words, cwd=directory, capture_output=True, text=True)
-    assert done.returncode == 0 and ("had been compressed by an unfinished run" in done.stdout) == (room > 0), done
-    assert not kept.exists()

@@ -64,7 +64,7 @@ def large(tmp_path_factory):
         ("compress a.h5 new.h5 --relative 1e-3 --dry-run", ""),
         ("decompress b.h5 new.h5", ""),
         ("estimate a.h5 --relative 1e-3 --jobs 2", ""),
-        ("compare a.h5 b.h5 --no-ssim", ""),
+        ("compare a.h5 b.h5", ""),
         ("extract a.h5::/x --region 0:9 -o new.npy", "read a smaller region, "),
     ],
 )

@@ -97,7 +97,7 @@ def test_no_command_fails(value, tmp_path, monkeypatch, capsys):
         "info b.h5 --all",
         "estimate a.h5 --absolute 1e-3",
         "salvage b.h5 c.h5",
-        "compare a.h5 b.h5 --no-ssim --within 0",
+        "compare a.h5 b.h5 --within 0",
         "extract b.h5::/g/T -o part.h5",
         "extract b.h5::/T -o part.nc",
         "extract b.h5::/T -o part.npy",

@@ -44,7 +44,7 @@ def test_the_same_file(source, tmp_path):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             report = h5stz.repack(source, tmp_path / "two.h5", relative=1e-3, scheduler=client)
-        words = ["compress", source, tmp_path / "three.h5", "--relative", "1e-3", "--resume", "--scheduler"]
+        words = ["compress", source, tmp_path / "three.h5", "--relative", "1e-3", "--scheduler"]
         assert cli.main([*map(str, words), cluster.scheduler_address]) == 0
     assert len(datasets(tmp_path / "one.h5")) > 20
     assert datasets(tmp_path / "one.h5") == datasets(tmp_path / "two.h5") == datasets(tmp_path / "three.h5")

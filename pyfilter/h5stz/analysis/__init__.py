@@ -1,4 +1,4 @@
-"""How good results are: arrays compared, parts extracted, pictures."""
+"""How good results are: arrays compared, parts extracted."""
 
 from typing import TYPE_CHECKING
 

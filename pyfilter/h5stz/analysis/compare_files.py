@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, patterns
-from h5stz.analysis.comparing import PASSES, Comparison, compared
+from h5stz.analysis.comparing import Comparison, compared
 from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5 import missing_numbers, tree_contents
 from h5stz.hdf5.named_datasets import link_of_pattern
@@ -41,7 +41,6 @@ def pairs(
     pattern: str = "*",
     *,
     names: tuple[str, str],
-    ssim: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[Pair]:
     """Compares all datasets of two files whose path matches a pattern; goes on after those that cannot be read.
@@ -50,7 +49,6 @@ def pairs(
         one, other: the original and what is compared with it.
         pattern: as of patterns.chosen_paths().
         names: of the files, as the user has given them.
-        ssim: as of compare().
         progress: is told how far it is, in bytes of the original.
     """
     lost: dict[str, Pair] = {}
@@ -60,18 +58,18 @@ def pairs(
     if not chosen and pattern != "*":
         why = link_of_pattern(one, pattern) or link_of_pattern(other, pattern)
         raise StzError(f"no dataset of {names[0]} and {names[1]} has a path like {pattern}{why}", _ARGUMENT)
-    meter = Meter(progress, PASSES * sum(_array_bytes(one, path) for path in paths & others & chosen))
+    meter = Meter(progress, sum(_array_bytes(one, path) for path in paths & others & chosen))
     for path in sorted(chosen):
         if path not in paths or path not in others:
             if any(path.startswith(f"{each.rstrip('/')}/") for each in lost):
                 continue  # the other file may have it too, where it is damaged
             yield Pair(path, None, f"only in {names[path not in paths]}")
             continue
-        with meter.share(path, PASSES * _array_bytes(one, path)) as add:
+        with meter.share(path, _array_bytes(one, path)) as add:
             try:
                 before, after = (_opened(file, path, name) for file, name in zip((one, other), names, strict=True))
                 note = _why_not(before, after)
-                pair = Pair(path, None if note else compared(before, after, missing(before, after), ssim, add), note)
+                pair = Pair(path, None if note else compared(before, after, missing(before, after), add), note)
             except HDF5_ERRORS as error:
                 refuse_to_go_on(one)
                 refuse_to_go_on(other)

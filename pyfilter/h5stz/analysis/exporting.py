@@ -1,13 +1,8 @@
-"""Writes an array with the names and coordinates of its axes as .npy, .h5, .nc or .vti.
-
-.vti is the XML form of VTK's image data with raw appended data (VTK File Formats, "ImageData" and "AppendedData").
-"""
+"""Writes an array with the names and coordinates of its axes as .npy, .h5 or .nc."""
 
 from __future__ import annotations
 
-import html
 import importlib
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +13,13 @@ import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array, DType
-from h5stz.errors import StzError, StzTypeError
+from h5stz.errors import StzTypeError
 from h5stz.hdf5.objects import encoded, text
 from h5stz.type_words import described
 
 _TEXT = h5py.string_dtype()
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_VTK_TYPES = {"f4": "Float32", "f8": "Float64"} | {
-    f"{kind}{size}": f"{name}{8 * size}" for kind, name in (("i", "Int"), ("u", "UInt")) for size in (1, 2, 4, 8)
-}
 
 
 @dataclass(frozen=True)
@@ -171,42 +163,7 @@ def _for_netcdf(value: Any) -> Any:
     return array.ravel() if array.ndim else array.item()
 
 
-def to_vti(path: Path, part: Part) -> None:
-    """Point data of an image; its origin and spacing are in samples of the dataset."""
-    array = part.array
-    if array.dtype == np.float16 or array.dtype.kind == "b":
-        array = array.astype("f4" if array.dtype.kind == "f" else "u1")
-    kind = _VTK_TYPES.get(array.dtype.str[1:])
-    if kind is None:
-        raise StzTypeError(f"VTK's image data have no {described(array.dtype)}: choose .npy or .h5", _DTYPE)
-    if not 1 <= array.ndim <= 3 or not array.size:
-        raise StzError(f"VTK's image data have one to three axes, not the shape {array.shape}: choose an index", _ARGUMENT)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    missing = 3 - array.ndim
-    xyz = [*reversed(part.axes)]  # the last axis of the array is x, which runs fastest
-    extent = " ".join(f"0 {count - 1}" for count in (*reversed(array.shape), *[1] * missing))
-    origin = " ".join(str(value) for value in ([axis.start for axis in xyz] + [0] * missing))
-    spacing = " ".join(str(value) for value in ([axis.step for axis in xyz] + [1] * missing))
-    name, order = f'"{html.escape(_as_unicode(part.name))}"', "LittleEndian" if sys.byteorder == "little" else "BigEndian"
-    header = f"""<?xml version="1.0"?>
-<VTKFile type="ImageData" version="1.0" byte_order="{order}" header_type="UInt64">
-  <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">
-    <Piece Extent="{extent}">
-      <PointData Scalars={name}>
-        <DataArray type="{kind}" Name={name} format="appended" offset="0"/>
-      </PointData>
-    </Piece>
-  </ImageData>
-  <AppendedData encoding="raw">
-   _"""
-    with path.open("wb") as file:
-        file.write(header.encode())
-        file.write(np.uint64(array.nbytes).tobytes())
-        file.write(np.ascontiguousarray(array).data)
-        file.write(b"\n  </AppendedData>\n</VTKFile>\n")
-
-
 #: Endings of files that have attributes and coordinates; for others these are not read.
 DESCRIBED = (".h5", ".nc")
 #: What writes a file, by the ending of its name.
-WRITERS: dict[str, Callable[[Path, Part], None]] = {".npy": to_npy, ".h5": to_hdf5, ".nc": to_netcdf, ".vti": to_vti}
+WRITERS: dict[str, Callable[[Path, Part], None]] = {".npy": to_npy, ".h5": to_hdf5, ".nc": to_netcdf}

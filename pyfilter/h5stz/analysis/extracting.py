@@ -62,15 +62,14 @@ def extract(
     axes: SupportsIndex | Iterable[SupportsIndex] | None = None,
     overwrite: bool = False,
 ) -> Extracted:
-    """Reads a part of a dataset and writes it, without compression, to a .npy, .h5, .nc or .vti file.
+    """Reads a part of a dataset and writes it, without compression, to a .npy, .h5 or .nc file.
 
     Coordinates whose scale is damaged are left out, with a DamageWarning.
 
     Args:
         dataset: h5py.Dataset, or a View of one, such as those of h5stz.open(), also of remote files.
         target: path of the file; its ending says what it is. .nc needs netCDF4, and has the coordinates that the scales of the
-            dataset hold, as .h5 has; .vti (VTK's image data, for ParaView) has one to three axes, the last one is x, and its
-            unit is one sample of the dataset.
+            dataset hold, as .h5 has.
         region: integers and slices, as of View.read().
         level: 0 for all samples, l for every 2**l-th along `axes`.
         axes: numbers of axes that the level thins; None: all.

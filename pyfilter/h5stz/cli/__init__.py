@@ -18,13 +18,12 @@ import click
 from h5stz import _core
 from h5stz.cli import wording
 from h5stz.cli.output import printable
-from h5stz.errors import StzError, notes_of
+from h5stz.errors import StzError
 
 #: Where the commands are: module of this package, and the name of the click command there.
 _COMMANDS = {
     "args": "args:args",
     "compare": "compare:compare",
-    "completion": "completion:completion",
     "compress": "compress:compress",
     "decompress": "decompress:decompress",
     "doctor": "doctor:doctor",
@@ -33,7 +32,6 @@ _COMMANDS = {
     "info": "info:info",
     "pkg-config-path": "paths:pkg_config_path",
     "plugin-path": "paths:plugin_path",
-    "preview": "preview:preview",
     "run": "run:run",
     "salvage": "salvage:salvage",
     "verify": "verify:verify",
@@ -126,22 +124,17 @@ def _status(words: list[str]) -> int:
         text = misplaced or wording.explained(error, command, others)
         complain(f"{text} See {NAME} {name}{' ' if name else ''}--help")
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort) as error:
-        complain("interrupted" + _notes(error, words))
+    except (KeyboardInterrupt, click.Abort):
+        complain("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
         raise
     except StzError as error:
-        complain(wording.as_options(str(error), _named(words)[0]) + _notes(error, words))
+        complain(wording.as_options(str(error), _named(words)[0]))
         return _FAILED
     except (OSError, KeyError, ImportError) as error:
-        complain(str(error.args[0] if isinstance(error, KeyError) and error.args else error) + _notes(error, words))
+        complain(str(error.args[0] if isinstance(error, KeyError) and error.args else error))
         return _FAILED
-
-
-def _notes(error: BaseException, words: Sequence[str]) -> str:
-    """The notes of an error, such as which file is left, for the end of its text."""
-    return "".join(f". {wording.as_options(note, _named(words)[0])}" for note in notes_of(error))
 
 
 def _named(words: Sequence[str]) -> tuple[click.Command | None, str]:

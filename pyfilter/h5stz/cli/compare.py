@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from h5stz import _core, cli, new_files
-from h5stz.analysis import compare_files, compare_report
+from h5stz import _core, cli
+from h5stz.analysis import compare_files
 from h5stz.analysis.compare_files import Pair
 from h5stz.analysis.comparing import Comparison, summary_lines
 from h5stz.analysis.comparing import compare as compare_arrays
@@ -20,10 +18,10 @@ from h5stz.cli import wording
 from h5stz.cli.datasets import opened, split
 from h5stz.cli.explained import explained
 from h5stz.cli.output import print_json, say
-from h5stz.cli.parameters import FILE, NEW_FILE
+from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
-from h5stz.files.classic_netcdf import opened_source
+from h5stz.files.sources import opened_source
 from h5stz.progress import Progress
 from h5stz.sources.remote_files import shown_name
 
@@ -35,32 +33,16 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 @click.argument("other", metavar="B", type=FILE)
 @click.option("--dataset", default="*", metavar="GLOB", help="Of two files: these datasets only, by their paths.")
 @click.option("--within", type=float, metavar="B", help="The largest error that is allowed.")
-@click.option("--ssim/--no-ssim", default=True, help="Structural similarity, which needs scikit-image. [default: with it]")
-@click.option(
-    "--plot",
-    "--report",
-    "plot",
-    metavar="REPORT.html",
-    type=NEW_FILE,
-    help="Write a report with histograms and spectra, in one file.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def compare(original: str, other: str, dataset: str, within: float | None, ssim: bool, plot: str | None, as_json: bool) -> int:
-    """Tell how far B is from A, the original: errors, PSNR, SSIM, correlation, spectra.
+def compare(original: str, other: str, dataset: str, within: float | None, as_json: bool) -> int:
+    """Tell how far B is from A, the original: errors and PSNR.
 
     Of two files all datasets with the same path are compared. A and B may also be two arrays, each FILE::/path or a .npy file.
     Exit status 1 if an error exceeds --within, a sample is missing or not finite in one only, or a dataset cannot be read.
     """
     found: list[Pair] = []
-    if ssim and importlib.util.find_spec("skimage") is None:
-        if click.get_current_context().get_parameter_source("ssim") is ParameterSource.COMMANDLINE:
-            raise StzError("--ssim needs scikit-image: pip install 'h5stz[cli]', or leave it out (--no-ssim)", _ARGUMENT)
-        cli.complain("structural similarity is left out, as it needs scikit-image: pip install 'h5stz[cli]'")
-        ssim = False
-    if plot:
-        new_files.check_place(plot, compare_report.BEGIN)
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
-        for pair in _pairs(original, other, dataset, ssim, bar.tell):
+        for pair in _pairs(original, other, dataset, bar.tell):
             found.append(_in_words(pair))
             if not as_json or pair.failed:
                 with bar.aside():
@@ -71,9 +53,6 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
         why = f": {found[0].path}: {found[0].note}" if found else ""
         names = f"{shown_name(original)} and {shown_name(other)}"
         raise StzError(f"{names} have no dataset of numbers in common{why}", _ARGUMENT)
-    if plot and compared:
-        notes = [f"{pair.path}: {pair.note}" for pair in found if pair.note]
-        compare_report.write_report(plot, original, other, compared, notes)
     exceeded = [] if within is None else [(path, why) for path, each in compared if (why := _beyond(each, within))]
     if as_json:
         print_json({"within": None if within is None else not (exceeded or failed), "datasets": list(map(_described, found))})
@@ -82,7 +61,7 @@ def compare(original: str, other: str, dataset: str, within: float | None, ssim:
     return int(bool(exceeded or failed))
 
 
-def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progress | None) -> Iterator[Pair]:
+def _pairs(original: str, other: str, pattern: str, progress: Progress | None) -> Iterator[Pair]:
     if _is_one_array(original) or _is_one_array(other):
         first, second = split(original)[1], split(other)[1]
         with contextlib.ExitStack() as both:
@@ -94,12 +73,11 @@ def _pairs(original: str, other: str, pattern: str, ssim: bool, progress: Progre
                 one = both.enter_context(_array(original, second))
             name = getattr(one, "name", None) or original
             marks = compare_files.missing(one, another)
-            yield Pair(str(name), compare_arrays(one, another, missing=marks, ssim=ssim, progress=progress))
+            yield Pair(str(name), compare_arrays(one, another, missing=marks, progress=progress))
         return
     with opened_source(original) as before, opened_source(other) as after:
-        yield from compare_files.pairs(
-            before, after, pattern, names=(shown_name(original), shown_name(other)), ssim=ssim, progress=progress
-        )
+        names = shown_name(original), shown_name(other)
+        yield from compare_files.pairs(before, after, pattern, names=names, progress=progress)
 
 
 def _is_one_array(name: str) -> bool:

@@ -10,7 +10,6 @@ import click
 
 from h5stz import cli
 from h5stz.analysis import extracting
-from h5stz.cli import regions
 from h5stz.cli.datasets import opened
 from h5stz.cli.explained import NOTHING_WRITTEN, explained
 from h5stz.cli.output import print_json, say
@@ -20,12 +19,20 @@ from h5stz.damage import DamageWarning
 from h5stz.reading.view import View
 
 
+def _axes(text: str) -> tuple[int, ...]:
+    """Numbers of axes, such as 1,2."""
+    try:
+        return tuple(int(number) for number in text.split(","))
+    except ValueError:
+        raise ValueError(f"{text!r}: give numbers of axes, such as 1,2") from None
+
+
 @click.command(short_help="Write a part or a level of a dataset to a file.")
 @click.argument("name", metavar="FILE::/PATH", type=FILE)
 @click.option("--region", metavar="0:10,:,5", help="Indices of samples, as of NumPy.")
 @click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
-@click.option("--axes", type=Parsed("axes", regions.axes), metavar="N,N", help="The axes that the level thins. [default: all]")
-@click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5, .nc or .vti file.")
+@click.option("--axes", type=Parsed("axes", _axes), metavar="N,N", help="The axes that the level thins. [default: all]")
+@click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5 or .nc file.")
 @click.option("--overwrite", is_flag=True, help="OUT may exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(
@@ -33,8 +40,8 @@ def extract(
 ) -> int:
     """Write a part of a dataset, or a coarse level of it, without compression.
 
-    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too; .vti is for ParaView and has one
-    to three axes. FILE may be the address of a remote file.
+    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too. FILE may be the address of a
+    remote file.
 
     Exit status 1, too, if the file lacks the coordinates of an axis, as its scale is damaged.
     """
@@ -54,11 +61,25 @@ def extract(
 
 
 def _index(text: str, dataset: View) -> Any:
-    """The index that a text means; an error about it says what the dataset has."""
+    """The basic index of NumPy that a text means, such as 0:10,:,5; an error about it says what the dataset has."""
     try:
-        return regions.region(text)
+        return tuple(_item(part.strip()) for part in text.strip("[]() ").split(","))
     except ValueError as error:
         context = click.get_current_context()
         raise click.BadParameter(
             f"{error}. {extracting.shape_and_syntax(dataset)}.", context, param_hint="'--region'"
         ) from None
+
+
+def _item(part: str) -> Any:
+    if part == "...":
+        return ...
+    try:
+        numbers = [int(number) if number.strip() else None for number in part.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) == 1 and numbers[0] is not None:
+        return numbers[0]
+    if len(numbers) in (2, 3):
+        return slice(*numbers)
+    raise ValueError(f"{part!r} is no index")

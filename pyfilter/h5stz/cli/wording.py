@@ -10,7 +10,6 @@ import click
 #: What functions call arguments, and the option that it is here.
 _WORDS = {
     "lossless=True": "--lossless",
-    "resume=True": "--resume",
     "fill_value=False": "--fill-value none",
     "data=array": "--data FILE DATASET",
     "enhance=True": "--enhance auto",

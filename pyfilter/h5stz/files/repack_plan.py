@@ -159,8 +159,8 @@ class Plan:
         """What the samples of all datasets take in memory."""
         return self._contents.array_bytes
 
-    def decide(self, dataset: h5py.Dataset, found: STZ | None = None) -> Decision:
-        """The Decision about a dataset; `found`: the options to which those that depend on the data were resolved before.
+    def decide(self, dataset: h5py.Dataset) -> Decision:
+        """The Decision about a dataset.
 
         Raises:
             StzError: (a ValueError) the options do not fit it.
@@ -185,25 +185,22 @@ class Plan:
         if missing and dataset.dtype.kind in "iuf":
             options["fill_value"] = missing[0]
         try:
-            return self._with_options(dataset, options, found)
+            return self._with_options(dataset, options)
         except StzError as error:
             if reason := without_bound(error, options):
                 return Decision(reason)
             raise type(error)(f"{paths[0]}: {error}", error.code) from None
 
-    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any], found: STZ | None) -> Decision:
+    def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any]) -> Decision:
         chunks = self._chunks_of(dataset)
         if options.keys().isdisjoint(MEASURED):
             return Decision(None, STZ(**cast(Options, options | {"dtype": dataset.dtype})), chunks)
-        without_loss = lossless_instead(options, dataset.dtype)
-        if found is not None:
-            return Decision(None, found, chunks, note="no range" if "psnr" in options and found == without_loss else None)
         if "fill_value" in options and has_other_marker(dataset, options["fill_value"]):
             return Decision("missing values")
         try:
             return Decision(None, STZ(**cast(Options, options | {"data": dataset, "chunks": chunks})), chunks)
         except NoRangeError:
-            return Decision(None, without_loss, chunks, note="no range")
+            return Decision(None, lossless_instead(options, dataset.dtype), chunks, note="no range")
 
     def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
         """Why the dataset is not to be compressed; None if it is."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
@@ -21,14 +21,13 @@ from h5stz import _core
 from h5stz.errors import StzError
 from h5stz.files import compare_data
 from h5stz.files.chunk_compressors import Compressor, Stream, compressor
-from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.history import before_compressing
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
-from h5stz.files.spool import Spool, spool_beside
-from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
+from h5stz.files.sources import opened_source
+from h5stz.hdf5.file_kinds import opened_file, path_to_read, refuse_address
 from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes, written_bytes
 from h5stz.options.option_checks import checked_count
@@ -37,7 +36,6 @@ from h5stz.options.stz import STZ, Options
 from h5stz.progress import Meter, Progress
 from h5stz.reading.view import view
 from h5stz.signatures import with_options_of
-from h5stz.slabs import Box
 from h5stz.unreadable import naming_memory
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -81,14 +79,12 @@ class Report:
         outcomes: of all datasets, in their order in the file.
         notes: what could not be kept, a line each (copy_tree).
         before, after: sizes of the files in bytes.
-        resumed: chunks that an unfinished run had compressed already.
     """
 
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     before: int = 0
     after: int = 0
-    resumed: int = 0
 
     @property
     def ratio(self) -> float:
@@ -108,14 +104,13 @@ def repack(
     again: bool = False,
     max_error: SupportsFloat | None = None,
     overwrite: bool = False,
-    resume: bool = False,
     progress: Progress | None = None,
     **options: Unpack[Options],
 ) -> Report:
     """Writes a file with the contents of another one, compressed.
 
     Args:
-        source: path of an HDF5 or netCDF file; one of netCDF-3 becomes one of netCDF-4, and needs netCDF4.
+        source: path of an HDF5 or netCDF-4 file.
         target: path of the new file; may be that of `source`, with `overwrite`.
         rules: options for some of the datasets: the first Rule that names one counts.
         **options: those of STZ for all others, but data, dtype and fill_value; without any they are copied as they are stored,
@@ -131,9 +126,6 @@ def repack(
             error, in the units of the data, does not need: none of their chunks is decoded, and the options of the new dataset
             name the error as its bound. Those that were kept with larger errors stay as they are. Needs no options.
         overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
-        resume: keep what is compressed in a file beside `target`, its name with a dot before and ".unfinished" behind it, until
-            the new file is complete, and take over what an earlier run left there that was killed, or failed. The result is
-            that of a run at one go. What belongs to another source, or to other options, is not taken.
         progress: called with the path of a dataset, and the bytes done and to be done, of all that are written and compared.
 
     Returns:
@@ -148,36 +140,15 @@ def repack(
     error = checked_precision(max_error, None).max_error
     rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)
-    if scheduler is not None and is_netcdf3(source):
-        raise StzError(f"{source}: workers cannot read netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
     with compressor(jobs, scheduler) as using, ExitStack() as reading:
         old = reading.enter_context(opened_source(source, chunk_cache=False))
         plan = Plan(old, rules, rechunk, again, error)  # which checks the options: they matter more than what is at `target`
-        unfinished: AbstractContextManager[Spool | None] = nullcontext()
-        if resume:
-            unfinished = spool_beside(target, _key(source, rules, rechunk, again, error))
-        with unfinished as spool, replaced(source, target, overwrite) as part:
-            if spool is not None:
-                spool.note_part(part)
+        with replaced(source, target, overwrite) as part:
             less = "use jobs=1" if jobs > 1 and scheduler is None else ""
-            report = _Repack(old, plan, error, using, spool, progress, less).write(part)
+            report = _Repack(old, plan, error, using, progress, less).write(part)
             report.before, report.after = source.stat().st_size, part.stat().st_size
             reading.close()  # the new file may take the place of this one
-        if is_netcdf3(source):
-            report.notes.insert(0, NEW_FORMAT)
-        if spool is not None:
-            report.resumed = spool.taken
-            if spool.other:
-                report.notes.append("the unfinished run had another source or other options: all was compressed anew")
     return report
-
-
-def _key(source: Path, rules: Sequence[Rule], rechunk: Rechunk, again: bool, max_error: float | None) -> str:
-    """What streams depend on: the source as it is, and how it is compressed."""
-    found = source.stat()
-    options = [(rule.pattern, sorted((rule.options or {"none": True}).items())) for rule in rules]
-    version = _core.VERSION, _core.FORMAT_VERSION
-    return repr((os.path.realpath(source), found.st_size, found.st_mtime_ns, options, rechunk, again, max_error, version))
 
 
 class _Repack:
@@ -187,12 +158,11 @@ class _Repack:
         plan: Plan,
         max_error: float | None,
         compressor: Compressor,
-        spool: Spool | None,
         progress: Progress | None,
         less: str,  # as of naming_memory()
     ) -> None:
         self.less = less
-        self.old, self.plan, self.max_error, self.compressor, self.spool = old, plan, max_error, compressor, spool
+        self.old, self.plan, self.max_error, self.compressor = old, plan, max_error, compressor
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
         self.reasons: dict[str, str | None] = {}
@@ -236,15 +206,13 @@ class _Repack:
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
         """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
         path = name_of(dataset)
-        decision = self.plan.decide(dataset, self._found(dataset))
+        decision = self.plan.decide(dataset)
         self.reasons[path] = decision.reason
         if decision.options is None:
             with self.meter.share(path, array_bytes(dataset)):
                 return False
         if decision.drops_layers:
             return self._store_shorter(dataset, place, stored_type, decision)
-        if self.spool is not None:
-            self.spool.note_options(path, decision.options.filter_options)
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, array_bytes(dataset)) as add:
             for offset, stream in self._streams(dataset, decision):
@@ -276,22 +244,12 @@ class _Repack:
         self.compressed[path], self.shortened[path] = decision, largest
         return True
 
-    def _found(self, dataset: h5py.Dataset) -> STZ | None:
-        """The options that an unfinished run has found."""
-        words = None if self.spool is None else self.spool.found.get(name_of(dataset))
-        return None if words is None else STZ.from_filter_options(words, dtype=dataset.dtype)
-
     def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
         """The chunks of a dataset, compressed, with the places of their first elements."""
         assert decision.options is not None
         settings = decision.options.resolved.settings
-        history = before_compressing(dataset)
-
-        def made(boxes: Iterable[Box]) -> Iterator[Stream]:
-            return self.compressor.streams(dataset, boxes, decision.chunks, settings, history)
-
         boxes = written_boxes(decision.chunks, dataset)
-        return made(boxes) if self.spool is None else self.spool.completed(name_of(dataset), boxes, made)
+        return self.compressor.streams(dataset, boxes, decision.chunks, settings, before_compressing(dataset))
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:

@@ -141,11 +141,6 @@ def datasets(file: h5py.File, lost: Lost | None = None) -> list[h5py.Dataset]:
     return list(found.values())
 
 
-def dataset_paths(file: h5py.File) -> list[str]:
-    """All paths of all datasets of a file, by hard links."""
-    return [path for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)]
-
-
 def attribute(item: Any, name: str | bytes) -> Any:
     """The value of an attribute of an object of h5py; None if it is missing, has no value, or a type unknown to NumPy."""
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import h5py
 import numpy as np
@@ -14,10 +15,34 @@ from h5stz.elements import Array
 from h5stz.reading.view import View, view
 from h5stz.unreadable import naming
 
-if TYPE_CHECKING:
-    from h5stz.xarray.store import StzStore
-
 _ATTEMPTS = 3  # xarray closes the files that were not used for long when many are open, also between two lines of ours
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the variables of a store are read.
+
+    Attributes:
+        level: along each axis in `thinned` every 2**level-th sample.
+        thinned: names of dimensions.
+        max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
+        of_view: arguments of h5stz.view, for each compressed variable.
+    """
+
+    level: int
+    thinned: frozenset[str]
+    max_errors: dict[str, float]
+    of_view: dict[str, Any]
+
+
+class Store(Protocol):
+    """What variables need of the store that they are in."""
+
+    reading: Reading
+
+    def h5py_dataset(self, name: str) -> h5py.Dataset:
+        """The dataset that holds a variable, of the file as it is open now."""
+        ...
 
 
 class StzArray(BackendArray):
@@ -27,12 +52,13 @@ class StzArray(BackendArray):
         shape, dtype: of the thinned array.
     """
 
-    def __init__(self, name: str, store: StzStore, dataset: h5py.Dataset, axes: tuple[int, ...]) -> None:
+    def __init__(self, name: str, store: Store, dataset: h5py.Dataset, axes: tuple[int, ...]) -> None:
         self._name, self._store, self._axes = name, store, axes
         self._view: View | None = None
         self.dtype = dataset.dtype
         self.shape = tuple(
-            -(-extent >> store.level) if axis in axes and extent else extent for axis, extent in enumerate(dataset.shape)
+            -(-extent >> store.reading.level) if axis in axes and extent else extent
+            for axis, extent in enumerate(dataset.shape)
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -45,16 +71,9 @@ class StzArray(BackendArray):
         """The view of the whole dataset, of the file as it is open now."""
         opened = self._view
         if opened is None or not opened.dataset.id.valid:
-            dataset = self._store.h5py_dataset(self._name)
-            store = self._store
-            whole = view(
-                dataset,
-                cache_bytes=store.cache_bytes,
-                threads=store.threads,
-                max_bytes=store.max_bytes,
-                on_error=store.on_error,
-            )
-            max_error = self._store.max_errors.get(self._name)
+            reading = self._store.reading
+            whole = view(self._store.h5py_dataset(self._name), **reading.of_view)
+            max_error = reading.max_errors.get(self._name)
             opened = self._view = whole if max_error is None else whole.at_error(max_error)
         return opened
 
@@ -69,7 +88,7 @@ class StzArray(BackendArray):
         raise AssertionError("the last attempt returns or raises")
 
     def _part(self, whole: View, key: tuple[Any, ...]) -> Any:
-        return whole.level(self._store.level, axes=self._axes)[key] if self._axes else whole[key]
+        return whole.level(self._store.reading.level, axes=self._axes)[key] if self._axes else whole[key]
 
 
 class StoredArray(H5NetCDFArrayWrapper):

@@ -7,10 +7,11 @@ name of the engine.
 
 from __future__ import annotations
 
+import inspect
 import io
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, SupportsFloat, SupportsIndex
 
 import h5py
@@ -26,6 +27,7 @@ from h5stz.limits import checked_max_bytes
 from h5stz.reading.view import CACHE_BYTES
 from h5stz.sources.given_files import GivenFile, called, is_file_object
 from h5stz.sources.remote_files import Address, RemoteFile, is_address
+from h5stz.xarray.arrays import Reading
 from h5stz.xarray.store import StzStore, largest_errors, thinned_dimensions
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -101,7 +103,16 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             storage_options=storage_options,
         )
         try:
-            _configure([store], level, axes, max_error, cache_bytes, threads, max_bytes, on_error)
+            _configure(
+                [store],
+                level=level,
+                axes=axes,
+                max_error=max_error,
+                cache_bytes=cache_bytes,
+                threads=threads,
+                max_bytes=max_bytes,
+                on_error=on_error,
+            )
             return StoreBackendEntrypoint().open_dataset(
                 store,
                 mask_and_scale=mask_and_scale,
@@ -116,52 +127,22 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             store.close()
             raise
 
-    def open_groups_as_dict(
-        self,
-        filename_or_obj: Any,
-        *,
-        group: str | None = None,
-        level: SupportsIndex = 0,
-        axes: Iterable[str] | None = None,
-        max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
-        cache_bytes: int = CACHE_BYTES,
-        threads: int | None = None,
-        max_bytes: int | None = None,
-        on_error: OnError = "raise",
-        phony_dims: str | None = "access",
-        invalid_netcdf: bool | None = None,
-        decode_vlen_strings: bool = True,
-        driver: str | None = None,
-        driver_kwds: dict[str, Any] | None = None,
-        storage_options: dict[str, Any] | None = None,
-        **decoding: Any,
-    ) -> dict[str, Any]:
+    def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Any]:
         """Each group of the file, or of `group`, as an xarray.Dataset, by its path.
 
         Args:
-            axes: names of dimensions, each of some group; None: all along which a compressed variable of some group has more
-                than one sample. Dimensions of that name are thinned in all groups, as groups share those of the ones above.
-            **decoding: `mask_and_scale` and what else xarray decodes by, and `drop_variables`.
-            filename_or_obj, level, max_error, cache_bytes, threads, max_bytes, on_error, phony_dims, invalid_netcdf,
-                decode_vlen_strings, driver, driver_kwds, storage_options: as of open_dataset.
+            filename_or_obj, **options: as of open_dataset. `axes` are names of dimensions, each of some group; None: all along
+                which a compressed variable of some group has more than one sample. Dimensions of that name are thinned in all
+                groups, as groups share those of the ones above.
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension that no group has.
         """
-        store = _opened(
-            filename_or_obj,
-            group=group,
-            phony_dims=phony_dims,
-            invalid_netcdf=invalid_netcdf,
-            decode_vlen_strings=decode_vlen_strings,
-            driver=driver,
-            driver_kwds=driver_kwds,
-            storage_options=storage_options,
-        )
+        store = _opened(filename_or_obj, **_taken(options, _opened))
         try:
             stores = {_relative(each.path, store.path): each for each in store.groups()}
-            _configure(list(stores.values()), level, axes, max_error, cache_bytes, threads, max_bytes, on_error)
-            return {path: StoreBackendEntrypoint().open_dataset(each, **decoding) for path, each in stores.items()}
+            _configure(list(stores.values()), **_taken(options, _configure))
+            return {path: StoreBackendEntrypoint().open_dataset(each, **options) for path, each in stores.items()}
         except BaseException:
             store.close()
             raise
@@ -175,8 +156,25 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         return tree
 
 
-def _opened(filename_or_obj: Any, *, group: str | None, decode_vlen_strings: bool, **given: Any) -> Any:
+def _taken(options: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The options that are arguments of a function, which are taken out."""
+    return {name: options.pop(name) for name in inspect.signature(function).parameters if name in options}
+
+
+def _opened(
+    filename_or_obj: Any,
+    *,
+    group: str | None = None,
+    phony_dims: str | None = "access",
+    invalid_netcdf: bool | None = None,
+    decode_vlen_strings: bool = True,
+    driver: str | None = None,
+    driver_kwds: dict[str, Any] | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
     """The store of a file or group; of what is given, None stands for what h5netcdf has."""
+    given: dict[str, Any] = {"phony_dims": phony_dims, "invalid_netcdf": invalid_netcdf, "driver_kwds": driver_kwds}
+    given |= {"driver": driver, "storage_options": storage_options}
     opened = _openable(filename_or_obj)
     if is_address(opened) and given["driver"] is None:
         opened = Address(opened, dict(given.pop("storage_options") or {})).open()
@@ -221,20 +219,23 @@ def _hdf5(opened: Any) -> h5py.File | None:
 
 def _configure(
     stores: list[StzStore],
-    level: SupportsIndex,
-    axes: Iterable[str] | None,
-    max_error: SupportsFloat | Mapping[str, SupportsFloat] | None,
-    cache_bytes: int,
-    threads: int | None,
-    max_bytes: int | None,
-    on_error: OnError,
+    *,
+    level: SupportsIndex = 0,
+    axes: Iterable[str] | None = None,
+    max_error: SupportsFloat | Mapping[str, SupportsFloat] | None = None,
+    max_bytes: int | None = None,
+    on_error: OnError = "raise",
+    cache_bytes: int = CACHE_BYTES,
+    threads: int | None = None,
 ) -> None:
+    """Sets how the stores are read; arguments as of open_dataset."""
     number = _checked_level(level)
     check_on_error(on_error)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
-    max_errors = largest_errors(stores, max_error)
+    of_view = {"max_bytes": checked_max_bytes(max_bytes), "on_error": on_error, "cache_bytes": cache_bytes, "threads": threads}
+    reading = Reading(number, frozenset(names), largest_errors(stores, max_error), of_view)
     for store in stores:
-        store.configure(number, names, cache_bytes, threads, checked_max_bytes(max_bytes), max_errors, on_error)
+        store.reading = reading
 
 
 def _relative(path: str, parent: str) -> str:

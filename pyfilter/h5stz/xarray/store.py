@@ -10,11 +10,10 @@ from xarray.backends.h5netcdf_ import H5NetCDFArrayWrapper, H5NetCDFStore
 from xarray.core import indexing
 
 from h5stz import _core
-from h5stz.damage import OnError
 from h5stz.errors import StzError
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, client_data
-from h5stz.xarray.arrays import StoredArray, StzArray, ThinnedArray
+from h5stz.xarray.arrays import Reading, StoredArray, StzArray, ThinnedArray
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
@@ -23,22 +22,12 @@ class StzStore(H5NetCDFStore):
     """h5netcdf's store of a file or group, its variables thinned, and lazily read through views where they are compressed.
 
     Attributes:
-        level: along each axis in `thinned` every 2**level-th sample.
-        thinned: names of dimensions.
-        cache_bytes, threads: as of h5stz.view, for each variable.
-        max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
-        on_error: as of h5stz.view, for each variable.
+        reading: how; it is set before a variable is opened.
     """
 
-    __slots__ = ("cache_bytes", "level", "max_bytes", "max_errors", "on_error", "thinned", "threads")
+    __slots__ = ("reading",)
 
-    level: int
-    thinned: frozenset[str]
-    cache_bytes: int
-    threads: int | None
-    max_bytes: int | None
-    max_errors: dict[str, float]
-    on_error: OnError
+    reading: Reading
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
         """The dataset that holds a variable."""
@@ -46,7 +35,7 @@ class StzStore(H5NetCDFStore):
         return acquire().variables[name]._h5ds
 
     def groups(self) -> Iterator[StzStore]:
-        """A store, not yet configured, of this group and of each below it."""
+        """A store, without `reading` yet, of this group and of each below it."""
         kind: Any = type(self)
         below = [self.ds]
         while below:
@@ -64,21 +53,6 @@ class StzStore(H5NetCDFStore):
         compressed = [one for one in self.ds.variables.values() if client_data(one._h5ds) is not None]
         return {dim for one in compressed for dim, size in zip(one.dimensions, one.shape, strict=True) if size > 1}
 
-    def configure(
-        self,
-        level: int,
-        thinned: Iterable[str],
-        cache_bytes: int,
-        threads: int | None,
-        max_bytes: int | None,
-        max_errors: dict[str, float],
-        on_error: OnError,
-    ) -> None:
-        """Sets the attributes."""
-        self.level, self.cache_bytes, self.threads, self.max_bytes = level, cache_bytes, threads, max_bytes
-        self.thinned = frozenset(thinned if level else ())
-        self.max_errors, self.on_error = max_errors, on_error
-
     def open_store_variable(self, name: str, var: Any) -> Any:
         """xarray's Variable of h5netcdf's."""
         of_h5netcdf: Any = super().open_store_variable
@@ -88,7 +62,7 @@ class StzStore(H5NetCDFStore):
         if type(getattr(variable._data, "array", None)) is H5NetCDFArrayWrapper:
             data = indexing.LazilyIndexedArray(read_by_h5netcdf(name, self))
             variable = type(variable)(variable.dims, data, variable.attrs, variable.encoding)
-        axes = tuple(axis for axis, dim in enumerate(variable.dims) if dim in self.thinned)
+        axes = tuple(axis for axis, dim in enumerate(variable.dims) if dim in self.reading.thinned)
         chunks = variable.encoding.get("chunksizes")
         words = client_data(dataset)
         encoding = dict(variable.encoding)
@@ -99,10 +73,10 @@ class StzStore(H5NetCDFStore):
             data = indexing.LazilyIndexedArray(StzArray(name, self, dataset, axes))
             variable = type(variable)(variable.dims, data, variable.attrs, encoding)
         elif axes:
-            data = indexing.LazilyIndexedArray(ThinnedArray(variable, self.level, axes))
+            data = indexing.LazilyIndexedArray(ThinnedArray(variable, self.reading.level, axes))
             variable = type(variable)(variable.dims, data, variable.attrs, encoding)
         if axes and chunks:
-            shape = tuple(max(1, -(-n >> self.level)) if axis in axes else n for axis, n in enumerate(chunks))
+            shape = tuple(max(1, -(-n >> self.reading.level)) if axis in axes else n for axis, n in enumerate(chunks))
             encoding["chunksizes"] = shape
             encoding["preferred_chunks"] = dict(zip(variable.dims, shape, strict=True))
         variable.encoding = encoding

@@ -1,4 +1,4 @@
-"""h5stz for zarr: codecs for zarr formats 2 and 3, coarse levels of arrays, and HDF5 files as zarr stores.
+"""h5stz for zarr: codecs for zarr formats 2 and 3, and coarse levels of arrays.
 
 Nothing is imported before it is used: `import h5stz.zarr` works without zarr and numcodecs, which the extra `h5stz[zarr]`
 brings. zarr and numcodecs find the codecs by themselves, through entry points, when metadata name them.
@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from h5stz.zarr.codec import StzCodec
     from h5stz.zarr.levels import level
     from h5stz.zarr.numcodecs_codec import Stz
-    from h5stz.zarr.references import reference
 
-__all__ = ["Stz", "StzCodec", "level", "reference"]
+__all__ = ["Stz", "StzCodec", "level"]
 
-_HOMES = {"Stz": "numcodecs_codec", "StzCodec": "codec", "level": "levels", "reference": "references"}
+_HOMES = {"Stz": "numcodecs_codec", "StzCodec": "codec", "level": "levels"}
 
 
 def __getattr__(name: str) -> Any:
