@@ -61,5 +61,5 @@ FILES = {
     "noise": (lambda content: b"\xff\1\2" + content, "it is neither an HDF5 nor a netCDF file", "name one", "name one"),
     "first bytes": (lambda content: content[:5], "cut short, after 5 bytes", "download", "have it uploaded again"),
     "cut": (lambda content: content[:-7], "cut short", "h5stz salvage", "download it: h5stz salvage"),
-    "netCDF-3": (lambda content: b"CDF\x01" + bytes(99), "a netCDF-3 file", "nccopy -k nc4", "download it: nccopy -k nc4"),
+    "netCDF-3": (lambda content: b"CDF\x01" + bytes(99), "a netCDF-3 file", "", "download it: h5stz compress"),
 }

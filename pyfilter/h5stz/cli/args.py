@@ -11,7 +11,7 @@ import numpy as np
 from h5stz import _core, elements
 from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag
 from h5stz.errors import StzError
-from h5stz.files.sources import opened_source
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.hdf5.named_datasets import dataset_with_samples
 from h5stz.options import arguments
 from h5stz.options.stz import MEASURED, STZ, Options

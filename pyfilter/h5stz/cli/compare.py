@@ -21,7 +21,7 @@ from h5stz.cli.output import print_json, say
 from h5stz.cli.parameters import FILE
 from h5stz.cli.progress import progress_bar
 from h5stz.errors import StzError
-from h5stz.files.sources import opened_source
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.progress import Progress
 from h5stz.sources.remote_files import shown_name
 

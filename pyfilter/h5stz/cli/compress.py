@@ -29,7 +29,7 @@ from h5stz.cli.progress import progress_bar
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files import repack_plan, repack_preview, repacking
-from h5stz.files.sources import opened_source
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import Options
 from h5stz.sources.remote_files import shown_name
@@ -76,7 +76,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--dry-run", is_flag=True, help="Write nothing, say what would be compressed and how; OUT may be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> int:
-    """Compress the datasets of an HDF5 or netCDF-4 file into a new file.
+    """Compress the datasets of an HDF5 or netCDF file into a new file.
 
     Writes OUT with everything that IN holds. Datasets of numbers with two axes and more are compressed, coordinates and others
     are not. What was written is compared with IN before OUT gets its name.

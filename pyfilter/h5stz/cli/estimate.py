@@ -20,8 +20,8 @@ from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import REASONS, Decision, Plan, Rule, check_options, without_bound
-from h5stz.files.sources import opened_source
 from h5stz.hdf5 import objects
 from h5stz.hdf5.named_datasets import dataset_with_samples, hard_link_to
 from h5stz.options.stz import STZ, Options

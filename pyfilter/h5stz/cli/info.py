@@ -21,8 +21,8 @@ from h5stz.cli.output import printable, say, sizes
 from h5stz.cli.parameters import FILE
 from h5stz.counts import counted
 from h5stz.errors import StzError, in_one_line
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.dataset_facts import ChunkFacts, Compression, DatasetFacts, described_filters, facts_of
-from h5stz.files.sources import opened_source
 from h5stz.hdf5 import objects
 from h5stz.hdf5.named_datasets import dataset_named, link_of_pattern
 from h5stz.options.stz import client_data
@@ -89,7 +89,7 @@ def _names(words: Sequence[str]) -> list[tuple[str, str | None]]:
         return named
     if not is_address(words[1]) and not os.path.exists(words[1]):
         return [(words[0], words[1])]
-    with contextlib.suppress(OSError), opened_source(words[0]) as file:  # an error is said when its turn comes
+    with contextlib.suppress(OSError), opened_source(words[0], values=False) as file:  # an error is said when its turn comes
         if words[1] and objects.is_there(file, words[1]):
             return [(words[0], words[1])]
     return named
@@ -102,7 +102,7 @@ def _file_and_dataset(word: str) -> tuple[str, str | None]:
 
 def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> bool:
     """Fills `made`; returns whether something in the file cannot be read, of which it says what."""
-    with opened_source(name) as file:
+    with opened_source(name, values=everything or only is not None) as file:
         remote = remote_of(file)
         made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
         failures = Failures(file, made.name)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import h5py
 
 from h5stz.errors import HDF5_ERRORS
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.repack_plan import Plan, Rechunk, Rule, all_rules
-from h5stz.files.sources import opened_source
 from h5stz.hdf5.objects import Lost, array_bytes, datasets, dtype_text, name_of
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
@@ -65,7 +65,7 @@ def plan_repack(
     Reads what the decisions need: for `relative` and `psnr` all of a dataset.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file.
+        source: path of an HDF5 or netCDF file.
         rules, rechunk, again, max_error, **options: as of repack().
 
     Raises:

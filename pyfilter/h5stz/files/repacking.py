@@ -21,13 +21,13 @@ from h5stz import _core
 from h5stz.errors import StzError
 from h5stz.files import compare_data
 from h5stz.files.chunk_compressors import Compressor, Stream, compressor
+from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.dropping_layers import shorter_chunks
 from h5stz.files.history import before_compressing
 from h5stz.files.repack_plan import Decision, Plan, Rechunk, Rule, all_rules
 from h5stz.files.replacing import replaced
-from h5stz.files.sources import opened_source
-from h5stz.hdf5.file_kinds import opened_file, path_to_read, refuse_address
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes, written_bytes
 from h5stz.options.option_checks import checked_count
@@ -110,7 +110,7 @@ def repack(
     """Writes a file with the contents of another one, compressed.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file.
+        source: path of an HDF5 or netCDF file; one of netCDF-3 becomes one of netCDF-4, and needs netCDF4.
         target: path of the new file; may be that of `source`, with `overwrite`.
         rules: options for some of the datasets: the first Rule that names one counts.
         **options: those of STZ for all others, but data, dtype and fill_value; without any they are copied as they are stored,
@@ -140,6 +140,8 @@ def repack(
     error = checked_precision(max_error, None).max_error
     rules = all_rules(rules, options, error)
     checked_count("jobs", jobs, 4096)
+    if scheduler is not None and is_netcdf3(source):
+        raise StzError(f"{source}: workers cannot read netCDF-3 files: convert it first, such as with nccopy -k nc4", _ARGUMENT)
     with compressor(jobs, scheduler) as using, ExitStack() as reading:
         old = reading.enter_context(opened_source(source, chunk_cache=False))
         plan = Plan(old, rules, rechunk, again, error)  # which checks the options: they matter more than what is at `target`
@@ -148,6 +150,8 @@ def repack(
             report = _Repack(old, plan, error, using, progress, less).write(part)
             report.before, report.after = source.stat().st_size, part.stat().st_size
             reading.close()  # the new file may take the place of this one
+        if is_netcdf3(source):
+            report.notes.insert(0, NEW_FORMAT)
     return report
 
 

@@ -22,6 +22,7 @@ from h5stz.damage import Damage, OnError, of_stream, stored_bytes
 from h5stz.elements import Array
 from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files import cut_files
+from h5stz.files.classic_netcdf import refuse_netcdf3
 from h5stz.files.copy_tree import Place, copy_tree, new_file
 from h5stz.files.replacing import replaced
 from h5stz.files.stored_chunks import stored_chunks
@@ -109,6 +110,7 @@ def salvage(
     done, lost_paths = Salvaged(), set[str]()
     source = path_to_read(source)
     with replaced(source, Path(target), overwrite, may_be_source=False) as part:
+        refuse_netcdf3(source)
         old, done.missing_bytes = cut_files.opened(source)
         with closing(old):
             meter = Meter(progress, _bytes_to_check(old))

@@ -13,11 +13,11 @@ import numpy as np
 from h5stz import _core, patterns
 from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.files import compare_data
+from h5stz.files.classic_netcdf import NEW_FORMAT, opened_source
 from h5stz.files.copy_tree import ALL_FILTERS, Place, copy_tree, new_file
 from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
-from h5stz.files.sources import opened_source
-from h5stz.hdf5.file_kinds import opened_file, path_to_read, refuse_address
+from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
 from h5stz.hdf5.written_parts import written_boxes
@@ -88,7 +88,7 @@ def unpack(
                     with meter.share(path, before.nbytes) as add, naming_memory(before):
                         compare_data.same(before, dataset_at(made, path), add)
             reading.close()  # the new file may take the place of this one
-    return unpacked, notes
+    return unpacked, [NEW_FORMAT, *notes] if is_netcdf3(source) else notes
 
 
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:

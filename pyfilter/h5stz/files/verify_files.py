@@ -17,7 +17,7 @@ from h5stz import _core, limits
 from h5stz.counts import counted
 from h5stz.damage import Damage, of_stream
 from h5stz.errors import HDF5_ERRORS, StzError
-from h5stz.files.sources import opened_source
+from h5stz.files.classic_netcdf import opened_source
 from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5 import objects
 from h5stz.options.stz import client_data
@@ -135,7 +135,7 @@ class _Counts:
 def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator[Line]:
     """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
     try:
-        with opened_source(name) as file:
+        with opened_source(name, values=False) as file:
             yield from _lines_of_file(file, shown_name(name), threads, progress)
     except _NotGivenError as error:
         yield Line(f"not all was verified: {error}", False, True)

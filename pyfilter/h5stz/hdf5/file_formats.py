@@ -103,7 +103,7 @@ def other_format(content: bytes, name: str, where: Where) -> str | None:
     first = {"path": "", "address": "download it, and ", "object": ""}[where]
     if content.startswith(NETCDF3):
         first = {"path": "", "address": "download it: ", "object": "store it in a file: "}[where]
-        made = f"nccopy -k nc4 {name if where == 'path' else 'FILE'} OUT.nc makes a netCDF-4 file of it"
+        made = "h5stz compress makes a compressed netCDF-4 file of it, nccopy -k nc4 an ordinary one"
         return f"it is a netCDF-3 file: {first}{made}"
     for at, begin, what, cure in _FORMATS:
         if content[at:].startswith(begin):

@@ -13,7 +13,7 @@ import h5py
 
 from h5stz import _core
 from h5stz.errors import StzError, StzReadError
-from h5stz.hdf5 import calls, file_formats
+from h5stz.hdf5 import calls, classic_header, file_formats
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -185,6 +185,11 @@ def path_to_read(source: str | os.PathLike[str]) -> Path:
     return Path(source)
 
 
+def is_netcdf3(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to a file of netCDF's classic format, or of one of its two variants for large files."""
+    return _begin(Path(path)).startswith(file_formats.NETCDF3)
+
+
 def _begin(path: Path) -> bytes:
     """The first bytes of a file; no bytes if it cannot be read."""
     try:
@@ -204,4 +209,6 @@ def _described_directory(path: Path) -> str:
 
 def _why_not(path: Path, said: str) -> str:
     """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
+    if is_netcdf3(path) and (fault := classic_header.fault(path)) is not None:
+        return fault
     return file_formats.why_not(_begin(path), said, str(path), "path")
