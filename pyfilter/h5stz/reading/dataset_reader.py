@@ -8,7 +8,8 @@ All calls of h5py are made by the thread that asks; other threads only decode. S
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -69,9 +70,12 @@ class DatasetReader:
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._hdf5 = ThroughHdf5(dataset, self.index, stats, self._mark)
         self._name = f"{name_of(dataset)} in {dataset.file.filename}"
-        prefetch = Prefetch(self._file, self._name, self._naming)
+        naming = partial(
+            _naming, dataset, self.index
+        )  # no method of this object: it ends, with its file, as its last user does
+        prefetch = Prefetch(self._file, self._name, naming)
         self._chunks = OpenChunks(dataset, self.index, self._file, self._hdf5, prefetch, self._readers, verify)
-        self._shared = Parts(self.index, self._chunks, prefetch, self._hdf5, self._readers, stats, self._naming)
+        self._shared = Parts(self.index, self._chunks, prefetch, self._hdf5, self._readers, stats, naming)
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """The samples of a Selection in the dataset's index space.
@@ -214,8 +218,7 @@ class DatasetReader:
                 raise
             self._file.check()
 
-    @contextmanager
-    def _naming(self, chunk: Chunk) -> Iterator[None]:
-        """Adds to a StzError which chunk it is about."""
-        with naming_stream(self.dataset, self.index.offset(chunk)):
-            yield
+
+def _naming(dataset: h5py.Dataset, index: ChunkIndex, chunk: Chunk) -> AbstractContextManager[None]:
+    """Adds to a StzError which chunk it is about."""
+    return naming_stream(dataset, index.offset(chunk))
