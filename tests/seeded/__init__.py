@@ -1,0 +1,1 @@
+"""Mistakes in the source that the tests must notice."""
