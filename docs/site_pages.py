@@ -26,7 +26,8 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, **_):
     """Rewrites the links of a page."""
-    folder = "" if page.file.src_uri == "index.md" else "docs"
+    here = posixpath.dirname(page.file.src_uri)
+    folder = "" if page.file.src_uri == "index.md" else posixpath.join("docs", here)
     base = f"{config.repo_url}/blob/main"
 
     def rewritten(link):
@@ -35,9 +36,9 @@ def on_page_markdown(markdown, page, config, **_):
         if not (ROOT / path).exists():
             return link[0]
         if path == "README.md":
-            place = "index.md"
+            place = posixpath.relpath("index.md", here)
         elif path.startswith("docs/") and (ROOT / path).is_file() and not path.endswith(".py"):
-            place = path.removeprefix("docs/")
+            place = posixpath.relpath(path.removeprefix("docs/"), here)
         else:
             place = f"{base}/{path}"
         return f"{opening}{place}{anchor or ''}{closing}"

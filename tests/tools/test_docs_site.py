@@ -44,8 +44,8 @@ class Page(html.parser.HTMLParser):
 
 
 def test_every_page_is_there(site):
-    for page in (ROOT / "docs").glob("*.md"):
-        assert (site / page.stem / "index.html").exists()
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (site / page.relative_to(ROOT / "docs").with_suffix("") / "index.html").exists()
     assert "create_dataset" in (site / "index.html").read_text()
 
 

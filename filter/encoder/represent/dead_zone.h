@@ -2,7 +2,7 @@
 // Zeros are cheap, and many of them make their neighbours cheaper; errors there are larger, so steps are made smaller, until the bound
 // holds again. A stream has a lower mean squared error for its bytes, and more bytes for its bound. Decoders know nothing of it.
 //
-// The widths gave the fewest bytes at the PSNR of a relative bound of 1e-2 over the development fields (docs/design-notes.md).
+// The widths gave the fewest bytes at the PSNR of a relative bound of 1e-2 over the development fields (docs/decisions/18-enhancement.md).
 #pragma once
 #include <algorithm>
 
