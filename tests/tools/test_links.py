@@ -37,3 +37,14 @@ def test_links_lead_somewhere(document):
         goal = document.parent / name if name else document
         assert goal.exists(), target
         assert not anchor or anchor in anchors(goal), target
+
+
+def test_every_decision_is_listed_and_has_the_same_parts():
+    index = (ROOT / "docs/design-notes.md").read_text()
+    records = sorted((ROOT / "docs/decisions").glob("*.md"))
+    assert records
+    for number, record in enumerate(records, 1):
+        text = record.read_text()
+        assert text.startswith(f"# {number}. ") and f"](decisions/{record.name})" in index
+        parts = ["Context", "Decision", "Figures", "What was tried and failed"]
+        assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == parts, record.name
