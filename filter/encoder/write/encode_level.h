@@ -1,4 +1,4 @@
-// Encodes a level from what the coarser one is reconstructed to (encoder).
+// Encodes a level from the reconstruction of the coarser one (encoder).
 #pragma once
 #include "encoder/block/level_source.h"
 

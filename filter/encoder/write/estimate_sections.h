@@ -1,4 +1,4 @@
-// How long the sections of an array will be, without coding more of it than samples (encoder).
+// Estimates the length of the sections of an array, from coded samples of it (encoder).
 #pragma once
 #include "encoder/plan/plan.h"
 #include "encoder/plan/result.h"
