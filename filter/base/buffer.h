@@ -1,4 +1,4 @@
-// Room for numbers that is not cleared: arrays that are written before they are read.
+// Memory for numbers that is not cleared, for arrays that are written before they are read.
 #pragma once
 #include <new>
 #include <utility>
@@ -21,7 +21,7 @@ class Buffer {
   }
   ~Buffer() { release(); }
 
-  // The contents are lost if n is beyond the capacity.
+  // Loses the contents if n exceeds the capacity.
   void resize(size_t n) {
     if (n > capacity_) {
       release();
@@ -33,8 +33,8 @@ class Buffer {
     }
     size_ = n;
   }
-  // The same; memory that is new is zero. For arrays whose gaps and ends are read by vectors that do not use them: any number does, but
-  // tools that follow undefined memory, as memcheck, cannot tell that a result does not depend on it.
+  // Resizes, and clears new memory. For arrays whose gaps and ends vectors read without using them: any number would do, but tools that
+  // follow undefined memory, such as memcheck, cannot tell that results do not depend on it.
   void resize_defined(size_t n) {
     const bool is_new = n > capacity_;
     resize(n);

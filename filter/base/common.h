@@ -1,4 +1,4 @@
-// What every file of the core shares: integer names, the failure type, little-endian loads and stores.
+// Shared by every file of the core: integer names, the failure type, little-endian loads and stores.
 // Failures are C++ exceptions inside the core only; abi.cpp turns each into its stable code.
 #pragma once
 #include <cstddef>

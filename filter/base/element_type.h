@@ -11,7 +11,7 @@ constexpr size_t element_size(i32 dtype) {
   return dtype >= STZ_F16 && dtype <= STZ_C128 ? size[dtype] : 0;
 }
 
-// Complex numbers are two components in a batch axis of the codec, all other elements one.
+// Number of components: two for complex numbers, which become a batch axis of the codec; one for all other elements.
 constexpr int components(i32 dtype) { return dtype == STZ_C64 || dtype == STZ_C128 ? 2 : 1; }
 constexpr size_t component_size(i32 dtype) { return element_size(dtype) / size_t(components(dtype)); }
 

@@ -1,10 +1,10 @@
-// Bits that flip in memory between the stages of the codec, compiled in with STZ_FAULTS only (CMake option H5STZ_FAULTS, preset "faults")
-// and nothing otherwise: what a check of streams is tested with (precision/check_stream.h).
+// Flips bits in memory between the stages of the codec, to test the check of streams (precision/check_stream.h). Compiled in with
+// STZ_FAULTS only (CMake option H5STZ_FAULTS, preset "faults") and nothing otherwise.
 //
 // STZ_FAULT_POINT(name, memory, bytes) stands where a stage has left its result in memory and the next one has not read it yet.
-// STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) flips only bits with which a byte is `largest` at most before and afterwards: numbers
-// that the next stage uses as an index, and that would take it out of its tables. What a plan says happens in one point; without a plan
-// passings are counted. In a plug-in the environment has the plan: H5STZ_FAULT=NAME:NUMBER:SEED, or with :lasting.
+// STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) flips a bit only if the byte is at most `largest` before and after: the next stage
+// uses these numbers as an index, and larger ones would leave its tables. A plan flips bits at one point. Without a plan, passings are
+// counted. In a plug-in the environment gives the plan: H5STZ_FAULT=NAME:NUMBER:SEED, or with :lasting.
 #pragma once
 
 #if defined(STZ_FAULTS)
@@ -84,7 +84,7 @@ class Faults {
         plan(FaultPoint(p), number, seed, std::strcmp(end, ":lasting") == 0);
       }
   }
-  // A bit flips at passing `number` of a point, counted from 0 from now on; if it is `lasting`, also at all later ones.
+  // Flips a bit at passing `number` of a point, counted from 0 from now on. A `lasting` plan flips one at all later passings too.
   void plan(FaultPoint point, u64 number, u64 seed, bool lasting) {
     forget();
     number_ = number;

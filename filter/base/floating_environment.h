@@ -1,6 +1,6 @@
-// The floating-point environment that the codec's bits depend on (nearest rounding, subnormal numbers, no traps) for a scope, and
-// afterwards the caller's, as it was: hosts built with -ffast-math flush subnormal numbers, others round differently, trap, or look at the
-// exception flags. Every entry into the libraries that computes with floating-point numbers has one, and every thread that they start.
+// Sets, for a scope, the floating-point environment that the codec's bits depend on (nearest rounding, subnormal numbers, no traps), and
+// restores the caller's afterwards: hosts built with -ffast-math flush subnormal numbers, others round differently, trap, or look at the
+// exception flags. Every library function that computes with floating-point numbers has one, and every thread that the libraries start.
 #pragma once
 #include "base/common.h"
 
@@ -13,7 +13,7 @@ namespace stz {
 class FloatingEnvironment {
  public:
 #if defined(__x86_64__)
-  // MXCSR, and the x87 unit: long double, and the rounding mode that strtod and printf of glibc go by.
+  // Sets MXCSR, and the x87 unit for long double and for the rounding mode that strtod and printf of glibc obey.
   FloatingEnvironment() {
     const u16 default_control = 0x37f;
     __asm__ volatile("fnstenv %0\n\tfldcw %1" : "=m"(x87_) : "m"(default_control) : "memory");

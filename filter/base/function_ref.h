@@ -1,4 +1,4 @@
-// A reference to something that can be called, for the duration of a call: std::function without its copy, which allocates.
+// A reference to a callable object for the duration of a call: std::function without its copy, which allocates.
 #pragma once
 #include <memory>
 #include <type_traits>

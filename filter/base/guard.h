@@ -1,4 +1,4 @@
-// What every entry of the C ABI does around its work: the floating-point environment is set, failures become codes.
+// The frame of every function of the C ABI: it sets the floating-point environment and turns failures into codes.
 #pragma once
 #include <new>
 #include <stdexcept>

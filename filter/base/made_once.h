@@ -1,4 +1,4 @@
-// An object that is made at its first use and kept for good. Unlike a static local it holds no lock while it is made: a process that is
+// An object that is made at its first use and never freed. Unlike a static local, it holds no lock while it is made: a process that is
 // forked meanwhile makes its own, and does not wait for a thread that it does not have.
 #pragma once
 #include <atomic>
@@ -6,7 +6,8 @@
 
 namespace stz {
 
-// The object in `slot`; if there is none, that of make(), a std::unique_ptr<T>. Two threads may both make one; the first is kept.
+// Returns the object in `slot`. If the slot is empty, make() gives the object as a std::unique_ptr<T>. If two threads both make one, the
+// first is kept.
 template <class T, class Make>
 T& made_once(std::atomic<T*>& slot, Make make) {
   T* object = slot.load(std::memory_order_acquire);

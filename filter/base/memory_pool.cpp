@@ -15,7 +15,7 @@ namespace stz {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool keeps = false;  // tools are to see every use
+constexpr bool keeps = false;  // sanitizers must see every use
 #else
 constexpr bool keeps = true;
 #endif
@@ -23,7 +23,7 @@ constexpr bool keeps = true;
 constexpr int smallest_log2 = 8, largest_log2 = 23, kinds = 4 * (largest_log2 - smallest_log2) + 1;
 static_assert(size_t(1) << largest_log2 == largest_kept_block);
 
-// Blocks have one of four sizes to an octave.
+// The size classes of blocks: four to an octave.
 struct Kind {
   int number;
   size_t bytes;
@@ -38,7 +38,7 @@ struct Free {
   Free* next;
 };
 
-// Of one thread. Without a destructor: it is used until the end of the thread.
+// The pool of one thread. It has no destructor, as it is used until the end of the thread.
 struct Pool {
   Free* first[kinds];
   size_t kept;
@@ -55,9 +55,9 @@ struct Pool {
 };
 constinit thread_local Pool pool{};
 
-// Has pools emptied when their threads end. A key and not an object of the thread: objects are destroyed before keys, so that one that is
-// made in the destructor of a key, where a thread may call for the first time, is never destroyed; and where the C library has no memory
-// to enter an object it ends the process. The pool of the main thread ends with the process.
+// Empties pools when their threads end, by a key instead of an object of the thread, for two reasons. Objects are destroyed before keys: an
+// object that is made in the destructor of a key, where a thread may call for the first time, would never be destroyed. And the C library
+// ends the process if it has no memory to register an object. The pool of the main thread ends with the process.
 class ThreadEnds {
  public:
   ThreadEnds() {
@@ -66,7 +66,7 @@ class ThreadEnds {
                 pool.closed = true;
               }) == 0;
   }
-  ~ThreadEnds() {  // a program may unload what the core is linked into: other threads then lose what they keep
+  ~ThreadEnds() {  // a program may unload the library with the core: the pools of other threads are lost then
     if (exists_.exchange(0)) pthread_key_delete(key_);
     pool.empty();
   }
@@ -91,7 +91,7 @@ void* allocate(size_t bytes) {
   void* p = aligned_alloc(unit, size);
   if (!p) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
-  if (unit == large_page) madvise(p, size, MADV_HUGEPAGE);  // a wish
+  if (unit == large_page) madvise(p, size, MADV_HUGEPAGE);  // may fail without harm
 #endif
   return p;
 }
@@ -116,16 +116,16 @@ void give_memory_back(void* memory, size_t bytes) noexcept {
   if (!keeps || bytes > largest_kept_block || own.closed) return free(memory);
   if (!own.watched && !(own.watched = thread_ends.watch())) return free(memory);
   const Kind kind = kind_of(bytes);
-  if (own.kept + allocated_size(kind.bytes) > most_kept_memory) own.empty();  // sizes that are asked for no more would stay for good
+  if (own.kept + allocated_size(kind.bytes) > most_kept_memory) own.empty();  // unused sizes would otherwise stay for ever
   Free* block = static_cast<Free*>(memory);
   block->next = own.first[kind.number];
   own.first[kind.number] = block;
   own.kept += allocated_size(kind.bytes);
 }
 
-// What is free is what the C library gets, as nothing happens in between.
+// Allocates and frees a block, so that the C library can take this memory next: nothing happens in between.
 bool thread_has_memory() noexcept {
-  constexpr size_t enough = 8192;  // for the variables, and for a longer table of those of all libraries
+  constexpr size_t enough = 8192;  // for the variables, and for a longer table of the variables of all libraries
   if (thread_ends.is_watched()) return true;
   void* const volatile block = malloc(enough);
   free(block);

@@ -1,5 +1,5 @@
-// One line of text for the user, built where an error is found and handed to the HDF5 error stack where the callback
-// ends: HDF5 calls made in between (closing a type, say) would clear the stack. Fixed size: no allocation on error paths.
+// One line of text for the user. It is built where an error is found, and goes to the HDF5 error stack at the end of the callback, as HDF5
+// calls in between (such as closing a type) would clear the stack. The fixed size avoids allocation on error paths.
 #pragma once
 #include <cstdarg>
 #include <cstdio>
@@ -17,13 +17,13 @@ struct Message {
     va_end(arguments);
   }
 
-  // What fits into `size` bytes, the final 0 included; nothing if there is no buffer.
+  // Copies as much as fits into `size` bytes, including the final 0; nothing if there is no buffer.
   void copy_to(char* buffer, size_t size) const {
     if (buffer && size) std::snprintf(buffer, size, "%s", text);
   }
 };
 
-// What `body` returns; if it throws, `failed`, and the message says what.
+// Returns the result of `body`. If it throws, returns `failed` and describes the exception in the message.
 template <class Result, class Body>
 Result catch_all(Message& message, Result failed, Body body) noexcept {
   try {
@@ -36,7 +36,7 @@ Result catch_all(Message& message, Result failed, Body body) noexcept {
   return failed;
 }
 
-// Numbers as "40, 48, 32", for a message; those that do not fit are left out.
+// Numbers as "40, 48, 32", for a message; numbers that do not fit are left out.
 struct ListText {
   template <class Number>
   ListText(const Number* numbers, int count) {

@@ -1,4 +1,4 @@
-// Work shared by threads that are started for it, or for several pieces of it, and joined before it ends.
+// Shares work among threads that are started for one or several pieces of it, and joined before it ends.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 
 namespace stz {
 
-// In its scope the calling thread has the program's signals blocked, and threads that it starts inherit that: handlers run on threads of
-// the program. Signals that a thread raises itself, by a fault or abort(), stay as they are: blocked, they would end the process without
-// the program's handler.
+// Blocks the program's signals in the calling thread for a scope. Threads that it starts inherit this, so that handlers run on threads of
+// the program only. Signals that a thread raises itself, by a fault or abort(), are not blocked: they would end the process without the
+// program's handler.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -35,7 +35,7 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// Threads that are joined at the end of the scope, however it is left.
+// Threads that are joined at the end of the scope, also after an exception.
 class ThreadGroup {
  public:
   ThreadGroup() = default;
@@ -45,7 +45,7 @@ class ThreadGroup {
   ThreadGroup(const ThreadGroup&) = delete;
   ThreadGroup& operator=(const ThreadGroup&) = delete;
 
-  // Starts `count` threads that call body(), which must not throw; fewer call it where there are no more threads or no memory for them.
+  // Starts `count` threads that call body(), which must not throw. Starts fewer if the system has no more threads or memory for them.
   template <class F>
   void start(size_t count, F& body) noexcept {
     const SignalsBlocked blocked;
@@ -57,7 +57,7 @@ class ThreadGroup {
           FloatingEnvironment environment;
           body();
         });
-    } catch (...) {  // those that were started share the work with the caller
+    } catch (...) {  // the threads that were started share the work with the caller
     }
   }
 
@@ -65,8 +65,8 @@ class ThreadGroup {
   std::vector<std::thread> threads_;
 };
 
-// Calls work(worker, i) for every i < n, in rising order, from everywhere(run), which calls run() on as many threads as it likes; each has
-// a Worker of its own. Of several failures the one of the lowest i is thrown, as one thread alone would.
+// Calls work(worker, i) for every i < n, in rising order. everywhere(run) calls run() on any number of threads; each has its own Worker. If
+// several calls fail, the failure of the lowest i is thrown, as with one thread.
 template <class Worker, class F, class Everywhere>
 void share_work(u64 n, F& work, Everywhere everywhere) {
   std::atomic<u64> next{0};
@@ -96,7 +96,7 @@ void share_work(u64 n, F& work, Everywhere everywhere) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// The same on the calling thread and up to threads - 1 more. Results must not depend on who does what.
+// Shares work among the calling thread and up to threads - 1 more. Results must not depend on the distribution.
 template <class Worker, class F>
 void parallel_for(u64 n, int threads, F work) {
   share_work<Worker>(n, work, [&](auto& run) {
@@ -106,8 +106,8 @@ void parallel_for(u64 n, int threads, F work) {
   });
 }
 
-// Threads for many pieces of work that are too short to start threads for each: they are started for the first one and wait for the next.
-// A thread that is late is not waited for.
+// Threads for many pieces of work that are too short to start threads for each. They are started for the first piece and wait for the next.
+// Work does not wait for a late thread.
 class Team {
  public:
   explicit Team(int threads) : threads_(threads) {}
@@ -120,7 +120,7 @@ class Team {
   Team& operator=(const Team&) = delete;
   bool alone() const { return threads_ <= 1; }
 
-  // As parallel_for. Not from inside of work.
+  // Does the same as parallel_for. Must not be called from inside of `work`.
   template <class Worker, class F>
   void share(u64 n, F work) {
     share_work<Worker>(n, work, [&](auto& run) {
@@ -167,13 +167,13 @@ class Team {
   const int threads_;
   bool started_ = false;
   std::atomic<bool> stop_{false};
-  std::atomic<u32> turn_{0}, inside_{0};  // of `inside_`: whether there is work, and helpers that are at it
+  std::atomic<u32> turn_{0}, inside_{0};  // `inside_`: whether there is work (open), and the number of working helpers
   const FunctionRef<void()>* work_ = nullptr;
   WaitForWork wait_for_work_{*this};
-  ThreadGroup helpers_;  // the first to go
+  ThreadGroup helpers_;  // last, so that it is destroyed first
 };
 
-// Neighbouring items are given out together where each is little work: items per task.
+// Items per task: neighbouring items are given out together if each is little work.
 inline u64 items_per_task(u64 samples_per_item) {
   constexpr u64 samples_per_task = 1 << 16;
   return std::max<u64>(1, samples_per_task / std::max<u64>(1, samples_per_item));

@@ -1,4 +1,4 @@
-// Places of samples that the encoder looks at: a linear congruential generator, so that a stream depends on nothing but the array.
+// A linear congruential generator for the places of samples that the encoder looks at, so that a stream depends on nothing but the array.
 #pragma once
 #include "base/common.h"
 

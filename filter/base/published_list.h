@@ -1,5 +1,5 @@
-// A list that only grows. Entries do not change once they are published and are never freed, so that readers need no lock, which a fork
-// could leave held. Two threads may publish the same at the same time: that costs one entry.
+// A list that only grows. Published entries never change and are never freed, so that readers need no lock, which a fork could leave held.
+// Two threads may publish equal entries at the same time, which wastes one entry.
 #pragma once
 #include <atomic>
 

@@ -10,7 +10,7 @@
 
 namespace stz {
 
-// Bytes [offset, offset + size) of the file, whose position does not change. False if the file does not have them or cannot be read.
+// Reads bytes [offset, offset + size) of the file; its position does not change. False if the file lacks them or cannot be read.
 inline bool read_file(int descriptor, u64 offset, u64 size, void* out) {
   constexpr u64 most_at_once = u64{1} << 30;
   auto* to = static_cast<u8*>(out);

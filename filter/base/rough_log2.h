@@ -13,7 +13,7 @@ constexpr double rough_log2(double v) {
   return double(int(b >> 52) - 1023) + f * (1.4254 + f * (-0.6017 + f * 0.1763));
 }
 
-// n times it, or 0 for 0; small numbers, which are the most frequent ones, from a table.
+// n * rough_log2(n), or 0 for 0. Small numbers, the most frequent ones, come from a table.
 inline double rough_n_log2(u32 n) {
   static constexpr auto table = [] {
     std::array<double, 256> t{};

@@ -1,11 +1,11 @@
-// The types that samples have inside the codec, and the arithmetic that goes with each.
+// The types of samples inside the codec, and the arithmetic of each.
 #pragma once
 #include "base/common.h"
 
 namespace stz {
 
-// What a sample type is predicted in, and the integer that holds its codes (quantization indices). i64 samples (wide integers) are
-// predicted in double.
+// The type in which a sample type is predicted, and the integer that holds its codes (quantization indices). i64 samples (wide integers)
+// are predicted in double.
 template <class S>
 struct Arithmetic;
 template <>

@@ -1,7 +1,7 @@
-// Where the time goes: a clock for each stage of the codec, compiled in with STZ_STAGES only (benchmarks/stages.py) and nothing otherwise.
+// A clock for each stage of the codec, compiled in with STZ_STAGES only (benchmarks/stages.py) and nothing otherwise.
 //
-// STZ_STAGE(name) charges the rest of its scope to a stage, less what inner scopes charge to theirs; all that fits and trials do is theirs.
-// One thread at a time is measured.
+// STZ_STAGE(name) charges the rest of its scope to a stage, without the time of inner scopes. Inner scopes of the stage `fit` (fits and
+// trials) are charged to `fit`. One thread at a time is measured.
 #pragma once
 
 #if defined(STZ_STAGES)
@@ -28,7 +28,7 @@ enum class Stage {
   assemble,
   count
 };
-// In the order above, one after the other with commas between.
+// The names in the order above, separated by commas.
 constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,check,assemble";
 
 struct StageClock {

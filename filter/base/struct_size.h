@@ -1,5 +1,5 @@
-// Structures of the C ABI that begin with their size and may grow ("Structures" in stz.h): between the caller's version and this one.
-// Invariant: of a caller's structure nothing is read or written beyond its struct_size.
+// Converts structures of the C ABI that begin with their size and may grow ("Structures" in stz.h) between the caller's version and this
+// one. Invariant: nothing of a caller's structure is read or written beyond its struct_size.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace stz {
 // Bytes up to the end of a field.
 #define STZ_SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(type::field))
 
-// The size of S in the first version that had it: up to the field that was its last. A field added later must not change it.
+// The size of S in the first version that had it: up to its last field then. Fields that are added later must not change it.
 template <class S>
 constexpr size_t first_struct_size = 0;
 template <>
@@ -30,7 +30,7 @@ bool valid_struct_size(const S* given) {
   return given->struct_size >= first_struct_size<S> && given->struct_size <= STZ_MAX_STRUCT_SIZE;
 }
 
-// Takes an input of the caller into this version's structure, in which the fields that the caller's lacks are 0.
+// Copies an input of the caller into this version's structure. Fields that the caller's structure lacks become 0.
 // STZ_ERROR_ARGUMENT: an invalid size; STZ_ERROR_OPTION: a field that this version does not know is not 0.
 template <class S>
 int take_input(const S* given, S& full) {

@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// What the samples of the codec are: the numbers themselves, or integers that stand for them.
+// The meaning of the codec's samples: the numbers themselves, or integers that stand for them.
 // fixed_point: value = origin + k * delta. logarithmic: octaves of numbers of one sign (logarithm.h). ulp_float16: float16 in ULP space.
 // palette: ranks among the distinct values (palette.h).
 enum class Transform : u8 { none = 0, fixed_point = 1, logarithmic = 2, ulp_float16 = 3, palette = 4 };

@@ -35,7 +35,7 @@ inline S sample_from_real(RealOf<S> p) {
     return to_integer(p);
 }
 
-// Is |x - y| <= bound in exact arithmetic? (TwoSum, Knuth 1969: d + e = x - y exactly.)
+// Whether |x - y| <= bound in exact arithmetic. (TwoSum, Knuth 1969: d + e = x - y exactly.)
 inline bool within(double x, double y, double bound) {
   double d = x - y;
   if (__builtin_fabs(d) < bound) return true;

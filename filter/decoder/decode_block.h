@@ -12,7 +12,7 @@
 
 namespace stz {
 
-// What the blocks of a level have in common.
+// The data that the blocks of a level share.
 template <class S>
 struct LevelToDecode {
   const Header& header;
@@ -30,7 +30,7 @@ struct LevelToDecode {
 
 constexpr int most_streams = 1 + 15;  // of a block: its mask, its parity classes
 
-// Where a block comes from and where it goes. Parts of grids are of the block's item.
+// The source and the destination of a block. Parts of grids belong to the block's item.
 template <class S>
 struct BlockToDecode {
   u64 number = 0;                  // among those of all items

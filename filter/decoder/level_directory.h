@@ -1,4 +1,4 @@
-// What stands in front of the streams of a level's section: parameters of the parity classes, sizes of all streams, check values.
+// The front of a level's section, before its streams: parameters of the parity classes, sizes of all streams, check values.
 #pragma once
 #include "coding/checksum.h"
 #include "format/frame.h"

@@ -1,4 +1,4 @@
-// Compares what a stream decodes to with its content check.
+// Compares the decoded samples of a stream with its content check.
 #pragma once
 #include <vector>
 

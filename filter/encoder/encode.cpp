@@ -1,4 +1,4 @@
-// Checks what is asked for; arrays that are constant, tiny or incompressible get their own forms.
+// Checks the options. Arrays that are constant, tiny or incompressible get their own forms.
 #include "encoder/encode.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void make_lossless(Header& h) {
   h.bound = h.half_step = 0;
 }
 
-// One element says less than a plane of them: it counts as not written if it is 0, the fill value or the same as the one before it.
+// A single element tells less than a plane. It counts as not written if it is 0, the fill value or equal to the element before it.
 bool ends_unwritten(const Array& a, const Header& h) {
   const u64 bits = a.bits(a.elements - 1, 0);
   const size_t element = a.width * size_t(a.parts);
@@ -33,8 +33,8 @@ bool ends_unwritten(const Array& a, const Header& h) {
   return (a.parts == 1 && (bits == 0 || (h.has_fill && bits == h.fill))) || memcmp(last - element, last, element) == 0;
 }
 
-// Has nothing been written yet to the last plane across the axis in which the array grows (1 + the axis, or 0)? All its elements then have
-// the same bits. The samples before it must keep theirs: they are compressed once more when the array has grown.
+// Whether the last plane across the growing axis (append_axis: 1 + the axis, or 0) is not written yet: all its elements then have the same
+// bits. The samples before it must stay lossless, as they are compressed again when the array has grown.
 bool still_grows(const Array& a, const Header& h, i32 append_axis) {
   if (append_axis == 0) return false;
   const u64 planes = a.layout.shape[append_axis - 1];
@@ -54,7 +54,7 @@ void add_prior_bound(Header& h, const stz_options& o) {
   if (o.prior_bound > 0) h.accumulated_bound = accumulated(o, h.mode);
 }
 
-// A form that holds the first `size` bytes of the array as they are.
+// Writes a form that holds the first `size` bytes of the array as they are.
 void put_whole(const Header& h, const Array& a, size_t size, Stream& out) {
   out.bytes = write_header(h);
   out.bytes.insert(out.bytes.end(), a.data, a.data + size);
@@ -89,7 +89,7 @@ Request request_of(const stz_layout& layout, const stz_options& options, const s
   return request;
 }
 
-// What is known before the elements are looked at. Fails if the options do not suit the layout.
+// The header before any element is read. Fails if the options do not suit the layout.
 Header header_of(const stz_layout& layout, const stz_options& options) {
   require(layout.byte_order == STZ_LITTLE || layout.byte_order == STZ_BIG, STZ_ERROR_ARGUMENT);
   array_bytes(layout);  // checks dtype and shape
@@ -107,7 +107,7 @@ Header header_of(const stz_layout& layout, const stz_options& options) {
   return h;
 }
 
-// Arrays that are empty, constant or tiny. Of others the header gets the extent and the axes that are coded.
+// Encodes arrays that are empty, constant or tiny. For other arrays, sets the coded extent and axes in the header.
 template <class Out>
 std::optional<Out> simple_stream(const Array& a, const stz_options& options, Header& h) {
   if (a.elements == 0) {
@@ -130,7 +130,7 @@ std::optional<Out> simple_stream(const Array& a, const stz_options& options, Hea
   return {};
 }
 
-// The stream of blocks, unless the elements as they are take less.
+// The stream of blocks, or the raw elements if they take less.
 template <class Out>
 Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
   if (!blocks.empty() && blocks.size() <= double(array_bytes(a.layout) + 32)) return blocks;
@@ -141,7 +141,7 @@ Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
 
 double accumulated(const stz_options& o, i32 mode) {
   if (o.mode != STZ_POINTWISE_RELATIVE) return std::min(o.prior_bound + (mode == STZ_LOSSLESS ? 0 : o.bound), STZ_UNKNOWN_BOUND);
-  if (mode != STZ_POINTWISE_RELATIVE) return STZ_UNKNOWN_BOUND;  // stored exactly after all: in the unit of the data
+  if (mode != STZ_POINTWISE_RELATIVE) return STZ_UNKNOWN_BOUND;  // stored exactly after all: the unit is that of the data
   // |x - x''| <= |x - x'| + |x' - x''|, and |x'| <= (1 + prior) |x|
   constexpr double rounding_up = 1 + 1e-14;
   return std::min((o.prior_bound + o.bound + o.prior_bound * o.bound) * rounding_up, STZ_UNKNOWN_BOUND);
@@ -158,7 +158,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   Request request = request_of(layout, options, unknown_bits);
   Stream best = smallest_stream<Stream>(a, h, request);
   if (request.effort > default_effort) {
-    // What is fitted to more samples, or chosen among more, may end in a worse place: where most samples are alike, up to 18 % worse.
+    // Fits to more samples, and choices among more candidates, may give a worse result: up to 18 % worse if most samples are alike.
     request.effort = default_effort;
     keep_smaller(best, smallest_stream<Stream>(a, h, request));
   }

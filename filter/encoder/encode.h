@@ -5,18 +5,18 @@
 
 namespace stz {
 
-// The stream of an array; never longer than the array + 64 bytes.
-// unknown_bits: of the indices of level 0, how many of the lowest bits are unknown with one precision layer, with two, ...; falling, above
-// 0. Empty: as many layers as the options say, cut evenly.
+// Returns the stream of an array, which is never longer than the array + 64 bytes.
+// unknown_bits: the number of lowest bits of level 0's indices that are unknown with one precision layer, with two, ...; falling, above 0.
+// Empty: the number of layers in the options, cut evenly.
 Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits = {});
-// Writes a stream of the form "raw" to `out`, where there is room for the array + 64 bytes, and returns its length. Takes memory for a
-// header alone.
+// Writes a stream of the form "raw" to `out`, which has room for the array + 64 bytes, and returns its length. Allocates memory for a
+// header only.
 size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out);
-// The accumulated bound of a stream of this mode: what an array with options.prior_bound has lost once it is compressed.
+// The accumulated bound of a stream of this mode: the total loss of an array with options.prior_bound after its compression.
 double accumulated(const stz_options& options, i32 mode);
-// Must the elements come back with their bits, whatever the mode says?
+// Whether the elements must be lossless in every mode.
 bool must_be_exact(const stz_layout& layout, const stz_options& options);
-// Its expected size and error; the error is not known where nothing is left out.
+// The expected size and error of the stream of an array. The error is not known if the whole array was coded.
 SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_options& options);
 
 }  // namespace stz

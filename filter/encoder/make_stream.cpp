@@ -9,7 +9,7 @@
 namespace stz {
 namespace {
 
-constexpr double unasked_share = 300;  // of a stream is what a content check takes at most that nobody has asked for
+constexpr double unasked_share = 300;  // a default content check takes at most 1/300 of a stream
 
 // Puts header and palette in front of the sections and the trailer behind them.
 Stream close(Stream sections, const Bytes& front, const Bytes& trailer) {
@@ -30,7 +30,7 @@ Out make_stream(const Plan<S>& plan) {
   Sections<Out> sections = std::move(schedule.tried);
   if (!schedule.is_tried) {
     sections = sections_of<Out>(plan, {schedule.offset});
-    // what cannot be written with these offsets may be without
+    // the format may hold the sections without these offsets
     if (sections.empty() && schedule.offset != AxisOffsets{}) sections = sections_of<Out>(plan, {});
   }
   try_edge_mode(plan, sections);

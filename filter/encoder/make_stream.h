@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// Empty if the format cannot hold it.
+// Returns an empty stream if the format cannot hold it.
 template <class Out, class S>
 Out make_stream(const Plan<S>& plan);
 

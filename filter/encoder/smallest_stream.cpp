@@ -12,7 +12,7 @@ namespace {
 
 constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are coded as numbers between them, which is faster
 
-// Ranks among the distinct values, if these are few and `best`, what there is so far, may be longer. They keep every bit.
+// Ranks among the distinct values, which are lossless, if the values are few and `best`, the smallest stream so far, may be longer.
 template <class S>
 std::optional<Plan<float>> palette(const Header& h, const Request& request, const S* samples, u64 n, const std::shared_ptr<const Masks>& m,
                                    const Resolution& others, double best) {
@@ -35,7 +35,7 @@ std::optional<Plan<float>> palette(const Header& h, const Request& request, cons
   Plan<float> plan(p, request, found->ranks.data(), m, 0.5);
   plan.own = std::move(found->ranks);
   plan.palette = std::move(table);
-  plan.without_layers();  // a rank that is nearly right is another value
+  plan.without_layers();  // an approximate rank stands for another value
   return plan;
 }
 
@@ -45,7 +45,7 @@ void try_plan(Out& best, const std::optional<Plan<S>>& plan) {
   if (plan) keep_smaller(best, make_stream<Out>(*plan));
 }
 
-// Of numbers with a point-wise relative bound: the first representation that there is, or a palette.
+// For numbers with a point-wise relative bound: the first possible representation, or a palette.
 template <class Out, class S>
 Out relative_stream(const FloatingArray<S>& array, const Request& request) {
   const Header& h = array.header();

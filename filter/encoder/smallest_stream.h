@@ -6,7 +6,8 @@
 
 namespace stz {
 
-// Of form `blocks`. `h`: layout, mode, bound, fill value, valid extent and axis map. Empty if the format cannot hold it.
+// The stream has the form `blocks`, and is empty if the format cannot hold it. `h`: layout, mode, bound, fill value, valid extent and axis
+// map.
 template <class Out>
 Out smallest_stream(const Array& a, const Header& h, const Request& request);
 

@@ -59,7 +59,7 @@ class EdgeProbe {
 
  private:
   double in_edge_mode(bool flat) const { return not_served_ + (flat ? flat_choice : other_choice) * missed_; }
-  // Will more samples change nothing?
+  // Whether more samples cannot change the result.
   bool hopeless() const { return 4 * flat_ < all_ && in_edge_mode(false) > hopeless_share * bits_; }
   bool serves(S x, Real p) const { return keeps_bound(q_, x, sample_of_code(q_, p, 0)); }
 

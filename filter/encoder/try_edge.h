@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// `sections`: those of the plan without edge mode; they become those in edge mode if these are smaller.
+// `sections`: the sections of the plan without edge mode. Replaces them by the sections in edge mode if these are smaller.
 template <class Out, class S>
 void try_edge_mode(const Plan<S>& plan, Sections<Out>& sections);
 

@@ -1,4 +1,4 @@
-// What each axis of an array is for the codec. docs/format.md: Hierarchy.
+// The role of each axis of an array in the codec. docs/format.md: Hierarchy.
 #pragma once
 #include "format/frame.h"
 

@@ -82,7 +82,7 @@ constexpr u64 special_run = 256;  // samples that are looked at together
 
 // The value of an element of a real dtype: exact in floating-point types; of 64-bit integers to double precision, unsigned ones less 2^63.
 double number_of(i32 dtype, u64 bits);
-// How far two elements of a real dtype are from each other, rounded once: 64-bit integers too.
+// The distance of two elements of a real dtype, rounded once, also for 64-bit integers.
 double distance_of(i32 dtype, u64 x, u64 y);
 
 // The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of
@@ -94,7 +94,7 @@ inline u64 palette_bits(const Header& h, i64 rank) {
   const std::vector<u64>& table = *h.palette;
   return table[size_t(rank < 0 ? 0 : u64(rank) < table.size() ? u64(rank) : table.size() - 1)];
 }
-// Are these bits those of the samples themselves?
+// Whether the bits of elements are those of the samples themselves.
 template <class S>
 bool samples_are_elements(const Header& h) {
   return std::is_floating_point_v<S> && h.transform == Transform::none && is_floating(h.layout.dtype) &&

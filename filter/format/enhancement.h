@@ -1,5 +1,5 @@
-// Enhancement: a filter over what level 0 decodes to, which brings samples nearer to the originals on average. Its weights are in the
-// header (record 9). Nothing is predicted from what it gives, and the samples of level 1 and coarser levels stay as they are. All of it but
+// Enhancement: a filter over the decoded samples of level 0, which brings them nearer to the originals on average. Its weights are in the
+// header (record 9). No sample is predicted from its output, and the samples of level 1 and coarser levels stay as they are. All of it but
 // the last subtraction is done in integers. Byte by byte: docs/format.md, "Enhancement".
 #pragma once
 #include "base/buffer.h"
@@ -43,7 +43,7 @@ struct EnhancementShape {
   size_t at(size_t d, bool shared) const { return (shared ? size_t(group[d]) : d) * enhancement_clips; }
 };
 
-// May a stream with this header be enhanced?
+// Whether a stream with this header may be enhanced.
 bool can_be_enhanced(const Header& h);
 
 // The payload of the record tag_enhancement.

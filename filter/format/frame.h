@@ -14,7 +14,7 @@ namespace stz {
 
 enum class Form : u8 { raw = 0, constant = 1, blocks = 2, patched = 3 };
 
-// No header is longer; that of a patched stream has its table besides.
+// The length of the longest header, without the table of a patched stream.
 constexpr size_t max_header_size = 32768;
 // No palette has more values.
 constexpr u64 max_palette_count = u64(1) << 20;
@@ -85,8 +85,8 @@ const u8* checked_payload(const Header& h, const u8* stream, u64 size);
 
 // The codec's grids for a header.
 Hierarchy hierarchy_of(const Header& h);
-// May the elements differ from those that were compressed? Then they have used their bound, and must not be quantised again. Raw and
-// constant streams and palettes hold them exactly whatever was asked for.
+// Whether the elements may differ from the compressed ones. They have then used their bound, and must not be quantised again. Raw and
+// constant streams and palettes are lossless in every mode.
 inline bool bound_is_used(const Header& h) {
   return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS && h.transform != Transform::palette);
 }

@@ -1,8 +1,8 @@
-// Precision layers: the quantization indices (codes) of the finest levels in pieces, so that a reader may take the first of them alone.
+// Precision layers: the quantization indices (codes) of the finest levels in parts, so that a reader may take the first parts alone.
 //
 // A code is its sign and the bits of its size. The section of a level holds codes without their lowest bits: the base layer. Refinements
-// add the bits that are missing, highest first, each in sections of its own. What a reader has of a code that is not zero stands for the
-// middle of what it may be; zero stands for itself. Contexts come from the codes of the section alone. Byte by byte: docs/format.md,
+// add the missing bits, highest first, each in sections of its own. The known part of a nonzero code stands for the middle of its possible
+// values; zero stands for itself. Contexts come from the codes of the section alone. Byte by byte: docs/format.md,
 // "Precision layers".
 #pragma once
 #include "base/bytes.h"
@@ -16,7 +16,7 @@ constexpr size_t max_refinements = STZ_MAX_LAYERS - 1;
 constexpr int largest_byte_bits = 7;  // added to codes that were 0: these are bytes then
 constexpr int bits_at_once = 8;       // added bits of codes that were not 0 are stored in pieces of at most so many
 
-// How far samples are from those that were compressed, as measured when they were: in the unit of the data.
+// The errors of samples against the compressed ones, as measured at compression, in the unit of the data.
 struct LayerError {
   double largest, root_mean_square;
 };

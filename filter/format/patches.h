@@ -19,7 +19,7 @@ struct Patch {
 
 constexpr u64 max_patches = 4096;
 constexpr u64 max_patch_entry_size = (2 * STZ_MAX_RANK + 1) * 10 + 1 + 8;  // bytes of the table: varints, flags, pattern
-// All patches together have at most so many times the elements of the array: what a decoder may be asked to do.
+// All patches together have at most this many times the elements of the array, which limits a decoder's work.
 constexpr u64 max_patched_elements = 16;
 
 // A complete header, its checksum included, for the streams of h.patches and for a base of h.base_size bytes, which follow it in this
@@ -28,7 +28,7 @@ Bytes write_patched_header(const Header& h);
 // Reads what follows the common fields. Fails unless every box lies inside the array. Does not set h.size, nor offsets; without `keep`
 // nothing at all: patches take much more memory than their entries, and none before the check behind the table has been verified.
 void read_patch_table(ByteReader& in, Header& h, bool keep);
-// Where the streams are in the patched stream, once h.size is known. Fails on overflow.
+// The places of the streams in the patched stream, once h.size is known. Fails on overflow.
 void set_patch_offsets(Header& h);
 
 // The layout that the stream of a patch has.

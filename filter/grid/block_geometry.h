@@ -1,4 +1,4 @@
-// Where the samples of a block are in memory, and stencils laid out for that: sizes and offsets only.
+// The places of a block's samples in memory, and stencils laid out for them: sizes and offsets only.
 //
 // Class arrays share one shape; an index counts half-steps along split axes and steps along the others, from the block's lower corner.
 // Class arrays of bytes (activities for contexts, special values) are laid out alike with a narrower halo.
@@ -40,7 +40,7 @@ struct BlockGeometry {
     return {{count(cls, 0), count(cls, 1), count(cls, 2), count(cls, 3)},
             {std::ptrdiff_t(a.stride[0]), std::ptrdiff_t(a.stride[1]), std::ptrdiff_t(a.stride[2])}};
   }
-  // Do class arrays of both have the same layout, whatever the place of the blocks?
+  // Whether class arrays of both have the same layout, regardless of the places of the blocks.
   bool same_layout(const BlockGeometry& g) const {
     return split_mask == g.split_mask && active_mask == g.active_mask && even == g.even && odd == g.odd && values.below == g.values.below;
   }

@@ -59,7 +59,7 @@ std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offs
 std::array<int, axes> default_block(const Level& level, int l, stz_block blocks);
 // Fails for blocks of more than `largest_block` samples, or more than `largest_block_room` with what lies around them.
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
-// How many samples there are in a block of the level and around it: in all classes, each with its margin.
+// The number of samples in a block of the level and around it: in all classes, each with its margin.
 u64 block_room(const Level& level);
 
 // Classes of a level in coding order: by number of odd axes, then by mask. Bit a of a class: odd along axis a. Class 0 is not listed.
@@ -76,7 +76,7 @@ constexpr u32 all_classes = 0xffff;  // as a set: bit c for the c-th of the list
 struct Box {
   Index low, size;
 };
-// What of a level's grid is in memory: a box of it, C order.
+// The part of a level's grid that is in memory: a box in C order.
 template <class T>
 struct GridPart {
   T* data = nullptr;

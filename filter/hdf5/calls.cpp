@@ -5,8 +5,8 @@
 
 #include "base/published_list.h"
 
-// Weak references that nothing calls. A program that links HDF5 statically shows to others only what a shared library that it is
-// linked with refers to: with these, this library finds the HDF5 in such a program.
+// Weak references that nothing calls. A program that links HDF5 statically exports only symbols that its shared libraries refer to.
+// With these references, this library finds the HDF5 in such a program.
 extern "C" {
 #define STZ_READING_WEAK(name, result, parameters) extern char name __attribute__((weak));
 STZ_HDF5_FUNCTIONS(STZ_READING_WEAK)

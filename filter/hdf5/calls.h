@@ -1,4 +1,4 @@
-// The functions of HDF5 that reading takes, of the library that the caller uses (hdf5/library.h), and owners for what they open.
+// The HDF5 functions that reading needs, from the library that the caller uses (hdf5/library.h), and owners for the ids that they open.
 #pragma once
 #include "hdf5/library.h"
 
@@ -62,7 +62,7 @@ constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARR
   X(H5Tconvert, herr_t, (hid_t from, hid_t to, size_t count, void* samples, void* background, hid_t transfer))             \
   X(H5Tequal, herr_t, (hid_t a, hid_t b))
 
-// Those that not every library has. H5Dread_chunk got numbers in 2.0: the first is as it was, the second checks a capacity.
+// Functions that some libraries lack. HDF5 2.0 numbered H5Dread_chunk: the first is the old function, the second checks a capacity.
 #define STZ_READING_OPTIONAL_FUNCTIONS(X)                                                                                     \
   X(H5Dread_chunk, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                    \
   X(H5Dread_chunk1, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                   \
@@ -72,28 +72,28 @@ constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARR
   X(H5Dget_access_plist, hid_t, (hid_t dataset))                                                                              \
   X(H5Pget_chunk_cache, herr_t, (hid_t properties, size_t * slots, size_t * bytes, double* preemption))                       \
   X(H5FD_sec2_init, hid_t, ())                                                                                                \
-  X(H5Fget_mpi_atomicity, herr_t, (hid_t file, bool* flag)) /* of parallel libraries alone */                                 \
+  X(H5Fget_mpi_atomicity, herr_t, (hid_t file, bool* flag)) /* in parallel libraries only */                                  \
   X(H5Eget_auto1, herr_t, (ErrorPrinter1 * printer, void** context))                                                          \
   X(H5Eset_auto1, herr_t, (ErrorPrinter1 printer, void* context))
 
 struct Calls {
   const Library* library;
-  // Null only if the library is no HDF5 at all.
+  // Null only if the library is not HDF5.
   herr_t (*H5Dread)(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, void* buffer);
-  bool complete;  // all functions but the optional ones are there, and a way to read stored chunks
+  bool complete;  // the library has all functions but the optional ones, and one that reads stored chunks
   STZ_READING_FUNCTIONS(STZ_HDF5_MEMBER)
   STZ_READING_OPTIONAL_FUNCTIONS(STZ_HDF5_MEMBER)
-  const hid_t* sec2_driver;  // H5FD_SEC2_id_g, of 2.0 and later; else null, and there is H5FD_sec2_init
+  const hid_t* sec2_driver;  // H5FD_SEC2_id_g since HDF5 2.0; null before, where H5FD_sec2_init gives the id
   const Calls* next;
 };
 
-// Those of the HDF5 that the code at `return_address` uses; null if it uses none. Lives as long as the process. Thread-safe.
+// The functions of the HDF5 that the code at `return_address` uses; null if it uses none. The table is never freed. Thread-safe.
 const Calls* calls_at(const void* return_address) noexcept;
 
-// Those of a library that is known already, such as the one that calls. Thread-safe; null only if there is no memory.
+// The functions of a library that is known already, such as the calling one. Thread-safe; null only when out of memory.
 const Calls* calls_of(const Library& library) noexcept;
 
-// The stored bytes of the chunk at `offset` (in samples) into `bytes`, which holds `size`. False if HDF5 cannot read them.
+// Reads the stored bytes of the chunk at `offset` (in samples) to `bytes`, which holds `size`. False if HDF5 cannot read them.
 bool read_stored_chunk(const Calls& calls, hid_t dataset, hid_t transfer, const hsize_t* offset, size_t size, u32& mask, void* bytes);
 
 // An id that is closed at the end of the scope by a function of Calls.
@@ -113,7 +113,7 @@ class ScopedId {
   hid_t id_;
 };
 
-// Failing calls print nothing as long as it lives: some here are questions.
+// Suppresses printed errors during its lifetime, as some calls here only ask and may fail.
 class SuppressErrors {
  public:
   explicit SuppressErrors(const Calls& calls);
@@ -130,12 +130,12 @@ class SuppressErrors {
   void* context_ = nullptr;
 };
 
-// Keeps what the error stack holds when keep() is called until it goes itself, over calls that clear the stack.
+// Saves the error stack at keep() and restores it in its destructor, over calls that clear the stack.
 class SavedErrorStack {
  public:
   explicit SavedErrorStack(const Calls& calls) : calls_(calls) {}
   ~SavedErrorStack() {
-    if (stack_ >= 0) calls_.library->H5Eset_current_stack(stack_);  // and closes it
+    if (stack_ >= 0) calls_.library->H5Eset_current_stack(stack_);  // closes stack_ too
   }
   SavedErrorStack(const SavedErrorStack&) = delete;
   SavedErrorStack& operator=(const SavedErrorStack&) = delete;

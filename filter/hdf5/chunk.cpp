@@ -1,5 +1,5 @@
-// Encoding and decoding of one chunk (chunk.h). Decoding calls HDF5 for memory only and believes the stream, not the client
-// data; these merely bound what a damaged stream may ask for.
+// Encoding and decoding of one chunk (chunk.h). Decoding calls HDF5 for memory only. It believes the stream, not the client data, which
+// only limit the memory that a damaged stream can ask for.
 #include "hdf5/chunk.h"
 
 #include <algorithm>
@@ -27,10 +27,10 @@ bool out_of_memory(size_t bytes, Message& message) {
 }
 
 constexpr u64 most_array_bytes = ~size_t{0} >> 1;
-// Without client data that say how large a chunk is: that of HDF5 before 2.0, as a stream of a few bytes may claim any size.
+// The limit if client data do not tell the chunk's size, as a stream of a few bytes may claim any size. It is HDF5's own before 2.0.
 constexpr u64 most_unknown_bytes = u64{1} << 32;
 
-// Client data of a later version, of other software, or none: the stream alone says what the chunk is.
+// Client data may be missing, or come from a later version or other software. Then the stream alone describes the chunk.
 struct ClientData {
   stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
@@ -40,7 +40,7 @@ struct ClientData {
       : has_layout(stz_cd_values_parse(count, values, &options, &layout, nullptr, 0) == STZ_OK && layout.rank >= 0) {}
 };
 
-// What a damaged or foreign chunk says of itself must be what the dataset's chunks are, before any memory is asked for.
+// Compares the stream's layout with that of the dataset's chunks before memory is allocated, as the chunk may be damaged or foreign.
 bool check_stream(const stz_stream_info& info, const ClientData& client, Message& message) {
   if (info.array_bytes == 0 || info.array_bytes > most_array_bytes) {
     message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes", static_cast<unsigned long long>(info.array_bytes));
@@ -81,7 +81,7 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
   return true;
 }
 
-// What samples that were decoded from a stream have lost.
+// The loss of samples that were decoded from a stream.
 recognition::Prior prior_of(const stz_stream_info& info) {
   const double lost = std::max(info.accumulated_bound, info.relaxed_bound);
   if (info.mode == STZ_POINTWISE_RELATIVE) return {0, info.bound_used ? lost : info.accumulated_bound};
@@ -95,7 +95,7 @@ double largest_magnitude(const stz_layout& layout, const void* samples) {
   const int mantissa = mantissa_bits(layout.dtype), exponent_bits = static_cast<int>(8 * width) - 1 - mantissa;
   const u64 infinity = ((u64{1} << exponent_bits) - 1) << mantissa, hidden = u64{1} << mantissa;
   const u8* p = static_cast<const u8*>(samples);
-  u64 largest = 0;  // without their signs, the bits of numbers have the order of their magnitudes
+  u64 largest = 0;  // bits without the sign are ordered like magnitudes
   for (size_t i = 0; i < n; ++i, p += width) {
     u64 bits = 0;
     for (size_t k = 0; k < width; ++k) bits |= u64{p[layout.byte_order == STZ_LITTLE ? k : width - 1 - k]} << (8 * k);
@@ -107,7 +107,7 @@ double largest_magnitude(const stz_layout& layout, const void* samples) {
   return std::ldexp(static_cast<double>(exponent ? digits | hidden : digits), std::max(exponent, 1) - bias - mantissa);
 }
 
-// In the unit of the data. |x - x'| <= r |x| says that |x - x'| <= r / (1 - r) |x'|.
+// The prior bound in the unit of the data. |x - x'| <= r |x| implies |x - x'| <= r / (1 - r) |x'|.
 double absolute_prior(const stz_layout& layout, const void* samples, const recognition::Prior& prior) {
   constexpr double rounding_up = 1 + 1e-14;
   if (prior.relative == 0) return prior.absolute;
@@ -116,20 +116,20 @@ double absolute_prior(const stz_layout& layout, const void* samples, const recog
   return std::min(std::max(prior.absolute, relative), STZ_UNKNOWN_BOUND);
 }
 
-// As stz_options has it.
+// The value for stz_options.prior_bound.
 double prior_bound(const stz_layout& layout, const void* samples, const stz_options& options, const recognition::Prior& prior) {
   if (options.mode != STZ_POINTWISE_RELATIVE) return absolute_prior(layout, samples, prior);
   return prior.absolute > 0 ? STZ_UNKNOWN_BOUND : prior.relative;
 }
 
-// Samples that may have used their bound.
+// Sets the options for samples that may have used their bound.
 void make_exact(stz_options& options) {
   options.mode = STZ_LOSSLESS;
   options.bound = 0;
   options.bound_used = 1;
 }
 
-// Compresses samples as the memory has recognised them. What may be a change is compared with what it may be a change of.
+// Compresses samples as the memory has recognised them. Candidates for the previous version of the chunk are decoded and compared.
 int compress(const stz_layout& layout, const void* samples, stz_options options, const recognition::Recognised& recognised, void* out,
              size_t capacity, size_t& size) {
   options.prior_bound = prior_bound(layout, samples, options, recognised.prior);
@@ -142,7 +142,7 @@ int compress(const stz_layout& layout, const void* samples, stz_options options,
     }
     const int error = stz_rewrite_any(&layout, samples, &options, streams, sizes, count, out, capacity, &size);
     if (error != STZ_ERROR_ARGUMENT && error != STZ_ERROR_MEMORY) return error;
-    if (count == 0 && error == STZ_ERROR_ARGUMENT) return error;  // else integers of another kind, or another rank
+    if (count == 0 && error == STZ_ERROR_ARGUMENT) return error;  // otherwise a stream has other integers or another rank
   }
   make_exact(options);
   recognition::Prior prior = recognised.own;
@@ -176,7 +176,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   ChunkBuffer out(library, capacity);
   if (!out.data()) return out_of_memory(capacity, message);
   stz_find_missing_value(&layout, *buffer, &options);
-  if (const int threads = stz_environment_threads()) options.threads = threads;  // who runs the program decides, not the file
+  if (const int threads = stz_environment_threads()) options.threads = threads;  // the user of the program decides, not the file
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
   size_t size = 0;
   const int error = compress(layout, *buffer, options, recognised, out.data(), capacity, size);

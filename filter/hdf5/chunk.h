@@ -1,12 +1,12 @@
-// One chunk through the codec, in the terms of an HDF5 filter.
+// Encoding and decoding of one chunk, with the arguments of an HDF5 filter.
 #pragma once
 #include "base/message.h"
 #include "hdf5/library.h"
 
 namespace stz::hdf5 {
 
-// Both replace *buffer by a new one of *buffer_size bytes and return how many of them hold data; or set `message`, leave
-// everything as it was and return 0.
+// Both replace *buffer by a new one of *buffer_size bytes and return the number of bytes that hold data. On an error they set
+// `message`, change nothing else and return 0.
 size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
                     Message& message);
 size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,

@@ -1,4 +1,4 @@
-// Memory of chunks, from the allocator of the library that will free it (a debug build of HDF5 has one of its own).
+// Memory of chunks, from the allocator of the library that will free it (a debug build of HDF5 has its own allocator).
 #pragma once
 #include <cstdlib>
 
@@ -16,7 +16,7 @@ class ChunkBuffer {
   ChunkBuffer& operator=(const ChunkBuffer&) = delete;
   void* data() const { return data_; }
 
-  // The buffer goes to the caller.
+  // Gives the buffer to the caller.
   void* take() {
     void* const data = data_;
     data_ = nullptr;

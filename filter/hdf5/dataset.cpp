@@ -1,4 +1,4 @@
-// can_apply and set_local without the callback's shell (dataset.h). No call is made here that is expected to fail: some HDF5
+// Implementation of can_apply and set_local (dataset.h), called from plugin.cpp. It makes no call that it expects to fail, as some HDF5
 // versions print the errors of nested calls.
 #include "hdf5/dataset.h"
 
@@ -10,7 +10,7 @@
 namespace stz::hdf5 {
 namespace {
 
-// The library's own filters, which have no name in the pipeline before they have been used.
+// Names of the library's own filters, which have no name in the pipeline before their first use.
 const char* builtin_filter_name(int id) {
   static constexpr const char* names[] = {"", "deflate (gzip)", "shuffle", "fletcher32", "szip", "nbit", "scaleoffset"};
   return id > 0 && id < static_cast<int>(sizeof names / sizeof *names) ? names[id] : "";
@@ -22,8 +22,8 @@ struct OwnFilter {
   unsigned values[STZ_CD_MAX_WORDS] = {};
 };
 
-// Another filter in front would hand over bytes that are no samples any more (shuffled, say): a bound on them is no bound
-// on the data.
+// Another filter in front would pass on bytes that are no longer samples (shuffled bytes, for example). A bound on them is no bound on
+// the data.
 bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter& filter, Message& message) {
   if (library.H5Pget_nfilters(properties) < 1) {
     message.set("the dataset's creation properties have no filters");
@@ -70,8 +70,8 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
     message.set("the chunk has 2^56 elements or more: best are chunks of 1 to 64 MiB");
     return false;
   }
-  // Samples without any structure take more bytes than they have. Where HDF5 stores the size of a chunk in 32 bits, it would refuse such a
-  // chunk while the file is closed; it has refused larger chunks before, unless it stores 64 bits.
+  // The stream of incompressible samples is longer than the samples. If HDF5 stores sizes of chunks in 32 bits, it would refuse such a
+  // chunk only when the file is closed. It refuses larger chunks earlier by itself, unless it stores 64 bits.
   if (bytes <= STZ_MAX_CHUNK_BYTES && capacity > STZ_MAX_CHUNK_BYTES) {
     message.set("the chunk has almost 4 GiB, so that compressed it may have more: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB");
     return false;
@@ -79,7 +79,7 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
   return true;
 }
 
-// The dataset's own fill value, as bits of a host-endian integer. Complex types have no fill value in the codec.
+// Takes the dataset's own fill value, as the bits of a host-endian integer. Complex types have no fill value in the codec.
 bool take_fill_value(const Library& library, hid_t properties, hid_t type, const ElementType& element, stz_options& options,
                      Message& message) {
   int state = 0;
@@ -120,7 +120,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
 
   const bool integers = is_integer(element.dtype);
   if (element.exact_only || (integers && options.integers != STZ_INTEGERS_BOUNDED)) {
-    options.mode = STZ_LOSSLESS;  // so that the file says what holds for its chunks
+    options.mode = STZ_LOSSLESS;  // so that the file states the true promise for its chunks
     options.bound = 0;
   }
   if (options.mode == STZ_POINTWISE_RELATIVE && integers) {
@@ -132,10 +132,10 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   layout.dtype = element.dtype;
   layout.byte_order = element.byte_order;
   if (!chunk_shape(library, properties, layout, message)) return false;
-  // Properties copied from a dataset of another type bring that one's fill value: its bits mean nothing here.
+  // Properties that were copied from a dataset of another type bring its fill value, whose bits mean nothing here.
   const bool copied_from_other_type = given.rank >= 0 && given.dtype != layout.dtype;
   if (copied_from_other_type) options.has_fill = 0;
-  if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // nor which of its axes grew
+  if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // nor does its growing axis
   if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
 
   unsigned words[STZ_CD_MAX_WORDS];

@@ -1,4 +1,4 @@
-// What HDF5 tells a filter about a dataset when it is created: type, chunk, fill value and the other filters.
+// Checks a new dataset and completes its client data, from its type, chunk shape, fill value and other filters.
 #pragma once
 #include "base/message.h"
 #include "hdf5/datatype.h"
@@ -7,8 +7,8 @@
 
 namespace stz::hdf5 {
 
-// True if the codec can compress such datasets: nothing in front of this filter in the pipeline, a type that it has. `element`
-// gets the type.
+// True if the codec can compress such datasets: no filter is in front of this one in the pipeline, and the codec has the type.
+// `element` gets the type.
 bool check_dataset(const Library& library, hid_t properties, hid_t type, ElementType& element, Message& message);
 
 // Reads the filter's client data from the creation properties and writes them back in the full form. May run on its own result.

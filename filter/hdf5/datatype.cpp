@@ -1,5 +1,5 @@
-// Maps HDF5 datatypes (datatype.h). Invariant: a type is accepted only if every bit of its elements is one that the codec's
-// type has in the same place; a type that merely has the right size (bfloat16, a 12-bit integer in 16) is refused by name.
+// Maps HDF5 datatypes (datatype.h). Invariant: a type is accepted only if every bit of its elements has the same place in the codec's
+// type. A type that merely has the right size (bfloat16, a 12-bit integer in 16) is refused by name.
 #include "hdf5/datatype.h"
 
 #include <cstring>
@@ -52,7 +52,7 @@ bool unsupported(const char* what, Message& message) {
   return false;
 }
 
-// VAX and mixed orders are neither; a single byte has none.
+// Refuses VAX and mixed orders. A single byte has no order.
 bool byte_order(const Library& library, hid_t type, size_t size, ElementType& element, Message& message) {
   const int order = library.H5Tget_order(type);
   if (size != 1 && order != order_little && order != order_big)

@@ -1,4 +1,4 @@
-// From an HDF5 datatype to the codec's element type, or a message that names what the type is.
+// Maps an HDF5 datatype to the codec's element type, or refuses it with a message that names the type.
 #pragma once
 #include "base/message.h"
 #include "hdf5/library.h"
@@ -8,12 +8,12 @@ namespace stz::hdf5 {
 struct ElementType {
   int dtype = 0;       // stz_dtype
   int byte_order = 0;  // stz_byte_order
-  // An enumeration (h5py's bool is one) or a bit field: its values are names, not quantities, so a near one is simply wrong.
-  // They are within every bound when they are stored exactly.
+  // An enumeration (such as h5py's bool) or a bit field: its values are names, not quantities, so a near value is simply wrong.
+  // Stored exactly, they are within every bound.
   bool exact_only = false;
 };
 
-// False, with `message` set, for every type that is not an array element of the codec bit by bit.
+// Sets `element`. False, with `message` set, if the type does not equal one of the codec's element types bit by bit.
 bool element_type(const Library& library, hid_t type, ElementType& element, Message& message);
 
 }  // namespace stz::hdf5

@@ -1,5 +1,5 @@
-// What the plug-in needs to know of HDF5's binary interface: widths, enumeration values and the filter record. Declared here
-// so that one binary is built without any HDF5 and serves every version from 1.10 on (hid_t has 64 bits since 1.10).
+// The parts of HDF5's binary interface that the plug-in uses: widths, enumeration values and the filter record. They are declared here,
+// so that one binary is built without HDF5 and serves every version since 1.10 (hid_t has 64 bits since 1.10).
 #pragma once
 #include "base/common.h"
 
@@ -7,7 +7,7 @@ namespace stz::hdf5 {
 
 using hid_t = i64;
 using hsize_t = unsigned long long;
-using herr_t = int;  // htri_t as well: negative is failure
+using herr_t = int;  // htri_t as well; negative: failure
 
 enum TypeClass : int {
   type_integer = 0,

@@ -1,6 +1,6 @@
-// Messages go around a ring of slots, each with a sequence number that is odd while the slot is written. A reader takes the newest slot
-// that is complete and did not change under it. A thread that stops in the midst of writing, as those do that a fork leaves behind, costs
-// its own message alone.
+// Messages go around a ring of slots. Each slot has a sequence number that is odd while the slot is written. A reader takes the newest
+// complete slot, and tries again if the slot changed meanwhile. A thread that stops while it writes, as threads do that a fork leaves
+// behind, costs its own message alone.
 #include "hdf5/last_error.h"
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ void write_slot(const Message& message) {
     const u64 number = errors.fetch_add(1, std::memory_order_relaxed);
     Slot& slot = slots[number % slot_count];
     u64 seen = slot.sequence.load(std::memory_order_relaxed);
-    // a slot that another thread writes, or that a fork left behind half written, is passed over
+    // skip a slot that another thread is writing, or that a fork left half written
     if (seen & 1 || seen > 2 * number || !slot.sequence.compare_exchange_strong(seen, 2 * number + 1, std::memory_order_acquire)) continue;
     std::atomic_thread_fence(std::memory_order_release);
     for (size_t i = 0; i < words_per_text; ++i) slot.words[i].store(words[i], std::memory_order_relaxed);
@@ -43,7 +43,7 @@ void write_slot(const Message& message) {
   }
 }
 
-// The text in a slot whose sequence was `complete`; false if it has changed since.
+// Reads the text of a slot whose sequence was `complete`; false if it has changed since.
 bool read_slot(const Slot& slot, u64 complete, Message& message) {
   u64 words[words_per_text];
   for (size_t i = 0; i < words_per_text; ++i) words[i] = slot.words[i].load(std::memory_order_relaxed);
@@ -53,7 +53,7 @@ bool read_slot(const Slot& slot, u64 complete, Message& message) {
   return true;
 }
 
-// The latest error that is complete; false if there is none. Threads that fail meanwhile may change a slot while it is read: then again.
+// Reads the latest complete error; false if there is none. Tries again if another failing thread changes the slot meanwhile.
 bool read_latest(Message& message) {
   constexpr int most_tries = 1000;
   for (int tries = 0; tries < most_tries && errors.load(std::memory_order_acquire) > 0; ++tries) {
@@ -81,7 +81,7 @@ void record_error(const char* callback, const Message& message) noexcept {
   if (!prints()) return;
   char line[sizeof message.text + 64];
   const int length = std::snprintf(line, sizeof line, "h5stz: %s: %s\n", callback, message.text);
-  // One call, so that lines of several threads do not mix. There is nobody to tell that it failed.
+  // One call, so that lines of several threads do not mix. A failure is ignored: there is nobody to report it to.
   const size_t size = length < 0 ? 0 : std::min(static_cast<size_t>(length), sizeof line - 1);
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, size);
 }

@@ -1,6 +1,6 @@
 // Finds the HDF5 functions of the calling library (library.h). Invariant: every resolved function lies in the same loaded
-// object as the caller. A program that has HDF5 linked in statically, hidden, may also have a shared libhdf5 in its global
-// scope; handing the ids of one to the other would read some unrelated object.
+// object as the caller. A program with a static, hidden HDF5 may also have a shared libhdf5 in its global scope. Ids of one, passed to
+// the other, would name an unrelated object.
 #include "hdf5/library.h"
 
 #include <dlfcn.h>
@@ -16,13 +16,13 @@
 namespace stz::hdf5 {
 namespace {
 
-// Tables already resolved.
+// The tables that are resolved already.
 PublishedList<Library> libraries;
 
 constexpr Library unreachable{};
 
-// Calls from the same place come again and again, and dladdr searches all symbols of an object. Slots are filled once, with entries
-// that are never freed; a reachable library is never unloaded, so what was found for an address stays true.
+// A cache from return address to library: calls come from few places, and dladdr searches all symbols of an object. Slots are filled
+// once, with entries that are never freed. A reachable library is never unloaded, so entries stay true.
 struct FoundAt {
   const void* address;
   const Library* library;
@@ -40,7 +40,7 @@ void remember(const void* address, const Library* library) {
   if (entry && !slot_of(address).compare_exchange_strong(empty, entry, std::memory_order_release, std::memory_order_relaxed)) delete entry;
 }
 
-// What an object that uses a library was found to use, for good, as the dynamic linker binds its calls once.
+// The library that a loaded object uses. It never changes, as the dynamic linker binds the object's calls once.
 struct UsedBy {
   const void* base;
   std::string object;
@@ -58,7 +58,7 @@ const Library* remembered_use(const Dl_info& caller) {
 void remember_use(const Dl_info& caller, const Library* library) noexcept {
   try {
     uses.publish(new UsedBy{caller.dli_fbase, caller.dli_fname, library, nullptr});
-  } catch (const std::exception&) {  // memory: it will be looked up again
+  } catch (const std::exception&) {  // out of memory: the next call looks it up again
   }
 }
 
@@ -84,7 +84,7 @@ bool resolve(void* scope, const char* prefix, const char* name, const void* base
   return true;
 }
 
-// Only builds that check their memory have the function, or count what they allocate.
+// Only builds that check their memory have this function, or count their allocations.
 bool library_checks_memory(void* scope, const char* prefix, const void* base) {
   void (*check)() = nullptr;
   if (resolve(scope, prefix, "H5MM_final_sanity_check", base, check)) return true;
@@ -98,14 +98,14 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
   if (!resolve(scope, prefix, #name, library.base, library.name)) return false;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_RESOLVE)
 #undef STZ_HDF5_RESOLVE
-  // 1.8 has ids of 32 bits, so nothing here would fit it. To ask clears the error stack, in which a program may find why something failed.
+  // HDF5 1.8 has ids of 32 bits, which fit nothing here. The error stack is saved, as the question for the version clears it.
   hid_t (*take_errors)() = nullptr;
   resolve(scope, prefix, "H5Eget_current_stack", library.base, take_errors);
   unsigned major = 0, minor = 0, release = 0;
   const hid_t errors = take_errors ? take_errors() : -1;
   const herr_t status = library.H5get_libversion(&major, &minor, &release);
   library.checks_memory = library_checks_memory(scope, prefix, library.base);
-  if (errors >= 0) library.H5Eset_current_stack(errors);  // and closes it
+  if (errors >= 0) library.H5Eset_current_stack(errors);  // closes `errors` too
   if (status < 0 || (major == 1 && minor < 10)) return false;
 
   resolve(scope, prefix, "H5Eis_paused", library.base, library.H5Eis_paused);
@@ -122,8 +122,8 @@ bool resolve_all(void* scope, const char* prefix, Library& library) {
 
 void resolve_caller(const Dl_info& caller, Library& library) {
   library.base = caller.dli_fbase;
-  // The handle is kept: as long as the object stays loaded its address identifies it. There is none for the main program when
-  // it was started by another name than its own; the global scope begins with it.
+  // The handle is kept open, so that the object stays loaded and its address identifies it. The main program has no handle if it was
+  // started by another name than its own; the global scope begins with it.
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
   for (const char* prefix : prefixes) {
     if (resolve_all(handle ? handle : RTLD_DEFAULT, prefix, library)) {
@@ -137,7 +137,7 @@ void resolve_caller(const Dl_info& caller, Library& library) {
   library.base = caller.dli_fbase;
 }
 
-// An id that the library has set: those it has not are -1.
+// The first id that the library has set; it initialises its ids with -1.
 hid_t first_set(const hid_t* in_library, const hid_t* copied) {
   if (in_library && *in_library > 0) return *in_library;
   return copied && *copied > 0 ? *copied : -1;
@@ -171,8 +171,8 @@ const Library* library_used_at(const void* return_address) noexcept {
   if (!dladdr(return_address, &caller) || !caller.dli_fname) return nullptr;
   if (const Library* const used = remembered_use(caller)) return used;
   void* const handle = dlopen(caller.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-  // In the order in which the dynamic linker binds the caller's own calls: the global scope, then the caller and what it needs.
-  // RTLD_DEFAULT would be the global scope and then that of whoever loaded this library first.
+  // The order is that in which the dynamic linker binds the caller's own calls: the global scope, then the caller and its dependencies.
+  // RTLD_DEFAULT would be the global scope and then the scope of the object that loaded this library first.
   void* const global = dlopen(nullptr, RTLD_LAZY);
   const Library* used_library = nullptr;
   for (void* const scope : {global, handle}) {
@@ -200,10 +200,10 @@ void push_error(const Library& library, const char* function, const Message& mes
   const hid_t major = first_set(library.error_major, library.copied_error_major);
   const hid_t minor = first_set(library.error_minor, library.copied_error_minor);
   if (error_class < 0 || major < 0 || minor < 0) return;
-  // A paused stack takes no record, but its contents can be replaced. To resume and pause it would clear it.
+  // A paused stack takes no record, but its contents can be replaced. Resuming and pausing would clear it.
   const hid_t stack = error_stack_is_paused(library) ? library.H5Ecreate_stack() : default_error_stack;
   library.H5Epush2(stack, "h5stz", function, 0, error_class, major, minor, "h5stz: %s", message.text);
-  if (stack > 0) library.H5Eset_current_stack(stack);  // and closes it
+  if (stack > 0) library.H5Eset_current_stack(stack);  // closes `stack` too
 }
 
 }  // namespace stz::hdf5

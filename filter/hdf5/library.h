@@ -1,18 +1,18 @@
-// The functions of the very libhdf5 that is calling the plug-in. Several copies of HDF5, of different versions, can live in one
-// process (h5py, netCDF4 and PyTables bring one each) and share one image of this plug-in, and ids mean something only to the
-// copy that made them: so the caller is identified by its code address on every call and there is no "the" HDF5.
+// The functions of the libhdf5 that is calling the plug-in. Several copies of HDF5, of different versions, can live in one process
+// (h5py, netCDF4 and PyTables bring one each) and share one image of this plug-in. Ids mean something only to the copy that made them.
+// So the plug-in identifies its caller by the code address on every call; there is no "the" HDF5.
 #pragma once
 #include "base/message.h"
 #include "hdf5/hdf5_abi.h"
 
 namespace stz::hdf5 {
 
-// Tables of functions are lists of X(name, result, parameters). This makes a member of each,
+// Tables of functions are lists of X(name, result, parameters). This macro declares a member for each function,
 #define STZ_HDF5_MEMBER(name, result, parameters) result(*name) parameters;
-// and this looks each up, where `library`, `functions` (the table) and `complete` (whether all were found so far) are locals.
+// and this one looks each up. `library`, `functions` (the table) and `complete` (all were found so far) are locals of its user.
 #define STZ_HDF5_LOOK_UP(name, result, parameters) complete &= stz::hdf5::find_function(library, #name, functions.name);
 
-// A library counts as reachable only if it has all of them.
+// A library counts as reachable only if it has all of these functions.
 #define STZ_HDF5_FUNCTIONS(X)                                                                                                             \
   X(H5get_libversion, herr_t, (unsigned* major, unsigned* minor, unsigned* release))                                                      \
   X(H5allocate_memory, void*, (size_t size, bool clear))                                                                                  \
@@ -51,37 +51,37 @@ namespace stz::hdf5 {
 struct Library {
   const void* base;  // load address of the calling object
   bool reachable;    // false: the pointers below are null
-  // A build that puts guards around each block of memory and insists that all are freed before the program ends.
+  // True for a build that puts guards around each block of memory and requires that all are freed before the program ends.
   bool checks_memory;
   STZ_HDF5_FUNCTIONS(STZ_HDF5_MEMBER)
-  // Newer libraries pause their error stack while a filter runs and drop what is pushed; null in those that do not.
+  // Newer libraries pause their error stack while a filter runs and drop pushed records. Null in libraries that do not.
   herr_t (*H5Eis_paused)(hid_t stack, bool* paused);
   // Addresses, not values: the library assigns the ids when it initialises, and anew after H5close.
   const hid_t* error_class;
   const hid_t* error_major;
   const hid_t* error_minor;
-  // Where a program not built as position-independent code keeps its own copy of the three above; may be null.
+  // A program that is not position-independent code has its own copies of the three above; may be null.
   const hid_t* copied_error_class;
   const hid_t* copied_error_major;
   const hid_t* copied_error_minor;
-  // Where to look further functions up, a handle of dlopen or RTLD_DEFAULT, and what their names begin with.
+  // The scope for further lookups (a handle of dlopen or RTLD_DEFAULT), and the prefix of the library's names.
   void* scope;
   const char* prefix;
   const Library* next;
 };
 
-// The library whose code is at `return_address`: __builtin_return_address(0), taken in the callback itself. Never null; the
-// result lives as long as the process. Thread-safe, takes no lock of its own (so a fork cannot leave one held).
+// The library whose code is at `return_address`: __builtin_return_address(0), taken in the callback itself. Never null, never freed.
+// Thread-safe; takes no lock of its own, which a fork could leave held.
 const Library* calling_library(const void* return_address) noexcept;
 
-// The library that a program uses which is not HDF5 itself: what `return_address`, in that program or shared object, would get for
-// a function of HDF5. Null if it has none. Thread-safe.
+// The library that a program or shared object other than HDF5 uses: the HDF5 that the dynamic linker would bind to calls of the code at
+// `return_address`. Null if there is none. Thread-safe.
 const Library* library_used_at(const void* return_address) noexcept;
 
-// A further function or variable of the library; null if it has none of that name.
+// The address of a further function or variable of the library; null if it has none of that name.
 void* library_function(const Library& library, const char* name) noexcept;
 
-// The same for a pointer to a function of its type. False if there is none.
+// Sets `function` to the function of that name, or to null. False if there is none.
 template <class Function>
 bool find_function(const Library& library, const char* name, Function& function) noexcept {
   function = reinterpret_cast<Function>(library_function(library, name));

@@ -1,6 +1,6 @@
 // The HDF5 filter plug-in: the two entry points that HDF5 looks up and the three callbacks of the filter.
-// Each callback takes its return address itself, to know which libhdf5 it serves; nothing is thrown, nothing printed unless H5STZ_STDERR
-// asks for it, and nothing kept but tables of libraries, the last errors, and what recognition/ remembers.
+// Each callback takes its return address itself, to know which libhdf5 it serves. It throws nothing, and prints nothing unless
+// H5STZ_STDERR asks for it. The plug-in keeps only tables of libraries, the latest errors, and the memory of recognition/.
 #include "base/floating_environment.h"
 #include "base/thread_memory.h"
 #include "hdf5/chunk.h"
@@ -13,8 +13,8 @@
 namespace stz::hdf5 {
 namespace {
 
-// Runs `body(library, message)`, all of it in the codec's floating-point environment. What it reports, or throws, ends on the error stack
-// and is recorded (last_error.h), and `failed` is returned instead.
+// Runs `body(library, message)` in the codec's floating-point environment. An error that it reports or throws goes to the error stack and
+// is recorded (last_error.h); `failed` is returned then.
 template <class Result, class Body>
 Result guarded(const void* return_address, const char* callback, Result failed, Body body) noexcept {
   const FloatingEnvironment environment;
@@ -29,8 +29,8 @@ Result guarded(const void* return_address, const char* callback, Result failed, 
   return result;
 }
 
-// HDF5 heeds this one for mandatory filters only, set_local for all; so both check. Without a reachable library nothing
-// can be checked: the user's full form is then all there is.
+// HDF5 obeys can_apply for mandatory filters only, and set_local for all filters; so both check. Without a reachable library nothing can
+// be checked: the client data then stay as the user gave them.
 herr_t can_apply(hid_t properties, hid_t type, hid_t) {
   return guarded(__builtin_return_address(0), "can_apply", 0, [&](const Library& library, Message& message) -> herr_t {
     ElementType element;
@@ -71,7 +71,7 @@ STZ_API int H5PLget_plugin_type() { return stz::hdf5::plugin_type_filter; }
 
 STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::filter_class; }
 
-// Forgets the chunks that were decoded (recognition/memory.h), so that what is compressed next depends on its samples and options alone.
+// Forgets the decoded chunks (recognition/memory.h), so that the next stream depends on its samples and options alone.
 STZ_API void stz_h5_forget() { stz::recognition::forget(); }
 
 }  // extern "C"

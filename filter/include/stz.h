@@ -8,15 +8,16 @@
  * - Failure: an output parameter that is a pointer or a size is set to NULL or 0 if the function fails and the parameter itself
  *   is not NULL. The contents of output buffers and output structures are then unspecified, unless the function says otherwise.
  * - Ownership: the caller owns every buffer and structure that it passes. None is kept after the call unless the function says so.
- * - Threads: functions may be called from several threads at once. Nothing is kept between calls but immutable tables.
+ * - Threads: functions may be called from several threads at once. The library keeps only constant tables between calls, and for each
+ *   thread a small pool of freed memory.
  * - Trust: streams may be damaged or hostile; a decoder then returns an error and reads or writes nothing outside its buffers.
  *   Pointers, capacities and struct_size are the caller's responsibility.
  * - Host: nothing is printed; no function exits, throws or changes signal handlers. The calling thread's floating-point environment
  *   (rounding, traps, flush-to-zero, exception flags) does not change results and is as before when the function returns.
  *
  * Not promised: that another version writes the same bytes; which error code a damaged stream gives; the wording of texts.
- * Stability: everything here stays until 2.0, but for what its comment calls provisional: that may change in any minor release, which
- * announces it (docs/compatibility.md). */
+ * Stability: everything here stays until 2.0, except parts whose comment says "provisional". Those may change in any minor release,
+ * which announces the change (docs/compatibility.md). */
 #ifndef STZ_H
 #define STZ_H
 
@@ -37,7 +38,7 @@ extern "C" {
 
 /* ---- Versions ---- */
 
-/* The version of this header. These three lines are the only place where it is written; builds read them. */
+/* The version of this header. It is written nowhere else; builds read these three lines. */
 #define STZ_VERSION_MAJOR 1
 #define STZ_VERSION_MINOR 0
 #define STZ_VERSION_PATCH 0
@@ -51,16 +52,16 @@ extern "C" {
 #define STZ_VERSION_TEXT_OF(number) STZ_VERSION_TEXT_OF_TOKEN(number)
 #define STZ_VERSION_TEXT_OF_TOKEN(number) #number
 
-/* STZ_VERSION_NUMBER of the library that runs, which may be newer than the header.
- * Libraries with the same soname are compatible: what was compiled for one runs with every later one. */
+/* Returns STZ_VERSION_NUMBER of the library that runs, which may be newer than the header.
+ * Libraries with the same soname are compatible: a program that was compiled for one runs with every later one. */
 STZ_API int stz_version_number(void);
 
-/* STZ_VERSION_STRING of the library that runs: static text. */
+/* Returns STZ_VERSION_STRING of the library that runs: static text. */
 STZ_API const char* stz_version_string(void);
 
 /* The version of the stream format (docs/format.md) that this library writes and reads. It is final: every later version of the library
- * reads it. What is added to the format is announced inside the stream, by records that readers without the feature recognise and refuse by
- * name. */
+ * reads it. A stream that uses an addition to the format announces it in a record. Readers without the feature recognise the record and
+ * refuse the stream with the feature's name. */
 #define STZ_FORMAT_VERSION 2
 
 /* ---- Structures ----
@@ -69,17 +70,17 @@ STZ_API const char* stz_version_string(void);
  * given another meaning. Before use, set every field to 0 and struct_size to sizeof(the structure): initialise it with its macro
  * (STZ_OPTIONS_INIT, ...) or, in other languages, do the same by hand. 0 in a field means its default, in later versions too.
  *
- * - An input: fields that the caller's structure does not have take their defaults. If it has fields that the library does not
- *   know, they must be 0; otherwise the function returns STZ_ERROR_OPTION.
+ * - An input: fields that the caller's structure lacks take their defaults. Fields that the library does not know must be 0; otherwise
+ *   the function returns STZ_ERROR_OPTION.
  * - An output: the library writes no more than struct_size bytes, does not change struct_size, and sets fields that it does not know
- *   to 0. Only struct_size need be set before the call.
- * - A struct_size that is smaller than the structure was in the first version that had it, or above STZ_MAX_STRUCT_SIZE, is
- *   STZ_ERROR_ARGUMENT; nothing is written then.
+ *   to 0. The caller has to set only struct_size before the call.
+ * - The function returns STZ_ERROR_ARGUMENT and writes nothing if struct_size is above STZ_MAX_STRUCT_SIZE, or below the size that the
+ *   structure had in the first version with it.
  *
  * stz_layout has no struct_size and never grows. */
 #define STZ_MAX_STRUCT_SIZE 4096
 
-/* In place of a bound: samples have lost something, and nobody knows how much. It is the largest finite double. */
+/* Stands in place of a bound: samples have lost precision, and nobody knows how much. It is the largest finite double. */
 #define STZ_UNKNOWN_BOUND 1.7976931348623157e308
 
 /* Largest number of axes of an array. */
@@ -91,7 +92,7 @@ STZ_API const char* stz_version_string(void);
 /* Largest number of resolution levels of a stream. */
 #define STZ_MAX_LEVELS 64
 
-/* Element types. bool is STZ_U8 (or the integer type that stores it), an enumeration is its base integer type. */
+/* Element types. A bool is STZ_U8 (or the integer type that stores it). An enumeration is its base integer type. */
 typedef enum stz_dtype {
   STZ_F16 = 1,
   STZ_F32 = 2,
@@ -110,54 +111,55 @@ typedef enum stz_dtype {
 
 typedef enum stz_byte_order { STZ_LITTLE = 0, STZ_BIG = 1 } stz_byte_order;
 
-/* What is promised of a decoded sample x' of an original sample x.
+/* The promise for the decoded sample x' of an original sample x.
  * STZ_LOSSLESS: x' has the bits of x.
  * STZ_ABSOLUTE: |x - x'| <= bound in exact arithmetic, in the units of the data.
- * STZ_POINTWISE_RELATIVE: |x - x'| <= bound * |x| in exact arithmetic; zeros and signs are exact. For floating-point types only;
+ * STZ_POINTWISE_RELATIVE: |x - x'| <= bound * |x| in exact arithmetic; zeros and signs are exact. For floating-point types only:
  *   integer types with STZ_INTEGERS_BOUNDED give STZ_ERROR_MODE.
- * Integer types are stored exactly in every mode, unless the options say STZ_INTEGERS_BOUNDED; a bound below 1 is lossless even then.
+ * Integer types are lossless in every mode, unless the options say STZ_INTEGERS_BOUNDED. Even then a bound below 1 is lossless.
  * NaN (with its payload), infinities and the fill value come back bit for bit in every mode. */
 typedef enum stz_mode { STZ_LOSSLESS = 0, STZ_ABSOLUTE = 1, STZ_POINTWISE_RELATIVE = 2 } stz_mode;
 
 typedef enum stz_block {
   STZ_BLOCK_DEFAULT = 0,   /* best ratio and speed */
   STZ_BLOCK_REGION = 1,    /* smaller blocks: partial reads fetch and decode less */
-  STZ_BLOCK_THROUGHPUT = 2 /* longer rows: volumes are compressed and decompressed faster as a whole, parts of them slower */
+  STZ_BLOCK_THROUGHPUT = 2 /* longer rows: whole volumes are compressed and decompressed faster, partial reads are slower */
 } stz_block;
 
-/* What a bound means for integer types. Their values are often indices, flags, codes or times, for which a near value is simply wrong; a
- * bound that is given for a whole file must not reach them. */
+/* The meaning of a bound for integer types. Integers are often indices, flags, codes or times: a value near the right one is simply wrong.
+ * So a bound that is given for a whole file must not reach them by default. */
 typedef enum stz_integers {
   STZ_INTEGERS_LOSSLESS = 0, /* integers are stored exactly, whatever the mode says */
   STZ_INTEGERS_BOUNDED = 1   /* the mode and its bound apply to integers too */
 } stz_integers;
 
-/* Whether a stream gets a content check: a CRC for each block over the values that it decodes to, with which stz_verify finds out a decoder
- * that makes something else of them. It costs four bytes for each block of the finest level. Where samples are coded as float32 or float64
- * themselves it takes some 3 % of the time and is the default. Where they have to be converted first (integers, float16, logarithms,
- * numbers on a grid), or some are missing, it takes more. */
+/* Whether a stream gets a content check: a CRC over the decoded values of each block. stz_verify uses it to detect a decoder that decodes
+ * other values. It costs four bytes for each block of the finest level. If samples are coded as float32 or float64 themselves, it takes
+ * about 3 % of the time and is the default. It takes more if samples are converted first (integers, float16, logarithms, numbers on a
+ * grid) or if some are missing. */
 typedef enum stz_content_check {
-  STZ_CONTENT_CHECK_DEFAULT = 0, /* if samples are coded as float32 or float64, none are missing, and a stream gets at most 1/300 longer */
+  STZ_CONTENT_CHECK_DEFAULT = 0, /* if samples are coded as float32 or float64, none is missing, and it adds at most 1/300 to the stream */
   STZ_CONTENT_CHECK_NONE = 1,
   STZ_CONTENT_CHECK_WRITE = 2
 } stz_content_check;
 
-/* How a stream gets a lower mean squared error for its bytes, which are more at the same bound: for who wants a PSNR. For float32, float64
- * and complex arrays with an absolute bound that are not stored exactly; others are as with STZ_ENHANCE_NONE, byte for byte. */
+/* Trades a lower mean squared error per byte for a larger stream at the same bound; use it when you target a PSNR. It applies to float32,
+ * float64 and complex arrays with an absolute bound that are not stored exactly. All other streams are those of STZ_ENHANCE_NONE, byte for
+ * byte. */
 typedef enum stz_enhance {
   STZ_ENHANCE_NONE = 0,
-  /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound. A filter that is fitted to the array, and stored with
-   * it, brings decoded samples nearer to the originals; where that is not worth its bytes the stream has none. Not together with several
-   * precision layers: STZ_ERROR_OPTION. */
+  /* |x - x'| <= stz_stream_info.relaxed_bound, which is at most 1.5 times the bound. A filter is fitted to the array and stored with it;
+   * it brings decoded samples nearer to the originals. The stream has no filter if that does not pay for its bytes. Together with several
+   * precision layers it is STZ_ERROR_OPTION. */
   STZ_ENHANCE_RELAXED = 1,
-  /* The bound holds. Indices are 0 for more samples than those that are nearest to their prediction, steps are smaller. */
+  /* The bound holds. The quantization has a wider dead zone (more indices are 0) and a smaller step. */
   STZ_ENHANCE_STRICT = 2,
   STZ_ENHANCE_BOTH = 3
 } stz_enhance;
 
-/* Whether a stream is checked before it is returned: decoded, and compared with the array that it was made of. That finds what memory
- * without error correction or a faulty processor has done to it while it was made; the stream is the same. It takes about as much time as
- * decoding, and memory for the decoded array. */
+/* Whether a stream is decoded and compared with the original array before it is returned. This detects damage during compression by memory
+ * without error correction or by a faulty processor. The stream is the same with and without the check. The check takes about as much time
+ * as decoding, and memory for the decoded array. */
 typedef enum stz_check {
   STZ_CHECK_NONE = 0,
   /* If the comparison fails, the array is compressed once more; if it fails again, the function returns STZ_ERROR_CHECK. */
@@ -166,8 +168,7 @@ typedef enum stz_check {
 
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
- * This structure never grows, so that it can be part of others: it holds what describes any dense array and nothing of how it is
- * compressed, which is the business of stz_options. */
+ * This structure never grows, so that it can be part of others. It describes any dense array; stz_options says how to compress it. */
 typedef struct stz_layout {
   int32_t dtype;                /* stz_dtype */
   int32_t byte_order;           /* stz_byte_order of the array in memory */
@@ -180,28 +181,29 @@ typedef struct stz_layout {
 typedef struct stz_options {
   size_t struct_size; /* sizeof(stz_options) */
   int32_t mode;       /* stz_mode */
-  int32_t has_fill;   /* 1: samples with exactly the bits of `fill` are missing data; they do not influence the others */
+  int32_t has_fill;   /* 1: samples with exactly the bits of `fill` are missing values; they do not influence the others */
   double bound;       /* finite, not negative; 0 means lossless. Ignored by STZ_LOSSLESS */
   uint64_t fill;      /* the bits of the fill value as an integer of the host, for real types of up to 8 bytes */
   int32_t block;      /* stz_block */
   int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
   int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
-  int32_t layers; /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. Of a stream with several, the first ones can be read alone */
-  /* The array grows along an axis: 1 + that axis, at most the rank; 0: it does not. If the last planes across it hold nothing but one bit
-   * pattern (nothing was written there yet), the array is stored exactly, so that it can be completed without a second loss. */
+  int32_t layers;     /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. The first of several layers can be read alone */
+  /* The axis along which the array grows: 1 + that axis, at most the rank; 0: it does not grow. If all samples of the last planes across
+   * this axis have one bit pattern (nothing was written there yet), the array is stored losslessly: it can be completed later without a
+   * second loss. */
   int32_t append_axis;
   int32_t integers; /* stz_integers */
-  /* 1: the samples came out of a lossy stream and have used their bound: whoever compresses them again must store them exactly. Recorded
-   * in the stream. Only with STZ_LOSSLESS */
+  /* 1: the samples came out of a lossy stream and have used their bound, so that they must be stored exactly from now on. Recorded in the
+   * stream. Only with STZ_LOSSLESS */
   int32_t bound_used;
   int32_t content_check; /* stz_content_check */
-  /* Finite, not negative: a bound between the samples and what was compressed first, in the unit of the data. With
-   * STZ_POINTWISE_RELATIVE it is relative to each sample that was compressed first (before 1.1 it was an error). The stream records what
-   * this bound and that of this compression come to (accumulated_bound). STZ_UNKNOWN_BOUND: nobody knows it. 0 records nothing */
+  /* Finite, not negative: a bound for the distance between these samples and the originals, which were compressed first, in the unit of
+   * the data. With STZ_POINTWISE_RELATIVE it is relative to each original sample (before 1.1 it was an error). The stream records the
+   * total of this bound and the bound of this compression (accumulated_bound). STZ_UNKNOWN_BOUND: nobody knows it. 0 records nothing */
   double prior_bound;
-  /* Largest errors of precision layers, in the unit of the data: that of the first layer, of the first two ...; above 0 and falling, all
-   * above an absolute bound, then zeros. A last layer follows, which has the bound. `layers` must be 0 or their number. Where an error
-   * cannot be met by fewer layers than another one, the stream has fewer. All zeros: the encoder chooses. Provisional */
+  /* Largest errors of the first layer, the first two layers and so on, in the unit of the data. They are above 0 and fall, are above an
+   * absolute bound, and zeros follow them. A last layer reaches the bound. `layers` must be 0 or the number of all layers. If two errors
+   * need the same layer, the stream has one layer for both. All zeros: the encoder chooses. Provisional */
   double layer_bounds[STZ_MAX_LAYERS - 1];
   int32_t enhance; /* stz_enhance. Provisional */
   int32_t check;   /* stz_check */
@@ -209,32 +211,32 @@ typedef struct stz_options {
 #define STZ_OPTIONS_INIT \
   {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0}
 
-/* What the header of a stream says. */
+/* The contents of a stream's header. "If patched" is about streams with parts that were written again (`patches`), over a base. */
 typedef struct stz_stream_info {
   size_t struct_size;     /* sizeof(stz_stream_info) */
-  stz_layout layout;      /* of the decoded array, as given to stz_compress */
+  stz_layout layout;      /* the decoded array, as given to stz_compress */
   int32_t mode;           /* stz_mode */
   int32_t has_fill;       /* as in stz_options */
   double bound;           /* as in stz_options; 0 if lossless. If patched: the largest of the base and all patches */
   uint64_t fill;          /* as in stz_options; 0 without a fill value */
   uint64_t array_bytes;   /* size of the decoded array */
-  const char* form;       /* how the array is stored: text for people, "raw", "constant", "blocks of ...", "patched: raw" ... */
+  const char* form;       /* how the array is stored, as text for people: "raw", "constant", "blocks of ...", "patched: raw" ... */
   int32_t block;          /* stz_block */
   int32_t format_version; /* of the stream */
   int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
-  int32_t content_check;  /* 1: there is one (stz_verify), 0: none, -1: the end, which would tell, is missing. If patched: of the base */
+  int32_t content_check;  /* 1: the stream has one (stz_verify); 0: none; -1: unknown, as the end is missing. If patched: of the base */
   uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
-  int32_t bound_used;                   /* 1: the samples may differ from what was compressed first, and must not be quantised again */
-  double accumulated_bound;             /* between the samples and what was compressed first, if they came out of a stream before; in the
-                                           unit of the bound. 0: not recorded. STZ_UNKNOWN_BOUND: not known, but something was lost */
+  int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantised again */
+  double accumulated_bound;             /* bound to the originals, which were compressed first, if the samples came out of a stream; in
+                                           the unit of the bound. 0: not recorded. STZ_UNKNOWN_BOUND: a loss of unknown size */
   int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */
   int32_t reserved;                     /* 0 */
   uint64_t layer_bytes[STZ_MAX_LAYERS]; /* bytes of the stream that the first 1, 2 ... layers take together, at full resolution */
-  double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured. If patched: `bound` or more. Of a single layer
-                                           that was not measured: what is promised, 0 or `relaxed_bound`. -1: not known */
+  double layer_error[STZ_MAX_LAYERS];   /* largest |x - x'| with these layers, as measured. If patched: `bound` or more. For a single
+                                           layer that was not measured: the promise, 0 or `relaxed_bound`. -1: not known */
   double layer_rmse[STZ_MAX_LAYERS];    /* root of the mean of |x - x'|^2 with these layers; -1: not measured, as if patched */
-  double relaxed_bound;                 /* what the mode promises in place of `bound` (stz_enhance); the bound where nothing is enhanced */
+  double relaxed_bound;                 /* the promise of the mode in place of `bound` (stz_enhance); `bound` if nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
 } stz_stream_info;
@@ -248,67 +250,66 @@ typedef struct stz_stream_info {
 /* Returns the bytes of one element of type `dtype`, or 0 if there is no such type. */
 STZ_API size_t stz_element_size(int32_t dtype);
 
-/* What an array will take. */
+/* The expected size and error of a stream. */
 typedef struct stz_size_estimate {
   size_t struct_size;        /* sizeof(stz_size_estimate) */
   double bytes;              /* expected length of the stream */
-  double variance;           /* of that length, as far as the differences between samples tell it; 0 if exact */
-  double mean_squared_error; /* of |x - x'|^2 over the finite numbers x and what they will decode to, in units of the data squared */
-  int32_t exact;             /* 1: bytes and error are those of stz_compress: the array is small and was compressed */
+  double variance;           /* variance of that length, estimated from the differences between samples; 0 if exact */
+  double mean_squared_error; /* mean of |x - x'|^2 over the finite numbers x, in units of the data squared */
+  int32_t exact;             /* 1: bytes and error are those of stz_compress, because the array is small and was compressed */
   int32_t reserved;          /* 0 */
 } stz_size_estimate;
 #define STZ_SIZE_ESTIMATE_INIT {sizeof(stz_size_estimate), 0, 0, 0, 0, 0}
 
-/* Returns an output capacity that suffices for every array of this layout: its bytes + 64.
- * Returns 0, which is never a capacity, if the layout is NULL or invalid; stz_compress then returns the reason. */
+/* Returns an output capacity, in bytes, that suffices for every array of this layout: its bytes + 64.
+ * Returns 0 if the layout is NULL or invalid; stz_compress then returns the reason. */
 STZ_API size_t stz_max_compressed_size(const stz_layout* layout);
 
 /* Compresses the array at `data` into `out` and sets *out_size to the length of the stream.
- * Capacity: less than stz_max_compressed_size(layout) is STZ_ERROR_CAPACITY, however short the stream would be. More never is.
+ * Capacity: less than stz_max_compressed_size(layout) is STZ_ERROR_CAPACITY, even if the stream would be shorter. More never is.
  * Trust: any bits are valid samples. `data` may be NULL if the array has no elements. `data` and `out` must not overlap.
- * Check: with STZ_CHECK_DECODE, what is in `out` when the function returns STZ_OK was decoded there and kept every promise. If it did not
- *   twice, the error is STZ_ERROR_CHECK; nothing in `out` is to be used then. */
+ * Check: with STZ_CHECK_DECODE, STZ_OK means that the stream in `out` was decoded and kept every promise. If two attempts fail, the
+ *   function returns STZ_ERROR_CHECK; the contents of `out` must not be used then. */
 STZ_API int stz_compress(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity,
                          size_t* out_size);
 
-/* Estimates what stz_compress would make of the array, from samples of it: the coarse levels are coded, of the finer ones some boxes, as
- * the encoder does to fit its parameters. Arrays of up to 2^21 elements are compressed instead, which takes no longer. result: gets the
- * estimate; result->struct_size must be set. Trust and errors: as for stz_compress. */
+/* Estimates the size and the error of the stream that stz_compress would write, from samples of the array. It codes the coarse levels, and
+ * some boxes of the finer levels, as the encoder does to fit its parameters. Arrays of up to 2^21 elements are compressed instead, which
+ * takes no longer.
+ * result: gets the estimate; result->struct_size must be set. Trust and errors: as for stz_compress. */
 STZ_API int stz_estimate(const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result);
 
-/* Compresses an array that came out of the stream `previous` and was changed in part, so that no sample loses its bound twice. Samples with
- * the bits that `previous` decodes to decode to exactly these bits again. Every other sample gets its bound, as stz_compress gives it.
- * If nothing was changed, the result is `previous` byte for byte; with STZ_CONTENT_CHECK_WRITE a check is added to it if it has none.
- * If `previous` has not used its bound (stz_stream_info.bound_used is 0), nothing has to be kept: the result is stz_compress's.
- * A patched result states a bound that holds for every sample: the largest bound of what was kept and of what was written. Its mode is that
- * of the options, or STZ_ABSOLUTE if `previous` is lossy in another one. What a lossless `previous` had lost before is in its accumulated
- * bound.
- * previous: a whole stream of an array of the same layout, else STZ_ERROR_ARGUMENT. Not limited to what stz_compress wrote with the same
- *   options.
- * Capacity, trust and errors: as for stz_compress; of `previous` as for stz_decompress. */
+/* Compresses an array that was decoded from the stream `previous` and then changed in part, so that no sample loses its bound twice.
+ * Samples that still have their decoded bits decode to exactly these bits again. Every other sample gets its bound as in stz_compress.
+ * If nothing was changed, the result is `previous` byte for byte; STZ_CONTENT_CHECK_WRITE adds a content check if it has none.
+ * If `previous` has not used its bound (stz_stream_info.bound_used is 0), nothing has to be kept: the result is that of stz_compress.
+ * A patched result states a bound that holds for every sample: the largest bound of the kept and the new samples. Its mode is that of the
+ * options, or STZ_ABSOLUTE if `previous` is lossy in another mode. Earlier losses of a lossless `previous` are in its accumulated bound.
+ * previous: a whole stream of an array of the same layout, else STZ_ERROR_ARGUMENT. It may come from any function and any options.
+ * Capacity, trust and errors: as for stz_compress; for `previous` as for stz_decompress. */
 STZ_API int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* options, const void* previous, size_t previous_size,
                         void* out, size_t capacity, size_t* out_size);
 
-/* Does the same as stz_rewrite where it is not known out of which of `count` streams the array came, or whether it came out of any. Samples
- * with the bits that one of them decodes to in the same place decode to exactly these bits again. Every other sample gets its bound. The
- * result is stz_compress's stream if less than half of the array has such bits, and that stream gives them back and states an error that
- * holds for them.
+/* Does the same as stz_rewrite if it is unknown which of `count` streams the array was decoded from, or whether it was decoded at all.
+ * A sample whose bits equal those that one of the streams decodes to in the same place decodes to exactly these bits again. Every other
+ * sample gets its bound. The result is the stream of stz_compress if less than half of the array has such bits, and that stream gives them
+ * back and states an error that holds for them.
  * previous, previous_sizes: `count` streams and their sizes, at most STZ_MAX_CANDIDATES. With 0 streams it is stz_compress. Each stream is
- *   decoded and compared. One that has nothing in common with the array, or has not used its bound, changes nothing.
+ *   decoded and compared. A stream that has nothing in common with the array, or has not used its bound, changes nothing.
  * Trust, capacity and errors: as for stz_rewrite. */
 #define STZ_MAX_CANDIDATES 32
 STZ_API int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
                             const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size);
 
-/* Stores the array as it is, in a stream of the form "raw". It is for want of memory: it takes a few hundred bytes besides `out`.
- * options: as for stz_compress; a mode other than STZ_LOSSLESS is STZ_ERROR_MODE. Those that say how to compress are not used.
+/* Stores the array as it is, in a stream of the form "raw". Use it when memory is short: it takes a few hundred bytes besides `out`.
+ * options: as for stz_compress; a mode other than STZ_LOSSLESS is STZ_ERROR_MODE. Options that say how to compress have no effect.
  * Capacity, trust and errors: as for stz_compress. */
 STZ_API int stz_store(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size);
 
-/* Provisional. Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it: as few layers
- * stay as keep every sample within max_error of what was compressed, as the writer measured it (stz_stream_info.layer_error). The result is
- * a whole stream: its mode is STZ_ABSOLUTE with the bound that was measured, it decodes as `stream` is read with that many layers
- * (stz_reader_max_error), and it has no content check. Of a patched stream, what lies beneath the patches gets shorter.
+/* Provisional. Makes a stream shorter by leaving out its last precision layers (stz_options.layers), without decoding it. It keeps the
+ * fewest layers with which every sample is within max_error of the compressed one, as the writer measured (stz_stream_info.layer_error).
+ * The result is a whole stream without a content check. Its mode is STZ_ABSOLUTE with the measured error as its bound. It decodes to the
+ * samples that a read of `stream` with these layers gives (stz_reader_max_error). A patched stream loses layers beneath its patches only.
  * A stream that has no layers to spare is copied as it is.
  * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
  * capacity: `size` is always enough. *out_size: bytes of the result.
@@ -324,29 +325,30 @@ STZ_API int stz_decompress(const void* stream, size_t size, void* out, size_t ou
  * The array does not depend on the number. A negative number is STZ_ERROR_OPTION. */
 STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads);
 
-/* Decompresses as stz_decompress_threads does, and compares the values with the content check of the stream: CRCs of what the writer saw as
- * the decoded values. A stream whose bytes are sound may still decode to something else: if the compiler of the decoder contracted
- * operations, if a processor errs, or if sections of several streams were put together.
- * blocks: gets how many blocks were compared: 0 if there is no content check, which streams of the forms "raw" and "constant" do not need,
- *   as their checksum covers the values. May be NULL.
+/* Decompresses as stz_decompress_threads does, and compares the values with the content check of the stream, the writer's CRCs of the
+ * decoded values. It detects wrong decoding of intact bytes: a decoder whose compiler contracted operations, a faulty processor, or a
+ * stream that was put together from sections of several.
+ * blocks: gets the number of blocks that were compared; 0 if the stream has no content check. Streams of the forms "raw" and "constant"
+ *   need none, as their checksum covers the values. May be NULL.
  * Failure: STZ_ERROR_CONTENT if values differ. */
 STZ_API int stz_decompress_verified(const void* stream, size_t size, void* out, size_t out_size, int threads, uint64_t* blocks);
 
-/* Does the same without an output: checks that the stream can be decoded, and to what.
- * Takes memory for the decoded array: read array_bytes with stz_info and limit it before. */
+/* Does the same as stz_decompress_verified without an output: checks that the stream can be decoded, and the decoded values.
+ * Allocates memory for the decoded array: read array_bytes with stz_info and limit it before. */
 STZ_API int stz_verify(const void* stream, size_t size, int threads, uint64_t* blocks);
 
-/* Reads what the header says into *info.
- * Of a stream of form "blocks", `stream` may be a prefix: 512 bytes hold almost every header; STZ_ERROR_TRUNCATED asks for more. Of the
- * forms "raw" and "constant" it must be the whole stream. A patched stream ends with an ordinary one, its base, of which as much must be
- * there: what lies before it are the boxes that were written again.
+/* Reads the header of a stream into *info.
+ * `stream` may be a prefix of a stream of form "blocks": 512 bytes hold almost every header; STZ_ERROR_TRUNCATED asks for more. It must be
+ * the whole stream for the forms "raw" and "constant". A patched stream begins with the boxes that were written again and ends with an
+ * ordinary stream, its base; the same rules hold for the base.
  * Trust: the checksums of headers and of whole constant streams are verified. A raw stream has the size that its shape and type call
- * for, so array_bytes is less than `size`; its checksum covers all of its bytes and is left to stz_decompress. Limit array_bytes before
+ * for, so array_bytes is less than `size`; stz_decompress verifies its checksum, which covers all of its bytes. Limit array_bytes before
  * you allocate it: constant streams and blocks expand. */
 STZ_API int stz_info(const void* stream, size_t size, stz_stream_info* info);
 
 /* Provisional. Returns the number of threads that the environment variable H5STZ_THREADS allows: a decimal number of 1 or more, capped at
- * 255. 0 if it is missing or anything else. Read anew by every call. The filter and Python obey it; the functions above do not. */
+ * 255. Returns 0 if it is missing or has another value. Every call reads it anew. The filter and Python obey it; the functions above do
+ * not. */
 STZ_API int stz_environment_threads(void);
 
 /* Provisional. Returns 1 if the environment variable H5STZ_VERIFY is 1, else 0. The filter then decompresses chunks as
@@ -357,30 +359,30 @@ STZ_API int stz_environment_verify(void);
  * STZ_CHECK_DECODE, whatever the options say; the functions above do not obey it. */
 STZ_API int stz_environment_check(void);
 
-/* Provisional. Returns the number of bytes that the environment variable H5STZ_MAX_BYTES holds, a decimal number of 1 or more: the largest
- * array that is made because a stream claims it. 0 if it is missing or anything else. Read anew by every call. The filter refuses larger
- * chunks, Python larger arrays; the functions above, whose callers bring the memory, do not obey it. */
+/* Provisional. Returns the limit in bytes that the environment variable H5STZ_MAX_BYTES sets for an array that a stream claims to hold, a
+ * decimal number of 1 or more. Returns 0 if it is missing or has another value. Every call reads it anew. The filter refuses larger chunks,
+ * Python larger arrays. The functions above do not obey it, as their callers provide the memory. */
 STZ_API uint64_t stz_environment_max_bytes(void);
 
-/* Provisional. Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the units of the data; 0 if it is missing or no
- * number of 0 or more. Reads of parts of HDF5 datasets, and what `h5stz run` reads, then take as few precision layers as
- * stz_reader_max_error says. The filter and the functions above do not obey it: what HDF5 decodes may be written again. */
+/* Provisional. Returns the number that the environment variable H5STZ_MAX_ERROR holds, in the unit of the data; 0 if it is missing or not
+ * a number of 0 or more. Partial reads of HDF5 datasets and the reads of `h5stz run` then take as few precision layers as
+ * stz_reader_max_error says. The filter and the functions above do not obey it: samples that HDF5 decodes may be written again. */
 STZ_API double stz_environment_max_error(void);
 
-/* Provisional. Looks in an array for a value that stands for missing samples although nobody has named it: HDF5 does not show a filter
- * netCDF's _FillValue, nor what a simulation writes on land. Sets options->has_fill and options->fill if there is one; leaves options that
- * have a fill value as they are. The rule: the smallest or the largest of evenly spread samples, if it occurs at least twice with the same
- * bits and is farther from all other values than twice their range and, with an absolute bound, than 16 bounds. The result depends on the
- * arguments alone. The bound holds either way: samples of that value are coded as a mask, bit for bit. Finds none in complex, 8-bit and
- * half-precision data, which have no values far from their own. Returns STZ_OK, or the code of a bad argument. */
+/* Provisional. Looks in an array for a missing value that the caller has not named. HDF5 does not show a filter netCDF's _FillValue, nor
+ * the value that a simulation writes on land. Sets options->has_fill and options->fill if it finds one; options with a fill value stay as
+ * they are. The rule: it takes evenly spread samples, and their smallest or largest value is a missing value if it occurs at least twice
+ * with the same bits and is farther from all other values than twice their range and, with an absolute bound, than 16 bounds. The result
+ * depends on the arguments alone. The bound holds either way: samples of that value are coded as a mask, bit for bit. Finds none in
+ * complex, 8-bit and half-precision data, which have no values far from their own. Returns STZ_OK, or the code of a bad argument. */
 STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options);
 
 /* Returns the English text of an error code: static text, never NULL. */
 STZ_API const char* stz_error_text(int code);
 
-/* Where a function gives STZ_ERROR_VERSION for a stream: writes to `text` what the stream calls for and this library does not have, such as
- * "a later syntax of sections (critical record 3)", as far as the header tells; else an empty text. What does not fit in `capacity` is cut
- * off; the text ends with a zero byte. */
+/* Explains STZ_ERROR_VERSION: writes to `text` the name of the feature that the stream needs and this library lacks, such as "a later
+ * syntax of sections (critical record 3)". The text is empty if the header does not tell. A text longer than `capacity` bytes is cut off;
+ * it always ends with a zero byte. */
 STZ_API int stz_missing_feature(const void* stream, size_t size, char* text, size_t capacity);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* h5stz: every error code of the C ABI with its text, in one table.
- * Codes are stable: a number is never reused for another meaning. Texts say what went wrong; callers that know
- * more (a filter, a Python function) add what to do about it.
+ * Codes are stable: a number is never reused for another meaning. Texts say what went wrong. Callers that know more (a filter, a Python
+ * function) add the remedy.
  * Use: #define STZ_ERROR(name, code, text) ... then STZ_ERRORS(STZ_ERROR). */
 #ifndef STZ_ERRORS_H
 #define STZ_ERRORS_H

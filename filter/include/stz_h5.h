@@ -4,22 +4,22 @@
  * the stored bytes of these chunks and decode only the blocks that hold selected samples. The samples have the same bits as those
  * that H5Dread gives. Anything that cannot be read directly falls back to H5Dread: every dataset, selection and type is allowed.
  *
- * HDF5: the library, libh5stz_read.so, is not linked against HDF5. It calls the HDF5 that its caller uses, shared or static, 1.10.3 or
- * later (older ones: H5Dread does all), because the ids of one copy of HDF5 mean nothing to another. Call it from the program or shared
- * library that uses HDF5, not through a foreign-function interface or a wrapper without HDF5: where no HDF5 is found, the functions
- * return -1 and do nothing else.
+ * HDF5: the library, libh5stz_read.so, is not linked against HDF5. It calls the HDF5 that its caller uses, shared or static, because the
+ * ids of one copy of HDF5 mean nothing to another. Direct reads need 1.10.3 or later; with older versions H5Dread does all. Call the
+ * functions from the program or shared library that uses HDF5, not through a foreign-function interface or a wrapper without HDF5: if
+ * they find no HDF5, they return -1 and do nothing else.
  *
  * - Returns: 0 or a positive number, or -1 with a message on HDF5's error stack (print it with H5Eprint2).
  * - Failure: the selected samples in `buf` are unspecified.
  * - Ownership: the caller owns all ids and buffers; none is kept after the call.
  * - Threads: as for HDF5 itself: one at a time, unless the library is thread-safe. The environment variable H5STZ_THREADS is the
  *   maximum number of threads that decode a chunk.
- * - Trust: chunks may be damaged or hostile; that is an error, never a wrong access.
- * - Host: nothing is printed, except by H5Dread where it takes over, as HDF5's error settings say.
- * - Cost: nothing is cached between calls. Of a large chunk in a plain file (driver sec2, no user block) that is open for reading
- *   only, not by SWMR, the needed ranges alone are fetched. Otherwise H5Dread_chunk fetches the whole chunk; it drops the chunk from
- *   the dataset's chunk cache, after writing it to the file if it was changed. For small chunks that are read again and again, H5Dread
- *   with its cache can be faster.
+ * - Trust: chunks may be damaged or hostile; they give an error, never a wrong access.
+ * - Host: nothing is printed, except by H5Dread when it takes over, as HDF5's error settings say.
+ * - Cost: nothing is cached between calls. The functions fetch only the needed ranges of a large chunk if the file is plain (driver
+ *   sec2, no user block) and open for reading only, not by SWMR. Otherwise H5Dread_chunk fetches the whole chunk; it drops the chunk
+ *   from the dataset's chunk cache, after writing it to the file if it was changed. H5Dread with its cache can be faster for small
+ *   chunks that are read again and again.
  *
  * Structures with a field struct_size may grow; stz.h has the rules. */
 #ifndef STZ_H5_H
@@ -40,11 +40,11 @@ typedef unsigned long long hsize_t;
 extern "C" {
 #endif
 
-/* Why H5Dread read a whole selection. Values are stable; later versions may add some. */
+/* The reasons why H5Dread read a whole selection. Values are stable; later versions may add some. */
 typedef enum stz_h5_reason {
-  STZ_H5_DIRECT = 0,    /* it did not */
+  STZ_H5_DIRECT = 0,    /* H5Dread did not: the selection was read directly */
   STZ_H5_WHOLE = 1,     /* the whole dataset is selected: H5S_ALL */
-  STZ_H5_LIBRARY = 2,   /* this HDF5 lacks functions that are needed: those before 1.10.3 do */
+  STZ_H5_LIBRARY = 2,   /* this HDF5 lacks functions that are needed, as versions before 1.10.3 do */
   STZ_H5_DRIVER = 3,    /* the file is or may be open through MPI, where reads can be collective (docs/parallel_hdf5.md) */
   STZ_H5_LAYOUT = 4,    /* not chunked: contiguous, compact, external or virtual */
   STZ_H5_FILTERS = 5,   /* the filter pipeline is not h5stz alone */
@@ -59,27 +59,27 @@ typedef enum stz_h5_reason {
 /* Returns the English text of a reason: static text, never NULL. */
 STZ_API const char* stz_h5_reason_text(int reason);
 
-/* Read statistics. Each call adds to the numbers and sets `reason`: initialise with STZ_H5_STATS_INIT before the first call.
- * Fields that the library does not know stay as they are. */
+/* Read statistics. Initialise them with STZ_H5_STATS_INIT before the first call. Each call adds to the numbers and sets `reason`. Fields
+ * that the library does not know stay as they are. */
 typedef struct stz_h5_stats {
   size_t struct_size;           /* sizeof(stz_h5_stats) */
   uint64_t reads;               /* calls */
   uint64_t reads_through_hdf5;  /* of these, calls in which H5Dread read the whole selection */
   uint64_t chunks_direct;       /* chunks whose stored bytes were fetched and decoded, in part or completely */
-  uint64_t chunks_by_ranges;    /* of these, chunks of which only the needed ranges were fetched, from the file itself */
-  uint64_t chunks_missing;      /* chunks that are not in the file: fill values */
+  uint64_t chunks_by_ranges;    /* of these, chunks whose needed ranges alone were fetched, from the file itself */
+  uint64_t chunks_missing;      /* chunks that are not in the file: their samples are the fill value */
   uint64_t chunks_through_hdf5; /* chunks that H5Dread read: not filtered (filter mask, edge chunks), or of another layout */
   uint64_t bytes_read;          /* stored bytes of the direct chunks that were fetched */
   uint64_t bytes_used;          /* of these, bytes that were decoded */
-  uint64_t blocks_decoded;      /* blocks of direct chunks */
-  uint64_t blocks_present;      /* blocks that the direct chunks have, on all levels */
+  uint64_t blocks_decoded;      /* blocks of the direct chunks that were decoded */
+  uint64_t blocks_present;      /* all blocks of the direct chunks, on all levels */
   int32_t reason;               /* stz_h5_reason of the latest call */
   int32_t reserved;             /* 0 */
 } stz_h5_stats;
 #define STZ_H5_STATS_INIT {sizeof(stz_h5_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /* Reads a selection, with the arguments and the result of H5Dread.
- * mem_type: type of the samples in `buf`; another type than the dataset's is converted to as H5Dread does.
+ * mem_type: type of the samples in `buf`. If it differs from the dataset's type, samples are converted as by H5Dread.
  * mem_space: the selection in `buf`, of any kind; H5S_ALL: the same as in the file.
  * file_space: the selection in the dataset. Regular hyperslabs (start, stride, count, block) are read directly, also with an offset
  *   (H5Soffset_simple).
@@ -91,11 +91,11 @@ STZ_API herr_t stz_h5_read(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t fi
  * chunk): x[::2^level, ::2^level, ...], ceil(n / 2^level) samples along an axis of n. Level 0 is the dataset.
  * start, count: first sample and extents of the box in samples of that grid, one number per axis, slowest axis first. A box outside
  *   the grid is an error.
- * buf: the samples of the box in C order, of type mem_type.
- * Cost: least where chunk extents are multiples of 2^level; then the first part of each chunk's stream suffices. */
+ * buf: gets the samples of the box in C order, of type mem_type.
+ * Cost: lowest if chunk extents are multiples of 2^level; then the first part of each chunk's stream suffices. */
 STZ_API herr_t stz_h5_read_level(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf);
 
-/* Read as the two functions above and add what was done to *stats, which may be NULL. An invalid struct_size is an error. */
+/* Do the same as the two functions above, and add their counts to *stats, which may be NULL. An invalid struct_size is an error. */
 STZ_API herr_t stz_h5_read_stats(hid_t dset, hid_t mem_type, hid_t mem_space, hid_t file_space, hid_t dxpl, void* buf, stz_h5_stats* stats);
 STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* start, const hsize_t* count, hid_t mem_type, void* buf,
                                        stz_h5_stats* stats);

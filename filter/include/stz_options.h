@@ -1,12 +1,12 @@
-/* h5stz: every option that is a number of its own, in one table. Their text, their bits in client data, their ranges and their names in
- * Python follow from it. Provisional: columns may be added in any release.
+/* h5stz: one table of all options that are one number each. Their text, their bits in client data, their ranges and their names in Python
+ * follow from it. Provisional: columns may be added in any release.
  *
  * Use: #define STZ_OPTION(name, first_bit, bits, least, most, offset, changes_samples, words) ... then STZ_OPTIONS(STZ_OPTION).
  *   name: the field of stz_options, and the key of the option as text. 0 is the default of every field.
- *   first_bit, bits: of the field in word 4 of client data (docs/cd_values.md).
+ *   first_bit, bits: the bits of the field in word 4 of client data (docs/cd_values.md).
  *   least, most: the range of the number that users give. The field is this number + offset.
  *   changes_samples: 1 if the decoded samples depend on the option.
- *   words: for an option that is given as a word, those for 0, 1, 2 ... between bars. A value without a word cannot be given. */
+ *   words: for an option that users give as a word, the words for 0, 1, 2 ... between bars. Users cannot give a value without a word. */
 #ifndef STZ_OPTIONS_H
 #define STZ_OPTIONS_H
 

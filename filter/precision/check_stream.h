@@ -1,6 +1,6 @@
 // Checks a stream before it is given to anybody: it is decoded as a reader will decode it, and compared with the array that it was made of.
-// Finds what a flipped bit in memory or a processor that erred has done while compressing. Nothing that the encoder kept is used, and the
-// CRCs of the stream are those that a reader will see: damage that comes after the check is found by them.
+// It finds damage by a flipped bit in memory or a processor error during compression. It uses no state of the encoder. The CRCs of the
+// stream are those that a reader will see, so they find damage after the check.
 #pragma once
 #include <vector>
 
@@ -26,8 +26,8 @@ struct PreviousStream {
 void check_stream(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
                   const u8* stream, size_t size);
 
-// The size of the stream that `write` puts at `out`, after check_stream has found nothing. If it finds something, or `write` fails in a way
-// that arguments do not explain, all is done once more from the start: a bit that flipped may be right again. Then the failure is passed
+// Returns the size of the stream that `write` puts at `out`, once check_stream finds no error. If it finds one, or `write` fails in a way
+// that arguments do not explain, everything is done once more from the start: a flipped bit may be right again. A second failure is passed
 // on.
 size_t write_and_check(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& previous,
                        const u8* out, FunctionRef<size_t()> write);

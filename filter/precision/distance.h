@@ -1,4 +1,4 @@
-// How far numbers are from each other, rounded up; and whether any has become the fill value.
+// The distance of numbers, rounded up; and a check whether any number has become the fill value.
 #pragma once
 #include "format/convert.h"
 

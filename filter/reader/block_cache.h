@@ -40,7 +40,7 @@ class BlockCache {
     auto it = entries_.find({level, number});
     return it != entries_.end() && has(*it->second->block, wanted, needed);
   }
-  // Does it have the block, be it with other classes or samples?
+  // Whether it has the block, even with other classes or samples.
   bool has_part(size_t level, u64 number) const { return entries_.count({level, number}) != 0; }
   void keep(size_t level, u64 number, Block block) {
     const Key key{level, number};

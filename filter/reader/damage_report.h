@@ -1,4 +1,4 @@
-// What a read could not decode, and which samples of its output that costs.
+// The damage that a read found, and the samples of its output that are lost to it.
 #pragma once
 #include "base/buffer.h"
 #include "reader/lost_areas.h"

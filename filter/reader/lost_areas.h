@@ -1,5 +1,5 @@
-// Which samples of an item a damaged block costs: its own, and those of finer levels that are predicted from them or whose contexts come
-// from its quantization indices.
+// Finds the samples of an item that are lost to a damaged block: its own, and those of finer levels that are predicted from them or whose
+// contexts come from its quantization indices.
 //
 // Dependencies are separable (reader/plan.h), so what is lost on a level is a list of boxes. A sample is lost if the first level that has
 // it lost the box around it: the samples that a damaged block has from the coarser level are whole.

@@ -1,4 +1,4 @@
-// What a partial read of one item needs, level by level: the blocks and parity classes that the wanted samples depend on.
+// The plan of a partial read of one item, level by level: the blocks and parity classes that the wanted samples depend on.
 //
 // Dependencies are separable: the blocks of a level are all combinations of cuts along the axes. A block is decoded whole, but only where
 // its samples depend on what was fetched of the coarser level are they those of the whole array: `needed` says where that is so.

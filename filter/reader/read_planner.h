@@ -1,4 +1,4 @@
-// Chooses what a read decodes: the blocks on which its samples depend, and more of them where the next read will probably need the rest.
+// Chooses the blocks that a read decodes: those on which its samples depend, and more if the next read will probably need the rest.
 // Finds those that have to be fetched.
 #pragma once
 #include "reader/fetched.h"

@@ -1,4 +1,4 @@
-// Which elements of an array a partial read asks for, and where they are for the codec: items of the batch, a progression along each axis.
+// The elements of an array that a partial read asks for, and their places in the codec: items of the batch, a progression along each axis.
 #pragma once
 #include "format/frame.h"
 
@@ -19,7 +19,7 @@ struct Request {
   u64 step_of(int r) const { return step ? step[r] : 1; }
 };
 
-// How many elements a request asks for. Fails with STZ_ERROR_ARGUMENT for what is not inside of the array and for steps of 0.
+// The number of requested elements. Fails with STZ_ERROR_ARGUMENT for elements outside the array and for steps of 0.
 u64 requested_elements(const stz_layout& layout, const Request& request);
 
 // Selected samples along an axis of the codec, evenly spaced: where they begin, in samples of a level and as an offset in the output.

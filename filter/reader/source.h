@@ -1,4 +1,4 @@
-// Where the bytes of a stream come from when only parts of it are read: memory, a file, or a function of the caller.
+// The source of a stream's bytes for partial reads: memory, a file, or a function of the caller.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -107,7 +107,7 @@ class SourcePart {
 
   u64 size() const { return size_; }
   bool in_memory() const { return source_.memory() != nullptr; }
-  // How many bytes of a range there are.
+  // The number of bytes of a range that exist.
   u64 present(u64 offset, u64 size) const { return offset < size_ ? std::min(size, size_ - offset) : 0; }
   void read(u64 offset, u64 size, u8* out) { source_.read(place(offset, size), size, out); }
   void peek(u64 offset, u64 size, u8* out) { source_.peek(place(offset, size), size, out); }

@@ -1,5 +1,5 @@
-// Finds the chunks that have a probe, by the hash of the probe. The index has a largest size. When there is no room left, the probes of the
-// chunks that were decoded first are dropped first, but a few `lasting` probes of each chunk go last.
+// Finds the chunks that have a probe, by the hash of the probe. The index has a largest size. When it is full, it first drops probes of the
+// chunks that were decoded first. A few `lasting` probes of each chunk are dropped last.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,8 @@ class ContentIndex {
 
   // Makes room for `more` probes. If it throws std::bad_alloc, nothing has changed.
   void reserve(size_t more);
-  // hash: of the probe, its place and the layout. lasting: dropped last. decoded_at(chunk): the chunk with the lowest is dropped first.
+  // hash: a hash of the probe, its place and the layout. lasting: the probe is dropped last. decoded_at(chunk): the chunk with the lowest
+  // value is dropped first.
   template <class DecodedAt>
   void insert(u64 hash, u32 chunk, bool lasting, DecodedAt decoded_at) noexcept {
     ++inserted_;
@@ -35,7 +36,7 @@ class ContentIndex {
     }
     if (first) *first = slot;
   }
-  // Calls found(chunk) for each chunk that was inserted with this hash and is still there, and in rare cases for others.
+  // Calls found(chunk) for each chunk that is in the index with this hash, and in rare cases for other chunks.
   template <class Found>
   void find(u64 hash, Found found) const {
     if (slots_.empty()) return;
@@ -47,7 +48,7 @@ class ContentIndex {
     for (size_t k = 0; k < bucket_slots; ++k)
       if (bucket[k] && (bucket[k] & tag_mask) == tag) found(u32(bucket[k]) & (most_chunks - 1));
   }
-  // Chunks that were decoded later than the result have not been dropped where this hash is inserted.
+  // A time: the bucket of this hash has not dropped chunks that were decoded later.
   template <class DecodedAt>
   u64 dropped_until(u64 hash, DecodedAt decoded_at) const {
     if (slots_.empty()) return 0;
@@ -59,7 +60,7 @@ class ContentIndex {
     }
     return oldest;
   }
-  u64 inserted() const { return inserted_; }  // how many probes so far
+  u64 inserted() const { return inserted_; }  // number of probes so far
   void prefetch(u64 hash) const noexcept {
     if (!slots_.empty()) __builtin_prefetch(bucket_of(hash));
   }

@@ -8,26 +8,26 @@ namespace stz::recognition {
 namespace {
 
 constexpr size_t most_waiting = size_t(1) << 24;  // probes of four bytes
-constexpr size_t lasting = 8;                     // probes of a chunk that are forgotten last
+constexpr size_t lasting = 8;                     // probes of a chunk that are dropped last
 constexpr size_t most_hints = 4;
 constexpr u32 most_steps = 256;      // from a chunk to another one of its dataset
 constexpr size_t few_singles = 256;  // of chunks of fewer than 8,192 samples: decoding several takes little time
-constexpr u64 enough_alone = 16;     // probes that leave no question whose they are, if they are an eighth
-constexpr u64 telling_apart = 8;     // probes of one chunk that another one has not: it is not the one that was changed
+constexpr u64 enough_alone = 16;     // equal probes that identify the previous version, if they are an eighth of all
+constexpr u64 telling_apart = 8;     // probes of the best match that another chunk lacks: that one is not the previous version
 constexpr u64 mixing = 0x9e3779b97f4a7c15;
-constexpr u64 chance = u64(1) << 16;  // from so many comparisons of single samples on, one that is equal says nothing
+constexpr u64 chance = u64(1) << 16;  // beyond this number of comparisons of single samples, one equal sample says nothing
 
 u64 mixed(u64 hash, u64 value) {
   hash = (hash ^ value) * mixing;
   return hash ^ hash >> 31;
 }
 
-// Spread over the single samples.
+// The lasting probes are spread over the single samples.
 bool is_lasting(const Probes& probes, size_t place) {
   return probes.stride > 1 || (place < probes.singles && place % std::max<size_t>(1, probes.singles / lasting) == 0);
 }
 
-// Calls act(place, hash for the index) for the probes of one kind that say something, ahead of which the index is fetched.
+// Calls act(place, hash for the index) for the probes of one kind that say something. Prefetches the index ahead of the calls.
 template <class Act>
 void for_each_probe(const ContentIndex& index, const Probes& probes, u64 kind, Act act) {
   constexpr size_t ahead = 16;
@@ -42,7 +42,7 @@ void for_each_probe(const ContentIndex& index, const Probes& probes, u64 kind, A
   }
 }
 
-// Leaves out the values that are frequent in a chunk. Returns those of a small one, and nothing else.
+// Leaves out the values that are frequent in a chunk. Returns these values if the chunk is small, else nothing.
 Probes split_frequent(Probes& probes) {
   Probes frequent;
   frequent.layout = probes.layout;
@@ -60,7 +60,7 @@ u64 DecodedChunks::key_of(const Place& place, u64 layout) {
   return mixed(mixed(layout, place.settings), u64(reinterpret_cast<uintptr_t>(place.dataset)));
 }
 
-// Of the same samples, which came out of the same stream.
+// The remembered chunk with the same samples, as it was decoded from the same stream; `none` if there is none.
 u32 DecodedChunks::same_chunk(u64 fingerprint, const void* stream, size_t size) const {
   const auto at = by_fingerprint_.find(fingerprint);
   if (at == by_fingerprint_.end()) return none;
@@ -68,7 +68,7 @@ u32 DecodedChunks::same_chunk(u64 fingerprint, const void* stream, size_t size) 
   return chunk.stream.size == size && pool_.holds(chunk.stream, stream) ? at->second : none;
 }
 
-// Inserts the probes of a chunk again, as those of other chunks may have taken their places.
+// Inserts the probes of a chunk again, as probes of other chunks may have replaced them.
 void DecodedChunks::renew(u32 number, Probes probes) {
   Chunk& chunk = chunks_[number];
   const size_t before = chunk.probes.hashes.size();
@@ -84,7 +84,7 @@ void DecodedChunks::touch(u32 number, const Place& place) {
   chunk.address = place.address;
   at_address_[place.address] = number;
   chunk.dataset = key_of(place, chunk.layout);
-  if (datasets_.size() > most_datasets_) {  // files that are opened again and again have another address each time
+  if (datasets_.size() > most_datasets_) {  // a file that is opened again and again has another address each time
     std::erase_if(datasets_, [&](const auto& each) { return chunks_[each.second.newest].dataset != each.first; });
     most_datasets_ = std::max(most_datasets_, 2 * datasets_.size());
   }
@@ -133,7 +133,7 @@ void DecodedChunks::wait_for_index(u32 number, Probes probes) {
   chunk.probes = std::move(probes);
 }
 
-// Numbers that were given to other chunks since, and are there twice.
+// Drops duplicates, and the numbers of chunks that are forgotten or indexed by now.
 void DecodedChunks::drop_forgotten(std::vector<u32>& waiting) const {
   std::sort(waiting.begin(), waiting.end());
   waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
@@ -173,7 +173,7 @@ void DecodedChunks::drop_stream(Chunk& chunk) {
   pool_.drop(chunk.stream);
 }
 
-// Instead of those of the oldest chunks, if there is memory to be had: reading must not fail because of what only rewriting needs.
+// Keeps the stream and drops those of the oldest chunks. Out of memory is ignored: a read must not fail for the needs of rewriting.
 void DecodedChunks::keep_stream(u32 number, const void* stream, size_t size) {
   const u64 room = StreamPool::room_for(size);
   if (room > stream_limit_) return;
@@ -187,7 +187,7 @@ void DecodedChunks::keep_stream(u32 number, const void* stream, size_t size) {
   } catch (const std::bad_alloc&) {}
 }
 
-// Of the chunks that were decoded first, if more probes are waiting than may.
+// If too many probes are waiting, keeps only the lasting ones of the chunks that were decoded first.
 void DecodedChunks::thin_out() {
   while (waiting_ > most_waiting) {
     Probes& probes = chunks_[oldest_dense_].probes;
@@ -210,7 +210,7 @@ void DecodedChunks::index_waiting(u64 layout) {
   index_.reserve(probes);
   for (const u32 number : waiting) {
     Probes& of_chunk = chunks_[number].probes;
-    if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten since
+    if (of_chunk.hashes.empty() || of_chunk.layout != layout) continue;  // forgotten or indexed meanwhile
     const Probes often = split_frequent(of_chunk);
     for_each_probe(index_, of_chunk, telling,
                    [&](size_t place, u64 hash) { index_.insert(hash, number, is_lasting(of_chunk, place), decoded_at()); });
@@ -222,7 +222,7 @@ void DecodedChunks::index_waiting(u64 layout) {
   waiting.clear();
 }
 
-// All chunks that have one of the probes: those with the most first, then those of the dataset, then those that were decoded last.
+// All chunks that have one of the probes. The order is by the number of equal probes, then own dataset first, then latest decoding first.
 std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes, u64 dataset, u64 kind) {
   std::vector<Match> matches;
   std::unordered_map<u32, size_t> match_of;
@@ -244,8 +244,8 @@ std::vector<DecodedChunks::Match> DecodedChunks::matches_of(const Probes& probes
   return matches;
 }
 
-// Whether so many equal probes show that samples come out of another dataset's chunk. Single ones may be equal by chance, or be zeros of a
-// share that just escapes being frequent.
+// Whether these equal probes show that samples come from another dataset's chunk. Single samples may be equal by chance, or be zeros whose
+// share is just below that of a frequent value.
 static bool is_copy(const std::vector<u32>& places, const Probes& probes, size_t telling) {
   if (places.back() >= probes.singles) return true;
   if (places.size() * 16 < telling) return false;
@@ -260,7 +260,7 @@ static bool is_copy(const std::vector<u32>& places, const Probes& probes, size_t
   return most * 2 <= values.size();
 }
 
-// The chunks that together have all probes that any of them has.
+// Chooses chunks that together have every probe that any of the matches has.
 void DecodedChunks::choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const {
   const u64 compared = u64(layouts_.at(probes.layout).chunks) * probes.singles;
   const u32 enough = compared > chance ? 2 : 1;
@@ -292,7 +292,7 @@ u32 DecodedChunks::next_of_dataset(u32 number, u64 dataset) const {
   return number;
 }
 
-// Names a chunk that can be compared, once. Returns false if that is not possible.
+// Adds a chunk to the candidates, once, if its stream can be compared. Returns false if it cannot be added.
 bool DecodedChunks::add(u32 number, const Place& place, u64 layout, Candidates& found) const {
   const Chunk& chunk = chunks_[number];
   if (!chunk.is_known || !chunk.stream || chunk.layout != layout || chunk.settings != place.settings) return false;
@@ -303,8 +303,8 @@ bool DecodedChunks::add(u32 number, const Place& place, u64 layout, Candidates& 
   return true;
 }
 
-// Of a small chunk: those in which a value is frequent that it has at the same place, or that have its own frequent values. A sample that
-// is left as it was may be such a one.
+// For a small chunk: adds chunks in which one of its values is frequent at the same place, and chunks that have its own frequent values.
+// The only unchanged samples may be frequent values.
 void DecodedChunks::add_of_frequent(const Probes& all, const Place& place, Candidates& found) {
   Probes rest = all;
   const Probes often = split_frequent(rest);
@@ -318,13 +318,14 @@ void DecodedChunks::add_of_frequent(const Probes& all, const Place& place, Candi
     }
 }
 
-// Nobody believes them: what was decoded to this address, the two that follow the chunk that was changed last, and the newest one. Only of
-// a dataset that has decoded something: programs that copy do not pay for them.
+// Adds hints by address and order: the chunk that was decoded to this address, the two that follow the chunk that was changed last, and the
+// newest one. They are compared like all candidates. Only datasets that have decoded something get them, so that copying programs do not
+// pay for them.
 void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_small, bool is_new, Candidates& found) {
   const u64 layout = all.layout, key = key_of(place, layout);
   const auto dataset = datasets_.find(key);
   if (dataset == datasets_.end()) return;
-  if (stream_limit_ == 0) {  // nothing could show that it is new
+  if (stream_limit_ == 0) {  // without streams nothing can prove that the chunk is new
     found.exact = true;
     found.own.include(dataset->second.prior);
     return;
@@ -343,9 +344,9 @@ void DecodedChunks::add_hints(const Place& place, const Probes& all, bool is_sma
   }
 }
 
-// Chunks that have nearly as many of the probes as the best one may differ from it between them: the newest of these are compared too.
-// States of a chunk that is written in parts have most of their probes in common, but the last one alone has all that are left: those that
-// lack several probes, without having been dropped from the index there, are left out. Returns whether there are any others.
+// Chunks with nearly as many equal probes as the best match may differ from it between the probes: the newest of these are compared too.
+// States of a chunk that is written in parts share most of their probes, but only the last state has all unchanged ones. So a chunk is left
+// out if it lacks several probes of the best match that the index cannot have dropped. Returns whether any chunk was added.
 bool DecodedChunks::add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const {
   const Match& best = matches.front();
   const auto has_nearly_as_many = [&](const Match& match) { return match.score >= best.score - best.score / 4; };
@@ -377,7 +378,7 @@ Candidates DecodedChunks::find(Probes probes, const Place& place) {
   if (!knows(probes.layout)) return found;
   index_waiting(probes.layout);
   const bool is_small = probes.singles <= few_singles;
-  Probes all;  // of a small chunk
+  Probes all;  // all probes, with the frequent values; for a small chunk only
   all.layout = probes.layout;
   if (is_small) all = probes;
   const size_t saying = probes.leave_out_frequent();

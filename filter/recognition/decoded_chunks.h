@@ -1,4 +1,4 @@
-// Remembers decoded chunks, and finds those of which another chunk may be a changed version. Not thread-safe: memory.cpp has the lock.
+// Remembers decoded chunks, and finds the possible previous versions of a chunk among them. Not thread-safe: memory.cpp has the lock.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,21 +20,21 @@ struct Place {
   const void* address = nullptr;  // of the samples: a hint
 };
 
-// The remembered chunks of which a chunk may be a changed version. Any of them may be wrong: the caller decodes and compares.
+// The remembered chunks that may be the previous version of a chunk. Any of them may be wrong: the caller decodes and compares.
 struct Candidates {
   static constexpr size_t most = 32, usual = 8;
   std::vector<u32> chunks;
-  bool exact = false;  // it may be a changed version of a chunk whose stream is gone, or of more than `usual`: store it without loss
-  Prior prior = {};    // what chunks with other settings have lost of which it has samples
-  Prior own = {};      // what chunks have lost of which it may be a changed version
+  bool exact = false;  // a possible previous version has no stream any more, or there are more than `usual`: store it losslessly
+  Prior prior = {};    // the loss of chunks with other settings whose samples it has
+  Prior own = {};      // the loss of its possible previous versions
 };
 
 class DecodedChunks {
  public:
-  // stream_bytes: how many bytes of streams may be kept.
+  // stream_bytes: the most bytes of streams that are kept.
   explicit DecodedChunks(u64 stream_bytes) : stream_limit_(stream_bytes) {}
 
-  // prior: what the samples have lost. If it throws std::bad_alloc, the chunk is not remembered.
+  // prior: the loss of the samples. If it throws std::bad_alloc, the chunk is not remembered.
   void add(Probes probes, const Place& place, const Prior& prior, const void* stream, size_t size);
   // Whether any chunk of this layout is remembered.
   bool knows(u64 layout) const { return layouts_.count(layout) != 0; }
@@ -49,8 +49,8 @@ class DecodedChunks {
   struct Chunk {
     u64 layout = 0, settings = 0, dataset = 0, fingerprint = 0;
     Prior prior = {};
-    u64 decoded_at = 0;  // clock_ when it was decoded last
-    u64 indexed_at = 0;  // index_.inserted() when its probes were indexed last
+    u64 decoded_at = 0;  // clock_ at its last decoding
+    u64 indexed_at = 0;  // index_.inserted() after its last indexing
     const void* address = nullptr;
     KeptStream stream;
     Probes probes;  // until they are in the index
@@ -59,9 +59,9 @@ class DecodedChunks {
   struct Dataset {
     u32 newest;                                // the chunk that was decoded last
     u32 first;                                 // the first chunk that was decoded since one was encoded
-    u32 expected;                              // the chunk that may be encoded next: HDF5 flushes in the order in which it read
+    u32 expected;                              // the chunk that is probably encoded next, as HDF5 flushes in the order of its reads
     bool reads = true;                         // its last chunk was decoded, not encoded
-    Prior prior = {};                          // the largest of all its chunks
+    Prior prior = {};                          // the largest loss of all its chunks
     std::array<u32, Candidates::most> latest;  // the chunks that were decoded last, the latest first
 
     explicit Dataset(u32 number) : newest(number), first(number), expected(number) { latest.fill(number); }
@@ -73,7 +73,7 @@ class DecodedChunks {
   };
   struct Layout {
     u32 chunks = 0;
-    std::vector<u32> waiting;  // for the index
+    std::vector<u32> waiting;  // chunks whose probes are not yet in the index
   };
   struct Match {
     u32 chunk;
@@ -94,7 +94,7 @@ class DecodedChunks {
   void index_waiting(u64 layout);
   std::vector<Match> matches_of(const Probes& probes, u64 dataset, u64 kind);
   void choose(std::vector<Match>& matches, const Probes& probes, size_t telling, const Place& place, Candidates& found) const;
-  auto decoded_at() const {  // when a chunk was decoded, for the index
+  auto decoded_at() const {  // the time of a chunk's last decoding, for the index
     return [this](u32 number) { return number < chunks_.size() ? chunks_[number].decoded_at : 0; };
   }
   bool add_alike(const std::vector<Match>& matches, const Probes& probes, const Place& place, Candidates& found) const;
@@ -106,7 +106,7 @@ class DecodedChunks {
 
   std::deque<Chunk> chunks_;  // a ring
   u32 next_ = 0;              // number of the next chunk
-  u64 clock_ = 0;             // chunks that were decoded so far
+  u64 clock_ = 0;             // number of decodings so far
   u32 oldest_kept_ = 0;       // no older chunk has a stream
   u32 oldest_dense_ = 0;      // no older chunk has all its probes waiting
   u64 stream_limit_, stream_bytes_ = 0;
@@ -117,7 +117,7 @@ class DecodedChunks {
   std::unordered_map<u64, u32> by_fingerprint_;
   std::unordered_map<const void*, u32> at_address_;
   std::unordered_map<u64, Dataset> datasets_;
-  size_t most_datasets_ = 65536;  // beyond this number, datasets of which no chunk is remembered are dropped
+  size_t most_datasets_ = 65536;  // beyond this number, datasets without a remembered chunk are dropped
 };
 
 }  // namespace stz::recognition

@@ -1,5 +1,5 @@
-// One lock for everything, which is never held during a call of HDF5 or of the codec. It is taken before the process forks, so that a child
-// has a memory that is whole. Copies of the plug-in find the memory of the one that was loaded first by the name of a C function.
+// One lock guards everything. It is never held during a call of HDF5 or of the codec. It is taken before the process forks, so that a child
+// has a consistent memory. Copies of the plug-in find the memory of the copy that was loaded first by the name of a C function.
 #include "recognition/memory.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ namespace {
 
 std::mutex mutex;
 DecodedChunks* state = nullptr;    // made when the first chunk is remembered
-std::atomic<bool> is_used{false};  // is there a state?
+std::atomic<bool> is_used{false};  // whether there is a state
 
 __attribute__((constructor)) void lock_for_forks() {
   pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
@@ -34,15 +34,15 @@ u64 stream_bytes() {
   return (end && *end == '\0' ? std::min<u64>(mib, most_mib) : 128) << 20;
 }
 
-// ---- the memory of one copy of the plug-in, as others call it ----
+// ---- the interface through which other copies of the plug-in call the memory of this one ----
 
-// Of C types alone: copies may be of different compilers. One that changes gets another name.
+// All members are of C types, as copies may come from different compilers. A changed structure gets another function name.
 struct SharedMemory {
-  // 0, or 1 if there was no memory.
+  // Returns 0, or 1 when out of memory.
   int (*remember)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, const Prior* prior, const void* stream,
                   size_t size);
-  // Returns how many streams there are, or -1 if there was no memory or the stream is gone. Each goes to keep(): a place for so many
-  // bytes, or null. priors: those of Recognised.
+  // Returns the number of streams, or -1 when out of memory or if a stream is gone. keep() gives the place for each stream of `size`
+  // bytes, or null. priors: Recognised::prior and own.
   int (*find)(const stz_layout* layout, u64 settings, const void* samples, const void* dataset, Prior priors[2],
               void* (*keep)(void* keeper, size_t size), void* keeper);
   void (*forget)();
@@ -111,7 +111,7 @@ namespace {
 
 using Lookup = const void* (*)();
 
-// Of the copy that was loaded first: the order stays as it is, as plug-ins are never unloaded.
+// The memory of the copy that was loaded first. The order of copies is stable, as plug-ins are never unloaded.
 const SharedMemory& find_memory() {
   std::vector<const char*> names;
   dl_iterate_phdr(
@@ -130,7 +130,7 @@ const SharedMemory& find_memory() {
   return own_memory;
 }
 
-// Without a lock that a fork could leave held: threads that meet here find the same.
+// Takes no lock, which a fork could leave held: threads that meet here find the same memory.
 const SharedMemory& memory() {
   static std::atomic<const SharedMemory*> known{nullptr};
   const SharedMemory* found = known.load(std::memory_order_acquire);

@@ -1,14 +1,13 @@
-// How far samples may be from what was compressed first.
+// The distance that samples may have from the originals, which were compressed first.
 #pragma once
 #include <algorithm>
 
 namespace stz::recognition {
 
-// 0: the samples have lost nothing. STZ_UNKNOWN_BOUND: nobody knows how much. Copies of the plug-in pass it to each other, so all members
-// are of C types.
+// 0: no loss. STZ_UNKNOWN_BOUND: a loss of unknown size. Copies of the plug-in pass a Prior to each other, so all members are of C types.
 struct Prior {
   double absolute;  // in the unit of the data
-  double relative;  // to each of the samples that were compressed first
+  double relative;  // relative to each original sample
 
   bool any() const noexcept { return absolute > 0 || relative > 0; }
   void include(const Prior& other) noexcept {

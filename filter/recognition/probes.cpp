@@ -1,5 +1,5 @@
-// A chunk of n samples is cut into stretches of equal length, one for each probe; within its stretch a probe lies at a place that looks
-// random. So every stretch of the chunk that is twice as long holds one, and samples that were left at any places are met in proportion.
+// A chunk is cut into stretches of equal length, one for each probe. A probe lies at a pseudo-random place within its stretch. So every
+// interval of two stretches holds a probe, and unchanged samples, wherever they are, are probed in proportion to their number.
 #include "recognition/probes.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace {
 
 constexpr u64 mixing = 0x9e3779b97f4a7c15;
 constexpr u64 most_probes = 1024;         // of either kind, in chunks of up to 2^22 samples
-constexpr u64 samples_per_probe = 4096;   // in larger ones
+constexpr u64 samples_per_probe = 4096;   // in larger chunks
 constexpr u64 most_probes_of_any = 4096;  // of either kind
-constexpr u64 few_samples = 256;          // all of them are probes
+constexpr u64 few_samples = 256;          // in chunks of up to this size all samples are probes
 constexpr u64 samples_per_run = 64, samples_per_single = 16;
 
 u64 mixed(u64 hash, u64 value) {
@@ -22,7 +22,7 @@ u64 mixed(u64 hash, u64 value) {
   return hash ^ hash >> 32;
 }
 
-// Never 0. Each decoded chunk pays for some thousand: values of up to four bytes take one multiplication.
+// Never 0. Each decoded chunk takes some thousand of these hashes, so values of up to four bytes take only one multiplication.
 template <class T>
 u32 short_hash(T value) {
   u64 hash = (value + u64(1)) * mixing;
@@ -30,7 +30,7 @@ u32 short_hash(T value) {
   return u32(hash >> 32) | 1;
 }
 
-// Powers of two, so that no place takes a division.
+// The result is a power of two, so that no place takes a division.
 u64 probes_in(u64 samples, u64 samples_per_probe_of_small) {
   const u64 wanted =
       std::max(std::min(samples / samples_per_probe_of_small, most_probes), std::min(samples / samples_per_probe, most_probes_of_any));
@@ -38,7 +38,7 @@ u64 probes_in(u64 samples, u64 samples_per_probe_of_small) {
 }
 u64 singles_in(u64 samples) { return samples <= few_samples ? samples : std::max(few_samples, probes_in(samples, samples_per_single)); }
 
-// Where things of `length` samples are that lie evenly over the chunk: the number of the first sample of each, one after the other. A chunk
+// The places of `count` probes of `length` samples, spread evenly over the chunk: next() gives the first sample of each in turn. A chunk
 // has less than 2^48 samples.
 class Places {
  public:
@@ -74,7 +74,7 @@ void take_singles(const u8* data, u64 samples, u64 count, u32* to) {
   for (u64 i = 0; i < count; ++i) to[i] = short_hash(load<T>(data + places.next() * sizeof(T)));
 }
 
-// Runs have at least four samples and 16 bytes. One of equal samples is found in many chunks and says nothing.
+// Runs have at least four samples and 16 bytes. A run of equal samples occurs in many chunks and says nothing: its hash is 0.
 template <class T>
 void take_runs(const u8* data, u64 samples, u64 count, u32* to) {
   constexpr size_t words = sizeof(T) == 8 ? 4 : 2, length = words * 8 / sizeof(T);
@@ -133,10 +133,10 @@ Probes take_probes(const stz_layout& layout, const void* samples) {
 }
 
 size_t Probes::leave_out_frequent() noexcept {
-  constexpr size_t looked_at = 64, often = 4;  // a value that a sixteenth of them have
+  constexpr size_t looked_at = 64, often = 4;  // a frequent value is that of a sixteenth of the samples
   u32 some[looked_at];
   const size_t count = std::min(looked_at, singles);
-  // At irregular places: padding may lie between regular ones.
+  // The places are irregular, as padding may lie between regular ones.
   for (size_t i = 0; i < count; ++i) some[i] = hashes[(i * singles + mixed(mixing, i) % singles) / count];
   std::sort(some, some + count);
   for (size_t i = 0; i + often <= count; ++i)

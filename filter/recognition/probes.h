@@ -10,11 +10,11 @@ namespace stz::recognition {
 
 struct Probes {
   u64 layout = 0;           // a hash of type, byte order and shape
-  size_t singles = 0;       // how many of the hashes are of single samples; those of runs follow
+  size_t singles = 0;       // number of hashes of single samples; hashes of runs follow
   size_t stride = 1;        // hash i has place i * stride; more than 1 if only some were kept
   std::vector<u32> hashes;  // in the order of their places; 0: says nothing
 
-  // Sets the hashes of frequent values to 0: these tell no chunk from another. Returns how many others there are.
+  // Sets the hashes of frequent values to 0, as these values do not tell chunks apart. Returns the number of other hashes.
   size_t leave_out_frequent() noexcept;
 };
 

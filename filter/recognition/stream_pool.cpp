@@ -12,7 +12,7 @@
 namespace stz::recognition {
 namespace {
 
-// To aligned memory that was used long ago and is not read soon: it need not come into the caches.
+// Copies to aligned memory without bringing it into the caches, as it was used long ago and is not read soon.
 void copy_past_caches(u8* to, const u8* from, size_t size) noexcept {
 #if defined(__SSE2__)
   for (; size >= 64; to += 64, from += 64, size -= 64)
@@ -34,7 +34,7 @@ u64 stream_fingerprint(const void* stream, size_t size) noexcept {
   };
   mix(size);
   for (size_t k = 0; k <= words; ++k) {
-    const size_t at = k < words ? k * step : size - std::min<size_t>(8, size);  // at last, the end
+    const size_t at = k < words ? k * step : size - std::min<size_t>(8, size);  // the last word is the end
     u64 word = 0;
     memcpy(&word, static_cast<const u8*>(stream) + at, std::min<size_t>(8, size - at));
     mix(word);
@@ -51,7 +51,7 @@ u64 StreamPool::room_for(size_t size) { return size <= most_alone ? size : block
 void StreamPool::grow() {
   if (mappings_.size() == mappings_.capacity()) mappings_.reserve(2 * mappings_.size() + 8);
   next_.resize((mappings_.size() + 1) * blocks_in_mapping);
-  // twice as much as needed has a place for a large page in it
+  // a region of twice the size contains an aligned large page
   void* const region = mmap(nullptr, 2 * mapping_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   auto* const begin = static_cast<u8*>(region);
@@ -59,12 +59,12 @@ void StreamPool::grow() {
   if (before > 0) munmap(begin, before);
   munmap(begin + before + mapping_bytes, mapping_bytes - before);
 #if defined(MADV_HUGEPAGE)
-  madvise(begin + before, mapping_bytes, MADV_HUGEPAGE);  // a wish
+  madvise(begin + before, mapping_bytes, MADV_HUGEPAGE);  // may fail without harm
 #endif
   mappings_.push_back(begin + before);
 }
 
-// What the system has just cleared is in the caches.
+// A fresh block is copied through the caches, as the system has just cleared it there.
 u32 StreamPool::fill_block(const u8* bytes, size_t size) noexcept {
   if (free_ == none) {
     memcpy(block(u32(fresh_)), bytes, size);

@@ -1,5 +1,5 @@
-// One chunk (chunk_part.h). The stream is believed only where it says the same as the dataset: type, byte order and shape; HDF5
-// reads all others.
+// One chunk (chunk_part.h). A stream is read directly only if its type, byte order and shape are those of the dataset's chunks. HDF5 reads
+// all others.
 #include "region/chunk_part.h"
 
 #include <cstring>
@@ -15,13 +15,13 @@ namespace {
 
 using Bytes = std::unique_ptr<unsigned char[]>;
 
-// Not cleared; an array that is too large to have is an exception, std::bad_alloc.
+// The array is not cleared. Throws std::bad_alloc if it is too large.
 Bytes allocate(hsize_t size) {
   if (size > SIZE_MAX / 2) throw std::bad_alloc();
   return Bytes(new unsigned char[static_cast<size_t>(size)]);
 }
 
-// Parts are read directly from streams of exactly the chunk's shape. HDF5 reads the others, and the filter says what is wrong with them.
+// Parts are read directly only from streams of exactly the chunk's shape. HDF5 reads the others, and the filter reports their errors.
 bool same_layout(const stz_layout& stream, const stz_layout& chunk) {
   return hdf5::same_samples(stream, chunk) && hdf5::same_shape(stream, chunk);
 }
@@ -40,7 +40,7 @@ void chunk_offset(const Transfer& transfer, const ChunkAxis* const* axes, hsize_
 struct Box {
   u64 start[max_rank], count[max_rank], step[max_rank];
   const Span* spans[max_rank];
-  hsize_t samples;  // that are decoded
+  hsize_t samples;  // number of decoded samples
   bool all_picked;
 };
 
@@ -60,7 +60,7 @@ Box box_of(const ChunkAxis* const* axes, const size_t* which, int rank) {
   return box;
 }
 
-// The box's first sample in the packed array if its samples lie there one behind the other, else null.
+// The box's first sample in the packed array if its samples are contiguous there, else null.
 unsigned char* packed_run(const Transfer& transfer, const Box& box) {
   const FileSelection& selection = transfer.selection;
   hsize_t at = 0;
@@ -81,7 +81,7 @@ void copy_picks(unsigned char* to, const unsigned char* from, const std::vector<
   }
 }
 
-// The selected ones of a row of samples.
+// Copies the selected samples of a row.
 void copy_row(unsigned char* to, const unsigned char* from, const Span& span, size_t size) {
   if (span.picks.empty()) {
     std::memcpy(to, from, span.count * size);
@@ -101,11 +101,11 @@ void copy_row(unsigned char* to, const unsigned char* from, const Span& span, si
   }
 }
 
-// The selected samples of a box, row by row, to their places in the packed array.
+// Copies the selected samples of a box, row by row, to their places in the packed array.
 void place(const Transfer& transfer, const Box& box, const unsigned char* samples) {
   const int last = transfer.selection.rank - 1;
   const size_t size = transfer.facts.element_size;
-  hsize_t index[max_rank] = {};  // among the selected ones; 0 along the last axis
+  hsize_t index[max_rank] = {};  // among the selected samples; 0 along the last axis
   for (int axis = 0; axis >= 0;) {
     hsize_t from = 0, to = 0;
     for (axis = 0; axis <= last; ++axis) {
@@ -129,7 +129,7 @@ int decode_box(const Transfer& transfer, stz_reader* reader, const Box& box) {
   return error;
 }
 
-// All combinations of the axes' spans.
+// Decodes the boxes of all combinations of the axes' spans.
 int decode_boxes(const Transfer& transfer, stz_reader* reader, const ChunkAxis* const* axes) {
   const int rank = transfer.selection.rank;
   size_t which[max_rank] = {};
@@ -156,7 +156,7 @@ bool single_box(const Transfer& transfer, const ChunkAxis* const* axes) {
   return true;
 }
 
-// Boxes of one chunk share blocks: all are kept until the chunk is done. A single box needs each once.
+// Boxes of one chunk share blocks, so all blocks are cached until the chunk is done. A single box needs each block once.
 u64 cache_limit(const Transfer& transfer, const ChunkAxis* const* axes) { return single_box(transfer, axes) ? 0 : UINT64_MAX; }
 
 int decode_chunk(const Transfer& transfer, const ChunkAxis* const* axes, stz_reader* reader, stz_reader_stats& decoded) {
@@ -172,9 +172,9 @@ void count(const stz_reader_stats& decoded, u64 fetched, stz_h5_stats& stats) {
   stats.blocks_present += decoded.blocks_present;
 }
 
-// Whether to fetch ranges of a stored chunk rather than all of it. To find its address HDF5 may look at every chunk of the dataset,
-// for about the time in which it reads 128 bytes; and of little or most of a chunk nothing is saved, unless precision
-// layers are left out.
+// Whether range requests are cheaper than a read of the whole stored chunk. To find its address, HDF5 may look at every chunk of the
+// dataset, each for the time in which it reads about 128 bytes. Ranges of a small chunk save nothing. Ranges of most of a chunk save
+// nothing either, unless precision layers are left out.
 bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t stored) {
   const FloatingEnvironment environment;
   constexpr double cheap_bytes = 65536, bytes_per_lookup = 128;
@@ -189,7 +189,7 @@ bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t 
   return (part <= 0.5 || stz_environment_max_error() > 0) && static_cast<double>(stored) >= cheap_bytes + bytes_per_lookup * chunks;
 }
 
-// Fetches with pread what the part needs. False, with nothing counted, if anything is not as expected.
+// Fetches with pread the ranges that the part needs. False, with nothing counted, if anything is not as expected.
 bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const hsize_t* offset) {
   const Calls& calls = transfer.calls;
   unsigned mask = 1;
@@ -238,9 +238,9 @@ Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, Me
   chunk_offset(transfer, axes, offset);
   // Raw bytes could look like a stream.
   if (transfer.facts.raw_partial_chunks && sticks_out(transfer, offset)) return Route::by_hdf5;
-  // Of a chunk that is not in the file some versions say that it has no bytes, others fail.
+  // If a chunk is not in the file, some versions of HDF5 give 0 bytes, others fail.
   if (transfer.calls.H5Dget_chunk_storage_size(transfer.dataset, offset, &size) < 0 || size == 0) return Route::missing;
-  // What goes wrong here goes wrong again below, where it is reported.
+  // An error here occurs again below, where it is reported.
   if (transfer.facts.descriptor >= 0 && (transfer.kept || ranges_pay(transfer, axes, size)) && decode_ranges(transfer, axes, offset))
     return Route::direct;
 

@@ -1,4 +1,4 @@
-// The selected samples of one chunk, from its stored bytes into the packed array of a selection.
+// Reads the selected samples of one chunk from its stored bytes into the packed array of a selection.
 #pragma once
 #include "base/message.h"
 #include "hdf5/calls.h"
@@ -28,10 +28,10 @@ enum class Route {
   failed    // the chunk is damaged; the message says how
 };
 
-// Fetches and decodes a part of the chunk: axes[a] points to its part along axis a.
+// Fetches and decodes a part of the chunk. axes[a] points to the part along axis a.
 Route read_chunk_part(const Transfer& transfer, const ChunkAxis* const* axes, Message& message);
 
-// Has H5Dread read the same part. False if it fails.
+// Reads the same part with H5Dread. False if it fails.
 bool read_chunk_part_by_hdf5(const Transfer& transfer, hid_t type, const ChunkAxis* const* axes);
 
 }  // namespace stz::region

@@ -1,4 +1,4 @@
-// Questions to HDF5 about a dataset (dataset_facts.h). A question that HDF5 does not answer means H5Dread: it then says why.
+// Asks HDF5 about a dataset (dataset_facts.h). If HDF5 does not answer a question, H5Dread reads, and reports why.
 #include "region/dataset_facts.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ bool is_sec2(const Calls& calls, hid_t driver) {
   return calls.H5FD_sec2_init && driver == calls.H5FD_sec2_init();
 }
 
-// Addresses count from the user block in some versions and from the file's begin in others, so there must be none.
+// Addresses count from the user block in some versions and from the begin of the file in others, so the file must have no user block.
 int plain_descriptor(const Calls& calls, hid_t file, hid_t access) {
   unsigned intent = ~read_only;
   if (calls.H5Fget_intent(file, &intent) < 0 || intent != read_only) return -1;
@@ -28,8 +28,8 @@ int plain_descriptor(const Calls& calls, hid_t file, hid_t access) {
   return *static_cast<const int*>(handle);
 }
 
-// Where chunks are indexed by an extensible array (one axis grows, file formats from 1.10 on) and it is not the first axis that grows,
-// H5Dget_chunk_info_by_coord finds other chunks than those that it is asked for, in all versions to 2.2.
+// H5Dget_chunk_info_by_coord finds wrong chunks, in all versions up to 2.2, if an extensible array indexes the chunks (one axis grows, file
+// formats since 1.10) and the growing axis is not the first.
 bool confuses_chunks(const Calls& calls, hid_t dataset) {
   int index = extensible_array;
   const bool index_is_told = calls.H5Dget_chunk_index_type && calls.H5Dget_chunk_index_type(dataset, &index) >= 0;
@@ -85,7 +85,7 @@ stz_h5_reason read_properties(const Calls& calls, hid_t properties, DatasetFacts
 
 }  // namespace
 
-// The handle of a plain file is its descriptor, that of MPI a pointer, half of which is no descriptor.
+// The handle of a plain file is its descriptor. The handle of MPI is a pointer, half of which is not a descriptor.
 bool may_use_mpi(const Calls& calls, hid_t file) {
   if (!calls.H5Fget_mpi_atomicity) return false;
   void* handle = nullptr;
@@ -108,7 +108,7 @@ stz_h5_reason dataset_facts(const Calls& calls, hid_t dataset, hid_t type, hid_t
   facts.element_size = stz_element_size(element.dtype);
   if (const stz_h5_reason reason = read_properties(calls, properties.get(), facts)) return reason;
 
-  // It fails, or has no length, if there is none.
+  // The call fails or gives length 0 if there is no transform.
   if (transfer != default_properties && calls.H5Pget_data_transform(transfer, nullptr, 0) > 0) return STZ_H5_TRANSFER;
   return check_file(calls, dataset, facts);
 }
@@ -119,7 +119,7 @@ Conversion conversion_between(const Calls& calls, hid_t type, hid_t memory_type)
   if (equal < 0) return Conversion::by_hdf5;
   for (const hid_t each : {type, memory_type}) {
     const int type_class = calls.library->H5Tget_class(each);
-    // Bit fields of other sizes keep bits of what the buffer held.
+    // A conversion of bit fields to another size keeps bits of the buffer's old contents.
     const bool number = type_class == hdf5::type_integer || type_class == hdf5::type_float || type_class == hdf5::type_enum;
     if (!number) return Conversion::by_hdf5;
   }

@@ -1,5 +1,5 @@
-// The C functions of stz_h5.h: who calls, what is counted, what ends on the error stack. No exception leaves here; H5Dread is the
-// last call of a read that it takes over, so that its own errors stay on the stack.
+// The C functions of stz_h5.h: they find the caller's HDF5, count, and put errors on the error stack. No exception leaves them. If H5Dread
+// takes over a read, it is the last call, so that its own errors stay on the stack.
 #include "base/struct_size.h"
 #include "base/thread_memory.h"
 #include "region/read.h"
@@ -38,13 +38,13 @@ herr_t read(const Calls& calls, const char* function, const Request& request, st
     stats.reads_through_hdf5 += 1;
     return calls.H5Dread(request.dataset, request.memory_type, request.memory_space, request.file_space, request.transfer, request.buffer);
   }
-  if (calls.complete) calls.H5Eclear2(hdf5::default_error_stack);  // of questions that were answered by an error
+  if (calls.complete) calls.H5Eclear2(hdf5::default_error_stack);  // drops errors of our own probing calls
   if (outcome == Outcome::done) return 0;
   push_error(*calls.library, function, message);
   return -1;
 }
 
-// Selects the box of a level in `space`, unless a count is 0: then `empty` is set. False with a message if it cannot be.
+// Selects the box of a level in `space`, or sets `empty` if a count is 0. False with a message if the box is impossible.
 bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* start, const hsize_t* count, bool& empty, Message& message) {
   hsize_t extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
   const int rank = calls.H5Sget_simple_extent_ndims(space);
@@ -85,7 +85,7 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
   herr_t status = -1;
   bool selected = false;
   {
-    SavedErrorStack errors(calls);  // over the closing of the dataspaces
+    SavedErrorStack errors(calls);  // closing the dataspaces would clear the stack
     const ScopedId file(calls.H5Sclose, calls.H5Dget_space(request.dataset));
     if (!file.valid()) {
       errors.keep();
@@ -106,7 +106,7 @@ herr_t read_level(const Calls& calls, int level, const hsize_t* start, const hsi
   return status;
 }
 
-// The caller's statistics in this version's form while a call runs. Nothing is counted if the caller wants none.
+// The caller's statistics, in the structure of this version, while a call runs. Nothing is counted if the caller wants none.
 class CallStats {
  public:
   explicit CallStats(stz_h5_stats* given) : given_(given && valid_struct_size(given) ? given : nullptr), valid_(!given || given_) {

@@ -1,10 +1,10 @@
-// Readers of stored chunks that live on between reads, for programs that read a chunk strip by strip: each block is decoded once.
+// Readers of stored chunks that stay open between reads, for programs that read a chunk strip by strip: each block is decoded once.
 //
-// A chunk is known by the file's identity, size and times of change and by its place in it, so that one that was changed or replaced is
-// another one; of a file that was changed a moment ago nothing is kept, as its next change may have the same time. Readers read through the
-// descriptor of the caller, which is the same file, and own none: a program may count its descriptors, and to close one would end its
-// locks on the file. What is kept is bounded, and the readers used longest ago go first. The environment says at each use
-// whether what is decoded is compared with content checks, and how precise it has to be; blocks that a reader holds are not compared again.
+// The key of a chunk is the identity, size and times of change of the file, and the chunk's place in it. A changed or replaced chunk has
+// another key. Nothing is kept of a file that changed a moment ago, as its next change may have the same time. Readers use the caller's
+// descriptor of the same file and own none: a program may count its descriptors, and closing one would end its locks on the file. The cache
+// is bounded; the least recently used readers are dropped first. The environment decides at each use whether decoded blocks are compared
+// with content checks, and the precision; blocks that a reader holds are not compared again.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -22,13 +22,13 @@ struct CloseReader {
 };
 using Reader = std::unique_ptr<stz_reader, CloseReader>;
 
-// Tells a reader what the environment says of checks and of errors. An error code.
+// Sets the checks and the largest error that the environment asks for. Returns an error code.
 int obey_environment(stz_reader* reader);
 
 class KeptReaders {
  public:
-  // Calls use(reader) for the chunk of `size` bytes at `address` of the open file `descriptor` and returns what it returns. False, without
-  // a call, if there is no reader for it or another thread is using them: then do without.
+  // Calls use(reader) for the chunk of `size` bytes at `address` of the open file `descriptor` and returns its result. Returns false
+  // without a call if there is no reader for it or another thread is using the readers; the caller then opens its own.
   bool with(int descriptor, u64 address, u64 size, FunctionRef<bool(stz_reader*)> use);
 
  private:
@@ -47,7 +47,7 @@ class KeptReaders {
   void shrink();
 
   std::mutex mutex_;
-  std::list<Kept> kept_;  // used last first; entries do not move
+  std::list<Kept> kept_;  // most recently used first; entries do not move in memory
 };
 
 }  // namespace stz::region

@@ -1,5 +1,5 @@
-// From arguments to samples in memory (read.h): check, gather the chunks' parts into a packed array, convert, scatter. Where the
-// samples lie in the buffer one behind the other the packed array is the buffer.
+// From arguments to samples in memory (read.h): check, gather the chunks' parts into a packed array, convert, scatter. If the samples are
+// contiguous in the buffer, the packed array is the buffer.
 #include "region/read.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Packed {
   size_t bytes;
 };
 
-// H5Dscatter takes any number of samples at a time: all of them.
+// Gives H5Dscatter all samples at once.
 herr_t give_packed(const void** source, size_t* bytes, void* context) {
   const auto* packed = static_cast<const Packed*>(context);
   *source = packed->samples;
@@ -52,9 +52,9 @@ herr_t give_packed(const void** source, size_t* bytes, void* context) {
   return 0;
 }
 
-// Where samples go, and how.
+// The destination of samples, and their conversion.
 struct Target {
-  hid_t space;  // its selection is that of the buffer
+  hid_t space;  // has the selection in the buffer
   bool contiguous;
   hsize_t offset;  // in samples, if contiguous
   size_t size;     // of a sample in the buffer
@@ -82,7 +82,7 @@ Outcome deliver(const Calls& calls, const Request& request, hid_t type, const Ta
 
 Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t type, const DatasetFacts& facts,
                            const FileSelection& selection, const Target& target, stz_h5_stats& stats, Message& message) {
-  // Conversion works in place. Where H5Dread may have to take over and leave samples as they are, the buffer stays clean.
+  // Conversion works in place. If H5Dread may have to take over and leave some samples alone, the buffer must stay untouched.
   const bool in_buffer = target.contiguous && target.size >= facts.element_size && !facts.may_skip_missing;
   std::unique_ptr<unsigned char[]> packed_copy;
   if (!in_buffer) {
@@ -96,7 +96,7 @@ Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t typ
   return outcome == Outcome::done ? deliver(calls, request, type, target, selection, packed, stats) : outcome;
 }
 
-// The selection in the buffer must be valid and have as many samples as that in the file, or H5Dread says what is wrong.
+// False if the selection in the buffer is invalid or its number of samples differs from that in the file. H5Dread then reports the error.
 bool find_target(const Calls& calls, const Request& request, const FileSelection& selection, Target& target) {
   target.space = request.memory_space == space_all ? request.file_space : request.memory_space;
   if (calls.H5Sget_select_npoints(target.space) != static_cast<long long>(selection.samples)) return false;
@@ -119,7 +119,7 @@ stz_h5_reason check(const Calls& calls, const Request& request, hid_t type, Data
   return target.conversion == Conversion::by_hdf5 ? STZ_H5_TYPE : STZ_H5_DIRECT;
 }
 
-// A read of everything as one of a box that is all of it: only of boxes are precision layers left out. No id if it is another read.
+// For a read of the whole dataset: a dataspace that selects it as a box, as precision layers can be left out for boxes only. Otherwise -1.
 hid_t whole_dataset(const Calls& calls, const Request& request) {
   if (request.file_space != space_all && calls.H5Sget_select_type(request.file_space) != selection_all) return -1;
   const hid_t space = calls.H5Dget_space(request.dataset);

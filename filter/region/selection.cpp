@@ -1,5 +1,5 @@
-// Selections in numbers (selection.h). Sizes come from HDF5, which has checked that they lie in a dataset: no product of them
-// overflows but where it is tested.
+// Selections in numbers (selection.h). HDF5 has checked that all sizes lie in a dataset, so no product of them overflows unless it is
+// tested.
 #include "region/selection.h"
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 namespace stz::region {
 namespace {
 
-// Gaps of fewer samples are decoded too and left out: what is in them mostly belongs to blocks that are needed anyway.
+// Shorter gaps, in samples, are decoded and dropped: they mostly belong to blocks that are needed anyway.
 constexpr hsize_t wide_gap = 64;
 
-// The next `count` selected indices, from `first` of the chunk on without a gap.
+// Adds the next `count` selected indices, which start at `first` of the chunk and have no gaps.
 void add_run(ChunkAxis& chunk, hsize_t first, hsize_t count) {
   Span* span = chunk.spans.empty() ? nullptr : &chunk.spans.back();
   if (!span || first - (span->start + span->count) >= wide_gap) {
@@ -22,7 +22,7 @@ void add_run(ChunkAxis& chunk, hsize_t first, hsize_t count) {
   chunk.shape += count;
 }
 
-// Blocks with gaps between them.
+// Cuts blocks with gaps between them.
 std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, hsize_t extent) {
   const hsize_t stride = selection.stride[axis], block = selection.block[axis];
   std::vector<ChunkAxis> chunks;
@@ -46,7 +46,7 @@ std::vector<ChunkAxis> cut_blocks(const FileSelection& selection, int axis, hsiz
   return chunks;
 }
 
-// count indices from start on, every step-th.
+// Cuts `count` indices from `start` on, every step-th.
 std::vector<ChunkAxis> cut_steps(hsize_t start, hsize_t step, hsize_t count, hsize_t extent) {
   std::vector<ChunkAxis> chunks;
   for (hsize_t done = 0; done < count;) {
@@ -58,7 +58,7 @@ std::vector<ChunkAxis> cut_steps(hsize_t start, hsize_t step, hsize_t count, hsi
   return chunks;
 }
 
-// The bounds of a selection include its offset (H5Soffset_simple), its regular description does not.
+// Adds the offset of a selection (H5Soffset_simple): its bounds include the offset, its regular description does not.
 bool add_offset(const Calls& calls, hid_t space, FileSelection& selection) {
   hsize_t first[max_rank], last[max_rank];
   if (calls.H5Sget_select_bounds(space, first, last) < 0) return false;
@@ -115,7 +115,7 @@ bool is_contiguous(const Calls& calls, hid_t space, hsize_t& offset) {
     samples *= length;
   }
   for (int axis = 0; axis < rank; ++axis) offset = offset * extents[axis] + first[axis];
-  // A selection that fills its bounds has no gaps and no order but C's.
+  // A selection that fills its bounds has no gaps and is in C order.
   return calls.H5Sget_select_npoints(space) == static_cast<long long>(samples);
 }
 

@@ -1,6 +1,6 @@
-// Selections of HDF5 in numbers: a regular hyperslab of the file, cut by chunks, and a place in memory.
+// HDF5 selections in numbers: a regular hyperslab of the file, cut by chunks, and a place in memory.
 //
-// The packed array is what a hyperslab selects, in C order: its shape is the number of selected indices along each axis.
+// The packed array holds the selected samples of a hyperslab in C order. Its shape is the number of selected indices along each axis.
 #pragma once
 #include <vector>
 
@@ -21,12 +21,12 @@ struct FileSelection {
   hsize_t samples = 0;
 };
 
-// What `space`, with the extent of the dataset's own space, selects. False if it is no regular hyperslab or is empty, so that HDF5
-// has to read it.
+// Parses the selection of `space`, which has the extent of the dataset's own space. False if it is not a regular hyperslab or is empty;
+// HDF5 has to read it then.
 bool parse_file_selection(const Calls& calls, hid_t space, FileSelection& selection);
 
 // Indices of a chunk along one axis that are decoded together: start + i * step, 0 <= i < count, counted from the chunk's first sample.
-// Of these, those with i in `picks`, or all if there are none, are selected; they are at `packed` and following of the packed array.
+// Indices with i in `picks` are selected, or all if `picks` is empty. They are at `packed` and following of the packed array.
 struct Span {
   hsize_t start, step, count;
   std::vector<hsize_t> picks;
@@ -37,15 +37,15 @@ struct Span {
 // The part of an axis of the selection in one chunk.
 struct ChunkAxis {
   hsize_t index;            // of the chunk along the axis
-  std::vector<Span> spans;  // more than one if there are wide gaps between blocks of the hyperslab
+  std::vector<Span> spans;  // more than one if blocks of the hyperslab have wide gaps between them
   hsize_t packed, shape;    // the packed array's indices that lie in the chunk: [packed, packed + shape)
 };
 
 // The chunks that hold selected indices of `axis`, in rising order, for chunks of `extent` samples.
 std::vector<ChunkAxis> cut_axis(const FileSelection& selection, int axis, hsize_t extent);
 
-// Whether the samples that `space` selects lie in memory one behind the other in the order of selection, `offset` samples after the
-// buffer's begin.
+// Whether the selected samples of `space` are contiguous in memory, in the order of selection. `offset` gets the number of samples before
+// them in the buffer.
 bool is_contiguous(const Calls& calls, hid_t space, hsize_t& offset);
 
 }  // namespace stz::region

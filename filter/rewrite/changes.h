@@ -1,4 +1,4 @@
-// Which elements of an array differ from what its last stream decodes to.
+// Finds the elements of an array that differ from its decoded last stream.
 #pragma once
 #include "base/buffer.h"
 #include "stz.h"

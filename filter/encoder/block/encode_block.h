@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// What boxes of a level are coded from: the coarser level's reconstruction and activities, in all that the halo reaches; their samples.
+// The input of coding boxes of a level: the coarser level's reconstruction and activities, as far as the halo reaches, and the samples.
 template <class S>
 struct BoxSource {
   GridPart<const S> coarse;

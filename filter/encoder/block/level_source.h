@@ -1,4 +1,4 @@
-// What is to be encoded, level by level: samples, special values, quantisers (encoder only).
+// The input of the encoder, level by level: samples, special values, quantisers (encoder only).
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -72,7 +72,7 @@ class LevelSource {
   bool has_specials() const { return has_specials_; }
   const std::vector<LiteralElement>& literals() const { return literals_; }
   GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
-  // How far the samples of a level are apart in level 0.
+  // The distance of a level's samples in level 0.
   Index units(size_t l) const {
     Index units{1, 1, 1, 1};
     for (size_t finer = 0; finer < l; finer++)
@@ -257,7 +257,7 @@ class LevelSource {
   std::vector<double> unit_;
 };
 
-// What the level just encoded leaves for the next finer one.
+// The results of an encoded level that the next finer level needs.
 template <class S>
 struct LevelState {
   Buffer<S> grid;         // its reconstruction, all items

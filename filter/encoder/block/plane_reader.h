@@ -1,6 +1,6 @@
-// The original samples of a block that is coded plane by plane (predict/sweep.h): kernels read them from the array where they may, else
-// they are copied into the block. The planes to come are asked for ahead of time, a few lines at a time while others are coded; read all
-// at once they would keep the encoder waiting.
+// The original samples of a block that is coded plane by plane (predict/sweep.h). Kernels read them from the array if they may, else they
+// are copied into the block. The next planes are prefetched a few cache lines at a time while others are coded: fetched all at once, they
+// would keep the encoder waiting.
 #pragma once
 #include "predict/sweep.h"
 
@@ -20,7 +20,7 @@ class PlaneReader {
     }
   }
 
-  // Has the samples of plane j of a class ready for a task.
+  // Makes the samples of plane j of a class ready for a task.
   void prepare(int cls, i64 j, ClassTask<S>& task) {
     const int parity = cls >> axis_ & 1;
     const i64 plane = 2 * j + parity;
@@ -45,7 +45,7 @@ class PlaneReader {
     at[size_t(axis_)] = plane;
     return at;
   }
-  // Is what kernels read beyond the last row of a plane still in the array?
+  // Whether the samples that kernels read beyond the last row of a plane are still in the array.
   bool may_read(i64 plane) const {
     Index last;
     for (size_t a = 0; a < axes; a++) last[a] = g_.box.size[a] - 1;
@@ -64,7 +64,7 @@ class PlaneReader {
     at[3] = cls >> 3 & 1;
     task.originals = row(at);
   }
-  // What to ask for now, or null.
+  // The rows to prefetch now, or null.
   RowsAhead* rows_ahead() {
     if (ahead_.rows > 0) return &ahead_;
     const size_t parts = axis_ == 0 ? size_t(g_.box.size[1]) : 1;  // of a plane, whose rows are equally far apart

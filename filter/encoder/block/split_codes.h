@@ -1,4 +1,5 @@
-// The codes (quantization indices) of a class in layers (format/layers.h): what the section of a level has, and what refinements add.
+// The codes (quantization indices) of a class in layers (format/layers.h): the part in the section of a level, and the parts that
+// refinements add.
 #pragma once
 #include "predict/block_codec.h"
 
@@ -16,7 +17,7 @@ void refine_activities(BlockWork<S>& work, size_t refinement, int cls, int unkno
   std::swap(work.codes[cls], work.refined_codes);
 }
 
-// What one refinement has of a class.
+// The part of a class in one refinement.
 template <class Code>
 struct RefinedCodes {
   // Of samples whose code was 0 so far: what it becomes; 0 of the others. Never wide, no outliers.

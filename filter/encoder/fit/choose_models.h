@@ -17,7 +17,7 @@ struct ClassHistogram {
 };
 
 template <class Code>
-constexpr u64 outlier_code_size = u64(1) << (8 * sizeof(Code) - 1);  // what an outlier counts as
+constexpr u64 outlier_code_size = u64(1) << (8 * sizeof(Code) - 1);  // the size that an outlier counts as
 
 // Counts codes, class after class.
 class CodeHistogram {
@@ -40,7 +40,7 @@ class CodeHistogram {
   int largest_ = -1;                  // byte that was counted
   u32 bytes_[2][contexts][256] = {};  // codes that are bytes, in turn: a run of the same would wait for its counter
 };
-// The sum of the sizes of codes, as far as the bins tell them, and their number, outliers left out.
+// The sum of the sizes of codes, as precise as the bins are, and the number of codes, both without outliers.
 template <class Code>
 void add_up(const ClassHistogram& histogram, u64& sum, u64& count);
 

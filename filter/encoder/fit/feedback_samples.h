@@ -15,11 +15,11 @@ class FeedbackTrials {
   int axis(int term) const { return axis_[term]; }
   // Codes all samples.
   const FeedbackSums& run(const FeedbackParameters& p);
-  // What the codes of the last trial take, by the entropy of their sizes in their contexts.
+  // The bits of the last trial's codes, from the entropy of their sizes in their contexts.
   double bits() const;
 
  private:
-  // A part of a box: what is outside counts as residual 0.
+  // A part of a box. Residuals outside count as 0.
   struct Window {
     size_t box;
     Index low, n;

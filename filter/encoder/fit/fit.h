@@ -18,7 +18,7 @@ class FitSamples {
   // `groups`, `capacity`: the most that any class needs.
   FitSamples(int groups, size_t capacity);
   void clear(int groups) { groups_ = groups, count_ = 0; }
-  // n <= 16 samples at row; masked ones and those with numbers that are no use are left out.
+  // Adds n <= 16 samples at row, without masked ones and those with useless numbers.
   template <class S>
   void add_run(const TapTable& taps, int odd, const S* row, int n, const u8* masked, double unit);
   bool full() const { return count_ + fit_run > capacity_; }
@@ -46,7 +46,7 @@ class FitSamples {
 struct FitOptions {
   int iterations = 3;
   double wide_saves = 0;                                      // share of the bits that wider stencils than the standard one must save
-  u64 class_samples = 0;                                      // what the class has in all: costs are scaled to it
+  u64 class_samples = 0;                                      // all samples of the class: costs are scaled to them
   int odd = 0;                                                // its odd axes
   int standard_groups = 0, wide_groups = 0, long_groups = 0;  // 0: stencil not tried
   const ClassParameters* coarser = nullptr;                   // same class of the coarser level
@@ -54,7 +54,7 @@ struct FitOptions {
 
 struct Fit {
   ClassParameters parameters;
-  double bits = 0;  // of the class, with what its parameters take
+  double bits = 0;  // bits of the class, including its parameters
 };
 
 // The cheapest linear prediction: stencil, precision, weights.

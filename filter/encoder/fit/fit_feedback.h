@@ -1,9 +1,9 @@
 // Chooses the weights of residual feedback (predict/feedback.h) of a class (encoder only).
 //
-// What the residual of a sample is depends on the weights, so they are fitted in closed loop: a trial codes samples with some weights, the
-// residuals before each sample are regressed on its own difference from the stencil's prediction, and weighted least squares give the
-// weights of the next trial. The best trial wins, if it saves enough; its size is estimated from the entropy of the codes in their
-// contexts. Trials need these differences only, which feedback does not change.
+// The residual of a sample depends on the weights, so they are fitted in closed loop. A trial codes samples with some weights. Weighted
+// least squares then fit the difference of each sample from the stencil's prediction by the residuals before it, which gives the weights of
+// the next trial. The best trial wins if it saves enough; its size is estimated from the entropy of the codes in their contexts. Trials
+// need these differences only, which feedback does not change.
 #pragma once
 #include "encoder/fit/sampled_boxes.h"
 
@@ -13,10 +13,10 @@ struct FeedbackOptions {
   bool may_be_bytes = false;  // the quantiser may have byte indices
   bool as_bytes = false;      // the class's codes will be bytes, if samples are too few to tell
   double least_gain = 0;      // share of the bits that feedback must save
-  u64 class_samples = 0;      // what the class has in all: sizes are scaled to it
-  u64 samples = 0;            // to fit on, about
+  u64 class_samples = 0;      // all samples of the class: sizes are scaled to them
+  u64 samples = 0;            // about the number of samples to fit on
   int trials = 0;
-  double step = 1;  // what a code is worth
+  double step = 1;  // the quantization step
 };
 
 struct FeedbackFit {

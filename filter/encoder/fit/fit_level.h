@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// What a refinement (format/layers.h) adds to the codes of a level.
+// The bits that a refinement (format/layers.h) adds to the codes of a level.
 struct FittedRefinement {
   int before = 0, after = 0;       // lowest bits that are unknown before and after it
   ClassParameters parameters[16];  // their mean and models alone

@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// As the plan wants them. None if fewer than two are wanted, or no level could have any.
+// The layers that the plan wants. None if it wants fewer than two, or no level could have any.
 template <class S>
 Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source);
 

@@ -1,4 +1,4 @@
-// What samples will cost about, from the samples around them: tells estimates where boxes lie that stand for a level (encoder only).
+// The approximate cost of samples, from the samples around them. It tells estimates how well boxes represent a level (encoder only).
 #pragma once
 #include <algorithm>
 
@@ -81,7 +81,7 @@ class Roughness {
     i64 first;
   };
 
-  // Runs are far apart, and memory is slow: their samples are asked for while those before them are looked at.
+  // Runs are far apart and memory is slow, so the samples of later runs are prefetched while earlier ones are processed.
   class Ahead {
    public:
     Ahead(const Roughness& roughness, RoughnessSum& sum) : roughness_(roughness), sum_(sum) {}

@@ -25,7 +25,7 @@ std::vector<SampledBox<S>> all_blocks(const LevelSource<S>& source, size_t l);
 template <class S>
 std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, u64 samples, int smaller = 0);
 
-constexpr int most_box_tasks = 32;  // of for_boxes: more threads have nothing to do
+constexpr int most_box_tasks = 32;  // most tasks of for_boxes: more threads have nothing to do
 
 // Calls f(box) for all boxes, on several threads if they hold enough samples.
 template <class S, class F>

@@ -51,7 +51,7 @@ void find_valid_extent(const Array& a, Header& h) {
 
 namespace {
 
-// Makes the most frequent NaN the common one: the others cost all their bits each. So far it is the first one.
+// Makes the most frequent NaN the common one, as each other NaN costs all its bits. Before, the first one is common.
 void choose_common_nan(Masks& m, Header& h) {
   std::vector<u64> bits;
   for (const LiteralElement& literal : m.literals) bits.push_back(literal.bits);

@@ -20,7 +20,7 @@ struct Array {
   int parts = components(layout.dtype);
   bool swap = swapped(layout);
   u64 elements = element_count(layout);
-  // Whether elements at this distance are components without others between them, in the order of the host.
+  // Whether elements at this distance are contiguous components in the byte order of the host.
   bool side_by_side(u64 stride) const { return parts == 1 && stride == 1 && !swap; }
   u64 bits(u64 element, int part) const { return load_bits(data + (element * u64(parts) + u64(part)) * width, width, swap); }
 };
@@ -34,11 +34,11 @@ struct Masks {
   std::vector<LiteralElement> literals;
   const u8* specials_or_null() const { return specials.empty() ? nullptr : specials.data(); }
 };
-// Fill values and, in floating-point types, what is not finite. Sets h.masked and h.nan_bits.
+// Finds fill values and, in floating-point types, numbers that are not finite. Sets h.masked and h.nan_bits.
 Masks find_masks(const Array& a, Header& h);
 
-// The samples of all valid elements, transformed as the header says. What stands for masked ones is no larger than the others; `largest`:
-// the largest magnitude, or null.
+// The samples of all valid elements, transformed as the header says. Replacements of masked samples are no larger than the others.
+// `largest`: gets the largest magnitude; may be null.
 template <class S>
 Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m, double* largest = nullptr) {
   const u64 valid = valid_elements(h);
@@ -85,7 +85,7 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m, double* 
   return samples;
 }
 
-// scan_kernels over parts of an array, until one has magnitudes of `most` or more, or a number that is `wanted`.
+// Runs scan_kernels over parts of an array until one has a magnitude of `most` or more, or a number equal to `wanted`.
 template <class S>
 std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned_t<CodeOf<S>> wanted, std::make_unsigned_t<CodeOf<S>> most,
                                      int threads, bool* equal) {
@@ -108,8 +108,8 @@ std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned
   return largest;
 }
 
-// The samples, if they are native numbers, all finite, none of them the fill value; else null. They are the array itself, or a `copy` where
-// the codec has them in another order or without what is cut off.
+// The samples, if they are native numbers, all finite and none of them the fill value; else null. They are the array itself, or a `copy` if
+// the codec orders them differently or cuts some off.
 template <class S>
 const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& copy, double& largest_magnitude) {
   using Bits = std::make_unsigned_t<CodeOf<S>>;

@@ -1,24 +1,24 @@
-// What each effort of the encoder decides. This table is the only place; docs/benchmarks.md shows what it comes to.
+// The settings of each effort of the encoder. This table is the only place; docs/benchmarks.md shows their effect.
 #pragma once
 #include "base/common.h"
 
 namespace stz {
 
-enum class Trials { none, promising, all };  // promising: where a few samples say that it may win
+enum class Trials { none, promising, all };  // promising: only if a few samples show that a trial may win
 
 struct Effort {
   // weights of stencils
-  u64 boxed_samples;  // of a large level, in boxes that are coded to fit its parameters
-  u64 fewest_fitted;  // samples of a class that weights are fitted on, if it has so many
+  u64 boxed_samples;  // samples of a large level in boxes that are coded to fit its parameters
+  u64 fewest_fitted;  // fewest samples of a class that weights are fitted on, if it has that many
   u64 most_fitted;
   int iterations;
   bool wide_stencils;
-  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save, for the time that they take; a fifth of
-                      // that where a level is learned whole, as fits take the time there
+  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save to pay for their time; a fifth of it if a
+                      // level is learned whole, as fits take most of the time there
   bool medians;
   // residual feedback
   int feedback_trials;    // 1: none
-  u64 feedback_samples;   // of a class that it is fitted on, at most
+  u64 feedback_samples;   // most samples of a class that it is fitted on
   double feedback_saves;  // as wide_saves
   // the whole stream
   bool axis_trials;  // of axes that are halved late

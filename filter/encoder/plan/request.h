@@ -1,4 +1,4 @@
-// What a caller wishes of a stream, beside what the header of the stream records (encoder). Nothing changes a request once it is made.
+// The wishes of a caller for a stream that the header does not record (encoder). Nothing changes a request once it is made.
 #pragma once
 #include <vector>
 
@@ -8,11 +8,11 @@ namespace stz {
 
 struct Request {
   int32_t effort = 0;             // 0 (default) to 9: effort.h
-  int layers = 1;                 // precision layers, where a representation has any
-  std::vector<int> unknown_bits;  // where layers are cut (encode.h); empty: evenly
-  bool dead_zone = false;         // wide dead zones (dead_zone.h) where the quantiser has room for them
+  int layers = 1;                 // precision layers, if a representation has any
+  std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly
+  bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantiser has room for them
   int32_t content_check = STZ_CONTENT_CHECK_DEFAULT;
-  int threads = 1;  // at most; the bytes do not depend on it
+  int threads = 1;  // most threads; the bytes do not depend on it
 };
 
 }  // namespace stz

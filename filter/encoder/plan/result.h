@@ -1,5 +1,5 @@
-// What encoding gives: a stream, or its expected size where nothing is written (encoder). All that chooses among representations takes
-// either as its parameter `Out`.
+// The result of encoding: a stream, or its expected size if nothing is written (encoder). Functions that choose among representations take
+// either as their parameter `Out`.
 #pragma once
 #include "format/frame.h"
 
@@ -13,8 +13,8 @@ struct Stream {
 
 struct SizeEstimate {
   double bytes = 0;
-  double variance = 0;  // of that number, as far as the differences between sampled boxes tell it
-  // The mean squared difference between samples and what they are decoded to; negative: not known, as all of it was coded.
+  double variance = 0;  // variance of that number, estimated from the differences between sampled boxes
+  // The mean squared difference between samples and decoded samples; negative: not known, as the whole array was coded.
   double squared_error = -1;
   bool empty() const { return bytes == 0; }
   double size() const { return bytes; }
@@ -22,7 +22,7 @@ struct SizeEstimate {
 
 using AxisOffsets = std::array<int, axes>;  // as Header::offset
 
-// What may be tried in different ways once samples are represented.
+// The choices that may be tried once the representation of samples is fixed.
 struct SectionForm {
   AxisOffsets offset{};
   bool edge = false;  // all levels below the base level are in edge mode
@@ -31,8 +31,8 @@ struct SectionForm {
 // The sections of a plan.
 template <class Out>
 struct Sections {
-  Header header;  // of the plan, with offsets, layers and the sizes of these sections
-  Out out;        // one after the other; empty: an index would pass a limit of the format
+  Header header;  // the plan's header, with offsets, layers and the sizes of these sections
+  Out out;        // the sections, one after the other; empty: an index would exceed a limit of the format
   std::vector<u32> content_checks;
 
   bool empty() const { return out.empty(); }

@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// The map for Header::axis_map; empty where the default is kept. `h` has the valid extent, and what was asked for.
+// The map for Header::axis_map; empty if the default is kept. `h` has the valid extent and the requested mode, bound and fill value.
 std::vector<u8> choose_axis_map(const Array& a, const Header& h);
 
 }  // namespace stz

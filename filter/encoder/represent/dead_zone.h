@@ -1,6 +1,6 @@
-// A wide dead zone of the uniform quantiser: what is not much farther from its prediction than half a step becomes the index 0 as well.
-// Zeros are cheap, and many of them make their neighbours cheaper; errors there are larger, so steps are made smaller, until the bound
-// holds again. A stream has a lower mean squared error for its bytes, and more bytes for its bound. Decoders know nothing of it.
+// A wide dead zone of the uniform quantiser: samples a little farther than half a step from their prediction also get the index 0. Zeros
+// are cheap, and many zeros make their neighbours cheaper. Errors in the dead zone are larger, so steps are made smaller until the bound
+// holds again. A stream then has a lower mean squared error per byte, and more bytes at its bound. Decoders need not know it.
 //
 // The widths gave the fewest bytes at the PSNR of a relative bound of 1e-2 over the development fields (docs/decisions/18-enhancement.md).
 #pragma once
@@ -15,7 +15,7 @@ constexpr double finest_dead_zone = 0.65, coarser_dead_zone = 0.55;  // to eithe
 // Half the step of level 0 with which a dead zone keeps the bound that `half_step` keeps.
 inline double half_step_with_dead_zone(double half_step) { return half_step / (2 * finest_dead_zone); }
 
-// As wide as that, or as the bound allows.
+// Gives the quantiser these dead zones, or narrower ones if the bound requires it.
 template <class S>
 void set_dead_zone(Quantizer<S>& q, size_t level) {
   const double most = q.bound / (2 * q.level_bound), wanted = level ? coarser_dead_zone : finest_dead_zone;

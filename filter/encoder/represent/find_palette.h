@@ -8,7 +8,7 @@
 
 namespace stz {
 
-// What the other representations can do: the distance of values that they tell apart is at least `step`, and `relative` times the
+// The resolution of the other representations: they tell values apart whose distance is at least `step`, and `relative` times the
 // magnitude.
 struct Resolution {
   double step = 0, relative = 0;
@@ -16,11 +16,11 @@ struct Resolution {
 
 struct FoundPalette {
   std::vector<u64> bits;  // of the values, by rising place (palette.h)
-  Buffer<float> ranks;    // of the samples; a masked one has that of a sample before it
+  Buffer<float> ranks;    // ranks of the samples; a masked sample has the rank of a sample before it
 };
 
-// Of n samples of elements of `dtype`; `specials` may be null. Nothing if ranks would hardly save `least_saving` bytes. Ordinary data are
-// told from some thousand samples.
+// Finds the palette of n samples of elements of `dtype`; `specials` may be null. Nothing if ranks would hardly save `least_saving` bytes.
+// Ordinary data are recognised from some thousand samples.
 template <class S>
 std::optional<FoundPalette> find_palette(i32 dtype, const S* samples, const u8* specials, u64 n, const Resolution& others,
                                          u64 least_saving);

@@ -62,7 +62,7 @@ std::optional<std::vector<double>> gaps_between(const std::vector<double>& sorte
   return gaps;
 }
 
-// Are two of the values, which are not equal, surely closer than `smallest`? They meet in a table of cells of that width.
+// Whether two unequal values are certainly closer than `smallest`. They meet in a table of cells of that width.
 bool any_close(const std::vector<double>& values, double smallest) {
   constexpr int log2_slots = 11;
   struct Slot {
@@ -89,7 +89,7 @@ bool any_close(const std::vector<double>& values, double smallest) {
 // Sorts the values and returns the gaps between them; nothing if two of them are closer than `smallest`.
 std::optional<std::vector<double>> sort_into_gaps(std::vector<double>& values, double smallest) {
   if (any_close(values, smallest)) return {};
-  if (values.size() > 2 * some) {  // some of them already tell where there is no grid
+  if (values.size() > 2 * some) {  // some of the values often show already that there is no grid
     std::vector<double> part(values.begin(), values.begin() + some);
     std::sort(part.begin(), part.end());
     if (!gaps_between(part, smallest)) return {};

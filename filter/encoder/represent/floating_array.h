@@ -12,11 +12,11 @@ class FloatingArray {
   // `a` and `request` must live as long as this. `h`: layout, mode, bound, fill value, valid extent and axis map.
   FloatingArray(const Array& a, const Header& h, const Request& request);
 
-  const Header& header() const { return header_; }  // with what is known of special values
+  const Header& header() const { return header_; }  // with the facts about special values
   const S* samples() const { return samples_; }
   u64 count() const { return n_; }
   const std::shared_ptr<const Masks>& masks() const { return masks_; }
-  double ulp() const { return ulp_; }  // of the largest magnitude
+  double ulp() const { return ulp_; }  // the ulp of the largest magnitude
 
   // Equal steps of the value.
   Plan<S> uniform() const;
@@ -31,9 +31,9 @@ class FloatingArray {
   struct FixedPoint {
     Header header;
     bool fits_float = false;  // the integers are exact as float
-    double step = 0;          // between values that it tells apart
+    double step = 0;          // the distance between values that it tells apart
   };
-  // Nothing if the numbers are on no such grid, or if it is of no use.
+  // Nothing if the numbers are not on such a grid, or if the grid is useless.
   std::optional<FixedPoint> fixed_point() const;
   template <class T>
   Plan<T> as_fixed_point(const FixedPoint& grid) const;

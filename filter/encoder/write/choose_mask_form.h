@@ -1,4 +1,4 @@
-// Whether the masks of a block are regions or scattered samples, by what neighbours tell about some of the rows (encoder only).
+// Decides whether the masks of a block are regions or scattered samples: it compares neighbours in some of the rows (encoder only).
 #pragma once
 #include "masks/scattered_mask.h"
 

@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// At most plan.threads threads work on it; the bytes do not depend on how many.
+// At most plan.threads threads work on it; the bytes do not depend on their number.
 template <class S>
 Sections<Stream> code_sections(const Plan<S>& plan, const SectionForm& form);
 

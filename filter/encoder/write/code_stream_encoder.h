@@ -15,10 +15,10 @@ namespace stz {
 class CodeStreamEncoder {
  public:
   static constexpr int most = 15;
-  // Streams of many symbols get many lanes even if they are short. For precision layers: what is split has many symbols for its bytes, and
-  // few lanes are slow to decode.
+  // Gives streams of many symbols many lanes even if they are short. For precision layers: split codes have many symbols for their bytes,
+  // and few lanes are slow to decode.
   void set_many_lanes(bool many_lanes) { many_lanes_ = many_lanes; }
-  // What is added goes to that stream.
+  // Later additions go to that stream.
   void select(int stream) { s_ = &streams_[stream]; }
   // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
   template <class Code>

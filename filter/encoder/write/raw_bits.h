@@ -6,8 +6,8 @@
 
 namespace stz {
 
-// Puts fields into room that is there. To be kept as a local variable while many are put: what is stored at a member's pointer could be the
-// member, for all that a compiler knows.
+// Puts fields into existing memory. Keep it in a local variable while you put many: a compiler must assume that a store through a member's
+// pointer changes the member.
 class RawFields {
  public:
   // Up to 56 bits; `v` has no others.
