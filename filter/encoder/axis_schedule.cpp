@@ -127,7 +127,7 @@ Plan<S> middle_part(const Plan<S>& whole, const Index& n, const Index& size) {
   });
   for (u8& kind : masks.specials)
     if (kind == special_literal) kind = special_nan;  // their bits do not matter here
-  Request request;
+  StreamRequest request;
   request.effort = whole.effort;
   request.content_check = STZ_CONTENT_CHECK_NONE;
   request.threads = whole.threads;

@@ -78,8 +78,8 @@ Out whole_stream(Header h, Form form, const Array& a) {
   return out;
 }
 
-Request request_of(const stz_layout& layout, const stz_options& options, const std::vector<int>& unknown_bits) {
-  Request request;
+StreamRequest request_of(const stz_layout& layout, const stz_options& options, const std::vector<int>& unknown_bits) {
+  StreamRequest request;
   request.effort = options.effort;
   request.layers = options.layers;
   request.unknown_bits = unknown_bits;
@@ -155,7 +155,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   Header h = header_of(layout, options);
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
-  Request request = request_of(layout, options, unknown_bits);
+  StreamRequest request = request_of(layout, options, unknown_bits);
   Stream best = smallest_stream<Stream>(a, h, request);
   if (request.effort > default_effort) {
     // Fits to more samples, and choices among more candidates, may give a worse result: up to 18 % worse if most samples are alike.
@@ -169,7 +169,7 @@ SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_option
   Header h = header_of(layout, options);
   const Array a{layout, data};
   if (const auto simple = simple_stream<SizeEstimate>(a, options, h)) return *simple;
-  Request request = request_of(layout, options, {});
+  StreamRequest request = request_of(layout, options, {});
   request.layers = 1;
   return blocks_or_raw(smallest_stream<SizeEstimate>(a, h, request), a, h);
 }

@@ -14,8 +14,8 @@ constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are c
 
 // Ranks among the distinct values, which are lossless, if the values are few and `best`, the smallest stream so far, may be longer.
 template <class S>
-std::optional<Plan<float>> palette(const Header& h, const Request& request, const S* samples, u64 n, const std::shared_ptr<const Masks>& m,
-                                   const Resolution& others, double best) {
+std::optional<Plan<float>> palette(const Header& h, const StreamRequest& request, const S* samples, u64 n,
+                                   const std::shared_ptr<const Masks>& m, const Resolution& others, double best) {
   if (effort_of(request.effort).palette == Trials::none) return {};
   const u64 so_far = best == 0 ? array_bytes(h.layout) : u64(best);
   auto found = find_palette(h.layout.dtype, samples, m->specials_or_null(), n, others, so_far / 64);
@@ -47,7 +47,7 @@ void try_plan(Out& best, const std::optional<Plan<S>>& plan) {
 
 // For numbers with a point-wise relative bound: the first possible representation, or a palette.
 template <class Out, class S>
-Out relative_stream(const FloatingArray<S>& array, const Request& request) {
+Out relative_stream(const FloatingArray<S>& array, const StreamRequest& request) {
   const Header& h = array.header();
   Out best;
   try_plan(best, array.logarithmic());
@@ -58,7 +58,7 @@ Out relative_stream(const FloatingArray<S>& array, const Request& request) {
 }
 
 template <class Out, class S>
-Out floating_stream(const Array& a, const Header& without_masks, const Request& request) {
+Out floating_stream(const Array& a, const Header& without_masks, const StreamRequest& request) {
   const FloatingArray<S> array(a, without_masks, request);
   const Header& h = array.header();
   if (h.mode == STZ_POINTWISE_RELATIVE) return relative_stream<Out>(array, request);
@@ -76,7 +76,7 @@ Out floating_stream(const Array& a, const Header& without_masks, const Request& 
 }
 
 template <class Out, class S>
-Out integer_stream(const Array& a, Header h, const Request& request) {
+Out integer_stream(const Array& a, Header h, const StreamRequest& request) {
   const auto masks = std::make_shared<const Masks>(find_masks(a, h));
   Buffer<S> samples = load_samples<S>(a, h, *masks);
   STZ_FAULT_POINT(samples, samples.data(), samples.size() * sizeof(S));
@@ -98,7 +98,7 @@ Out integer_stream(const Array& a, Header h, const Request& request) {
 }  // namespace
 
 template <class Out>
-Out smallest_stream(const Array& a, const Header& h, const Request& request) {
+Out smallest_stream(const Array& a, const Header& h, const StreamRequest& request) {
   switch (a.layout.dtype) {
     case STZ_F16:
     case STZ_F32:
@@ -118,7 +118,7 @@ Out smallest_stream(const Array& a, const Header& h, const Request& request) {
   }
 }
 
-template Stream smallest_stream(const Array&, const Header&, const Request&);
-template SizeEstimate smallest_stream(const Array&, const Header&, const Request&);
+template Stream smallest_stream(const Array&, const Header&, const StreamRequest&);
+template SizeEstimate smallest_stream(const Array&, const Header&, const StreamRequest&);
 
 }  // namespace stz

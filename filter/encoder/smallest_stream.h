@@ -9,6 +9,6 @@ namespace stz {
 // The stream has the form `blocks`, and is empty if the format cannot hold it. `h`: layout, mode, bound, fill value, valid extent and axis
 // map.
 template <class Out>
-Out smallest_stream(const Array& a, const Header& h, const Request& request);
+Out smallest_stream(const Array& a, const Header& h, const StreamRequest& request);
 
 }  // namespace stz

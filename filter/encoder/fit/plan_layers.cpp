@@ -7,9 +7,9 @@
 namespace stz {
 namespace {
 
-constexpr size_t most_levels = 3;    // the finest ones: more hold few of the bytes
-constexpr double split_share = 1.0;  // of the bits of a code: what the base layer and each refinement share evenly
-constexpr int fewest_bits = 2;       // that the last refinement adds at level 0; those before it, one at least
+constexpr size_t most_levels = 3;     // the finest ones: more hold few of the bytes
+constexpr double split_share = 1.0;   // of the bits of a code: what the base layer and each refinement share evenly
+constexpr int fewest_added_bits = 2;  // that the last refinement adds at level 0; those before it, one at least
 constexpr u64 roughness_probes = 1024;
 constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
 constexpr double fewest_known = 1;  // bits of a code of a coarser level that the base layer keeps: the finer level's contexts need them
@@ -27,7 +27,7 @@ std::vector<int> even_cuts(const LevelSource<S>& source, int wanted) {
   const double bits = bits_of_level(source, 0);
   std::vector<int> unknown;
   for (int missing = wanted - 1; missing > 0; missing--)
-    unknown.push_back(std::max(int(split_share * bits * missing / wanted + 0.5), fewest_bits + missing - 1));
+    unknown.push_back(std::max(int(split_share * bits * missing / wanted + 0.5), fewest_added_bits + missing - 1));
   return unknown;
 }
 

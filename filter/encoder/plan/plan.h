@@ -26,7 +26,7 @@ struct Plan {
   Bytes palette;  // its section
 
   // A plan for samples in the representation of the header, with the wishes of the request.
-  Plan(const Header& representation, const Request& request, const S* all, std::shared_ptr<const Masks> of_samples, double half_step)
+  Plan(const Header& representation, const StreamRequest& request, const S* all, std::shared_ptr<const Masks> of_samples, double half_step)
       : header(representation),
         samples(all),
         masks(std::move(of_samples)),
@@ -41,7 +41,8 @@ struct Plan {
     content_check = check_if_cheap ? samples_are_elements<S>(header) && !specials() : request.content_check == STZ_CONTENT_CHECK_WRITE;
   }
   // A plan that owns its samples.
-  Plan(const Header& representation, const Request& request, Buffer<S> made, std::shared_ptr<const Masks> of_samples, double half_step)
+  Plan(const Header& representation, const StreamRequest& request, Buffer<S> made, std::shared_ptr<const Masks> of_samples,
+       double half_step)
       : Plan(representation, request, made.data(), std::move(of_samples), half_step) {
     own = std::move(made);
     STZ_FAULT_POINT(samples, own.data(), own.size() * sizeof(S));

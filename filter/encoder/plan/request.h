@@ -6,7 +6,7 @@
 
 namespace stz {
 
-struct Request {
+struct StreamRequest {
   int32_t effort = 0;             // 0 (default) to 9: effort.h
   int layers = 1;                 // precision layers, if a representation has any
   std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly

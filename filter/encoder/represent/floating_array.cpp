@@ -34,7 +34,7 @@ int zero_bits_of(const S* samples, u64 n, const Masks& m) {
 }  // namespace
 
 template <class S>
-FloatingArray<S>::FloatingArray(const Array& a, const Header& h, const Request& request)
+FloatingArray<S>::FloatingArray(const Array& a, const Header& h, const StreamRequest& request)
     : a_(a), request_(request), header_(h), valid_(valid_elements(h)), n_(valid_ * u64(a.parts)) {
   header_.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
   double largest = 0;  // magnitude

@@ -10,7 +10,7 @@ template <class S>
 class FloatingArray {
  public:
   // `a` and `request` must live as long as this. `h`: layout, mode, bound, fill value, valid extent and axis map.
-  FloatingArray(const Array& a, const Header& h, const Request& request);
+  FloatingArray(const Array& a, const Header& h, const StreamRequest& request);
 
   const Header& header() const { return header_; }  // with the facts about special values
   const S* samples() const { return samples_; }
@@ -42,7 +42,7 @@ class FloatingArray {
   Masks masks_of_logarithms(const Header& l, bool& positive, bool& negative) const;
 
   const Array& a_;
-  const Request& request_;
+  const StreamRequest& request_;
   Header header_;
   const u64 valid_, n_;
   Buffer<S> loaded_;
