@@ -75,8 +75,14 @@ def of_h5stz(path):
     return wrong
 
 
-def of_hdf5(path):
-    """What the readers above ask of HDF5, without h5stz, of both datasets."""
+def of_hdf5(path, turn=0):
+    """What the readers above ask of HDF5, without h5stz, of both datasets.
+
+    HDF5 follows what it reads beyond the ends of its memory: whether it dies of that depends on what lies there, which `turn`
+    changes.
+    """
+    for size in range(8, 4096, 8):  # freed at once, and then what HDF5 is given
+        bytearray([turn * 37 % 256]) * size
 
     def look_into(dataset):
         identifier = dataset.id
