@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": {"hdf5", "sources", "files", "reading"},
     "dask": {"options", "hdf5", "reading", "files"},
     "xarray": {"options", "hdf5", "sources", "reading"},
-    "zarr": {"options", "codec", "sources", "reading"},
+    "zarr": {"options", "codec", "sources", "reading", "hdf5"},
     "programs": {"options", "hdf5"},
 }
 WITHOUT_ROW = {"__init__", "__main__", "cli", "_pyinstaller"}  # the surface, made of all others; hooks for PyInstaller

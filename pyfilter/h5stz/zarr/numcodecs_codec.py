@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import h5py
 import numpy as np
 from numcodecs.abc import Codec
 
 from h5stz import _core, codec, elements
 from h5stz.elements import Array, BytesLike
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5 import calls
+from h5stz.reading.chunk_index import confuses_chunks
 from h5stz.zarr.codec_options import CodecOptions, decoded_array
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -30,6 +33,32 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
     """
 
     codec_id = "h5stz"
+
+    @classmethod
+    def of_dataset(cls, dataset: h5py.Dataset) -> Stz:
+        """The codec with which references to the chunks of an HDF5 dataset are decoded, such as those that kerchunk makes.
+
+        Args:
+            dataset: h5py.Dataset with the filter h5stz alone.
+
+        Raises:
+            StzError: (a ValueError) it has other filters, or references to its chunks would give wrong samples or none: HDF5
+                does not know where its chunks are, or does not say which of them are stored without the filter.
+        """
+        creation = dataset.id.get_create_plist()
+        filters = [creation.get_filter(index)[0] for index in range(creation.get_nfilters())]
+        if filters != [_core.FILTER_ID]:
+            raise StzError(f"{dataset.name} has the HDF5 filters {filters}: references need h5stz alone", _ARGUMENT)
+        if confuses_chunks(dataset):
+            raise StzError(
+                f"{dataset.name} grows along another axis than the first, and HDF5 does not know where the chunks of such a "
+                "dataset are: copy it to one that does not grow, or read it with h5stz.open",
+                _ARGUMENT,
+            )
+        partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+        if partial and calls.edges_may_be_raw(creation):
+            raise StzError(f"{dataset.name} has chunks at its edge that are stored raw: copy it with h5repack", _ARGUMENT)
+        return cls(lossless=True)  # decoding needs no options
 
     def encode(self, buf: Any) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The stream of an array.
