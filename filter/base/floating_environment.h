@@ -1,6 +1,7 @@
-// Sets, for a scope, the floating-point environment that the codec's bits depend on (nearest rounding, subnormal numbers, no traps), and
-// restores the caller's afterwards: hosts built with -ffast-math flush subnormal numbers, others round differently, trap, or look at the
-// exception flags. Every library function that computes with floating-point numbers has one, and every thread that the libraries start.
+// Sets, for a scope, the floating-point environment that the codec's bits depend on: nearest rounding, subnormal numbers, no traps.
+// Restores the caller's environment at the end of the scope, since hosts may use another one: those built with -ffast-math flush subnormal
+// numbers, and others round differently, trap, or test the exception flags. Every library function that computes with floating-point
+// numbers has one, and every thread that the libraries start.
 #pragma once
 #include "base/common.h"
 

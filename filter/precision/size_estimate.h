@@ -1,11 +1,12 @@
-// The size of a stream and its error before an array is compressed.
+// The size of a stream, in bytes, and its mean squared error before an array is compressed.
 #pragma once
 #include "base/common.h"
 #include "stz.h"
 
 namespace stz {
 
-// Expected from samples of a large array; of a small one, or where nothing is left out, that of the stream itself.
+// Estimates a large array from samples. Encodes a small array, or one whose estimate codes all of it, and measures the stream: `exact`
+// is 1.
 stz_size_estimate size_estimate(const stz_layout& layout, const u8* data, const stz_options& options);
 
 }  // namespace stz

@@ -73,6 +73,19 @@ def test_includes_follow_the_table(folder):
     assert not wrong
 
 
+def test_structures_of_one_library_have_different_names():
+    """Two of one name in one namespace are undefined behaviour that no compiler reports."""
+    named = {}
+    for source in SOURCES:
+        if source.suffix == ".h" and (spaces := re.findall(r"^namespace ([\w:]+) \{", source.read_text(), re.MULTILINE)):
+            for name in re.findall(
+                r"^(?:struct|class|enum class|enum) (\w+)(?: final)?(?: :[^{;]*)? \{", source.read_text(), re.MULTILINE
+            ):
+                named.setdefault((spaces[0], name), set()).add(folder_of(source) + "/" + source.name)
+    twice = {name: files for name, files in named.items() if len(files) > 1}
+    assert len(named) > 100 and not twice
+
+
 def test_the_binding_uses_public_headers_only():
     headers = re.findall(r'extern from "([^"]+)"', "".join(p.read_text() for p in sorted((ROOT / "cython").glob("*.px*"))))
     assert headers and all((FILTER / "include" / header).exists() for header in headers)

@@ -298,7 +298,7 @@ Sections<SizeEstimate> estimate_sections(const Plan<S>& plan, const SectionForm&
   }
   result.header = source.header();
   result.header.section = std::move(sizes);
-  result.content_checks.resize(checked_blocks(source.hierarchy()));
+  if (plan.content_check) result.content_checks.resize(checked_blocks(source.hierarchy()));
   return result;
 }
 

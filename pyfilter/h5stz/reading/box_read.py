@@ -39,12 +39,14 @@ class Parts:
 
 
 class BoxRead:
-    """Args:
-    parts: of the dataset.
-    threads: 1 or more, for decoding.
-    alone: chunks are decoded one after the other, each by all threads.
-    precision: which layers of the streams are read.
-    losses: where the read notes what it loses.
+    """Reads a box once.
+
+    Args:
+        parts: of the dataset.
+        threads: 1 or more, for decoding.
+        alone: chunks are decoded one after the other, each by all threads.
+        precision: which layers of the streams are read.
+        losses: where the read notes what it loses.
     """
 
     def __init__(self, parts: Parts, threads: int, alone: bool, precision: Precision, losses: Losses) -> None:

@@ -70,9 +70,8 @@ class DatasetReader:
         self._mark = object()  # tells its chunks from those of others in `stats`
         self._hdf5 = ThroughHdf5(dataset, self.index, stats, self._mark)
         self._name = f"{name_of(dataset)} in {dataset.file.filename}"
-        naming = partial(
-            _naming, dataset, self.index
-        )  # no method of this object: it ends, with its file, as its last user does
+        # A function rather than a method: parts that held this object would keep it, and its file, until garbage is collected.
+        naming = partial(_naming, dataset, self.index)
         prefetch = Prefetch(self._file, self._name, naming)
         self._chunks = OpenChunks(dataset, self.index, self._file, self._hdf5, prefetch, self._readers, verify)
         self._shared = Parts(self.index, self._chunks, prefetch, self._hdf5, self._readers, stats, naming)
