@@ -55,7 +55,7 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
                 "dataset are: copy it to one that does not grow, or read it with h5stz.open",
                 _ARGUMENT,
             )
-        partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+        partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks or (), strict=True))
         if partial and calls.edges_may_be_raw(creation):
             raise StzError(f"{dataset.name} has chunks at its edge that are stored raw: copy it with h5repack", _ARGUMENT)
         return cls(lossless=True)  # decoding needs no options
