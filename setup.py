@@ -20,6 +20,7 @@ import build_filter  # noqa: E402
 # The package holds what belongs together: it finds its parts by their place in it, and has no use for sonames with a version.
 OPTIONS = {
     "H5STZ_BUILD_SHARED": "OFF",
+    "H5STZ_CODEC_IN_PLUGIN": "ON",
     "H5STZ_VERSIONED_LIBRARIES": "OFF",
     "H5STZ_PKGCONFIG_RPATH": "ON",
     "CMAKE_INSTALL_LIBDIR": "lib",
@@ -55,18 +56,26 @@ def long_description():
 
 
 # Only on Linux can another copy of the core in the process take our calls, and is the C++ runtime not part of the system.
-LINK_FLAGS = ["-static-libstdc++", "-static-libgcc", "-pthread", "-Wl,--version-script=cython/exports.map", "-Wl,-Bsymbolic"]
+LINK_FLAGS = [
+    "-static-libstdc++",
+    "-static-libgcc",
+    "-pthread",
+    "-Wl,--version-script=cython/exports.map",
+    "-Wl,-Bsymbolic",
+    "-Wl,-s",
+]
 
 
 class build_all(build_ext):
-    """Has CMake build filter/, installs the libraries and headers into the package, and links the binding to the core."""
+    """Has CMake build filter/, installs the libraries and headers into the package, and builds the binding."""
 
     def build_extensions(self):
         directory = ROOT / "build" / f"filter-{sys.platform}{build_filter.environment_key()}"
         build_filter.build(directory, ["all"], OPTIONS)
+        forwarding = str(directory / "libstz_forward_static.a")  # the codec itself is in the plug-in
         for extension in self.extensions:
-            extension.extra_objects = [str(directory / "libstz.a")]
-            extension.depends.append(str(directory / "libstz.a"))
+            extension.extra_objects = [forwarding]
+            extension.depends.append(forwarding)
         super().build_extensions()
         package = self.package_directory()
         built = {Path(self.get_ext_fullpath(extension.name)).name for extension in self.extensions}

@@ -10,6 +10,7 @@ cdef extern from "stz.h" nogil:
 
     enum:
         STZ_OK
+        STZ_ERROR_LIBRARY
         STZ_ERROR_ARGUMENT
         STZ_ERROR_SHAPE
         STZ_ERROR_BOUND
@@ -82,6 +83,7 @@ cdef extern from "stz.h" nogil:
         double mean_squared_error
         int32_t exact
 
+    int stz_version_number()
     const char* stz_version_string()
     size_t stz_element_size(int32_t dtype)
     size_t stz_max_compressed_size(const stz_layout* layout)

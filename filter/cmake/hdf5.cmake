@@ -1,18 +1,27 @@
 # What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
 function(stz_objects name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  # plugin.cpp is for the plug-in alone; calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
-  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|calls).cpp$")
+  # Of hdf5/, the first four are for the plug-in alone. calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
+  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|chunk|dataset|last_error|calls).cpp$")
   add_library(${name} OBJECT ${sources} ${ARGN})
   target_include_directories(${name} PUBLIC . include)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
 endfunction()
 
-stz_objects(stz_recognition recognition)
+set(filter_sources hdf5/chunk.cpp hdf5/dataset.cpp hdf5/last_error.cpp)
 stz_objects(stz_hdf5 hdf5)
+stz_objects(stz_filter recognition ${filter_sources})
 stz_objects(stz_region region hdf5/calls.cpp)
-set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_recognition> $<TARGET_OBJECTS:stz_hdf5>)
-set(region_objects ${hdf5_objects} $<TARGET_OBJECTS:stz_region>)
+set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5> $<TARGET_OBJECTS:stz_filter>)
+if(H5STZ_CODEC_IN_PLUGIN)
+  stz_objects(stz_forward forward)
+  add_library(stz_forward_static STATIC $<TARGET_OBJECTS:stz_forward>) # for the Python binding
+  target_sources(stz_region PRIVATE base/memory_pool.cpp)
+  set(codec_objects $<TARGET_OBJECTS:stz_forward>)
+else()
+  set(codec_objects ${core_objects})
+endif()
+set(region_objects ${codec_objects} $<TARGET_OBJECTS:stz_hdf5> $<TARGET_OBJECTS:stz_region>)
 
 if(H5STZ_BUILD_PLUGIN)
   add_library(h5stz MODULE ${hdf5_objects} hdf5/plugin.cpp)
@@ -21,7 +30,7 @@ if(H5STZ_BUILD_PLUGIN)
   target_link_options(h5stz PRIVATE LINKER:-soname,libh5stz.so)
   # The same without a memory of what was decoded, to see what that costs (benchmarks/remembering.py): it breaks the bound.
   file(GLOB recognition_sources CONFIGURE_DEPENDS recognition/*.cpp)
-  stz_objects(stz_forgetful_hdf5 hdf5 hdf5/plugin.cpp ${recognition_sources})
+  stz_objects(stz_forgetful_hdf5 hdf5 hdf5/plugin.cpp ${filter_sources} ${recognition_sources})
   target_compile_definitions(stz_forgetful_hdf5 PRIVATE STZ_REMEMBER_NOTHING)
   add_library(h5stz_forgetful MODULE ${core_objects} $<TARGET_OBJECTS:stz_forgetful_hdf5>)
   set_target_properties(h5stz_forgetful PROPERTIES LINKER_LANGUAGE CXX)

@@ -53,7 +53,9 @@ extern "C" {
 #define STZ_VERSION_TEXT_OF_TOKEN(number) #number
 
 /* Returns STZ_VERSION_NUMBER of the library that runs, which may be newer than the header.
- * Libraries with the same soname are compatible: a program that was compiled for one runs with every later one. */
+ * Libraries with the same soname are compatible: a program that was compiled for one runs with every later one.
+ * Some libraries find the codec in the plug-in of the same package. Without the plug-in the number is 0, and other functions return
+ * STZ_ERROR_LIBRARY; stz_error_text then tells where the plug-in should be. */
 STZ_API int stz_version_number(void);
 
 /* Returns STZ_VERSION_STRING of the library that runs: static text. */

@@ -29,6 +29,7 @@ ALLOWED = {
     "api": {*CODEC, "options", "encoder", "decoder", "reader", "precision", "rewrite"},
     "recognition": {"include", "base", "options"},
     "hdf5": {"include", "base", "recognition"},
+    "forward": {"include", "base"},
     "region": {"include", "base", "hdf5"},
     "intercept": {"include", "base", "hdf5", "region"},
     "preload": {"include", "base", "hdf5", "region", "intercept"},

@@ -61,25 +61,12 @@ def plugin_path(connector: bool = False) -> str:
     return os.pathsep.join(os.path.join(_PACKAGE, folder) for folder in ("plugins", "connector")[: 2 if connector else 1])
 
 
-def _cure() -> str:
-    """What to do about a plug-in that is not where it should be."""
-    if getattr(sys, "frozen", False):  # as PyInstaller, cx_Freeze and others set it
-        return "this program was frozen without it; freeze it again with the files of h5stz/plugins (docs/packaging.md)"
-    return "the installation is incomplete, repeat `pip install h5stz`"
-
-
 @cache
 def _load() -> ctypes.CDLL:
-    """The plug-in, loaded once; it stays loaded because HDF5 keeps pointers into it."""
-    if not os.path.exists(_FILE):
-        raise ImportError(f"the HDF5 plug-in {_FILE} is missing: {_cure()}")
-    try:
-        library = ctypes.CDLL(_FILE)
-        information = library.H5PLget_plugin_info
-    except (OSError, AttributeError) as error:
-        raise ImportError(f"the HDF5 plug-in {_FILE} cannot be loaded ({error}): {_cure()}") from error
-    information.restype = ctypes.c_void_p
-    information.argtypes = []
+    """The plug-in, which _core has loaded; HDF5 keeps pointers into it."""
+    library = ctypes.CDLL(_FILE)
+    library.H5PLget_plugin_info.restype = ctypes.c_void_p
+    library.H5PLget_plugin_info.argtypes = []
     return library
 
 
