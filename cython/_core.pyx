@@ -24,25 +24,36 @@ cdef extern from *:
     // The box of a read, one number of each for every axis.
     struct stz_box { uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK]; };
 
-    struct stz_error_row { const char* name; int code; const char* text; };
-    static const struct stz_error_row stz_error_table[] = {
-    #define STZ_ERROR_ROW(name, code, text) {#name, code, text},
-        STZ_ERRORS(STZ_ERROR_ROW)
-    #undef STZ_ERROR_ROW
+    struct stz_code_row { const char* name; int code; const char* text; };
+    static const struct stz_code_row stz_error_table[] = {
+    #define STZ_CODE_ROW(name, code, text) {#name, code, text},
+        STZ_ERRORS(STZ_CODE_ROW)
     };
     enum { STZ_ERROR_ROWS = sizeof stz_error_table / sizeof stz_error_table[0] };
+
+    #ifndef STZ_H5_OWN_TYPES
+    #define STZ_H5_OWN_TYPES  // without HDF5's headers
+    #endif
+    #include "stz_h5.h"
+    static const struct stz_code_row stz_reason_table[] = {
+        STZ_H5_REASONS(STZ_CODE_ROW)
+    };
+    #undef STZ_CODE_ROW
+    enum { STZ_REASON_ROWS = sizeof stz_reason_table / sizeof stz_reason_table[0] };
     """
     struct stz_box:
         uint64_t* start
         uint64_t* count
         uint64_t* step
 
-    struct stz_error_row:
+    struct stz_code_row:
         const char* name
         int code
         const char* text
-    const stz_error_row* stz_error_table
+    const stz_code_row* stz_error_table
     int STZ_ERROR_ROWS
+    const stz_code_row* stz_reason_table
+    int STZ_REASON_ROWS
 
 
 cdef extern from "stz_cd_values.h":
@@ -73,6 +84,10 @@ DTYPES = {
 }
 ERROR_CODES = {stz_error_table[row].name.decode(): stz_error_table[row].code for row in range(STZ_ERROR_ROWS)}
 ERROR_TEXTS = {stz_error_table[row].code: stz_error_table[row].text.decode() for row in range(STZ_ERROR_ROWS)}
+H5_REASONS = {
+    stz_reason_table[row].name.decode(): (stz_reason_table[row].code, stz_reason_table[row].text.decode())
+    for row in range(STZ_REASON_ROWS)
+}
 
 # The classes of errors that Python has a class for; those of all others are StzError.
 cdef dict ERROR_CLASSES = {ERROR_CODES["STZ_ERROR_MEMORY"]: StzMemoryError, ERROR_CODES["STZ_ERROR_READ"]: StzReadError}

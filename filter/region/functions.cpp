@@ -10,26 +10,14 @@ inline constexpr size_t stz::first_struct_size<stz_h5_stats> = STZ_SIZE_UP_TO(st
 namespace stz::region {
 namespace {
 
-constexpr const char* reasons[] = {
-    "read directly",
-    "the whole dataset is selected",
-    "this HDF5 library lacks functions that are needed: use 1.10.3 or a newer one",
-    "the file is open through MPI",
-    "the dataset is not chunked",
-    "the dataset's filters are not h5stz alone",
-    "the selection is no regular hyperslab, or is empty",
-    "the type is none of h5stz's, or the conversion is not between numbers",
-    "the transfer properties have a data transform",
-    "a chunk is missing and the dataset has no fill value",
-    "out of memory for a copy of the selection",
-    "HDF5 refused an argument or could not read a chunk",
-};
-
 herr_t read(const Calls& calls, const char* function, const Request& request, stz_h5_stats& stats) noexcept {
   Message message;
   stats.reads += 1;
   const Outcome outcome = catch_all(message, Outcome::failed, [&] {
-    if (!thread_has_memory()) return Outcome::through_hdf5;
+    if (!thread_has_memory()) {
+      stats.reason = STZ_H5_MEMORY;
+      return Outcome::through_hdf5;
+    }
     if (!calls.complete) return read_directly(calls, request, stats, message);
     const SuppressErrors suppressed(calls);
     return read_directly(calls, request, stats, message);
@@ -181,8 +169,15 @@ STZ_API herr_t stz_h5_read_level_stats(hid_t dset, int level, const hsize_t* sta
 }
 
 STZ_API const char* stz_h5_reason_text(int reason) {
-  constexpr int reason_count = sizeof stz::region::reasons / sizeof *stz::region::reasons;
-  return reason >= 0 && reason < reason_count ? stz::region::reasons[reason] : "unknown reason";
+  switch (reason) {
+#define STZ_H5_REASON_TEXT(name, value, text) \
+  case name:                                  \
+    return text;
+    STZ_H5_REASONS(STZ_H5_REASON_TEXT)
+#undef STZ_H5_REASON_TEXT
+    default:
+      return "unknown reason";
+  }
 }
 
 }  // extern "C"

@@ -63,6 +63,7 @@ COUNTS: dict[str, tuple[int, int, int]]
 DTYPES: dict[str, int]
 ERROR_CODES: dict[str, int]
 ERROR_TEXTS: dict[int, str]
+H5_REASONS: dict[str, tuple[int, str]]
 
 class Options:
     def __init__(

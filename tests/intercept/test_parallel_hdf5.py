@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from h5stz import cli
+from h5stz import _core, cli
 from h5stz.programs import compress_rules, run
 from support import parallel_h5py
 from support.created_files import BOUND, check, is_compressed
@@ -21,7 +21,7 @@ from support.requirements import needs_programs
 
 pytestmark = needs_programs("h5pcc", "mpirun", "pkg-config")
 
-DRIVER = 3  # STZ_H5_DRIVER
+DRIVER, OPEN_THROUGH_MPI = _core.H5_REASONS["STZ_H5_DRIVER"]
 RANKS = 2
 
 
@@ -145,6 +145,6 @@ def test_the_reason_is_told(program, tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize("driver", ["mpio", "sec2"])
 def test_python(written, driver, who):
     (said,) = ranks_say(parallel_h5py.interpreter(), PROGRAMS / "parallel_reads.py", written, driver, who)
-    reason = "the file is open through MPI, where ranks may have to read together" if driver == "mpio" else None
+    reason = OPEN_THROUGH_MPI if driver == "mpio" else None
     each = [True, reason, driver == "sec2"]
     assert ast.literal_eval(said) == [each if who == "all" or rank == 0 else [] for rank in range(RANKS)]

@@ -3,8 +3,6 @@
 tests/programs/region.c compares the two readers' buffers, whole, bit for bit; here is what the reads must have done.
 """
 
-import shutil
-
 import pytest
 
 from support.region_program import SHAPE, SLABS, box, read_direct
@@ -15,24 +13,6 @@ def test_few_blocks_of_few_chunks_are_decoded(region_reader, region_file):
     assert inside["direct"] == 1 and inside["decoded"] < inside["present"] / 20
     across = read_direct(region_reader, region_file, "d", *box((120, 120, 120), (16, 10, 20)))
     assert across["direct"] == 8
-
-
-FILES = [
-    ("plain.h5", []),
-    ("linked.h5", []),
-    ("block.h5", []),
-    *(("plain.h5", [word]) for word in ("core", "update", "twice")),
-]
-
-
-@pytest.mark.parametrize(("name", "words"), FILES, ids=lambda part: part if isinstance(part, str) else "".join(part))
-def test_ranges_of_large_chunks_in_plain_files(tmp_path, region_reader, large_chunks, name, words):
-    shutil.copytree(large_chunks, tmp_path, dirs_exist_ok=True)
-    result = read_direct(region_reader, tmp_path / name, "d", *box((3, 4, 5), (1, 10, 8)), *words)
-    by_ranges = int(name != "block.h5" and not words)
-    assert (result["direct"], result["ranges"]) == (1, by_ranges)
-    assert result["used"] < result["read"] or by_ranges
-    assert result["read"] < 1e6 or not by_ranges
 
 
 def test_most_of_a_chunk_is_fetched_as_a_whole(region_reader, large_chunks):

@@ -6,7 +6,7 @@ import pytest
 
 import h5stz
 from support.host_tools import store_edge_chunks_unfiltered
-from support.region_files import CHUNKS, SHAPE, agrees, opened, route, same, smooth, write
+from support.region_files import CHUNKS, SHAPE, agrees, opened, route, same, smooth
 
 
 def plain(path, **options):
@@ -32,20 +32,6 @@ def test_h5py_for_datasets_of_others(tmp_path, options):
         assert [level for level, _ in h5stz.view(dataset).refine()] == [0]
         out = np.empty((10, 5), "f4")
         assert same(dataset[:10, :5][:, ::-1].copy(), h5stz.view(dataset).read(np.s_[:10, 4::-1], out=out))
-
-
-def test_h5py_where_a_checksum_is_behind_the_filter(tmp_path, original):
-    path = write(tmp_path / "x.h5", original, CHUNKS, {"absolute": 1e-3}, fletcher32=True)
-    with opened(path) as dataset:
-        assert "only filter" in h5stz.view(dataset).fallback_reason
-        assert route(dataset) == "h5py"
-
-
-def test_h5py_for_external_storage(tmp_path, original):
-    with h5py.File(tmp_path / "others.h5", "w") as file:
-        file.create_dataset("outside", SHAPE, "f4", external=[(tmp_path / "raw", 0, original.nbytes)])[...] = original
-    with h5py.File(tmp_path / "others.h5") as file:
-        assert route(file["outside"], original) == "h5py"
 
 
 def test_h5py_for_types_that_cannot_be_compressed(tmp_path):

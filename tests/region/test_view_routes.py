@@ -201,4 +201,4 @@ def test_datasets_that_can_grow(tmp_path, maxshape, libver):
         for index in np.s_[...], np.s_[3:20, 18:22, 30:], np.s_[5, 6, 7::12]:
             assert same(expected[index], view[index])
         confused = libver == "latest" and maxshape in [(32, None, 48), (32, 40, None)]
-        assert ("grows along another axis" in str(view.fallback_reason)) == confused
+        assert (view.fallback_reason is not None) == confused

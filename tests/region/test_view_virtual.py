@@ -142,11 +142,6 @@ def test_mappings_with_steps(tmp_path):
         assert agrees(view, full).fallback_chunks == 1
 
 
-def test_mappings_that_overlap(tmp_path):
-    parts = [(np.s_[50 * i : 50 * i + 70], name, STEP, ...) for i, name in enumerate(sources(tmp_path, 2))]
-    everything_through_h5py(virtual(tmp_path, (120, 90), parts), "overlap")
-
-
 def test_mappings_without_an_end_and_names_by_number(tmp_path):
     sources(tmp_path, 3)
     shape, unlimited = (3, *STEP), h5py.h5s.UNLIMITED

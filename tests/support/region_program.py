@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 
 import h5stz
+from h5stz import _core
 from support.host_tools import field, run
 from support.requirements import needs_programs
 
@@ -11,8 +12,7 @@ needs_hdf5_for_c = needs_programs("h5cc", "pkg-config")
 
 SHAPE, CHUNKS = (150, 130, 140), (128, 128, 128)
 
-# stz_h5_reason of stz_h5.h
-WHOLE, DRIVER, LAYOUT, FILTERS, SELECTION, TYPE, TRANSFER, NO_FILL, REFUSED = 1, 3, 4, 5, 6, 7, 8, 9, 11
+REASONS = {str(value): name.removeprefix("STZ_H5_") for name, (value, _) in _core.H5_REASONS.items()}
 
 
 def smooth(shape=SHAPE, dtype="f4"):
@@ -93,7 +93,7 @@ def printed(text):
     read, used = map(int, texts["bytes"].split())
     messages = [value for key, value in lines if key == "message"]
     return {**numbers, "decoded": decoded, "present": present, "read": read, "used": used, "messages": messages} | {
-        "reason": int(texts["reason"].split()[0])
+        "reason": REASONS[texts["reason"].split()[0]]
     }
 
 
@@ -113,7 +113,7 @@ def read(program, path, dataset, *words):
 def read_direct(program, path, dataset, *words):
     """The same of a read without H5Dread."""
     result = read(program, path, dataset, *words)
-    assert result["through"] == 0 and result["reason"] == 0
+    assert result["through"] == 0 and result["reason"] == "DIRECT"
     assert result["used"] <= result["read"] and result["decoded"] <= result["present"]
     return result
 

@@ -20,6 +20,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzReadError, StzTypeError
 from h5stz.hdf5 import calls
+from h5stz.reading.reasons import Reason
 from h5stz.unreadable import naming_index
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
@@ -43,7 +44,7 @@ class ChunkIndex:
     """Finds the chunks of one dataset.
 
     Attributes:
-        reason: why all of the dataset must be read through h5py (text), or None if its chunks may be streams.
+        reason: why all of the dataset must be read through h5py, or None if its chunks may be streams.
         live: whether the file may change while it is open, so that nothing that was found in it may be kept.
         userblock: bytes before the HDF5 file proper.
         chunks: shape of the chunks; () if the dataset has none.
@@ -159,29 +160,29 @@ def _open_through_mpi(file: h5py.h5f.FileID) -> bool:
     return True
 
 
-def _reason(dataset: h5py.Dataset, writable: bool) -> str | None:
+def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
     """Why chunks cannot be read one by one, or None."""
     if _open_through_mpi(dataset.file.id):
-        return "the file is open through MPI, where ranks may have to read together"
+        return Reason("STZ_H5_DRIVER")
     properties = dataset.id.get_create_plist()
     if properties.get_layout() != h5py.h5d.CHUNKED:
-        return "the dataset has no chunks of its own"
+        return Reason("STZ_H5_LAYOUT")
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
     if filters != [_core.FILTER_ID]:
-        return "h5stz is not the only filter"
+        return Reason("STZ_H5_FILTERS")
     try:
         elements.storage_dtype(dataset.dtype)
-    except StzTypeError as error:
-        return str(error)
+    except StzTypeError:
+        return Reason("STZ_H5_TYPE")
     if dataset.dtype.kind != "c":  # HDF5 has several types for complex numbers; the header of each stream decides
         if not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
-            return "HDF5 converts the samples when they are read"
+            return Reason("STZ_H5_TYPE")
     slots, cache_bytes, _ = dataset.id.get_access_plist().get_chunk_cache()
     if writable and slots and prod(dataset.chunks or ()) * dataset.dtype.itemsize <= cache_bytes:
         # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.
-        return "the file is writable and HDF5 may hold chunks that are not stored yet"
+        return Reason("STZ_H5_WRITABLE")
     if confuses_chunks(dataset):
-        return "HDF5 cannot tell where the chunks of a dataset are that grows along another axis than the first"
+        return Reason("STZ_H5_CHUNK_INDEX")
     return None
 
 

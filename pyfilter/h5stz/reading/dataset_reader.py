@@ -46,7 +46,7 @@ class DatasetReader:
     Attributes:
         dataset: the h5py.Dataset.
         stats: what was read, a stats.Stats.
-        fallback_reason: why everything is read through h5py (text), or None.
+        fallback_reason: why everything is read through h5py, a reasons.Reason, or None.
     """
 
     def __init__(

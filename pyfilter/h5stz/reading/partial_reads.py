@@ -11,11 +11,13 @@ from typing import Any, SupportsFloat, SupportsIndex
 
 import h5py
 
+from h5stz.errors import HDF5_ERRORS
 from h5stz.limits import checked_max_bytes, refuse_larger
 from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import Precision, checked_precision, precision_of_environment
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.reasons import Reason
 from h5stz.reading.selection import Selection, parse
 from h5stz.reading.stats import Stats
 from h5stz.reading.view import CACHE_BYTES
@@ -98,7 +100,7 @@ class _Replacement:
         def getitem(dataset: h5py.Dataset, args: Any, *more: Any, **named: Any) -> Any:
             # Another library may have kept this function beyond end(): then there are no blocks, and h5py reads.
             plan = None if more or named or not self.blocks else self._plan(dataset, args)
-            if plan is None:
+            if plan is None or isinstance(plan, Reason):
                 return original(dataset, args, *more, **named)
             reader, selection = plan
             refuse_larger("the result takes", selection.size * dataset.dtype.itemsize, max_bytes, instead="read less, or ")
@@ -114,18 +116,21 @@ class _Replacement:
         with self._lock:
             self._readers.clear()
 
-    def _plan(self, dataset: h5py.Dataset, args: Any) -> tuple[DatasetReader, Selection] | None:
-        """(DatasetReader, Selection), or None if h5py must see to it."""
+    def _plan(self, dataset: h5py.Dataset, args: Any) -> tuple[DatasetReader, Selection] | Reason:
+        """(DatasetReader, Selection), or why h5py must see to it."""
         if not dataset.id.valid:
-            return None
+            return Reason("STZ_H5_REFUSED")
         try:
             reader = self._reader(dataset)
-            if reader.fallback_reason:
-                return None
+        except HDF5_ERRORS:  # h5py takes more kinds of datasets, and has its own errors for the others
+            return Reason("STZ_H5_REFUSED")
+        if reader.fallback_reason:
+            return reader.fallback_reason
+        try:
             selection = parse(args, dataset.shape)
-        except (ValueError, TypeError, IndexError, RuntimeError, OSError, KeyError):
-            return None  # h5py takes more kinds of indices and of datasets, and has its own errors for the others
-        return (reader, selection) if all(axis.step > 0 for axis in selection.axes) else None
+        except HDF5_ERRORS:  # and more kinds of indices
+            return Reason("STZ_H5_SELECTION")
+        return (reader, selection) if all(axis.step > 0 for axis in selection.axes) else Reason("STZ_H5_SELECTION")
 
     def _reader(self, dataset: h5py.Dataset) -> DatasetReader:
         key = hash(dataset.id)  # of the file and the place of the dataset in it: the same for each h5py.Dataset of it

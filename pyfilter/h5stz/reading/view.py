@@ -23,6 +23,7 @@ from h5stz.options.option_checks import checked_switch, thread_count
 from h5stz.options.precision import EVERYTHING, Precision, checked_precision
 from h5stz.reading.arguments import check_out, checked_axes, checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.reasons import Reason
 from h5stz.reading.selection import Selection, parse, parse_region
 from h5stz.reading.stats import Stats
 from h5stz.reading.view_sources import GivenSource, Place, ReopenedSource, Source
@@ -193,8 +194,8 @@ class View:
         return self._reader.unit
 
     @property
-    def fallback_reason(self) -> str | None:
-        """Why all of the dataset is read through h5py (text), or None."""
+    def fallback_reason(self) -> Reason | None:
+        """Why all of the dataset is read through h5py, or None. A Reason is a str with the `name` that the reason has in C."""
         return self._reader.fallback_reason
 
     def __len__(self) -> int:

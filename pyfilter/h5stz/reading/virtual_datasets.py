@@ -28,6 +28,7 @@ from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
 from h5stz.reading.readers import PartOfCache
+from h5stz.reading.reasons import Reason
 from h5stz.reading.selection import Axis, Selection
 from h5stz.reading.stats import Stats
 from h5stz.unreadable import h5py_getitem, naming
@@ -137,11 +138,11 @@ class VirtualReader(DatasetReader):
         self._directory = os.path.dirname(os.path.abspath(dataset.file.filename))
         self.fallback_reason = _not_followed(dataset) or self._find_mappings()
         if self.fallback_reason is None and self.index.fill_value is None:
-            self.fallback_reason = "the virtual dataset has no fill value"
+            self.fallback_reason = Reason("STZ_H5_VIRTUAL_NO_FILL")
         bounds = [[(start, start + count) for start, count in mapping.box] for mapping in self._mappings]
         self._bounds: npt.NDArray[np.int64] = np.array(bounds, np.int64).reshape(-1, dataset.ndim, 2)
         if self.fallback_reason is None and _overlap(self._bounds):
-            self.fallback_reason = "mappings of the virtual dataset overlap"
+            self.fallback_reason = Reason("STZ_H5_VIRTUAL_OVERLAP")
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """See DatasetReader."""
@@ -203,14 +204,14 @@ class VirtualReader(DatasetReader):
         names = sorted({mapping.file_name for mapping in self.dataset.virtual_sources()} - {"."})
         return tuple((name, file_stamp(os.path.join(self._directory, name))) for name in names)
 
-    def _find_mappings(self) -> str | None:
-        """Fills the list of mappings; why that is not possible (text), or None."""
+    def _find_mappings(self) -> Reason | None:
+        """Fills the list of mappings; why that is not possible, or None."""
         for vspace, filename, name, src_space in self.dataset.virtual_sources():
             box, source = _box_of(vspace, self.dataset.shape), _box_of(src_space, None)
             if box is None:
-                return "a mapping of the virtual dataset is no box of it, or has no end"
+                return Reason("STZ_H5_VIRTUAL_BOXES")
             if any(start + count > extent for (start, count), extent in zip(box, self.dataset.shape, strict=True)):
-                return "a mapping reaches beyond the virtual dataset"
+                return Reason("STZ_H5_VIRTUAL_BEYOND")
             followed = source is not None or src_space.get_select_type() == h5py.h5s.SEL_ALL
             pattern = "%" in filename + name
             self._mappings.append(Mapping(box, filename, name, source, followed and not pattern))
@@ -306,21 +307,21 @@ class VirtualReader(DatasetReader):
             return None
 
 
-def _not_followed(dataset: h5py.Dataset) -> str | None:
-    """Why the sources of a virtual dataset cannot be looked for here (text), or None."""
+def _not_followed(dataset: h5py.Dataset) -> Reason | None:
+    """Why the sources of a virtual dataset cannot be looked for here, or None."""
     file = dataset.file.id
     if file.get_intent() != h5py.h5f.ACC_RDONLY:
-        return "the file of the virtual dataset may change while it is open"
+        return Reason("STZ_H5_VIRTUAL_WRITABLE")
     if file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
-        return "HDF5 opens the sources of the virtual dataset through another driver than that for files on disk"
+        return Reason("STZ_H5_VIRTUAL_DRIVER")
     prefix_of = getattr(dataset.id.get_access_plist(), "get_virtual_prefix", None)  # older h5py cannot set one either
     if (prefix_of and prefix_of()) or os.environ.get("HDF5_VDS_PREFIX"):
-        return "HDF5 looks for the sources of the virtual dataset under a prefix"
+        return Reason("STZ_H5_VIRTUAL_PREFIX")
     try:
         same = os.path.samestat(os.stat(dataset.file.filename), os.fstat(file.get_vfd_handle()))
     except OSError:
         same = False
-    return None if same else "the file of the virtual dataset is not to be found under its name"
+    return None if same else Reason("STZ_H5_VIRTUAL_MOVED")
 
 
 def _box_of(space: Any, shape: tuple[int, ...] | None) -> _Box | None:

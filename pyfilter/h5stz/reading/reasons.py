@@ -1,0 +1,27 @@
+"""Why HDF5 reads what could be read directly: the reasons of stz_h5.h, whose table C and Python share."""
+
+from __future__ import annotations
+
+from h5stz import _core
+
+
+class Reason(str):
+    """The text of a reason.
+
+    Attributes:
+        name: of its enumerator in C, such as "STZ_H5_LAYOUT".
+        value: of the enumerator.
+    """
+
+    name: str
+    value: int
+
+    def __new__(cls, name: str) -> Reason:
+        """The reason of this name."""
+        value, text = _core.H5_REASONS[name]
+        self = super().__new__(cls, text)
+        self.name, self.value = name, value
+        return self
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.name,)
