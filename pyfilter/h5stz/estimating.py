@@ -163,10 +163,18 @@ class _Sample:
         return self._counts[fill]
 
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
-        """What the codec says of each chunk."""
-        stored = (np.ascontiguousarray(elements.stored(piece, settings.fill)) for piece in self.pieces)
+        """The estimate of each chunk as HDF5 stores it: a chunk at the end of the data is filled up."""
+
+        def estimate(piece: Array, valid: int) -> tuple[float, float, float, bool]:
+            stored = elements.stored(piece, settings.fill)
+            whole = np.ascontiguousarray(bounds.as_chunk(stored, self.chunks, settings.fill))
+            size, variance, square, exact = settings.estimate(whole)
+            if settings.fill is None and valid:  # what fills it up has no error, but counts as valid
+                square *= 1 + validity.components(whole).size / valid - validity.components(stored).size / valid
+            return size, variance, square, exact
+
         with no_garbage_collection(), ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(settings.estimate, stored))
+            return list(pool.map(estimate, self.pieces, self.valid_counts(settings.fill)))
 
     def expected(self, settings: Settings) -> tuple[float, float, float, bool]:
         """Bytes of all chunks, their standard deviation, the mean squared error, and whether these are exact."""

@@ -135,13 +135,19 @@ def test_only_sampled_chunks_are_read(volume):
     assert 0 < found.spread < 0.2 * found.bytes
 
 
-def test_datasets(volume, tmp_path):
+@pytest.mark.parametrize("chunks", [(40, 48, 48), (70, 64, 40)], ids=["whole", "over the edge"])
+@pytest.mark.parametrize(
+    "options", [{"relative": 1e-3}, {"relative": 1e-3, "fill_value": 5.0}, {"pointwise_relative": 1e-2}], ids=str
+)
+def test_datasets(volume, tmp_path, chunks, options):
     """The chunks of the file, and what a file with them takes."""
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        plain = file.create_dataset("plain", data=volume, chunks=(40, 48, 48), compression="gzip", compression_opts=1)
-        found = h5stz.estimate(plain, relative=1e-3)
+        plain = file.create_dataset("plain", data=volume, chunks=chunks, compression="gzip", compression_opts=1)
+        found = h5stz.estimate(plain, **options)
         assert found.chunks == plain.chunks
-        made = file.create_dataset("made", data=volume, chunks=plain.chunks, **h5stz.STZ(found.options))
+        made = file.create_dataset(
+            "made", data=volume, chunks=chunks, fillvalue=options.get("fill_value"), **h5stz.STZ(found.options)
+        )
         assert found.exact
         assert found.bytes == made.id.get_storage_size()
         assert found.bound == h5stz.STZ.from_dataset(made).bound
