@@ -1,7 +1,7 @@
 """Build of the Python package: CMake builds all C++ of filter/ (filter/CMakeLists.txt), Cython the binding of it.
 
 Metadata is in pyproject.toml; docs/releasing.md has how a release is made. `pip install -e . --no-build-isolation` is quick to
-repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are honoured (sanitizers, other compilers), H5STZ_UNITY=ON takes less time to compile.
+repeat. CXX, CXXFLAGS, H5STZ_BUILD_JOBS are honoured (sanitizers, other compilers), H5STZ_UNITY=OFF compiles each source alone.
 """
 
 import os
@@ -26,7 +26,7 @@ OPTIONS = {
     "CMAKE_INSTALL_LIBDIR": "lib",
     "H5STZ_PLUGIN_DIR": "plugins",
     "H5STZ_CONNECTOR_DIR": "connector",
-    "H5STZ_UNITY": os.environ.get("H5STZ_UNITY", "OFF"),
+    "H5STZ_UNITY": os.environ.get("H5STZ_UNITY", "ON"),
 }
 
 
