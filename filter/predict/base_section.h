@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "predict/block_codec.h"
+#include "predict/block_rows.h"
 
 namespace stz {
 
