@@ -7,19 +7,6 @@
 
 namespace stz {
 
-constexpr u64 fewest_in_class = 48;     // smaller classes take the mean of the cubics
-constexpr double enough_bits = 4000;    // that the samples of a fit should cost
-constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at;
-constexpr u64 few_median_samples = 64;  // the same where the last class's were far from it
-
-// Samples of a class of n that its weights are fitted on.
-inline u64 fitted_samples(u64 n, const Effort& effort) {
-  if (n <= effort.fewest_fitted) return n;
-  u64 square_root = 1;
-  while (square_root * square_root < n) square_root += square_root / 8 + 1;
-  return std::clamp<u64>(effort.most_fitted / 500 * square_root, effort.fewest_fitted, effort.most_fitted);
-}
-
 // Offsets of taps, made anew where the layout of boxes changes.
 class LastLaidOut {
  public:
@@ -78,6 +65,11 @@ class PredictionFits {
   }
 
  private:
+  static constexpr u64 fewest_in_class = 48;     // smaller classes take the mean of the cubics
+  static constexpr double enough_bits = 4000;    // that the samples of a fit should cost
+  static constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at;
+  static constexpr u64 few_median_samples = 64;  // the same where the last class's were far from it
+
   struct Run {  // kept for the medians
     const S* row;
     const u8* masked;
@@ -85,6 +77,13 @@ class PredictionFits {
     int n;
   };
 
+  // Samples of a class of n that its weights are fitted on.
+  static u64 fitted_samples(u64 n, const Effort& effort) {
+    if (n <= effort.fewest_fitted) return n;
+    u64 square_root = 1;
+    while (square_root * square_root < n) square_root += square_root / 8 + 1;
+    return std::clamp<u64>(effort.most_fitted / 500 * square_root, effort.fewest_fitted, effort.most_fitted);
+  }
   int groups_of(StencilId id, int cls) const { return int(stencil_of(id, cls, active_).groups.size()); }
   u64 in_boxes(int cls) const {
     u64 n = 0;
