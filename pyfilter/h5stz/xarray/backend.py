@@ -24,7 +24,7 @@ from h5stz.damage import OnError, check_on_error
 from h5stz.errors import StzError, StzReadError, StzTypeError
 from h5stz.hdf5.file_kinds import opened_file, refuse_address_as_path
 from h5stz.limits import checked_max_bytes
-from h5stz.reading.view import CACHE_BYTES
+from h5stz.reading.make_view import CACHE_BYTES
 from h5stz.sources.given_files import GivenFile, called, is_file_object
 from h5stz.sources.remote_files import Address, RemoteFile, is_address
 from h5stz.xarray.arrays import Reading
