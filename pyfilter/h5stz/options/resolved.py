@@ -119,7 +119,7 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
     return replace(asked, settings=asked.settings.replace(mode=_core.MODES[kind], bound=bound))
 
 
-def with_measured_bound(
+def with_measured(
     kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None, choose: bool
 ) -> Settings:
     """Settings with the absolute bound for a kind that is measured. `choose`: the enhancement too, by the bytes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import h5py
@@ -29,7 +29,7 @@ from h5stz.options.option_checks import (
     checked_option,
     option_value,
 )
-from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured_bound, with_nothing_found
+from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured, with_nothing_found
 from h5stz.options.settings import Settings
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
@@ -181,8 +181,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             self._set(of_text(text, given, _DEFAULTS))
             return
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
-        values = (absolute, relative, psnr, ratio, pointwise_relative)
-        kind, number = checked_bound(dict(zip(BOUNDS, values, strict=True)), lossless)
+        kind, number = checked_bound({name: given[name] for name in BOUNDS}, lossless)
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
@@ -191,21 +190,14 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         if dataset_dtype is not None:
             kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
-        rank = None if source is None else len(source.shape)
-        cuts = checked_layer_bounds(layer_bounds, layers)
-        given["layers"] = 1 if cuts else layers
-        numbers = {name: checked_option(name, given[name], rank) for name in _core.OPTIONS if name != "enhance"}
-        numbers["enhance"] = checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers)
-        settings = Settings(_core.MODES["absolute" if measured else kind], number, layer_bounds=cuts, **numbers)
+        settings = _without_data(kind, number, given, None if source is None else len(source.shape))
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=measured)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = settings.replace(fill=fill)
         if scan is not None and measured:
-            settings = with_measured_bound(
-                kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_)
-            )
+            settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod
@@ -332,6 +324,17 @@ def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
         if identifier == _core.FILTER_ID:
             return tuple(words)
     return None
+
+
+def _without_data(kind: str, number: float, given: Mapping[str, Any], rank: int | None) -> Settings:
+    """The Settings before anything is looked for in data: without a fill value, and with a bound that may still be measured."""
+    layers = given["layers"]
+    cuts = checked_layer_bounds(given["layer_bounds"], layers)
+    one_by_one = {**given, "layers": 1 if cuts else layers}
+    numbers = {name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"}
+    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers)
+    mode = _core.MODES["absolute" if kind in MEASURED else kind]
+    return Settings(mode, number, layer_bounds=cuts, **numbers)
 
 
 _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
