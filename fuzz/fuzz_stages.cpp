@@ -8,6 +8,7 @@
 #include "format/frame.h"
 #include "format/palette.h"
 #include "masks/scattered_mask.h"
+#include "predict/parameter_coding.h"
 
 namespace fuzz {
 namespace {

@@ -69,4 +69,11 @@ class CodeStreamDecoder {
   std::vector<WideCode> wide_codes_[contexts];  // of a class, without their places
 };
 
+inline u64 CodeStreamDecoder::large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const {
+  if (int(symbol) == t.count) return escape(raw, is_outlier);
+  int bits;
+  const u32 base = value_symbol_base(symbol, bits);
+  return base + raw.take(bits, word_) + 1;
+}
+
 }  // namespace stz

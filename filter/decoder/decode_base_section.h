@@ -2,6 +2,7 @@
 #pragma once
 #include "masks/mask_coder.h"
 #include "predict/level_quantizers.h"
+#include "predict/parameter_coding.h"
 
 namespace stz {
 

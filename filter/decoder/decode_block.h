@@ -7,6 +7,7 @@
 #include "decoder/level_directory.h"
 #include "format/elements.h"
 #include "masks/mask_coder.h"
+#include "predict/block_rows.h"
 #include "predict/edge_coder.h"
 #include "predict/level_quantizers.h"
 

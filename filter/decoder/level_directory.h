@@ -2,7 +2,7 @@
 #pragma once
 #include "coding/checksum.h"
 #include "format/frame.h"
-#include "predict/parameters.h"
+#include "predict/parameter_coding.h"
 
 namespace stz {
 

@@ -7,6 +7,7 @@
 #pragma once
 #include <algorithm>
 
+#include "coding/binary_coder.h"
 #include "format/frame.h"
 #include "predict/block_codec.h"
 

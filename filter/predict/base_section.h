@@ -5,7 +5,9 @@
 #pragma once
 #include <algorithm>
 
+#include "coding/binary_coder.h"
 #include "predict/block_codec.h"
+#include "predict/block_rows.h"
 
 namespace stz {
 

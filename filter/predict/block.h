@@ -17,11 +17,13 @@ inline void for_rows(const Index& from, const Index& to, F row) {
       for (i64 k = from[2]; k < to[2]; k++) row(i, j, k);
 }
 
-// Samples from `from` to below `to` of the block along axis 0 or 1; axis -1: all.
-struct Planes {
-  int axis = -1;
-  i64 from = 0, to = 0;
-};
+constexpr i64 rows_ahead = 8;  // of a grid that are prefetched
+
+// Bytes have a layout of their own.
+template <class S>
+inline const ClassArrays& arrays_of(const BlockGeometry& g) {
+  return sizeof(S) == 1 ? g.bytes : g.values;
+}
 
 // Class 0 of the block with its halo, from the coarser level: of what the block's halo reaches the part must have all that the level has.
 template <class S>
@@ -37,32 +39,10 @@ template <class S>
 void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis);
 template <class S>
 void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
-// Lines of 64 bytes in memory that a row of the block shares with the rows before and behind it. Written past the caches in parts they
-// would have to be fetched; so the row that is stored first leaves its samples here, and the other one writes the line. A line is there for
-// every row (raster order), the samples of even index first.
-template <class S>
-struct LineEnds {
-  static constexpr i64 samples = 64 / i64(sizeof(S));
-  S *left = nullptr, *right = nullptr;           // at the start and at the end of rows; null: none is shared
-  bool left_there = false, right_there = false;  // the other row is stored before
-  bool left_wraps = false, right_wraps = false;  // it is the one before or behind along axis 2, which the ends of a plane do not have
-};
-// The block's samples of the level, all classes, into a part of its grid that has the block. `streaming`: past the caches. With `ends`
-// lines of the grid begin at samples of even index in the rows, which have an even number of samples, two lines at least.
-template <class S>
-void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {},
-                 const LineEnds<S>& ends = {});
-// The same to an array of these planes alone, raster order.
-template <class S>
-void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out);
-// The reverse of store_block, for all classes but 0.
-template <class S>
-void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values, const Planes& planes = {});
 
 // The same for activities and special values: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's.
 void load_coarse_bytes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* activities);
 void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities);
-void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid);
 
 // Weights of the sums of groups (faces at +-1, faces at +-3) that form the mean of the 1-D cubics over `odd` axes.
 template <class R>

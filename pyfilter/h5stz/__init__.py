@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from h5stz.files.repacking import Outcome, Report, repack
     from h5stz.files.salvaging import Salvaged, salvage
     from h5stz.files.unpacking import unpack
+    from h5stz.reading.make_view import view
     from h5stz.reading.opening import File, Group
     from h5stz.reading.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
     from h5stz.reading.partial_reads import partial_reads
-    from h5stz.reading.view import View, view
+    from h5stz.reading.view import View
     from h5stz.reading.view_sources import close_files
     from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 elif sys.version_info >= (3, 11):
@@ -59,9 +60,10 @@ _LAZY = {
     "files.repacking": ("Outcome", "Report", "repack"),
     "files.salvaging": ("Salvaged", "salvage"),
     "files.unpacking": ("unpack",),
+    "reading.make_view": ("view",),
     "reading.opening": ("File", "Group", "open"),
     "reading.partial_reads": ("partial_reads",),
-    "reading.view": ("View", "view"),
+    "reading.view": ("View",),
     "reading.view_sources": ("close_files",),
     "xarray.writing": ("to_netcdf", "xarray_attributes", "xarray_encoding"),
 }

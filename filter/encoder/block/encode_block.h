@@ -2,6 +2,7 @@
 #pragma once
 #include "base/function_ref.h"
 #include "encoder/block/level_source.h"
+#include "predict/block_rows.h"
 
 namespace stz {
 

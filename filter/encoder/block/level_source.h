@@ -14,6 +14,7 @@
 #include "format/logarithm.h"
 #include "masks/mask_coder.h"
 #include "predict/level_quantizers.h"
+#include "predict/parameter_coding.h"
 
 namespace stz {
 

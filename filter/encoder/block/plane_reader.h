@@ -2,6 +2,7 @@
 // are copied into the block. The next planes are prefetched a few cache lines at a time while others are coded: fetched all at once, they
 // would keep the encoder waiting.
 #pragma once
+#include "predict/block_rows.h"
 #include "predict/sweep.h"
 
 namespace stz {

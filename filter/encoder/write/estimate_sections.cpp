@@ -13,6 +13,7 @@
 #include "format/convert.h"
 #include "format/section.h"
 #include "masks/content_check.h"
+#include "predict/block_rows.h"
 
 namespace stz {
 namespace {

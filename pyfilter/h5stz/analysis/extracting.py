@@ -20,8 +20,9 @@ from h5stz.hdf5.dimension_scales import label_of, scales_of
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.hdf5.objects import attribute, name_of, text
 from h5stz.new_files import written_file
+from h5stz.reading.make_view import view
 from h5stz.reading.selection import parse_region
-from h5stz.reading.view import View, view
+from h5stz.reading.view import View
 from h5stz.signatures import checked
 from h5stz.sources.remote_files import refuse_to_go_on
 from h5stz.type_words import named

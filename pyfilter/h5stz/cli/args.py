@@ -14,7 +14,8 @@ from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.hdf5.named_datasets import dataset_with_samples
 from h5stz.options import arguments
-from h5stz.options.stz import MEASURED, STZ, Options
+from h5stz.options.resolved import MEASURED
+from h5stz.options.stz import STZ, Options
 from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]

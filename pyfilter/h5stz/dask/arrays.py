@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import h5py
 import numpy as np
 
-from h5stz.reading.view import View, view
+from h5stz.reading.make_view import view
+from h5stz.reading.view import View
 from h5stz.signatures import checked
 
 if TYPE_CHECKING:

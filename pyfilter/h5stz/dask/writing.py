@@ -26,7 +26,8 @@ from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound
-from h5stz.options.stz import MEASURED, STZ, Options
+from h5stz.options.resolved import MEASURED
+from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
 from h5stz.validity import Extremes
 

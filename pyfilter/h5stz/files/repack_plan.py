@@ -29,7 +29,8 @@ from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import NoRangeError, RangeError
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
-from h5stz.options.stz import MEASURED, STZ, Options
+from h5stz.options.resolved import MEASURED
+from h5stz.options.stz import STZ, Options
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]

@@ -34,7 +34,7 @@ from h5stz.options.option_checks import checked_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.stz import STZ, Options
 from h5stz.progress import Meter, Progress
-from h5stz.reading.view import view
+from h5stz.reading.make_view import view
 from h5stz.signatures import with_options_of
 from h5stz.unreadable import naming_memory
 

@@ -7,10 +7,8 @@ HDF5 calls the filter.
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypedDict
 
 import h5py
@@ -20,29 +18,24 @@ import numpy.typing as npt
 from h5stz import _core, elements, slabs
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
-from h5stz.options import bounds
 from h5stz.options.chunks import warn_if_small
 from h5stz.options.fill import Scan, fill_value_of
 from h5stz.options.option_checks import (
     BOUNDS,
     checked_bound,
-    checked_chunks,
     checked_dtype,
     checked_enhance,
     checked_layer_bounds,
     checked_option,
     option_value,
 )
-from h5stz.options.ratio_bounds import ratio_bound
+from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured, with_nothing_found
 from h5stz.options.settings import Settings
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
-
-#: Bounds that become an absolute one for given data.
-MEASURED = ("relative", "psnr", "ratio")
 
 Block: TypeAlias = Literal["default", "region", "throughput"]
 Integers: TypeAlias = Literal["lossless", "lossy"]
@@ -71,49 +64,6 @@ class Options(TypedDict, total=False):
     content_check: bool | np.bool_ | None
     enhance: bool | np.bool_ | str | None
     check: bool | np.bool_
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """Settings with what they came from.
-
-    Attributes:
-        settings: what the codec needs.
-        asked: the bound as it was given.
-        dtype: of the dataset, None if it is not known.
-        fill_origin: how the fill value was found: "given", "masked array", "detected"; None without one.
-    """
-
-    settings: Settings
-    asked: str
-    dtype: DType | None = None
-    fill_origin: str | None = None
-
-    @property
-    def fill_value(self) -> int | float | None:
-        """The fill value as a number, or None."""
-        if self.settings.fill is None or self.dtype is None:
-            return None
-        return elements.fill_number(self.settings.fill, self.dtype)
-
-    def text(self) -> str:
-        """The options as text, as STZ.from_string() takes them. A fill value that is no number (xarray's) is left out."""
-        dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
-        fill = self.fill_value
-        settings = self.settings if fill is None or math.isfinite(fill) else self.settings.replace(fill=None)
-        return settings.text(dtype)
-
-    def described(self) -> str:
-        """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""
-        line = f"h5stz.STZ({self.text()!r})"
-        exact_integers = self.asked.partition("=")[0] != "lossless" and self.settings.mode == _core.MODES["lossless"]
-        if exact_integers:
-            line += f": {self.asked} does not count for {self.dtype} without integers='lossy'"
-        elif self.asked.startswith(tuple(f"{kind}=" for kind in MEASURED)):
-            line += f" for {self.asked}"
-        if self.fill_origin not in (None, "given"):
-            line += f", fill value: {self.fill_origin}"
-        return line
 
 
 class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations
@@ -228,32 +178,26 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
         if text is not None:
-            self._set(_of_text(text, given))
+            self._set(of_text(text, given, _DEFAULTS))
             return
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
-        values = (absolute, relative, psnr, ratio, pointwise_relative)
-        kind, number = checked_bound(dict(zip(BOUNDS, values, strict=True)), lossless)
+        kind, number = checked_bound({name: given[name] for name in BOUNDS}, lossless)
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
         bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype)
         if dataset_dtype is not None:
-            kind, number = _bound_for(kind, number, dataset_dtype, bounded_integers)
+            kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
-        rank = None if source is None else len(source.shape)
-        cuts = checked_layer_bounds(layer_bounds, layers)
-        given["layers"] = 1 if cuts else layers
-        numbers = {name: checked_option(name, given[name], rank) for name in _core.OPTIONS if name != "enhance"}
-        numbers["enhance"] = checked_enhance(enhance, kind, len(cuts) + 1 if cuts else layers)
-        settings = Settings(_core.MODES["absolute" if measured else kind], number, layer_bounds=cuts, **numbers)
+        settings = _without_data(kind, number, given, None if source is None else len(source.shape))
         if chunks is not None and dataset_dtype is not None:
             self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=measured)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = settings.replace(fill=fill)
         if scan is not None and measured:
-            settings = _measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
+            settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod
@@ -287,14 +231,14 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             meaning = _core.parse(tuple(operator.index(word) for word in filter_options))
         except (TypeError, OverflowError):
             raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
-        settings = _settings_of(meaning)
+        settings = settings_of(meaning)
         dataset_dtype = None if dtype is None else elements.storage_dtype(dtype)
         if "dtype" in meaning and "byte_order" in meaning:
             dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
         if settings.fill is not None and dataset_dtype is None:
             raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
         options = cls.__new__(cls)
-        options._set(_resolved(settings, dataset_dtype))
+        options._set(with_nothing_found(settings, dataset_dtype))
         return options
 
     @classmethod
@@ -331,7 +275,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             StzError: (a ValueError) that names the key.
         """
         options = cls.__new__(cls)
-        options._set(_of_text(text, {"dtype": dtype}))
+        options._set(of_text(text, {"dtype": dtype}, _DEFAULTS))
         return options
 
     _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
@@ -382,75 +326,15 @@ def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
     return None
 
 
-def _bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
-    """The bound that counts for data of this dtype: integers are exact unless they may be lossy, and bool always is."""
-    storage = elements.storage_dtype(dtype).kind
-    if storage in "iu" and (dtype.kind == "b" or not integers):
-        return "lossless", 0.0
-    if storage in "iu" and kind == "pointwise_relative":
-        raise StzError(f"pointwise_relative= is for floating-point data, these are {dtype}: use absolute=", _MODE)
-    return kind, number
-
-
-def _resolved(settings: Settings, dtype: DType | None) -> Resolved:
-    """What numbers of the core mean, with nothing found in data."""
-    mode = elements.name_of(_core.MODES, settings.mode)
-    asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
-    return Resolved(settings, asked, dtype, None if settings.fill is None else "given")
-
-
-def _settings_of(meaning: Mapping[str, Any]) -> Settings:
-    """The Settings that the core read from client data or text."""
-    return Settings(**{name: value for name, value in meaning.items() if name not in ("dtype", "byte_order", "shape")})
-
-
-def _of_text(text: str, others: Mapping[str, Any]) -> Resolved:
-    """The options of a text; `others` are those that were given beside it, of which only dtype makes sense."""
-    if not isinstance(text, str):
-        raise TypeError(f"options are text such as 'absolute=1e-3', this is {type(text).__name__}")
-    beside = [name for name, value in others.items() if name != "dtype" and value is not _DEFAULTS[name]]
-    if beside:
-        name = beside[0]
-        of_data = name in ("data", "chunks", *MEASURED)
-        instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
-        raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
-    dtype = others["dtype"]
-    dataset_dtype = None if dtype is None else np.dtype(dtype)
-    code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]
-    meaning, code = _core.parse_text(text, code)
-    if dataset_dtype is None and code:
-        dataset_dtype = elements.dtype_of(code, _core.LITTLE)
-    mode = elements.name_of(_core.MODES, meaning["mode"])
-    if mode != "lossless":
-        checked_bound({mode: meaning["bound"]}, lossless=False)
-    asked = _resolved(_settings_of(meaning), dataset_dtype)
-    if dataset_dtype is None or mode == "lossless":
-        return asked
-    kind, bound = _bound_for(mode, meaning["bound"], dataset_dtype, meaning["integers"])
-    return replace(asked, settings=asked.settings.replace(mode=_core.MODES[kind], bound=bound))
+def _without_data(kind: str, number: float, given: Mapping[str, Any], rank: int | None) -> Settings:
+    """The Settings before anything is looked for in data: without a fill value, and with a bound that may still be measured."""
+    layers = given["layers"]
+    cuts = checked_layer_bounds(given["layer_bounds"], layers)
+    one_by_one = {**given, "layers": 1 if cuts else layers}
+    numbers = {name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"}
+    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers)
+    mode = _core.MODES["absolute" if kind in MEASURED else kind]
+    return Settings(mode, number, layer_bounds=cuts, **numbers)
 
 
 _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}
-
-
-def _measured(
-    kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None, choose: bool
-) -> Settings:
-    """Settings with the absolute bound for a kind that is measured. `choose`: the enhancement too, by the bytes."""
-    extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
-    if kind == "relative":
-        if extremes is None and 0 not in scan.source.shape:
-            raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
-        return settings.replace(bound=bounds.relative_bound(number, extremes))
-    shape = checked_chunks(chunks, scan.source)
-    # Where layers are cut is of no use before the bound is known, nor is a check of what is not stored.
-    plain = settings.replace(layer_bounds=(), check=0)
-    if kind == "ratio":
-        return settings.replace(bound=ratio_bound(number, scan.source, extremes, plain, shape))
-    # With layers another way to code may be the shorter one, with other values.
-    plain = plain.replace(layer_bounds=settings.layer_bounds)
-    candidates = [plain]
-    if choose and settings.enhance:
-        candidates += [plain.replace(enhance=_core.CHOICES["enhance"][kind]) for kind in ("relaxed", "none")]
-    found = bounds.psnr_settings(number, scan.source, extremes, candidates, shape)
-    return settings.replace(bound=found.bound, enhance=found.enhance)

@@ -25,7 +25,8 @@ from h5stz.hdf5.file_kinds import opened_file, refuse_address_as_path
 from h5stz.hdf5.named_datasets import missing_part
 from h5stz.limits import checked_max_bytes
 from h5stz.reading.arguments import checked_cache_bytes
-from h5stz.reading.view import CACHE_BYTES, View, view
+from h5stz.reading.make_view import CACHE_BYTES, view
+from h5stz.reading.view import View
 from h5stz.signatures import checked
 from h5stz.sources.given_files import FileObject, GivenFile, is_file_object
 from h5stz.sources.remote_files import BLOCK_BYTES, METADATA_BYTES, RETRIES, RETRY_WAIT, Address, RemoteFile, is_address

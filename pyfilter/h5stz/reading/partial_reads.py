@@ -17,10 +17,10 @@ from h5stz.options.option_checks import thread_count
 from h5stz.options.precision import Precision, checked_precision, precision_of_environment
 from h5stz.reading.arguments import checked_cache_bytes
 from h5stz.reading.dataset_reader import DatasetReader
+from h5stz.reading.make_view import CACHE_BYTES
 from h5stz.reading.reasons import Reason
 from h5stz.reading.selection import Selection, parse
 from h5stz.reading.stats import Stats
-from h5stz.reading.view import CACHE_BYTES
 from h5stz.signatures import checked
 
 _DATASETS = 16  # so many are remembered at a time: those used last

@@ -12,7 +12,8 @@ from xarray.backends.h5netcdf_ import H5NetCDFArrayWrapper
 from xarray.core import indexing
 
 from h5stz.elements import Array
-from h5stz.reading.view import View, view
+from h5stz.reading.make_view import view
+from h5stz.reading.view import View
 from h5stz.unreadable import naming
 
 _ATTEMPTS = 3  # xarray closes the files that were not used for long when many are open, also between two lines of ours

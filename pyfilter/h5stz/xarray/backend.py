@@ -24,7 +24,7 @@ from h5stz.damage import OnError, check_on_error
 from h5stz.errors import StzError, StzReadError, StzTypeError
 from h5stz.hdf5.file_kinds import opened_file, refuse_address_as_path
 from h5stz.limits import checked_max_bytes
-from h5stz.reading.view import CACHE_BYTES
+from h5stz.reading.make_view import CACHE_BYTES
 from h5stz.sources.given_files import GivenFile, called, is_file_object
 from h5stz.sources.remote_files import Address, RemoteFile, is_address
 from h5stz.xarray.arrays import Reading
@@ -92,37 +92,11 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
                 is less precise than max_error, or has no such value as on_error.
             StzTypeError: (a TypeError too) on_error is something else than "raise", "nan", "fill" or a number.
         """
-        store = _opened(
-            filename_or_obj,
-            group=group,
-            phony_dims=phony_dims,
-            invalid_netcdf=invalid_netcdf,
-            decode_vlen_strings=decode_vlen_strings,
-            driver=driver,
-            driver_kwds=driver_kwds,
-            storage_options=storage_options,
-        )
+        options = {name: value for name, value in locals().items() if name not in ("self", "filename_or_obj")}
+        store = _opened(filename_or_obj, **_taken(options, _opened))
         try:
-            _configure(
-                [store],
-                level=level,
-                axes=axes,
-                max_error=max_error,
-                cache_bytes=cache_bytes,
-                threads=threads,
-                max_bytes=max_bytes,
-                on_error=on_error,
-            )
-            return StoreBackendEntrypoint().open_dataset(
-                store,
-                mask_and_scale=mask_and_scale,
-                decode_times=decode_times,
-                concat_characters=concat_characters,
-                decode_coords=decode_coords,
-                drop_variables=drop_variables,
-                use_cftime=use_cftime,
-                decode_timedelta=decode_timedelta,
-            )
+            _configure([store], **_taken(options, _configure))
+            return StoreBackendEntrypoint().open_dataset(store, **options)
         except BaseException:
             store.close()
             raise

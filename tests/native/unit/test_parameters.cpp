@@ -1,5 +1,5 @@
 // The parameters of a level's classes: what is written is read, with all that is remembered from class to class and from level to level.
-#include "predict/parameters.h"
+#include "predict/parameter_coding.h"
 
 #include <cmath>
 #include <memory>
